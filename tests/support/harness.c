@@ -14,7 +14,7 @@
 
 #include "sys/sys.h"
 
-enum { MAX_LIST = 8, MAX_CONFIGS = 64, MAX_FAILURES = 40, MAX_ALLOCATIONS = 5000 };
+enum { MAX_LIST = 8, MAX_CONFIGS = 64, MAX_FAILURES = 40, MAX_ALLOCATIONS = 5000, MAX_WORDS = 64 };
 
 static const int thread_ranks[] = {1, 2, 4, 7};
 
@@ -120,6 +120,25 @@ void TestSkip(const char *reason)
   pthread_mutex_lock(&state.lock);
   snprintf(state.skipped, sizeof state.skipped, "%s", reason);
   pthread_mutex_unlock(&state.lock);
+}
+
+void SetOptions(PoiseContext ctx, const char *options)
+{
+  CHECK_OK(PoiseOptionsSetString(ctx, options));
+  CHECK_OK(PoiseBarrier(ctx));
+}
+
+PoiseErr TestInitialize(PoiseInit init, const char *words, PoiseContext *own)
+{
+  char text[512], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = text;
+  int argc = 1;
+  if (strlen(words) >= sizeof text) POISE_FAIL(POISE_ERR_ARG, "more words than the test has room for");
+  strcpy(text, words);
+  for (char *w = strtok_r(text, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+    if (argc == MAX_WORDS) POISE_FAIL(POISE_ERR_ARG, "more words than the test has room for");
+    argv[argc++] = w;
+  }
+  return PoiseInitialize(&argc, &list, &init, own);
 }
 
 FILE *TestPrintBegin(PoiseContext ctx)

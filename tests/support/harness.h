@@ -64,12 +64,26 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 */
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
+/* Options hold from here on, for all ranks that are threads too. Collective. */
+void SetOptions(PoiseContext ctx, const char *options);
+
+/* A context of its own from the words of a command line, which are separated by single spaces. */
+PoiseErr TestInitialize(PoiseInit init, const char *words, PoiseContext *own);
+
 /*
   Capture the output of rank 0 between these two calls in a file of its own (NULL: there is none, and a check
   has failed). It is then copied to text, cut to its size. Other ranks get an empty text.
 */
 FILE *TestPrintBegin(PoiseContext ctx);
 void TestPrintEnd(PoiseContext ctx, FILE *file, char *text, size_t size);
+
+/* What rank 0 prints during the call, which must succeed. */
+#define TEST_PRINTED(ctx, text, size, call)  \
+  do {                                       \
+    FILE *printed_ = TestPrintBegin(ctx);    \
+    CHECK_OK(call);                          \
+    TestPrintEnd(ctx, printed_, text, size); \
+  } while (0)
 
 /* The i-th number of a stream, in [-1, 1): the same on every rank and machine. */
 double TestRandom(uint64_t seed, uint64_t i);

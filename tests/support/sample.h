@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the suites of vectors and matrices: layouts, data that are a function of the global row, and
-   digests. */
+/* Shared by the suites of vectors and matrices: layouts, data that are a function of the global row, digests,
+   equal products, arrays that are lent, and the bits of a run with other ranks and threads. */
 #ifndef POISE_TEST_SAMPLE_H
 #define POISE_TEST_SAMPLE_H
 
@@ -29,13 +29,6 @@ static inline PoiseErr SampleVec(PoiseContext ctx, int layout, PoiseInt N, Poise
   return PoiseVecCreate(ctx, SampleLocal(ctx, layout, N), N, x);
 }
 
-static inline PoiseErr SampleRestore(PoiseVec x, double **p)
-{
-  const double *q = *p;
-  *p = NULL;
-  return PoiseVecRestore(x, &q);
-}
-
 /* x_i = TestRandom(seed, i) */
 static inline void SampleFill(PoiseVec x, uint64_t seed)
 {
@@ -44,7 +37,42 @@ static inline void SampleFill(PoiseVec x, uint64_t seed)
   PoiseVecRange(x, &begin, &end);
   if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
   for (PoiseInt i = begin; i < end; i++) p[i - begin] = TestRandom(seed, (uint64_t)i);
-  CHECK_OK(SampleRestore(x, &p));
+  CHECK_OK(PoiseVecRestore(x, &p));
+}
+
+/* x_i = value(i) */
+static inline void SampleSet(PoiseVec x, double (*value)(PoiseInt i))
+{
+  double *p;
+  PoiseInt begin, end;
+  PoiseVecRange(x, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
+  for (PoiseInt i = begin; i < end; i++) p[i - begin] = value(i);
+  CHECK_OK(PoiseVecRestore(x, &p));
+}
+
+/* x_i = all[i], of an array that every rank holds */
+static inline PoiseErr SampleToVec(const double *all, PoiseVec x)
+{
+  double *p;
+  PoiseInt begin, end;
+  PoiseVecRange(x, &begin, &end);
+  POISE_TRY(PoiseVecGetWrite(x, &p));
+  if (end > begin) memcpy(p, all + begin, (size_t)(end - begin) * sizeof *p);
+  return PoiseVecRestore(x, &p);
+}
+
+/* all[i] = x_i on every rank. Collective. */
+static inline PoiseErr SampleFromVec(PoiseVec x, double *all)
+{
+  const double *p;
+  PoiseInt begin, end, n = PoiseVecSize(x);
+  PoiseVecRange(x, &begin, &end);
+  memset(all, 0, (size_t)n * sizeof *all);
+  POISE_TRY(PoiseVecGetRead(x, &p));
+  if (end > begin) memcpy(all + begin, p, (size_t)(end - begin) * sizeof *p);
+  POISE_TRY(PoiseVecRestore(x, &p));
+  return PoiseSize(PoiseVecContext(x)) > 1 ? PoiseSum(PoiseVecContext(x), (int)n, all) : POISE_OK;
 }
 
 /* x_i = value; NaN too, without the library's help */
@@ -53,7 +81,7 @@ static inline void SampleConstant(PoiseVec x, double value)
   double *p;
   if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
   for (PoiseInt i = 0; i < PoiseVecLocalSize(x); i++) p[i] = value;
-  CHECK_OK(SampleRestore(x, &p));
+  CHECK_OK(PoiseVecRestore(x, &p));
 }
 
 /* Bits of all entries, whoever owns them: the same on every rank, for every layout and number of ranks. */
@@ -93,42 +121,10 @@ static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char
   return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
 }
 
-/* What a preconditioner is used with, and how: `use` sets it up by itself and applies it to r, as often as
-   wanted. */
-typedef struct SampleGiven {
-  PoiseMat A;
-  PoiseVec r, z;
-} SampleGiven;
-typedef PoiseErr SampleUse(PoisePC pc, SampleGiven *g);
-
-typedef struct SampleUsed {
-  SampleUse *use;
-  SampleGiven *g;
-} SampleUsed;
-
-static inline PoiseErr SampleCreateAndUse(PoiseContext ctx, void *arg)
+/* Does the device have memory of its own? */
+static inline bool SampleIsAway(PoiseContext ctx)
 {
-  SampleUsed *u = arg;
-  PoisePC pc;
-  POISE_TRY(PoisePCCreate(ctx, &pc));
-  PoiseErr e = u->use(pc, u->g);
-  PoisePCDestroy(&pc);
-  return e;
-}
-
-/* Each allocation fails once, with a preconditioner of its own. */
-static inline void SampleUseWithoutMemory(PoiseContext ctx, SampleUse *use, SampleGiven *g)
-{
-  TestAllocationFailures(ctx, SampleCreateAndUse, &(SampleUsed){use, g});
-}
-
-/* The last rank's n-th allocation fails: what is left is good for another attempt. */
-static inline void SampleFailUse(PoiseContext ctx, int n, SampleUse *use, PoisePC pc, SampleGiven *g)
-{
-  if (PoiseRank(ctx) == PoiseSize(ctx) - 1) poiseAllocFailAt(ctx, n);
-  PoiseErr e = use(pc, g);
-  CHECK(!e || e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE);
-  poiseAllocFailAt(ctx, 0);
+  return !ctx->device->ops->is_host;
 }
 
 /* An application's own array in the memory of the device, which the library has not counted. */
@@ -152,6 +148,42 @@ static inline void SampleTakeBack(PoiseContext ctx, void *p)
   poiseDeviceFreeAdopted(ctx->device, p);
 }
 
+/* Indices of an application, as 64 or 32 bits in the memory of the device: one of *p64 and *p32 is set. */
+static inline void SampleLendIndices(PoiseContext ctx, int64_t n, const int64_t *index, int base, bool wide,
+                                     const int64_t **p64, const int32_t **p32)
+{
+  int64_t *i64 = malloc((size_t)n * sizeof *i64 + 1);
+  int32_t *i32 = malloc((size_t)n * sizeof *i32 + 1);
+  for (int64_t k = 0; k < n; k++) i64[k] = index[k] + base, i32[k] = (int32_t)i64[k];
+  if (wide)
+    *p64 = SampleLend(ctx, (size_t)n * sizeof *i64, i64);
+  else
+    *p32 = SampleLend(ctx, (size_t)n * sizeof *i32, i32);
+  free(i64), free(i32);
+}
+
+/* A x and B x are the same but for `tol` of the largest entry; so are A^T x and B^T x, if asked for. */
+static inline void SampleSameProducts(PoiseMat A, PoiseMat B, bool transposed, double tol)
+{
+  PoiseVec x, y, z;
+  double norm = NAN, size = NAN;
+  for (int t = 0; t < 1 + transposed; t++) {
+    if (!CHECK_OK(PoiseMatCreateVecs(A, t ? &y : &x, t ? &x : &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)))
+      return;
+    SampleFill(x, 3);
+    SampleConstant(y, NAN);
+    CHECK_OK(t ? PoiseMatMultTranspose(A, x, y) : PoiseMatMult(A, x, y));
+    CHECK_OK(t ? PoiseMatMultTranspose(B, x, z) : PoiseMatMult(B, x, z));
+    CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &size));
+    CHECK_OK(PoiseVecAXPY(z, -1, y));
+    CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, tol * size);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseVecDestroy(&z);
+  }
+}
+
 typedef struct SampleRun { /* what a body leaves to be compared; only rank 0 writes */
   uint64_t result[64];
   int n;
@@ -167,13 +199,10 @@ static inline void SampleRunOn(const char *device, int ranks, int threads,
                                PoiseErr (*body)(PoiseContext, void *), SampleRun *run)
 {
   PoiseContext own;
-  char r[16], t[16], *argv[] = {"test", "-device", (char *)device, "-ranks", r, "-host_threads", t},
-                     **list = argv;
-  int argc = 7;
-  snprintf(r, sizeof r, "%d", ranks);
-  snprintf(t, sizeof t, "%d", threads);
+  char words[100];
+  snprintf(words, sizeof words, "-device %s -ranks %d -host_threads %d", device, ranks, threads);
   *run = (SampleRun){.n = 0};
-  if (!CHECK_OK(PoiseInitialize(&argc, &list, &(PoiseInit){.serial = 1}, &own))) return;
+  if (!CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, words, &own))) return;
   CHECK_OK(PoiseRun(own, body, run));
   CHECK_OK(PoiseFinalize(&own));
 }
@@ -196,6 +225,15 @@ static inline void SampleSameBits(PoiseErr (*body)(PoiseContext, void *))
     SampleRunOn("mock", ranks, 2, body, &other);
     CHECK(SampleSame(&one, &other));
   }
+}
+
+/* A convergence test that ends a solve after three iterations. */
+static inline PoiseErr SampleStopAt3(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason,
+                                     void *arg)
+{
+  (void)ksp, (void)norm, (void)arg;
+  if (iteration == 3) *reason = POISE_CONVERGED_USER;
+  return POISE_OK;
 }
 
 /* A shell's product: y = 2 x. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the suites of preconditioners: matrices that are a function of (i, j), dense references, and
-   the dots of a result. */
+/* Matrices that are a function of (i, j), and dense references of their preconditioners. */
 #ifndef POISE_TEST_SHAPES_H
 #define POISE_TEST_SHAPES_H
 
-#include "pc/pc.h"
-#include "sample.h"
+#include "preconditioners.h"
 
 /* ---- matrices that are a function of (i, j) -------------------------------------------------- */
 
@@ -64,19 +62,28 @@ static inline PoiseMat Matrix(PoiseContext ctx, const Shape *s)
   return A;
 }
 
-/* options: "-x_pc_factor_..." for prefix x_, or NULL */
-static inline PoisePC Make(PoiseContext ctx, const char *type, PoiseMat P, const char *options)
+/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with
+   slope 1 even its pattern is, as zeros are not stored. */
+static inline PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)
 {
-  PoisePC pc;
-  if (!CHECK_OK(PoisePCCreate(ctx, &pc))) return NULL;
-  CHECK_OK(PoisePCSetType(pc, type));
-  CHECK_OK(PoisePCSetOperator(pc, P));
-  if (!options) return pc;
-  CHECK_OK(PoiseOptionsSetString(ctx, options));
-  CHECK_OK(PoiseBarrier(ctx));
-  CHECK_OK(PoisePCSetOptionsPrefix(pc, "x_"));
-  CHECK_OK(PoisePCSetFromOptions(pc));
-  return pc;
+  const PoiseInt step[] = {1, nx, nx * ny}, N = nx * ny * nz;
+  PoiseInt begin, m;
+  PoiseMat A;
+  PoiseSplit(ctx, N, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    const PoiseInt at[] = {i % nx, i / nx % ny, i / nx / ny}, size[] = {nx, ny, nz};
+    PoiseInt col[7] = {i};
+    double v[7] = {6};
+    int n = 1;
+    for (int k = 0; k < 3; k++) {
+      if (at[k] > 0) col[n] = i - step[k], v[n++] = -1 - slope;
+      if (at[k] + 1 < size[k] && slope != 1) col[n] = i + step[k], v[n++] = -1 + slope;
+    }
+    if (!CHECK_OK(PoiseMatAddBlock(A, 1, &i, n, col, v))) return NULL;
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
 }
 
 /* ---- dense references ------------------------------------------------------------------------ */
@@ -122,117 +129,36 @@ static inline void Eliminate(Dense *d, double replace)
   }
 }
 
-/* x = U^-1 L^-1 b */
-static inline void SolveFactors(const Dense *d, const double *b, double *x)
+/* x = U^-1 L^-1 x of factors that are Dense */
+static inline void SolveFactors(const void *factors, long double *x)
 {
+  const Dense *d = factors;
   int m = d->m;
-  for (int i = 0; i < m; i++) {
-    x[i] = b[i];
+  for (int i = 0; i < m; i++)
     for (int j = 0; j < i; j++) x[i] -= d->a[i * m + j] * x[j];
-  }
   for (int i = m - 1; i >= 0; i--) {
     for (int j = i + 1; j < m; j++) x[i] -= d->a[i * m + j] * x[j];
     x[i] /= d->a[i * m + i];
   }
 }
 
-/* Largest |z - x| relative to the largest |x|, z = M^-1 r where z held NaN, x from the factors. */
-static inline double Difference(PoisePC pc, const Dense *factors)
+/* Difference from ILU(0) of the matrix with a shifted diagonal. */
+static inline double FactorDefect(PoisePC pc, const Shape *s, double shift, double replace)
 {
-  PoiseVec r = NULL, z = NULL;
-  const double *b, *y;
-  double worst = 0, scale = 1, *x = malloc((size_t)(factors->m + 1) * sizeof *x);
-  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &r, &z))) return INFINITY;
-  SampleFill(r, 5);
-  SampleConstant(z, NAN);
-  if (!CHECK_OK(PoisePCApply(pc, r, z))) worst = INFINITY;
-  CHECK_OK(PoiseVecGetRead(r, &b));
-  CHECK_OK(PoiseVecGetRead(z, &y));
-  SolveFactors(factors, b, x);
-  for (int i = 0; i < factors->m; i++) scale = poiseLarger(scale, fabs(x[i]));
-  for (int i = 0; i < factors->m; i++) worst = poiseLarger(worst, fabs(x[i] - y[i]) / scale);
-  PoiseVecRestore(r, &b);
-  PoiseVecRestore(z, &y);
-  PoiseVecDestroy(&r);
-  PoiseVecDestroy(&z);
-  free(x);
+  Dense d = DenseOf(s, shift);
+  Eliminate(&d, replace);
+  double worst = Difference(pc, SolveFactors, &d);
+  DenseFree(&d);
   return worst;
 }
 
-/* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with
-   slope 1 even its pattern is, as zeros are not stored. */
-static inline PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)
-{
-  const PoiseInt step[] = {1, nx, nx * ny}, N = nx * ny * nz;
-  PoiseInt begin, m;
-  PoiseMat A;
-  PoiseSplit(ctx, N, &begin, &m);
-  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, N, N, &A))) return NULL;
-  for (PoiseInt i = begin; i < begin + m; i++) {
-    const PoiseInt at[] = {i % nx, i / nx % ny, i / nx / ny}, size[] = {nx, ny, nz};
-    PoiseInt col[7] = {i};
-    double v[7] = {6};
-    int n = 1;
-    for (int k = 0; k < 3; k++) {
-      if (at[k] > 0) col[n] = i - step[k], v[n++] = -1 - slope;
-      if (at[k] + 1 < size[k] && slope != 1) col[n] = i + step[k], v[n++] = -1 + slope;
-    }
-    if (!CHECK_OK(PoiseMatAddBlock(A, 1, &i, n, col, v))) return NULL;
-  }
-  CHECK_OK(PoiseMatAssemble(A));
-  return A;
-}
+/* Sweeps of sor. */
+enum { FORWARD = 1, BACKWARD = 2 };
 
-/* Do the partials hold the dots of z with u and with itself? */
-static inline void CheckDots(const Fuse *f, PoiseVec u, PoiseVec z, const double *partial)
-{
-  const double *x, *y;
-  CHECK_OK(PoiseVecGetRead(u, &x));
-  CHECK_OK(PoiseVecGetRead(z, &y));
-  for (PoiseInt b = 0; b < POISE_NBLOCKS(PoiseVecLocalSize(z)); b++)
-    for (int k = 0; k < f->ndot; k++) {
-      double sum = 0, scale = 0;
-      for (PoiseInt i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < PoiseVecLocalSize(z); i++) {
-        sum += (k ? y[i] : x[i]) * y[i];
-        scale += fabs((k ? y[i] : x[i]) * y[i]);
-      }
-      CHECK_NEAR(partial[k * POISE_NBLOCKS(PoiseVecLocalSize(z)) + b], sum, 1e-13 * scale);
-    }
-  PoiseVecRestore(u, &x);
-  PoiseVecRestore(z, &y);
-}
-
-/* z = M^-1 r with the dots of z; then, if that works on a device, skipped: z and the dots stay. Fills r and
-   u. */
-static inline void CheckFusedApply(PoisePC pc, PoiseVec r, PoiseVec z, PoiseVec u, bool skips)
-{
-  PoiseContext ctx = z->ctx;
-  int64_t nblock = POISE_NBLOCKS(PoiseVecLocalSize(z));
-  Buffer partial, skip;
-  Fuse f = {.ndot = 2};
-  double *p;
-  const double *word;
-  SampleFill(r, 1);
-  SampleFill(u, 2);
-  CHECK_OK(PoisePCSetUp(pc));
-  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)(2 * nblock) * sizeof(double), "dots", &partial));
-  CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "skip", &skip));
-  for (int skipped = 0; skipped < 1 + skips; skipped++) {
-    CHECK_OK(poiseBufferWrite(&skip, HOST, &p));
-    *p = skipped;
-    CHECK_OK(poiseBufferRead(&skip, DEVICE, &word));
-    CHECK_OK(poiseBufferUpdate(&partial, DEVICE, &p));
-    f.partial[0] = p, f.partial[1] = p + nblock;
-    CHECK_OK(poiseVecRead(u, &f.u[0]));
-    if (skipped) SampleFill(r, 77);
-    uint64_t before = skipped ? SampleDigest(z) : 0;
-    CHECK_OK(poisePCApplyFuse(pc, r, z, word, &f));
-    if (skipped) CHECK(SampleDigest(z) == before);
-    CHECK_OK(poiseBufferRead(&partial, HOST, &word));
-    CheckDots(&f, u, z, word);
-  }
-  poiseBufferDestroy(&partial);
-  poiseBufferDestroy(&skip);
-}
+typedef struct Relaxation {
+  double omega;
+  int directions;
+  PoiseInt its, lits;
+} Relaxation;
 
 #endif

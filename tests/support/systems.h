@@ -428,28 +428,4 @@ static inline PoiseErr SystemMat(PoiseContext ctx, const System *s, const char *
   return s->line->nulls == OF_BOTH ? PoiseMatSetTransposeNullSpace(*A, 1, 0, NULL) : POISE_OK;
 }
 
-/* v's entries of this rank's rows from all[] */
-static inline PoiseErr SystemToVec(const double *all, PoiseVec v)
-{
-  double *p;
-  PoiseInt begin, end;
-  PoiseVecRange(v, &begin, &end);
-  POISE_TRY(PoiseVecGetWrite(v, &p));
-  if (end > begin) memcpy(p, all + begin, (size_t)(end - begin) * sizeof *p);
-  return SampleRestore(v, &p);
-}
-
-/* all[] on every rank from v */
-static inline PoiseErr SystemFromVec(PoiseVec v, int n, double *all)
-{
-  const double *p;
-  PoiseInt begin, end;
-  PoiseVecRange(v, &begin, &end);
-  memset(all, 0, (size_t)n * sizeof *all);
-  POISE_TRY(PoiseVecGetRead(v, &p));
-  if (end > begin) memcpy(all + begin, p, (size_t)(end - begin) * sizeof *p);
-  POISE_TRY(PoiseVecRestore(v, &p));
-  return PoiseSize(PoiseVecContext(v)) > 1 ? PoiseSum(PoiseVecContext(v), n, all) : POISE_OK;
-}
-
 #endif

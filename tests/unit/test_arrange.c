@@ -3,10 +3,11 @@
    with solves without it. */
 #include <stdio.h>
 
+#include "files.h"
 #include "ksp/ksp.h"
 #include "mat/order/arrange.h"
 #include "mat/order/graph.h"
-#include "sample.h"
+#include "problem.h"
 
 /* ---- matrices that are functions of the global row and column -------------------------------- */
 
@@ -313,60 +314,31 @@ static void TestStar(PoiseContext ctx)
 
 /* ---- solves ---------------------------------------------------------------------------------- */
 
-typedef struct System {
-  PoiseMat A;
-  PoiseVec b, x, exact;
-  PoiseKSP ksp;
-  PoisePC pc;
-} System;
-
 static int OpenLaid(PoiseContext ctx, int kind, int layout, int b, const char *type, const char *pc,
-                    System *s)
+                    Problem *s)
 {
-  *s = (System){.A = Matrix(ctx, kind, N, layout, b)};
-  if (!s->A || !CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b))) return 0;
-  CHECK_OK(PoiseVecDuplicate(s->x, &s->exact));
+  if (!ProblemOpen(Matrix(ctx, kind, N, layout, b), s)) return 0;
   SampleFill(s->exact, 2);
   CHECK_OK(PoiseMatMult(s->A, s->exact, s->b));
-  CHECK_OK(PoiseKSPCreate(ctx, &s->ksp));
   CHECK_OK(PoiseKSPSetType(s->ksp, type));
   CHECK_OK(PoiseKSPGetPC(s->ksp, &s->pc));
   CHECK_OK(PoisePCSetType(s->pc, pc));
-  CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL));
   CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1));
   return CHECK_OK(PoiseKSPSetTolerances(s->ksp, 1e-11, -1, -1, 500));
 }
 
-static int Open(PoiseContext ctx, int kind, int b, const char *type, const char *pc, System *s)
+static int Open(PoiseContext ctx, int kind, int b, const char *type, const char *pc, Problem *s)
 {
   return OpenLaid(ctx, kind, UNEVEN, b, type, pc, s);
 }
 
-static void Close(System *s)
-{
-  CHECK_OK(PoiseKSPDestroy(&s->ksp));
-  CHECK_OK(PoiseVecDestroy(&s->b));
-  CHECK_OK(PoiseVecDestroy(&s->x));
-  CHECK_OK(PoiseVecDestroy(&s->exact));
-  CHECK_OK(PoiseMatDestroy(&s->A));
-}
-
 /* x = factor times what it was made from */
-static void Solve(System *s, double factor)
+static void Solve(Problem *s, double factor)
 {
-  PoiseVec r;
-  double norm, size;
   if (!CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x))) return;
   CHECK(PoiseKSPConvergedReason(s->ksp) > 0);
-  CHECK_OK(PoiseVecDuplicate(s->x, &r));
-  CHECK_OK(PoiseVecWAXPY(r, -factor, s->exact, s->x));
-  CHECK_OK(PoiseVecNorm(r, POISE_NORM_2, &norm));
-  CHECK_OK(PoiseVecNorm(s->exact, POISE_NORM_2, &size));
-  CHECK_NEAR(norm, 0, 1e-8 * size);
-  CHECK_OK(PoiseKSPTrueResidual(s->ksp, s->b, s->x, &norm));
-  CHECK_OK(PoiseVecNorm(s->b, POISE_NORM_2, &size));
-  CHECK_NEAR(norm, 0, 1e-9 * size);
-  CHECK_OK(PoiseVecDestroy(&r));
+  CHECK_NEAR(ProblemError(s, factor), 0, 1e-8 * NormOf(s->exact));
+  CHECK_NEAR(ProblemResidual(s), 0, 1e-9 * NormOf(s->b));
 }
 
 static int64_t Allocations(PoiseContext ctx)
@@ -378,7 +350,7 @@ static int64_t Allocations(PoiseContext ctx)
 static void Solving(PoiseContext ctx, int kind, int b, const char *type, const char *pc, int partition,
                     int order)
 {
-  System s;
+  Problem s;
   double first[4] = {0};
   const double *norms;
   PoiseInt count;
@@ -405,7 +377,7 @@ static void Solving(PoiseContext ctx, int kind, int b, const char *type, const c
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL);
   Solve(&s, 1);
   CHECK(s.ksp->A == s.A && !s.ksp->arranged);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static void TestSolves(PoiseContext ctx)
@@ -425,7 +397,7 @@ static void TestSolves(PoiseContext ctx)
 /* On a device that replays, one rank's loop is captured once, and kept when only values change. */
 static void TestReplay(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, BAND, 1, "cg", "jacobi", &s)) return;
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
   Solve(&s, 1);
@@ -439,14 +411,14 @@ static void TestReplay(PoiseContext ctx)
   CHECK_INT(Allocations(ctx), calls);
   CHECK(s.ksp->loop.graph == graph);
   Solve(&s, 0.5);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* ---- changes of the matrix ------------------------------------------------------------------- */
 
 static void TestValues(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, LATTICE, 3, "gmres", "ilu", &s)) return;
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   Solve(&s, 1);
@@ -467,13 +439,13 @@ static void TestValues(PoiseContext ctx)
   CHECK_OK(PoiseMatSetBlockSize(s.A, 1)); /* other nodes */
   Solve(&s, 1);
   CHECK_INT(PoiseMatBlockSize(s.ksp->A), 1);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* A matrix set later has its own options; the kept preconditioner keeps the numbers that it knows. */
 static void TestOtherMatrices(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, LATTICE, 1, "cg", "icc", &s)) return;
   PoiseMat other = Matrix(ctx, BAND, N, EVEN, 1), like;
   PoiseVec b, x;
@@ -501,13 +473,13 @@ static void TestOtherMatrices(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&x));
   CHECK_OK(PoiseMatDestroy(&other));
   CHECK_OK(PoiseMatDestroy(&like));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* New pattern: the numbers that a kept preconditioner knows last as long as it does. */
 static void KeptNumbers(PoiseContext ctx, bool other_type)
 {
-  System s;
+  Problem s;
   PoiseKSP fresh;
   PoisePC pc;
   PoiseVec x;
@@ -544,7 +516,7 @@ static void KeptNumbers(PoiseContext ctx, bool other_type)
   CHECK(SampleDigest(x) == SampleDigest(s.x));
   PoiseKSPDestroy(&fresh);
   PoiseVecDestroy(&x);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static void TestKeptNumbers(PoiseContext ctx)
@@ -556,7 +528,7 @@ static void TestKeptNumbers(PoiseContext ctx)
 /* Another matrix for the preconditioner is rearranged alike, and followed. */
 static void TestPreconditionerMatrix(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   double norm;
   if (!Open(ctx, ONE_SIDED, 1, "gmres", "ilu", &s)) return;
   PoiseMat P = Matrix(ctx, DIAGONAL, N, UNEVEN, 1);
@@ -571,7 +543,7 @@ static void TestPreconditionerMatrix(PoiseContext ctx)
   CHECK_OK(PoiseMatNorm(s.ksp->pc->P, POISE_NORM_INF, &norm));
   CHECK_NEAR(norm, 11, 0);
   CHECK_OK(PoiseMatDestroy(&P));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* A solver inside a preconditioner gets vectors of its matrix's layout: it arranges nothing, though that
@@ -579,7 +551,7 @@ static void TestPreconditionerMatrix(PoiseContext ctx)
 static void TestInside(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "bjacobi", "ksp"};
-  System s;
+  Problem s;
   PoisePC pc;
   PoiseVec z[3];
   double norm;
@@ -600,13 +572,13 @@ static void TestInside(PoiseContext ctx)
     CHECK_NEAR(norm, 0, 0);
   }
   for (int k = 0; k < 3; k++) CHECK_OK(PoiseVecDestroy(&z[k]));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* Nothing is copied where the matrix is so already. */
 static void TestAlready(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
   Ask(s.A, POISE_PARTITION_NONZEROS, POISE_ORDER_NATURAL);
   Solve(&s, 1);
@@ -614,7 +586,7 @@ static void TestAlready(PoiseContext ctx)
   CHECK((s.ksp->A == s.A) == (PoiseSize(ctx) == 1));
   CHECK_OK(PoiseMatScale(s.A, 2));
   Solve(&s, 0.5);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* ---- null spaces ----------------------------------------------------------------------------- */
@@ -622,7 +594,7 @@ static void TestAlready(PoiseContext ctx)
 static void TestNullSpace(PoiseContext ctx)
 {
   for (int partition = 0; partition < NPARTITIONS; partition++) {
-    System s;
+    Problem s;
     PoiseVec v;
     double *p, dot;
     if (!Open(ctx, BAND, 1, "cg", "jacobi", &s)) return;
@@ -631,7 +603,7 @@ static void TestNullSpace(PoiseContext ctx)
     CHECK_OK(PoiseVecGetWrite(v, &p));
     for (PoiseInt i = 0; i < PoiseVecLocalSize(v); i++)
       p[i] = 1 / (1.5 + TestRandom(8, (uint64_t)(s.A->rows->begin + i)));
-    CHECK_OK(SampleRestore(v, &p));
+    CHECK_OK(PoiseVecRestore(v, &p));
     for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) {
       double degree = 0, si = 1.5 + TestRandom(8, (uint64_t)i);
       for (PoiseInt j = 0; j < N; j++) {
@@ -659,7 +631,7 @@ static void TestNullSpace(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetUp(s.ksp));
     CHECK_INT(s.ksp->A->null.n, 0);
     CHECK_OK(PoiseVecDestroy(&v));
-    Close(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -672,26 +644,18 @@ static PoiseErr Count(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
   return POISE_OK;
 }
 
-static PoiseErr StopAt3(PoiseKSP ksp, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *arg)
-{
-  (void)ksp, (void)norm, (void)arg;
-  if (iteration == 3) *reason = POISE_CONVERGED_USER;
-  return POISE_OK;
-}
-
 /* Text that rank 0 printed, to all of which checks are made there. */
 static void CheckPrinted(PoiseContext ctx, FILE *out, const char *words)
 {
   static _Thread_local char text[20000];
   if (PoiseRank(ctx)) return;
-  fseek(out, 0, SEEK_SET);
-  text[fread(text, 1, sizeof text - 1, out)] = 0;
+  Content(out, text, sizeof text);
   CHECK(strstr(text, words) != NULL);
 }
 
 static void TestReports(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   FILE *out = tmpfile();
   int told = 0;
   if (!CHECK(out != NULL) || !Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
@@ -708,12 +672,12 @@ static void TestReports(PoiseContext ctx)
   CheckPrinted(ctx, out, "-q_mat_partition nonzeros -q_mat_order rcm: works with a rearranged copy");
   CheckPrinted(ctx, out, "ghost columns over all ranks:");
   CheckPrinted(ctx, out, "true resid norm");
-  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, StopAt3, NULL));
+  CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, SampleStopAt3, NULL));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK(PoiseKSPConvergedReason(s.ksp) == POISE_CONVERGED_USER);
   CHECK_INT(PoiseKSPIterations(s.ksp), 3);
   PoiseSetOutput(ctx, NULL);
-  Close(&s);
+  ProblemClose(&s);
   fclose(out);
 }
 
@@ -723,7 +687,7 @@ static void TestRowNames(PoiseContext ctx)
   PoiseInt row = 5;
   double zero = 0;
   char words[64];
-  System s;
+  Problem s;
   if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   CHECK_OK(PoiseMatSetEntries(s.A, 1, &row, &row, &zero));
@@ -731,7 +695,7 @@ static void TestRowNames(PoiseContext ctx)
   snprintf(words, sizeof words, "of row %d is zero", (int)row);
   PoiseErr e = PoiseKSPSetUp(s.ksp);
   CHECK_ERR(e, e == POISE_ERR_REMOTE ? e : POISE_ERR_NUMERIC, words);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* Is this number among those that follow the words in the text? */
@@ -750,7 +714,7 @@ static void TestSingular(PoiseContext ctx)
 {
   enum { ROW = 5 };
   char words[64];
-  System s;
+  Problem s;
   if (!Open(ctx, LATTICE, 1, "preonly", "lu", &s)) return;
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   for (PoiseInt i = s.A->rows->begin; i < s.A->rows->begin + s.A->rows->n; i++) /* row and column are zeros */
@@ -766,14 +730,14 @@ static void TestSingular(PoiseContext ctx)
   CHECK(e == POISE_ERR_REMOTE || e == POISE_ERR_NUMERIC);
   CHECK(Lists(PoiseErrorMessage(), "block of rows", ROW));
   PoiseErrorClear();
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* ---- what crosses to the application --------------------------------------------------------- */
 
 /* Two like solvers of one system: the second one's matrix is to be arranged. */
 static int OpenBoth(PoiseContext ctx, int kind, const char *type, const char *pc, int partition, int order,
-                    System s[2])
+                    Problem s[2])
 {
   for (int k = 0; k < 2; k++)
     if (!Open(ctx, kind, 1, type, pc, &s[k])) return 0;
@@ -781,7 +745,7 @@ static int OpenBoth(PoiseContext ctx, int kind, const char *type, const char *pc
   return 1;
 }
 
-static bool IsMoved(const System *s)
+static bool IsMoved(const Problem *s)
 {
   return s->ksp->arranged && s->ksp->arranged->moves.from;
 }
@@ -800,7 +764,7 @@ static void CheckLike(PoiseVec x, PoiseVec y, double tol)
 }
 
 /* Both solve, in as many iterations to one and with like norms. */
-static void SolveBoth(System s[2])
+static void SolveBoth(Problem s[2])
 {
   const double *norms[2];
   PoiseInt count[2];
@@ -814,10 +778,10 @@ static void SolveBoth(System s[2])
     CHECK_NEAR(norms[1][k], norms[0][k], 1e-8 * norms[0][0]);
 }
 
-static void CloseBoth(System s[2])
+static void CloseBoth(Problem s[2])
 {
-  Close(&s[0]);
-  Close(&s[1]);
+  ProblemClose(&s[0]);
+  ProblemClose(&s[1]);
 }
 
 typedef struct Users { /* a diagonal M, each entry of which depends on the row's number */
@@ -839,7 +803,7 @@ static PoiseErr Setup_Users(void *arg, PoiseMat P)
   PoiseVecRange(u->inverse, &begin, &end);
   POISE_TRY(PoiseVecGetUpdate(u->inverse, &d));
   for (PoiseInt i = begin; i < end; i++) d[i - begin] *= 1.2 + TestRandom(12, (uint64_t)i);
-  return SampleRestore(u->inverse, &d);
+  return PoiseVecRestore(u->inverse, &d);
 }
 
 static PoiseErr Apply_Users(void *arg, PoiseVec r, PoiseVec z)
@@ -854,7 +818,7 @@ static PoiseErr Apply_Users(void *arg, PoiseVec r, PoiseVec z)
 
 static const PoiseShellPC users = {.apply = Apply_Users, .setup = Setup_Users};
 
-static void OpenUsers(System *s, Users *u)
+static void OpenUsers(Problem *s, Users *u)
 {
   *u = (Users){.P = s->A};
   CHECK_OK(PoiseVecDuplicate(s->x, &u->inverse));
@@ -862,7 +826,7 @@ static void OpenUsers(System *s, Users *u)
 
 static void ShellSolves(PoiseContext ctx, const char *type, int partition, int order)
 {
-  System s[2];
+  Problem s[2];
   Users u[2];
   if (!OpenBoth(ctx, LATTICE, type, "shell", partition, order, s)) return;
   for (int k = 0; k < 2; k++) {
@@ -911,7 +875,7 @@ static void TestShell(PoiseContext ctx)
 /* So does one inside PC ksp; in a block there is nothing to give it. */
 static void TestShellInside(PoiseContext ctx)
 {
-  System s[2];
+  Problem s[2];
   Users u[2];
   PoiseKSP inner, *sub;
   PoisePC pc;
@@ -981,7 +945,7 @@ static PoiseErr LookAndGoOn(PoiseKSP ksp, PoiseInt iteration, double norm, Poise
 
 static void Iterates(PoiseContext ctx, const char *type, int kind, int partition)
 {
-  System s[2];
+  Problem s[2];
   Seen seen[2] = {{NULL}};
   if (!OpenBoth(ctx, kind, type, "jacobi", partition, POISE_ORDER_RCM, s)) return;
   for (int test = 0; test < 2; test++) {
@@ -1024,7 +988,7 @@ static void TestIterates(PoiseContext ctx)
 }
 
 /* Of the rearranged matrix itself: the same M, built and applied by hand. */
-static void ApplyByHand(System *s, const char *pc, PoiseVec z)
+static void ApplyByHand(Problem *s, const char *pc, PoiseVec z)
 {
   PoiseContext ctx = s->A->ctx;
   PoiseMat B, P;
@@ -1048,7 +1012,7 @@ static void ApplyByHand(System *s, const char *pc, PoiseVec z)
 
 static void Applying(PoiseContext ctx, const char *pc, int partition, int order)
 {
-  System s;
+  Problem s;
   PoiseVec z, other;
   if (!Open(ctx, LATTICE, 3, "gmres", pc, &s) || !CHECK_OK(PoiseVecDuplicate(s.x, &z))) return;
   Ask(s.A, partition, order);
@@ -1068,7 +1032,7 @@ static void Applying(PoiseContext ctx, const char *pc, int partition, int order)
   CHECK_ERR(PoisePCApply(s.pc, other, other), POISE_ERR_ARG, "");
   CHECK_OK(PoiseVecDestroy(&other));
   CHECK_OK(PoiseVecDestroy(&z));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static PoiseErr CopyIt(void *arg, PoiseVec r, PoiseVec z)
@@ -1108,7 +1072,7 @@ static PoiseErr BuildInBlock(PoiseKSP ksp, PoiseInt iteration, double norm, void
 /* What belongs to a block is of no rows of the application's. */
 static void TestBlocks(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseInt count, lengths[2], n, again;
   PoiseKSP *sub, *later;
   PoisePC pc;
@@ -1146,13 +1110,13 @@ static void TestBlocks(PoiseContext ctx)
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL); /* then they are */
   CHECK_OK(PoisePCBJacobiSetLocalBlocks(s.pc, 2, lengths));
   Solve(&s, 1);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* A solver inside shows iterates of the application's rows, and works with the matrices around it alone. */
 static void TestInnerSolver(PoiseContext ctx)
 {
-  System s[2];
+  Problem s[2];
   Seen seen[2] = {{NULL}};
   PoiseKSP inner;
   PoisePC pc;
@@ -1193,7 +1157,7 @@ static void TestInnerSolver(PoiseContext ctx)
    goes. */
 static void TestSetOperator(PoiseContext ctx)
 {
-  System s[2];
+  Problem s[2];
   double value = 9;
   if (!OpenBoth(ctx, LATTICE, "cg", "jacobi", NPARTITIONS - 1, POISE_ORDER_RCM, s)) return;
   PoiseMat P = Matrix(ctx, DIAGONAL, N, UNEVEN, 1), D = Matrix(ctx, DIAGONAL, N, UNEVEN, 1);
@@ -1271,7 +1235,7 @@ static void TestTakenBack(PoiseContext ctx)
 /* Memory of M is predicted before it is set up, and told of what will be. */
 static void TestPredicted(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoisePrediction p;
   PoiseBytes held;
   if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return;
@@ -1290,7 +1254,7 @@ static void TestPredicted(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetUp(s.ksp));
   CHECK_OK(PoisePCPredictBytes(s.pc, NULL, &p));
   CHECK_OK(PoiseMatDestroy(&other));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* ---- bad input ------------------------------------------------------------------------------- */
@@ -1340,12 +1304,12 @@ static void TestErrors(PoiseContext ctx)
 static PoiseErr Run(PoiseContext ctx, void *arg)
 {
   for (int partition = 0; partition < NPARTITIONS; partition++) {
-    System s;
+    Problem s;
     if (!Open(ctx, LATTICE, 1, "cg", "jacobi", &s)) return POISE_OK;
     Ask(s.A, partition, POISE_ORDER_RCM);
     Solve(&s, 1);
     SampleKeep(ctx, arg, SampleDigest(s.x));
-    Close(&s);
+    ProblemClose(&s);
   }
   return POISE_OK;
 }
@@ -1365,7 +1329,7 @@ static void TestRepeats(PoiseContext ctx)
 
 static PoiseErr ArrangeAndSolve(PoiseContext ctx, void *arg)
 {
-  System *s = arg;
+  Problem *s = arg;
   PoiseKSP ksp = NULL;
   POISE_TRY(PoiseKSPCreate(ctx, &ksp));
   PoiseErr e = PoiseKSPSetType(ksp, "preonly");
@@ -1378,7 +1342,7 @@ static PoiseErr ArrangeAndSolve(PoiseContext ctx, void *arg)
 /* M by itself, on rows that are moved. */
 static PoiseErr ArrangeAndApply(PoiseContext ctx, void *arg)
 {
-  System *s = arg;
+  Problem *s = arg;
   PoiseKSP ksp = NULL;
   PoisePC pc;
   POISE_TRY(PoiseKSPCreate(ctx, &ksp));
@@ -1396,14 +1360,14 @@ static PoiseErr Rearrange(PoiseContext ctx, void *arg)
 {
   PoiseMat B, P;
   (void)ctx;
-  POISE_TRY(PoiseMatRearrange(((System *)arg)->A, &B, &P));
+  POISE_TRY(PoiseMatRearrange(((Problem *)arg)->A, &B, &P));
   PoiseMatDestroy(&B);
   return PoiseMatDestroy(&P);
 }
 
 static void TestMemory(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, BAND, 3, "cg", "none", &s)) return;
   Ask(s.A, NPARTITIONS - 1, POISE_ORDER_RCM);
   TestAllocationFailures(ctx, Rearrange, &s);
@@ -1411,7 +1375,7 @@ static void TestMemory(PoiseContext ctx)
   Ask(s.A, POISE_PARTITION_ROWS, POISE_ORDER_RCM);
   TestAllocationFailures(ctx, ArrangeAndSolve, &s);
   TestAllocationFailures(ctx, ArrangeAndApply, &s);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static const Test tests[] = {

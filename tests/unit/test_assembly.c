@@ -700,16 +700,6 @@ static int Rows(PoiseContext ctx, PoiseInt N, PoiseInt *rows, int *zero)
   return n;
 }
 
-static void ToVec(PoiseVec x, const double *v)
-{
-  double *p;
-  PoiseInt begin, end;
-  PoiseVecRange(x, &begin, &end);
-  if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return;
-  for (PoiseInt i = begin; i < end; i++) p[i - begin] = v[i];
-  CHECK_OK(SampleRestore(x, &p));
-}
-
 static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int with_b, double diagonal)
 {
   Dense *d = Fill(N, N, 1, 90);
@@ -720,7 +710,7 @@ static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int w
   PoiseVec vx, vb;
   if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
   for (PoiseInt i = 0; i < N; i++) x[i] = Eighths(92, (uint64_t)i), b[i] = Eighths(93, (uint64_t)i);
-  ToVec(vx, x), ToVec(vb, b);
+  CHECK_OK(SampleToVec(x, vx)), CHECK_OK(SampleToVec(b, vb));
   int64_t pattern = A->pattern, state = A->state;
   PoiseVec gx = with_b ? vx : NULL, gb = with_b ? vb : NULL;
   CHECK_OK(columns ? PoiseMatZeroRowsColumns(A, n, rows, diagonal, gx, gb)
@@ -874,7 +864,7 @@ static void Arithmetic(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   state = A->state;
   for (PoiseInt i = 0; i < M; i++) left[i] = 1 << i % 4;
   for (PoiseInt j = 0; j < N; j++) right[j] = 3 - (double)(j % 7);
-  ToVec(l, left), ToVec(r, right);
+  CHECK_OK(SampleToVec(left, l)), CHECK_OK(SampleToVec(right, r));
   for (PoiseInt i = 0; i < M; i++)
     for (PoiseInt j = 0; j < N; j++) d->v[i][j] *= -2 * left[i] * right[j];
   CHECK_OK(PoiseMatDiagonalScale(A, l, NULL));
@@ -918,7 +908,7 @@ static void TestBorrowed(PoiseContext ctx)
   CHECK_OK(PoiseMatGetDiagonal(A, d));
   CHECK_OK(PoiseVecGetUpdate(d, &p));
   CHECK(p[0] == 4 && p[1] == 7 && p[2] == 10);
-  CHECK_OK(SampleRestore(d, &p));
+  CHECK_OK(PoiseVecRestore(d, &p));
   CHECK_OK(PoiseVecDestroy(&d));
   CHECK_OK(PoiseMatDestroy(&A));
 }
@@ -932,7 +922,7 @@ static void Diagonals(PoiseContext ctx, int layout, int whole)
   if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, NULL, &v))) return;
   int64_t pattern = A->pattern;
   for (int i = 0; i < MOST; i++) diagonal[i] = 100 + i;
-  ToVec(v, diagonal);
+  CHECK_OK(SampleToVec(diagonal, v));
   CHECK_OK(PoiseMatShift(A, 0.5));
   for (int i = 0; i < MOST; i++) d->v[i][i] += 0.5, d->has[i][i] = 1;
   CHECK((A->pattern == pattern) == whole);

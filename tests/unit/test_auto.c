@@ -2,12 +2,12 @@
 /*
   Type auto: which type it chooses where that is obvious, when it chooses again, what options and copies do,
   and what measurements leave behind. test_products.c and test_types.c check its products, as those of every
-  type.
+  type. test_plan.c has the rule itself, without matrices.
 */
 #include <pthread.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "files.h"
 #include "ksp/ksp.h"
 #include "mat/types/csr_product.h"
 #include "mat/mat_device.h"
@@ -102,29 +102,8 @@ static void CheckView(PoiseMat A, const char *words)
 {
   PoiseContext ctx = PoiseMatContext(A);
   char text[4096];
-  FILE *file = TestPrintBegin(ctx);
-  CHECK_OK(PoiseMatView(A));
-  TestPrintEnd(ctx, file, text, sizeof text);
+  TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
   if (PoiseRank(ctx) == 0 && !CHECK(strstr(text, words) != NULL)) printf("no '%s' in\n%s", words, text);
-}
-
-/* Their products are. */
-static void CheckSame(PoiseMat A, PoiseMat C)
-{
-  PoiseVec x, y, z;
-  double norm, size;
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z))) return;
-  CHECK_OK(PoiseVecSetRandom(x, 1));
-  CHECK_OK(PoiseVecSet(y, NAN));
-  CHECK_OK(PoiseMatMult(A, x, y));
-  CHECK_OK(PoiseMatMult(C, x, z));
-  CHECK_OK(PoiseVecNorm(z, POISE_NORM_2, &size));
-  CHECK_OK(PoiseVecAXPY(z, -1, y));
-  CHECK_OK(PoiseVecNorm(z, POISE_NORM_2, &norm));
-  CHECK(norm <= 1e-13 * size);
-  PoiseVecDestroy(&x);
-  PoiseVecDestroy(&y);
-  PoiseVecDestroy(&z);
 }
 
 /* Its type works, on all ranks, and products are those of csr. */
@@ -139,7 +118,7 @@ static void CheckWorks(PoiseMat A, const char *type)
   CheckView(A, words);
   if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
   CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
-  CheckSame(A, C);
+  SampleSameProducts(A, C, false, 1e-13);
   PoiseMatDestroy(&C);
 }
 
@@ -270,8 +249,7 @@ static void TestOptions(PoiseContext ctx)
   PoiseMat A, B;
   PoiseInt m = 12000;
   ctx->device->threads = 3;
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_type auto -o_mat_csri_chunk 64"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_type auto -o_mat_csri_chunk 64");
   if (!CHECK_OK(MakeAuto(ctx, m, InFront, "o_", &A))) return;
   CheckWorks(A, "csri");
   CHECK_INT(Chunk(A), 64);
@@ -282,18 +260,15 @@ static void TestOptions(PoiseContext ctx)
     CHECK_INT(poiseMatPartials(B), partials);
   }
   PoiseMatDestroy(&B);
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 300"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_csri_chunk 300");
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_INT(Chunk(A), 300);
   CHECK(A->pattern > pattern); /* what was captured is void */
   CheckWorks(A, "csri");
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 9000"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_csri_chunk 9000");
   CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "o_mat_csri_chunk");
   PoiseMatDestroy(&A);
-  CHECK_OK(PoiseOptionsSetString(ctx, "-o_mat_csri_chunk 0"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-o_mat_csri_chunk 0");
 }
 
 /* A type and its options that come together are set up once; with wrong options it still multiplies, until
@@ -324,13 +299,13 @@ static void TestTypeAndOptions(PoiseContext ctx)
     Option(ctx, "t_mat_seg_length", "1000");
     CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, k == 1 ? "t_mat_seg_length" : "t_mat_csri_chunk");
     CHECK(!strcmp(PoiseMatType(A), types[k]));
-    CheckSame(A, C);
+    SampleSameProducts(A, C, false, 1e-13);
     Option(ctx, "t_mat_csri_chunk", "0");
     Option(ctx, "t_mat_seg_length", "12"); /* whether or not seg is chosen */
     if (k) CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "t_mat_seg_length 12 ");
     Option(ctx, "t_mat_seg_length", "0");
     CHECK_OK(PoiseMatSetFromOptions(A));
-    CheckSame(A, C);
+    SampleSameProducts(A, C, false, 1e-13);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&C);
   }
@@ -365,8 +340,7 @@ static void TestSolves(PoiseContext ctx)
   PoiseVec x, b;
   double norm, residual;
   ctx->device->threads = 3;
-  CHECK_OK(PoiseOptionsSetString(ctx, "-s_mat_csri_chunk 64"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-s_mat_csri_chunk 64");
   if (!CHECK_OK(MakeArrow(ctx, 3000, &A)) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "s_")) ||
       !CHECK_OK(PoiseMatSetType(A, "auto")) || !CHECK_OK(PoiseMatSetFromOptions(A)) ||
       !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)))
@@ -400,14 +374,6 @@ static void TestSolves(PoiseContext ctx)
 }
 
 /* ---- measurements ---------------------------------------------------------------------------- */
-
-enum { PATH_LENGTH = 200 };
-
-static void TempPath(char path[PATH_LENGTH], const char *name)
-{
-  const char *root = getenv("TMPDIR");
-  snprintf(path, PATH_LENGTH, "%s/poise_auto_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
-}
 
 static void TestMeasure(PoiseContext ctx)
 {
@@ -623,21 +589,12 @@ static void TestHash(PoiseContext ctx)
   }
 }
 
-/* Rank 0's. */
-static void PutFile(PoiseContext ctx, const char *path, const char *text)
-{
-  FILE *f = PoiseRank(ctx) ? NULL : fopen(path, "w");
-  if (f) fputs(text, f), fclose(f);
-  CHECK_OK(PoiseBarrier(ctx));
-}
-
+/* Rank 0's; the others have none. */
 static void GetFile(PoiseContext ctx, const char *path, char *text, size_t size)
 {
-  CHECK_OK(PoiseBarrier(ctx));
-  FILE *f = PoiseRank(ctx) ? NULL : fopen(path, "r");
   text[0] = 0;
-  if (f) text[fread(text, 1, size - 1, f)] = 0, fclose(f);
-  CHECK(f || PoiseRank(ctx));
+  CHECK_OK(PoiseBarrier(ctx));
+  if (PoiseRank(ctx) == 0) TextOf(path, text, size);
   CHECK_OK(PoiseBarrier(ctx));
 }
 
@@ -655,14 +612,14 @@ static void TestFile(PoiseContext ctx)
              {"poise auto 1\n\n", "line 2: '' is not"},
              {"poise auto 1\n0123456789abcdef csr and many more words, more than a line has room for\n",
               "line 2: "}};
-  char path[PATH_LENGTH], text[512], again[512], other[40];
+  char path[PATH], text[512], again[512], other[40];
   bool root = PoiseRank(ctx) == 0;
   PoiseMat A;
-  TempPath(path, "winners");
+  SharedName(ctx, path, "winners");
   if (root) remove(path);
   Option(ctx, "f_mat_auto_measure", "yes");
   Option(ctx, "f_mat_auto_file", path);
-  PutFile(ctx, path, ""); /* as a new file is */
+  WriteText(ctx, path, ""); /* as a new file is */
   for (int k = 0; k < 2; k++) {
     if (!CHECK_OK(MakeAuto(ctx, 300 + k, Even, "f_", &A))) return;
     CheckView(A, "measured, in ms: csr ");
@@ -675,9 +632,9 @@ static void TestFile(PoiseContext ctx)
   if (root && CHECK(end != NULL)) { /* and the other type for the first matrix */
     snprintf(other, sizeof other, "%.17s%s\n", first + 1, strncmp(first + 18, "csri\n", 5) ? "csri" : "csr");
     snprintf(again, sizeof again, "poise auto 1\n%s%s", other, end + 1);
-    PutFile(ctx, path, again);
+    WriteText(ctx, path, again);
   } else {
-    PutFile(ctx, path, "");
+    WriteText(ctx, path, "");
   }
   if (!CHECK_OK(MakeAuto(ctx, 300, Even, "f_", &A))) return;
   CheckView(A, "measured before, in file ");
@@ -703,21 +660,21 @@ static void TestFile(PoiseContext ctx)
   Option(ctx, "f_mat_auto_measure", "yes");
   for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
     ctx->winners->count = 0;
-    PutFile(ctx, path, bad[k].text);
+    WriteText(ctx, path, bad[k].text);
     PoiseErr e = MakeAuto(ctx, 300, Even, "f_", &A);
     CHECK_ERR(e, root ? POISE_ERR_FORMAT : POISE_ERR_REMOTE, bad[k].words);
     GetFile(ctx, path, text, sizeof text);
     if (root) CHECK(!strcmp(text, bad[k].text));
   }
   if (root) remove(path);
-  TempPath(path, "nowhere/winners");
+  SharedName(ctx, path, "nowhere/winners");
   Option(ctx, "f_mat_auto_file", path);
   CHECK_ERR(MakeAuto(ctx, 300, Even, "f_", &A), root ? POISE_ERR_FILE : POISE_ERR_REMOTE, "nowhere");
   Option(ctx, "f_mat_auto_file", "");
 }
 
 typedef struct Program {
-  char path[PATH_LENGTH];
+  char path[PATH];
   int m;
   PoiseErr e;
 } Program;
@@ -757,7 +714,7 @@ static void TestFileOfMany(PoiseContext ctx)
   char text[1024];
   for (int k = 0; k < PROGRAMS; k++) {
     program[k] = (Program){.m = 100 + 10 * k};
-    TempPath(program[k].path, "many");
+    SharedName(ctx, program[k].path, "many");
     CHECK(!pthread_create(&thread[k], NULL, Measures, &program[k]));
   }
   for (int k = 0; k < PROGRAMS; k++) {
@@ -774,8 +731,8 @@ static void TestFileOfMany(PoiseContext ctx)
 static void TestInside(PoiseContext ctx)
 {
   PoiseContext self = poiseContextSelf(ctx);
-  char path[PATH_LENGTH], text[512];
-  TempPath(path, "inside");
+  char path[PATH], text[512];
+  SharedName(ctx, path, "inside");
   if (!PoiseRank(ctx)) remove(path);
   Option(ctx, "f_mat_auto_measure", "yes");
   Option(ctx, "f_mat_auto_file", path);
@@ -836,7 +793,7 @@ static void CheckBlocks(PoiseMat A)
   CHECK_OK(PoiseMatSetType(A, "auto"));
   CHECK(!strcmp(PoiseMatType(A), "bcsr") && A->pattern == pattern); /* nothing was taken apart */
   if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
-  CheckSame(A, C);
+  SampleSameProducts(A, C, false, 1e-13);
   PoiseMatDestroy(&C);
 }
 
@@ -1040,8 +997,8 @@ static PoiseErr Use(PoiseContext ctx, void *arg)
 
 static void TestMemory(PoiseContext ctx)
 {
-  char path[PATH_LENGTH];
-  TempPath(path, "memory");
+  char path[PATH];
+  SharedName(ctx, path, "memory");
   Option(ctx, "a_mat_csri_chunk", "16");
   Option(ctx, "a_mat_auto_file", path);
   TestAllocationFailures(ctx, Use, ctx);
@@ -1174,7 +1131,7 @@ static void TestWholeOrNot(PoiseContext ctx)
     e = PoiseMatAXPY(A, 2, X);
     FailAt(ctx, 0);
     if (e) CHECK_OK(PoiseMatAXPY(A, 2, X));
-    CheckSame(A, C);
+    SampleSameProducts(A, C, false, 1e-13);
     PoiseMatDestroy(&A);
   }
   CHECK(!e);
@@ -1239,10 +1196,11 @@ static void TestOneRankFailsBlocks(PoiseContext ctx)
     e = PoiseMatAssemble(A);
     FailAt(ctx, 0);
     if (!CHECK_OK(MakeChain(ctx, true, 3, &C))) return;
-    if (e && A->assembled && !A->changed) CheckSame(A, C); /* it was too late to fail */
+    if (e && A->assembled && !A->changed)
+      SampleSameProducts(A, C, false, 1e-13); /* it was too late to fail */
     CHECK_OK(PoiseMatAssemble(A));
     CheckAlike(A, A->blocked ? "bcsr" : "auto");
-    CheckSame(A, C);
+    SampleSameProducts(A, C, false, 1e-13);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&C);
   }

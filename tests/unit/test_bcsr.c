@@ -106,16 +106,6 @@ static PoiseErr Create(PoiseContext ctx, const Shape *s, const Arrays *a, int fo
 
 /* ---- references ------------------------------------------------------------------------------ */
 
-static void FillX(PoiseVec x)
-{
-  PoiseInt begin, end;
-  double *v;
-  PoiseVecRange(x, &begin, &end);
-  if (!CHECK_OK(PoiseVecGetWrite(x, &v))) return;
-  for (PoiseInt j = begin; j < end; j++) v[j - begin] = X(j);
-  CHECK_OK(PoiseVecRestore(x, &v));
-}
-
 /* y = A x, or A^T x, of a matrix with the entries of s, within (terms + 3) roundoffs of the magnitudes. */
 static void CheckVec(const Shape *s, PoiseVec y, bool transpose)
 {
@@ -167,7 +157,7 @@ static void CheckProducts(const Shape *s, PoiseMat A)
   if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z)) ||
       !CHECK_OK(PoiseVecDuplicate(x, &t)))
     return;
-  FillX(x);
+  SampleSet(x, X);
   CHECK_OK(PoiseVecSet(y, NAN));
   CHECK_OK(PoiseMatMult(A, x, y));
   CheckVec(s, y, false);
@@ -180,7 +170,7 @@ static void CheckProducts(const Shape *s, PoiseMat A)
   CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
   CHECK_NEAR(norm, 0, 1e-14 * size);
   CheckDots(A, x, y);
-  FillX(y);
+  SampleSet(y, X);
   CHECK_OK(PoiseMatMultTranspose(A, y, t));
   CheckVec(s, t, true);
   if (s->M == s->N) CheckDiagonal(s, A, y);
@@ -285,9 +275,7 @@ static void TestChoice(PoiseContext ctx)
     Arrays a = Make(ctx, &shapes[k], 0);
     if (CHECK_OK(Create(ctx, &shapes[k], &a, 0, POISE_COPY, &A))) {
       CHECK_OK(PoiseMatSetFromOptions(A));
-      FILE *f = TestPrintBegin(ctx);
-      CHECK_OK(PoiseMatView(A));
-      TestPrintEnd(ctx, f, text, sizeof text);
+      TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
       CHECK(PoiseSize(ctx) > 1 || strstr(text, words[k]));
     }
     PoiseMatDestroy(&A);
@@ -367,23 +355,6 @@ static PoiseErr Numbers(PoiseContext ctx, const Shape *s, bool holes, PoiseMat *
   return PoiseMatSetBlockSize(*A, s->b);
 }
 
-static void CheckSame(PoiseMat A, PoiseMat B)
-{
-  PoiseVec x, y, z;
-  double norm = NAN, size = NAN;
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &z))) return;
-  FillX(x);
-  CHECK_OK(PoiseMatMult(A, x, y));
-  CHECK_OK(PoiseMatMult(B, x, z));
-  CHECK_OK(PoiseVecNorm(y, POISE_NORM_INF, &size));
-  CHECK_OK(PoiseVecAXPY(z, -1, y));
-  CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
-  CHECK_NEAR(norm, 0, 1e-14 * size);
-  PoiseVecDestroy(&x);
-  PoiseVecDestroy(&y);
-  PoiseVecDestroy(&z);
-}
-
 /* There and back, by every type; the numbers of the blocks are those of the CSR, and zeros. */
 static void TestConversion(PoiseContext ctx)
 {
@@ -396,15 +367,15 @@ static void TestConversion(PoiseContext ctx)
     if (!CHECK_OK(Numbers(ctx, &s, true, &A)) || !CHECK_OK(Numbers(ctx, &s, true, &B))) return;
     CHECK_OK(PoiseMatSetType(B, back[k % 4]));
     CHECK_OK(PoiseMatSetType(B, "bcsr"));
-    CheckSame(A, B);
+    SampleSameProducts(A, B, false, 1e-14);
     CHECK_OK(PoiseMatScale(B, 2));
     CHECK_OK(PoiseMatScale(A, 2));
-    CheckSame(A, B);
+    SampleSameProducts(A, B, false, 1e-14);
     const char *type = back[(k + 1) % 4];
     CHECK_OK(PoiseMatSetType(B, type));
     CHECK(!strcmp(PoiseMatType(B),
                   strcmp(type, "auto") ? type : "bcsr")); /* which has no reason to take blocks apart */
-    CheckSame(A, B);
+    SampleSameProducts(A, B, false, 1e-14);
     CHECK_OK(PoiseMatNonzeros(A, &before));
     CHECK_OK(PoiseMatNonzeros(B, &after));
     int64_t blocks = 0;
@@ -537,9 +508,7 @@ static void TestOptions(PoiseContext ctx)
   CHECK(!strcmp(PoiseMatType(A), "bcsr"));
   CheckProducts(&s, A);
   CHECK_OK(PoiseMatSetFromOptions(A)); /* nothing more to do */
-  FILE *f = TestPrintBegin(ctx);
-  CHECK_OK(PoiseMatView(A));
-  TestPrintEnd(ctx, f, text, sizeof text);
+  TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
   if (PoiseRank(ctx) == 0)
     CHECK(
         strstr(text, "type bcsr, 48 x 48") &&
@@ -588,7 +557,7 @@ static void TestSolve(PoiseContext ctx)
       if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A[t], &x, &b)) ||
           !CHECK_OK(PoiseVecDuplicate(b, &r)))
         return;
-      FillX(b);
+      SampleSet(b, X);
       CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
       CHECK_OK(PoiseOptionsSetString(ctx, options[k]));
       CHECK_OK(PoiseOptionsSetString(ctx, "-s_ksp_rtol 1e-10"));
@@ -690,7 +659,7 @@ static void TestNamed(PoiseContext ctx)
     if (!CHECK_OK(Create(ctx, &s, &a, 0, POISE_COPY, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) ||
         !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
       return;
-    FillX(b);
+    SampleSet(b, X);
     CHECK_OK(PoiseKSPGetPC(ksp, &pc));
     CHECK_OK(PoisePCSetType(pc, zero ? "pbjacobi" : "none"));
     CHECK_OK(PoiseKSPSetOperators(ksp, A, A));
@@ -760,7 +729,7 @@ static void TestValues(PoiseContext ctx)
         !CHECK_OK(PoiseVecDuplicate(x, &b[1])))
       return;
     CHECK_OK(PoiseMatSetType(A[1], "bcsr"));
-    FillX(x);
+    SampleSet(x, X);
     CHECK_OK(PoiseVecSetRandom(d, 5));
     for (int what = 0; what < CHANGES; what++) {
       for (int t = 0; t < 2; t++) {
@@ -769,7 +738,7 @@ static void TestValues(PoiseContext ctx)
       }
       CHECK(A[1]->type->blocked && A[0]->type->stored);
       CHECK_NEAR(Distance(b[1], b[0]), 0, 1e-14);
-      CheckSame(A[0], A[1]);
+      SampleSameProducts(A[0], A[1], false, 1e-14);
       static const PoiseNorm types[] = {POISE_NORM_1, POISE_NORM_INF, POISE_NORM_FROBENIUS};
       for (int n = 0; n < 3; n++) {
         double norm[2] = {NAN, NAN};

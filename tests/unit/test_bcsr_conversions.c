@@ -2,10 +2,12 @@
 /*
   Matrices of blocks made in other ways, copied, transposed, added, saved and moved. Each must give the same
   blocks, to the bit, as the same steps with CSR whose result is converted to blocks.
+  test_bcsr.c has products.
 */
 #define _XOPEN_SOURCE 700
 #include <unistd.h>
 
+#include "files.h"
 #include "mat/csr/entries.h"
 #include "mat/mat.h"
 #include "sample.h"
@@ -35,28 +37,6 @@ static bool SameBlocks(PoiseMat A, PoiseMat B)
     same = poiseCsrGlobal(A, a.col[k]) == poiseCsrGlobal(B, b.col[k]);
   for (int64_t k = 0; same && k < poiseCsrScalars(&A->csr); k++) same = va[k] == vb[k];
   return CHECK(same);
-}
-
-/* A product gives what CSR's does, so that metadata beside the arrays are those of these arrays too. */
-static void SameProduct(PoiseMat A, PoiseMat B)
-{
-  PoiseVec x, y, z;
-  double norm = NAN, size = NAN;
-  for (int transpose = 0; transpose < 2; transpose++) {
-    if (!CHECK_OK(PoiseMatCreateVecs(A, transpose ? &y : &x, transpose ? &x : &y)) ||
-        !CHECK_OK(PoiseVecDuplicate(y, &z)))
-      return;
-    SampleFill(x, 3);
-    CHECK_OK(transpose ? PoiseMatMultTranspose(A, x, y) : PoiseMatMult(A, x, y));
-    CHECK_OK(transpose ? PoiseMatMultTranspose(B, x, z) : PoiseMatMult(B, x, z));
-    CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &size));
-    CHECK_OK(PoiseVecAXPY(z, -1, y));
-    CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
-    CHECK_NEAR(norm, 0, 1e-13 * size);
-    PoiseVecDestroy(&x);
-    PoiseVecDestroy(&y);
-    PoiseVecDestroy(&z);
-  }
 }
 
 /* ---- triplets -------------------------------------------------------------------------------- */
@@ -157,7 +137,7 @@ static void TestTriplets(PoiseContext ctx)
         Give(C, &l, BLOCKS | (how & THERE)); /* blocks to another type */
         if (how & TWICE) CHECK_OK(PoiseMatAddValuesCOO(C, l.v));
         CHECK(A->type->blocked && B->type->stored && !strcmp(PoiseMatType(C), "csri"));
-        SameProduct(A, B);
+        SampleSameProducts(A, B, true, 1e-13);
         SameBlocks(A, B);
         SameBlocks(A, C);
         PoiseMatDestroy(&A);
@@ -179,7 +159,7 @@ static void TestHoles(PoiseContext ctx)
     if (!CHECK_OK(CreateEmpty(ctx, &l, "bcsr", &A)) || !CHECK_OK(CreateEmpty(ctx, &l, "csr", &B))) return;
     Give(A, &l, TWICE);
     Give(B, &l, TWICE);
-    SameProduct(A, B);
+    SampleSameProducts(A, B, true, 1e-13);
     SameBlocks(A, B);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&B);
@@ -242,7 +222,7 @@ static void TestElements(PoiseContext ctx)
   CHECK(ctx->memory.calls == calls && A->pattern == pattern);
   CHECK_OK(PoiseMatSetValuesCOO(B, l.v));
   for (PoiseInt k = 0; k < 9 * l.n; k++) l.v[k] = NAN; /* taken before the call returned */
-  SameProduct(A, B);
+  SampleSameProducts(A, B, true, 1e-13);
   SameBlocks(A, B);
   PoiseMatDestroy(&A);
   PoiseMatDestroy(&B);
@@ -449,9 +429,7 @@ static void TestFound(PoiseContext ctx)
     int64_t built = A->csr.built;
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK_INT(A->csr.built, built);
-    FILE *f = TestPrintBegin(ctx);
-    CHECK_OK(PoiseMatView(A));
-    TestPrintEnd(ctx, f, text, sizeof text);
+    TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
     if (PoiseRank(ctx) == 0) {
       CHECK(strstr(text, nodes ? "  block size 3 was found; CSR has "
                                : "  no blocks were found that take fewer") != NULL);
@@ -459,7 +437,7 @@ static void TestFound(PoiseContext ctx)
       CHECK(strstr(text, "    3 x 3: ") != NULL);
       CHECK(strstr(text, "    7 x 7: 7 does not divide the rows and columns of every rank\n") != NULL);
     }
-    SameProduct(A, B);
+    SampleSameProducts(A, B, true, 1e-13);
     if (nodes) {
       SameBlocks(A, B);
       CHECK_OK(PoiseMatSetBlockSize(A, 0)); /* blocks that are there keep their size */
@@ -497,7 +475,7 @@ static void TestFoundTriplets(PoiseContext ctx)
     Give(B, &l, 0);
     CHECK_INT(PoiseMatBlockSize(A), b);
     CHECK(!strcmp(PoiseMatType(A), b > 1 ? "bcsr" : "csr"));
-    SameProduct(A, B);
+    SampleSameProducts(A, B, true, 1e-13);
     if (b > 1) SameBlocks(A, B);
     CHECK_OK(PoiseMatSetValuesCOO(A, l.v)); /* the plan is that of the blocks */
     PoiseMatDestroy(&A);
@@ -544,7 +522,7 @@ static bool MakePair(PoiseContext ctx, int b, PoiseInt M, PoiseInt N, PoiseInt n
 
 static void SameAndDestroy(PoiseMat *A, PoiseMat *B)
 {
-  SameProduct(*A, *B);
+  SampleSameProducts(*A, *B, true, 1e-13);
   SameBlocks(*A, *B);
   PoiseMatDestroy(A);
   PoiseMatDestroy(B);
@@ -604,9 +582,7 @@ static void CheckBalanced(PoiseMat A)
   if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
   SampleFill(x, 4);
   CHECK_OK(PoiseMatMult(A, x, y));
-  FILE *f = TestPrintBegin(A->ctx);
-  CHECK_OK(PoiseMatView(A));
-  TestPrintEnd(A->ctx, f, text, sizeof text);
+  TEST_PRINTED(A->ctx, text, sizeof text, PoiseMatView(A));
   if (PoiseRank(A->ctx) == 0) CHECK(strstr(text, "bcsr: row blocks of ") != NULL);
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
@@ -816,22 +792,10 @@ enum { WIDE_PTR = 1, WIDE_COL = 2, ONE = 4, ROW_MAJOR = 8, FORMS = 16 };
 
 static PoiseBCSR LendBCSR(PoiseContext ctx, const Arrays *a, int64_t bb, int form)
 {
-  int base = form & ONE ? 1 : 0, row_major = form & ROW_MAJOR ? 1 : 0;
-  int32_t *p32 = malloc((size_t)(a->m + 1) * 4), *c32 = malloc((size_t)a->nz * 4 + 1);
-  int64_t *p64 = malloc((size_t)(a->m + 1) * 8), *c64 = malloc((size_t)a->nz * 8 + 1);
-  for (int64_t i = 0; i <= a->m; i++) p64[i] = a->ptr[i] + base, p32[i] = (int32_t)p64[i];
-  for (int64_t k = 0; k < a->nz; k++) c64[k] = a->col[k] + base, c32[k] = (int32_t)c64[k];
-  PoiseBCSR in = {.base = base, .row_major = row_major};
-  in.val = SampleLend(ctx, (size_t)(a->nz * bb) * 8, a->val[row_major]);
-  if (form & WIDE_PTR)
-    in.ptr64 = SampleLend(ctx, (size_t)(a->m + 1) * 8, p64);
-  else
-    in.ptr32 = SampleLend(ctx, (size_t)(a->m + 1) * 4, p32);
-  if (form & WIDE_COL)
-    in.col64 = SampleLend(ctx, (size_t)a->nz * 8, c64);
-  else
-    in.col32 = SampleLend(ctx, (size_t)a->nz * 4, c32);
-  free(p32), free(c32), free(p64), free(c64);
+  PoiseBCSR in = {.base = form & ONE ? 1 : 0, .row_major = form & ROW_MAJOR ? 1 : 0};
+  in.val = SampleLend(ctx, (size_t)(a->nz * bb) * 8, a->val[in.row_major]);
+  SampleLendIndices(ctx, a->m + 1, a->ptr, in.base, form & WIDE_PTR, &in.ptr64, &in.ptr32);
+  SampleLendIndices(ctx, a->nz, a->col, in.base, form & WIDE_COL, &in.col64, &in.col32);
   return in;
 }
 
@@ -853,11 +817,11 @@ static void CheckOddArray(PoiseContext ctx, const Arrays *a, int b, PoiseInt n, 
   free(odd);
   in.val = lent + 1;
   if (CHECK_OK(PoiseMatCreateDeviceBCSR(ctx, b, a->m * b, n, 9 * b, 12 * b, &in, POISE_BORROW, &A))) {
-    SameProduct(A, same);
+    SampleSameProducts(A, same, true, 1e-13);
     CHECK_OK(PoiseOptionsSetString(ctx, "-odd_mat_type bcsr -odd_mat_bcsr_kernel balanced"));
     CHECK_OK(PoiseMatSetOptionsPrefix(A, "odd_"));
     CHECK_OK(PoiseMatSetFromOptions(A));
-    SameProduct(A, same);
+    SampleSameProducts(A, same, true, 1e-13);
     PoiseMatDestroy(&A);
   }
   SampleTakeBack(ctx, lent);
@@ -888,7 +852,7 @@ static void TestDeviceArrays(PoiseContext ctx)
         }
         if (!CHECK_OK(e)) return;
         if (in_place) CHECK(C->csr.col.device == in.col32 && C->csr.val.device == in.val);
-        SameProduct(C, B);
+        SampleSameProducts(C, B, true, 1e-13);
         SameBlocks(C, A);
         if (own == POISE_BORROW && !form) CheckOddArray(ctx, &a, b, n, in, B);
         if (own == POISE_BORROW) { /* the application writes to its array */
@@ -973,22 +937,6 @@ static void TestAdoptFailures(PoiseContext ctx)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-enum { PATH = 512 };
-
-/* The ranks of MPI are processes with names of their own. */
-static void SharedName(PoiseContext ctx, const char *name, char path[PATH])
-{
-  const char *root = getenv("TMPDIR");
-  snprintf(path, PATH, "%s/poise_bcsr_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
-  CHECK_OK(ctx->comm->ops->bcast(ctx->comm, path, PATH, 0));
-}
-
-static void Remove(PoiseContext ctx, const char *path)
-{
-  CHECK_OK(PoiseBarrier(ctx));
-  if (PoiseRank(ctx) == 0) CHECK(!remove(path));
-}
-
 static bool SameFiles(const char *one, const char *other)
 {
   FILE *f[2] = {fopen(one, "rb"), fopen(other, "rb")};
@@ -1025,8 +973,8 @@ static void SaveAndRead(PoiseContext ctx, bool beside)
       CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "bcsr"));
       if (!beside) CHECK_OK(PoiseOptionsSet(ctx, "mat_block_size", size));
       if (!MakePair(ctx, b, 9, 7, 30, &A, &B)) return;
-      SharedName(ctx, names[kind], path);
-      SharedName(ctx, others[kind], other);
+      SharedName(ctx, path, names[kind]);
+      SharedName(ctx, other, others[kind]);
       CHECK_OK(PoiseMatSetType(B, "bcsr"));
       CHECK_OK(PoiseMatSetType(B, "csr"));
       CHECK_OK(PoiseMatSave(A, path));
@@ -1037,19 +985,19 @@ static void SaveAndRead(PoiseContext ctx, bool beside)
       if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
       CHECK_INT(PoiseMatBlockSize(L), b);
       CHECK_OK(PoiseMatSetFromOptions(L));
-      SameProduct(L, A);
+      SampleSameProducts(L, A, true, 1e-13);
       SameBlocks(L, A);
       PoiseMatDestroy(&L);
       if (kind == 0 && b > 1) { /* one without blocks does not keep another's block size */
         CHECK_OK(PoiseMatSetBlockSize(B, 1));
         CHECK_OK(PoiseMatSave(B, path));
         CHECK_INT(Beside(info), 1);
-        Remove(ctx, info);
+        RemoveFile(ctx, info);
         snprintf(info, PATH, "%.*s.info", PATH - 6, other);
-        Remove(ctx, info);
+        RemoveFile(ctx, info);
       }
-      Remove(ctx, path);
-      Remove(ctx, other);
+      RemoveFile(ctx, path);
+      RemoveFile(ctx, other);
       PoiseMatDestroy(&A);
       PoiseMatDestroy(&B);
     }
@@ -1075,7 +1023,7 @@ static void TestFilesFound(PoiseContext ctx)
     PoiseInt m;
     PoiseMat A, L;
     if (!CHECK_OK(MakeNodes(ctx, "csr", 1, 1, 750, &A))) return;
-    SharedName(ctx, names[kind], path);
+    SharedName(ctx, path, names[kind]);
     CHECK_OK(PoiseMatSave(A, path));
     if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
     PoiseMatLocalSizes(L, &m, NULL);
@@ -1084,7 +1032,7 @@ static void TestFilesFound(PoiseContext ctx)
     CHECK_OK(PoiseMatSetFromOptions(L));
     CHECK(!strcmp(PoiseMatType(L), "bcsr"));
     CHECK_INT(PoiseMatBlockSize(L), 3);
-    Remove(ctx, path);
+    RemoveFile(ctx, path);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&L);
   }
@@ -1096,7 +1044,7 @@ static void TestFileErrors(PoiseContext ctx)
   PoiseMat A, B, L;
   if (!MakePair(ctx, 2, 8, 8, 30, &A, &B)) return;
   CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 3")); /* does not divide 16 */
-  SharedName(ctx, "c.mtx.gz", path);
+  SharedName(ctx, path, "c.mtx.gz");
   CHECK_OK(PoiseMatSave(A, path));
   if (!CHECK_OK(PoiseMatLoad(ctx, path, &L))) return;
   CHECK_INT(PoiseMatBlockSize(L), 1);
@@ -1104,13 +1052,13 @@ static void TestFileErrors(PoiseContext ctx)
   CHECK((e == POISE_ERR_SIZE || e == POISE_ERR_REMOTE) &&
         strstr(PoiseErrorMessage(), "block size 3 does not divide the "));
   PoiseMatDestroy(&L);
-  Remove(ctx, path);
-  SharedName(ctx, "no/such/folder.petsc", path);
+  RemoveFile(ctx, path);
+  SharedName(ctx, path, "no/such/folder.petsc");
   CHECK_ERR_OF(PoiseMatSave(A, path), PoiseRank(ctx) == 0, POISE_ERR_FILE, "no/such/folder");
   PoiseInt row = A->rows->begin;
   CHECK_OK(A->rows->n ? PoiseMatSetEntries(A, 1, &row, &row, &(double){NAN}) : POISE_OK);
   CHECK_OK(PoiseMatAssemble(A));
-  SharedName(ctx, "c.mtx", path);
+  SharedName(ctx, path, "c.mtx");
   e = PoiseMatSave(A, path);
   CHECK((e == POISE_ERR_NUMERIC || e == POISE_ERR_REMOTE) && strstr(PoiseErrorMessage(), "is nan"));
   PoiseMatDestroy(&A);
@@ -1139,11 +1087,11 @@ static void TestFileMemory(PoiseContext ctx)
   PoiseMat A, B;
   if (!MakePair(ctx, 2, 8, 8, 30, &A, &B)) return;
   CHECK_OK(PoiseOptionsSetString(ctx, "-mat_type bcsr -mat_block_size 2"));
-  SharedName(ctx, "d.petsc", path);
-  SharedName(ctx, "d.petsc.info", info);
+  SharedName(ctx, path, "d.petsc");
+  SharedName(ctx, info, "d.petsc.info");
   TestAllocationFailures(ctx, SaveAndLoad, &(Saved){A, path});
-  Remove(ctx, path);
-  Remove(ctx, info);
+  RemoveFile(ctx, path);
+  RemoveFile(ctx, info);
   PoiseMatDestroy(&A);
   PoiseMatDestroy(&B);
 }

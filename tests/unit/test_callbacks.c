@@ -2,7 +2,7 @@
 /* Users' functions that call the library (shells of shells, solves inside products, monitors and tests),
    and their errors. */
 #include "ksp/ksp.h"
-#include "sample.h"
+#include "problem.h"
 
 enum { N = 60 };
 
@@ -75,54 +75,31 @@ static PoiseErr Mult_Inverse(void *arg, PoiseVec x, PoiseVec y)
   return POISE_OK;
 }
 
-static PoiseKSP Solver(PoiseMat A, const char *type, const char *pc)
+static void Configure(PoiseKSP ksp, const char *type, const char *pc)
 {
-  PoiseKSP ksp;
   PoisePC inner;
-  CHECK_OK(PoiseKSPCreate(PoiseMatContext(A), &ksp));
   CHECK_OK(PoiseKSPSetType(ksp, type));
   CHECK_OK(PoiseKSPGetPC(ksp, &inner));
   CHECK_OK(PoisePCSetType(inner, pc));
-  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
   CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-11, -1, -1, 500));
+}
+
+static PoiseKSP Solver(PoiseMat A, const char *type, const char *pc)
+{
+  PoiseKSP ksp;
+  CHECK_OK(PoiseKSPCreate(PoiseMatContext(A), &ksp));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  Configure(ksp, type, pc);
   return ksp;
 }
 
-typedef struct System {
-  PoiseMat A;
-  PoiseVec exact, b, x;
-  PoiseKSP ksp;
-} System;
-
-static int Open(PoiseMat A, const char *type, const char *pc, System *s)
+static int Open(PoiseMat A, const char *type, const char *pc, Problem *s)
 {
-  *s = (System){.A = A};
-  if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->exact)))
-    return 0;
+  if (!ProblemOpen(A, s)) return 0;
   SampleFill(s->exact, 5);
   CHECK_OK(PoiseMatMult(A, s->exact, s->b));
-  s->ksp = Solver(A, type, pc);
+  Configure(s->ksp, type, pc);
   return 1;
-}
-
-static double ErrorOf(const System *s)
-{
-  PoiseVec d;
-  double error = NAN;
-  CHECK_OK(PoiseVecDuplicate(s->x, &d));
-  CHECK_OK(PoiseVecWAXPY(d, -1, s->x, s->exact));
-  CHECK_OK(PoiseVecNorm(d, POISE_NORM_INF, &error));
-  CHECK_OK(PoiseVecDestroy(&d));
-  return error;
-}
-
-static void Close(System *s)
-{
-  CHECK_OK(PoiseKSPDestroy(&s->ksp));
-  CHECK_OK(PoiseVecDestroy(&s->b));
-  CHECK_OK(PoiseVecDestroy(&s->x));
-  CHECK_OK(PoiseVecDestroy(&s->exact));
-  CHECK_OK(PoiseMatDestroy(&s->A));
 }
 
 /* ---- shells ---------------------------------------------------------------------------------- */
@@ -136,7 +113,7 @@ static void TestShells(PoiseContext ctx)
     uint64_t bits[2][2];
     PoiseInt its[2];
     for (int nested = 0; nested < 2; nested++) {
-      System s;
+      Problem s;
       Level level[3] = {{.A = Chain(ctx, 1)}};
       level[1].A = Shell(level[0].A, Mult_Once, &level[0]);
       level[2].A = nested ? Shell(level[0].A, Mult_Once, &level[1]) : level[0].A;
@@ -147,14 +124,14 @@ static void TestShells(PoiseContext ctx)
       CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
-      CHECK(ErrorOf(&s) < 1e-7);
+      CHECK(ProblemError(&s, 1) < 1e-7);
       bits[nested][1] = SampleDigest(s.x);
       its[nested] = PoiseKSPIterations(s.ksp);
       CHECK(nested ? level[0].calls > 4 && level[0].calls == level[1].calls : level[0].calls == 0);
       int64_t calls = ctx->memory.calls;
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       CHECK_INT(ctx->memory.calls, calls);
-      Close(&s);
+      ProblemClose(&s);
       if (nested) CHECK_OK(PoiseMatDestroy(&level[2].A));
       CHECK_OK(PoiseMatDestroy(&level[1].A));
       CHECK_OK(PoiseMatDestroy(&level[0].A));
@@ -169,15 +146,15 @@ static void TestShells(PoiseContext ctx)
 static void TestSolveInProduct(PoiseContext ctx)
 {
   for (int t = 0; t < 4; t++) {
-    System s;
+    Problem s;
     Level level = {.A = Chain(ctx, 1)};
     level.ksp = Solver(level.A, t % 2 ? "gmres" : "cg", "jacobi");
     if (!Open(Shell(level.A, Mult_Inverse, &level), methods[t], "none", &s)) return;
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-9, -1, -1, -1));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK(PoiseKSPConvergedReason(s.ksp) > 0);
-    CHECK(ErrorOf(&s) < 1e-6);
-    Close(&s);
+    CHECK(ProblemError(&s, 1) < 1e-6);
+    ProblemClose(&s);
     CHECK_OK(PoiseKSPDestroy(&level.ksp));
     CHECK_OK(PoiseMatDestroy(&level.A));
   }
@@ -186,7 +163,7 @@ static void TestSolveInProduct(PoiseContext ctx)
 /* ---- monitors and tests ---------------------------------------------------------------------- */
 
 typedef struct Guest { /* called in each iteration of s */
-  System *s, *other;   /* other: solved meanwhile */
+  Problem *s, *other;  /* other: solved meanwhile */
   PoiseVec x;
   double residual; /* of the latest iterate */
   int calls, fail_at;
@@ -228,7 +205,7 @@ static PoiseErr Test_Visit(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSPReaso
   return POISE_OK;
 }
 
-static int OpenGuest(PoiseContext ctx, const char *method, System two[2], Guest *g)
+static int OpenGuest(PoiseContext ctx, const char *method, Problem two[2], Guest *g)
 {
   if (!Open(Chain(ctx, 0.2), method, "jacobi", &two[0]) || !Open(Chain(ctx, 1), "cg", "jacobi", &two[1]))
     return 0;
@@ -236,11 +213,11 @@ static int OpenGuest(PoiseContext ctx, const char *method, System two[2], Guest 
   return CHECK_OK(PoiseVecDuplicate(two[0].x, &g->x));
 }
 
-static void CloseGuest(System two[2], Guest *g)
+static void CloseGuest(Problem two[2], Guest *g)
 {
   CHECK_OK(PoiseVecDestroy(&g->x));
-  Close(&two[0]);
-  Close(&two[1]);
+  ProblemClose(&two[0]);
+  ProblemClose(&two[1]);
 }
 
 /* Whatever a monitor does, the solve is the same; and in the end the iterate that it built is the
@@ -248,7 +225,7 @@ static void CloseGuest(System two[2], Guest *g)
 static void TestMonitors(PoiseContext ctx)
 {
   for (int t = 0; t < 4; t++) {
-    System two[2];
+    Problem two[2];
     Guest g;
     double difference;
     if (!OpenGuest(ctx, methods[t], two, &g)) return;
@@ -264,7 +241,7 @@ static void TestMonitors(PoiseContext ctx)
       CHECK(SampleDigest(two[0].x) == bits);
       CHECK_INT(PoiseKSPIterations(two[0].ksp), its);
       CHECK_INT(g.calls, its + 1);
-      CHECK(ErrorOf(&two[1]) < 1e-8);
+      CHECK(ProblemError(&two[1], 1) < 1e-8);
     }
     if (g.builds) {
       CHECK_OK(PoiseVecAXPY(g.x, -1, two[0].x));
@@ -283,7 +260,7 @@ static void TestTests(PoiseContext ctx)
 {
   for (int t = 0; t < 4; t++)
     for (int side = 0; side < 2; side++) {
-      System two[2];
+      Problem two[2];
       Guest g;
       if (!OpenGuest(ctx, methods[t], two, &g)) return;
       g.builds = true;
@@ -294,7 +271,7 @@ static void TestTests(PoiseContext ctx)
       CHECK_INT(g.calls, PoiseKSPIterations(two[0].ksp) + 1);
       CHECK_OK(PoiseKSPTrueResidual(two[0].ksp, two[0].b, two[0].x, &g.residual));
       CHECK(g.residual < 1.1e-9);
-      CHECK(ErrorOf(&two[0]) < 1e-8);
+      CHECK(ProblemError(&two[0], 1) < 1e-8);
       CloseGuest(two, &g);
     }
 }
@@ -317,7 +294,7 @@ static void TestShellErrors(PoiseContext ctx)
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   for (int t = 0; t < 4; t++)
     for (int call = 2; call < 6; call++) {
-      System s;
+      Problem s;
       char words[32];
       Level level[3] = {{.A = Chain(ctx, 1)}};
       level[1].A = Shell(level[0].A, Mult_Once, &level[0]);
@@ -328,8 +305,8 @@ static void TestShellErrors(PoiseContext ctx)
       CHECK_ERR_OF(Saying(3, "at the shell's mult", PoiseKSPSolve(s.ksp, s.b, s.x)), last, POISE_ERR_USER,
                    words);
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
-      CHECK(ErrorOf(&s) < 1e-8);
-      Close(&s);
+      CHECK(ProblemError(&s, 1) < 1e-8);
+      ProblemClose(&s);
       for (int k = 2; k >= 0; k--) CHECK_OK(PoiseMatDestroy(&level[k].A));
     }
 }
@@ -339,7 +316,7 @@ static void TestGuestErrors(PoiseContext ctx)
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   for (int monitor = 0; monitor < 2; monitor++)
     for (int silent = 0; silent < 2; silent++) {
-      System two[2];
+      Problem two[2];
       Guest g;
       const char *name = monitor ? "at a monitor" : "at the convergence test";
       const char *said = monitor ? "a monitor returned 77" : "the convergence test returned 77";
@@ -355,7 +332,7 @@ static void TestGuestErrors(PoiseContext ctx)
       CHECK_INT(PoiseKSPConvergedReason(two[0].ksp), POISE_DIVERGED_ERROR);
       g.fail_at = g.calls = 0;
       CHECK_OK(PoiseKSPSolve(two[0].ksp, two[0].b, two[0].x));
-      CHECK(g.calls > 4 && ErrorOf(&two[0]) < 1e-8);
+      CHECK(g.calls > 4 && ProblemError(&two[0], 1) < 1e-8);
       CloseGuest(two, &g);
     }
 }
@@ -388,7 +365,7 @@ static PoiseErr Monitor_Meddle(PoiseKSP ksp, PoiseInt it, double norm, void *arg
 
 static void TestMeddling(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(Chain(ctx, 0.2), "gmres", "jacobi", &s)) return;
   Meddler m = {.b = s.b, .x = s.x, .A = s.A};
   CHECK_OK(PoiseKSPAddMonitor(s.ksp, Monitor_Meddle, &m));
@@ -396,7 +373,7 @@ static void TestMeddling(PoiseContext ctx)
             "PoiseKSPSolve of a solver in the middle of its solve");
   CHECK_INT(m.calls, 3);
   CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static const Test tests[] = {

@@ -2,41 +2,16 @@
 /*
   What a solver reports of a solve must be true. This tests refuted claims, the cost of checking, and methods
   that start afresh. It also tests counts after a breakdown, and right-hand sides whose squares under- or
-  overflow. test_honest.c has all combinations.
+  overflow. test_claim_all.c has all combinations.
 */
 #include <math.h>
 
 #include "ksp/ksp.h"
-#include "sample.h"
+#include "problem.h"
 
 enum { MOST = 64 };
 
 typedef double EntryOf(int i, int j);
-
-typedef struct Problem {
-  PoiseMat A;
-  PoiseVec b, x;
-  PoiseKSP ksp;
-  int n;
-} Problem;
-
-static void Close(Problem *p)
-{
-  PoiseKSPDestroy(&p->ksp);
-  PoiseVecDestroy(&p->x);
-  PoiseVecDestroy(&p->b);
-  PoiseMatDestroy(&p->A);
-}
-
-static PoiseErr SetAll(PoiseVec v, const double *global, double scale)
-{
-  double *p;
-  PoiseInt begin, end;
-  PoiseVecRange(v, &begin, &end);
-  TRY(PoiseVecGetWrite(v, &p));
-  for (PoiseInt i = begin; i < end; i++) p[i - begin] = scale * global[i];
-  return SampleRestore(v, &p);
-}
 
 /* What the tests change, as it is without options: these stay in a context. */
 static const char defaults[] = "-ksp_norm_type default -ksp_pc_side default -ksp_rtol 1e-5 -ksp_atol 1e-50 "
@@ -46,7 +21,7 @@ static const char defaults[] = "-ksp_norm_type default -ksp_pc_side default -ksp
 
 static PoiseErr Build(PoiseContext ctx, int n, EntryOf *a, const double *b, const char *options, Problem *p)
 {
-  *p = (Problem){.n = n};
+  *p = (Problem){0};
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &p->A));
   PoiseErr e = POISE_OK;
   for (PoiseInt i = 0; PoiseRank(ctx) == 0 && i < n; i++)
@@ -57,7 +32,7 @@ static PoiseErr Build(PoiseContext ctx, int n, EntryOf *a, const double *b, cons
   TRY(PoiseAgree(ctx, e));
   TRY(PoiseMatAssemble(p->A));
   TRY(PoiseMatCreateVecs(p->A, &p->x, &p->b));
-  TRY(b ? PoiseAgree(ctx, SetAll(p->b, b, 1)) : PoiseVecSet(p->b, 1));
+  TRY(b ? PoiseAgree(ctx, SampleToVec(b, p->b)) : PoiseVecSet(p->b, 1));
   TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, defaults)));
   TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, options)));
   TRY(PoiseKSPCreate(ctx, &p->ksp));
@@ -68,17 +43,14 @@ static PoiseErr Build(PoiseContext ctx, int n, EntryOf *a, const double *b, cons
 static bool Open(PoiseContext ctx, int n, EntryOf *a, const double *b, const char *options, Problem *p)
 {
   if (CHECK_OK(Build(ctx, n, a, b, options, p))) return true;
-  Close(p);
+  ProblemClose(p);
   return false;
 }
 
 /* |b - A x| / |b| */
 static double TrueResidual(Problem *p)
 {
-  double r = NAN, b = NAN;
-  CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &r));
-  CHECK_OK(PoiseVecNorm(p->b, POISE_NORM_2, &b));
-  return r / b;
+  return ProblemResidual(p) / NormOf(p->b);
 }
 
 typedef struct Outcome {
@@ -91,26 +63,14 @@ static Outcome SolveOnly(Problem *p)
 {
   PoiseContext ctx = PoiseKSPContext(p->ksp);
   Outcome o = {.reason = POISE_ITERATING};
-  LogCounts before, after;
-  const double *x;
-  double all[MOST] = {0};
-  PoiseInt begin, end;
-  poiseLogCounts(ctx, &before);
   int64_t waits = ctx->device->waits;
-  CHECK_OK(PoiseKSPSolve(p->ksp, p->b, p->x));
+  LogCounts counts = ProblemCounts(p);
   o.waits = (double)(ctx->device->waits - waits);
-  poiseLogCounts(ctx, &after);
-  for (int k = 0; k < EVENT_COUNT; k++) o.calls[k] = after.event[k].calls - before.event[k].calls;
+  for (int k = 0; k < EVENT_COUNT; k++) o.calls[k] = counts.event[k].calls;
   o.reason = PoiseKSPConvergedReason(p->ksp);
   o.its = PoiseKSPIterations(p->ksp);
   o.norm = PoiseKSPResidualNorm(p->ksp);
-  PoiseVecRange(p->x, &begin, &end);
-  if (CHECK_OK(PoiseVecGetRead(p->x, &x))) {
-    for (PoiseInt i = begin; i < end; i++) all[i] = x[i - begin];
-    CHECK_OK(PoiseVecRestore(p->x, &x));
-  }
-  CHECK_OK(PoiseSum(ctx, p->n, all));
-  memcpy(o.x, all, sizeof all);
+  CHECK_OK(SampleFromVec(p->x, o.x));
   return o;
 }
 
@@ -193,7 +153,7 @@ static void TestIndefinitePreconditioner(PoiseContext ctx)
     Outcome o = SolveOnly(&p);
     CHECK_INT(o.reason, POISE_DIVERGED_INDEFINITE_PC);
     CHECK_INT(o.its, 0);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -210,7 +170,7 @@ static void TestNearlyNoNorm(PoiseContext ctx)
              types[k]);
     if (!Open(ctx, 2, SignedDiagonal, b, words, &p)) return;
     CHECK_INT(SolveOnly(&p).reason, POISE_DIVERGED_INDEFINITE_PC);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -238,7 +198,7 @@ static void TestHugeSquares(PoiseContext ctx)
     CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_RTOL);
     CHECK(!*PoiseKSPReasonDetail(p.ksp));
     CHECK(TrueResidual(&p) < 1e-4);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -254,7 +214,7 @@ static void TestSameCounts(PoiseContext ctx)
                t ? "prcg" : "cg", k < 4 ? "none" : "jacobi", replays[k % 4]);
       if (!Open(ctx, k < 4 ? 2 : 40, k < 4 ? TwoSigns : Negative, NULL, words, &p)) return;
       o[t] = SolveOnly(&p);
-      Close(&p);
+      ProblemClose(&p);
     }
     CHECK_INT(o[0].reason, k < 4 ? POISE_DIVERGED_INDEFINITE_MAT : POISE_CONVERGED_RTOL);
     CHECK_INT(o[1].reason, o[0].reason);
@@ -292,7 +252,7 @@ static void TestPrice(PoiseContext ctx)
       if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
       (void)SolveOnly(&p); /* sets up */
       o[on] = SolveOnly(&p);
-      Close(&p);
+      ProblemClose(&p);
     }
     CHECK(o[0].reason > 0);
     CHECK_INT(o[1].reason, o[0].reason);
@@ -343,7 +303,7 @@ static void GoesOn(PoiseContext ctx, const char *words)
   liar.lies = liar.products, liar.products = 0;
   CHECK_OK(PoiseKSPSetVerify(p.ksp, 1));
   Outcome o = SolveOnly(&p);
-  CHECK_OK(SetAll(fresh.x, first.x, 1));
+  CHECK_OK(SampleToVec(first.x, fresh.x));
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(fresh.ksp, 1));
   Outcome second = SolveOnly(&fresh);
   CHECK_INT(o.reason, second.reason);
@@ -358,8 +318,8 @@ static void GoesOn(PoiseContext ctx, const char *words)
   CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "1 claim before was not true") != NULL);
   PoiseMatDestroy(&shell);
   PoiseMatDestroy(&liar.other);
-  Close(&p);
-  Close(&fresh);
+  ProblemClose(&p);
+  ProblemClose(&fresh);
 }
 
 static void TestGoesOn(PoiseContext ctx)
@@ -409,7 +369,7 @@ static void TestRefuted(PoiseContext ctx)
       CHECK_NEAR(o.norm / sqrt(12) / TrueResidual(&p), 1, 1e-6); /* that of the x that is delivered */
     }
     if (lie && o.reason > 0) CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "before") != NULL);
-    Close(&p);
+    ProblemClose(&p);
   }
   CHECK(refuted > 0);
 }
@@ -427,7 +387,7 @@ static void TestInside(PoiseContext ctx)
     Outcome o = SolveOnly(&p);
     CHECK(o.reason > 0);
     CHECK_INT(o.calls[EVENT_KSPVerify], on ? 1 + o.its : 1);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -445,7 +405,7 @@ static void TestInaccurate(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-14, -1, -1, -1));
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK(!*PoiseKSPReasonDetail(p.ksp));
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* The norm of iteration 20 by the recurrence, or as computed at a restart. */
@@ -487,7 +447,7 @@ static void TestAtRestart(PoiseContext ctx)
       claims += o.reason == POISE_CONVERGED_RTOL && o.its == 20;
       CHECK(!*PoiseKSPReasonDetail(p.ksp));
     }
-    Close(&p);
+    ProblemClose(&p);
   }
   CHECK(claims > 0);
 }
@@ -517,7 +477,7 @@ static void TestAfresh(PoiseContext ctx)
     CHECK(o.its <= all[k % 3].its + 1); /* devices sum in different orders */
     CHECK_NEAR(TrueResidual(&p), all[k % 3].residual, 1e-5);
     CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "started afresh") != NULL);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -532,7 +492,7 @@ static void TestDeparture(PoiseContext ctx)
   CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "by the recurrence it would be") != NULL);
   CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "refine_ifneeded") != NULL);
   CHECK_NEAR(o.norm / sqrt(40) / TrueResidual(&p), 1, 1e-6);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* A space that is exhausted: what is left of a column is rounding, and dividing by it would make x large. On
@@ -555,7 +515,7 @@ static void TestDropped(PoiseContext ctx)
   for (int i = 0; i < 40; i++) most = fmax(most, fabs(o.x[i]));
   if (dropped) CHECK(most < 10 && o.its <= 8); /* the space twice */
   if (dropped) CHECK(TrueResidual(&p) <= 1);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* ---- squares that are no numbers ------------------------------------------------------------- */
@@ -577,10 +537,12 @@ static void TestScaling(PoiseContext ctx)
              "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_max_it 60 -ksp_initial_guess_nonzero %s", type,
              guess ? "yes" : "no");
     if (!Open(ctx, 40, Grid, b, words, &p)) return;
-    CHECK_OK(SetAll(p.x, x0, 1));
+    CHECK_OK(SampleToVec(x0, p.x));
     Outcome plain = SolveOnly(&p);
-    CHECK_OK(SetAll(p.b, b, ldexp(1, power)));
-    CHECK_OK(SetAll(p.x, x0, ldexp(1, power)));
+    CHECK_OK(SampleToVec(b, p.b));
+    CHECK_OK(PoiseVecScale(p.b, ldexp(1, power)));
+    CHECK_OK(SampleToVec(x0, p.x));
+    CHECK_OK(PoiseVecScale(p.x, ldexp(1, power)));
     Outcome o = SolveOnly(&p);
     CHECK_INT(o.reason, plain.reason);
     CHECK_INT(o.its, plain.its);
@@ -590,7 +552,7 @@ static void TestScaling(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, ldexp(10, power), -1, -1)); /* in units of b */
     o = SolveOnly(&p);
     CHECK_INT(o.reason, POISE_CONVERGED_ATOL);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -607,7 +569,7 @@ static void TestTwice(PoiseContext ctx)
   CHECK(SolveOnly(&p).reason > 0);
   CHECK(TrueResidual(&p) < 1e-7);
   PoiseMatDestroy(&P);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* Tiny b, with the default absolute tolerance: solved, as in PETSc; and b = 0. */
@@ -620,7 +582,7 @@ static void TestTiny(PoiseContext ctx)
   CHECK(o.reason > 0);
   CHECK_INT(o.its, 0);
   for (int i = 0; i < 40; i++) b[i] = 1e-170;
-  CHECK_OK(SetAll(p.b, b, 1));
+  CHECK_OK(SampleToVec(b, p.b));
   CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, 1e-50, -1, -1));
   o = SolveOnly(&p);
   CHECK_INT(o.reason, POISE_CONVERGED_ATOL);
@@ -629,7 +591,7 @@ static void TestTiny(PoiseContext ctx)
   o = SolveOnly(&p);
   CHECK_INT(o.reason, POISE_CONVERGED_RTOL);
   CHECK_NEAR((Grid(0, 0) * o.x[0] - o.x[1]) / 1e-170, 1, 1e-8);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* If the square of a tiny b is 0, rtol is not relative to the residual of the guess. The same holds for b
@@ -650,17 +612,17 @@ static void TestTinyBesideGuess(PoiseContext ctx)
              "-ksp_max_it 5000",
              types[k % 7]);
     if (!Open(ctx, 40, Grid, b, words, &p)) return;
-    CHECK_OK(SetAll(p.x, x0, 1));
+    CHECK_OK(SampleToVec(x0, p.x));
     Outcome o = SolveOnly(&p);
     CHECK(o.reason < 0 || TrueResidual(&p) < 1e-4);
     if (k % 7 == 0) CHECK(o.reason > 0);
     CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, -1, 1e4, -1));
-    CHECK_OK(SetAll(p.x, x0, 1));
+    CHECK_OK(SampleToVec(x0, p.x));
     CHECK_INT(SolveOnly(&p).reason, POISE_DIVERGED_DTOL);
     CHECK_OK(PoiseVecSet(p.b, 0)); /* relative to the guess's residual */
-    CHECK_OK(SetAll(p.x, x0, 1));
+    CHECK_OK(SampleToVec(x0, p.x));
     CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_RTOL);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -677,7 +639,7 @@ static void TestHugeWithoutNorm(PoiseContext ctx)
     if (!Open(ctx, 40, Grid, b, words, &p)) return;
     CHECK_INT(SolveOnly(&p).reason, POISE_CONVERGED_ITS);
     CHECK(TrueResidual(&p) < 1e-3);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 

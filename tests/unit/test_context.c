@@ -4,34 +4,20 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "files.h"
 #include "sys/sys.h"
-
-enum { MAX_WORDS = 16 };
 
 /* A context from command-line words, on the ranks of ctx: over MPI if it is MPI's, else of the calling thread
    alone. */
 static PoiseErr Open(PoiseContext ctx, const char *prefix, const char *words, PoiseContext *own)
 {
-  char text[256], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = text;
-  int argc = 1;
-  snprintf(text, sizeof text, "%s", words);
-  for (char *w = strtok_r(text, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
   PoiseInit init = {.prefix = prefix, .serial = strcmp(ctx->comm->ops->name, "mpi") != 0};
-  return PoiseInitialize(&argc, &list, &init, own);
+  return TestInitialize(init, words, own);
 }
 
 static size_t Length(FILE *f)
 {
   return (size_t)ftell(f);
-}
-
-/* What was written to f. */
-static const char *Content(FILE *f, char text[4096])
-{
-  rewind(f);
-  text[fread(text, 1, 4095, f)] = 0;
-  return text;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -156,10 +142,11 @@ static void TestOutput(PoiseContext ctx)
   FILE *f = tmpfile(), *old = ctx->out;
   PoiseSetOutput(ctx, f);
   CHECK_OK(PoisePrintf(ctx, "%d and %s\n", 42, "words"));
-  CHECK(!strcmp(Content(f, text), PoiseRank(ctx) ? "" : "42 and words\n"));
+  CHECK(!strcmp(Content(f, text, sizeof text), PoiseRank(ctx) ? "" : "42 and words\n"));
   rewind(f);
   CHECK_OK(PoiseView(ctx));
-  CHECK(PoiseRank(ctx) ? !*Content(f, text) : strstr(Content(f, text), ctx->device->ops->name) != NULL);
+  CHECK(PoiseRank(ctx) ? !*Content(f, text, sizeof text)
+                       : strstr(Content(f, text, sizeof text), ctx->device->ops->name) != NULL);
   PoiseSetOutput(ctx, NULL);
   CHECK(ctx->out == stdout);
   PoiseSetOutput(ctx, old);
@@ -190,7 +177,7 @@ static void AtEnd(PoiseContext ctx, const char *options, const char *words)
     PoiseSetOutput(own, f);
     CHECK_OK(PoiseFinalize(&own));
     CHECK(writes == (Length(f) > 0));
-    if (writes) CHECK(strstr(Content(f, text), words) != NULL);
+    if (writes) CHECK(strstr(Content(f, text, sizeof text), words) != NULL);
   }
   fclose(f);
 }
@@ -214,7 +201,7 @@ static void TestLogFile(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
   FILE *f = fopen(path, "r");
   if (CHECK(f)) {
-    CHECK(strstr(Content(f, text), "Total") != NULL);
+    CHECK(strstr(Content(f, text, sizeof text), "Total") != NULL);
     fclose(f);
   }
   remove(path);
@@ -265,20 +252,16 @@ static PoiseErr Called(PoiseContext ctx, void *arg)
 /* What a program prints that is started with these words, and how often its body runs. */
 static int Start(PoiseInit init, const char *words, char text[4096])
 {
-  char copy[256], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = copy;
-  int argc = 1;
   atomic_int calls = 0;
   PoiseContext own;
   FILE *f = tmpfile();
-  snprintf(copy, sizeof copy, "%s", words);
-  for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
   init.serial = 1;
   fflush(stdout);
   fflush(stderr);
   int saved[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
   dup2(fileno(f), STDOUT_FILENO); /* a new context writes to stdout */
   dup2(fileno(f), STDERR_FILENO);
-  PoiseErr e = PoiseInitialize(&argc, &list, &init, &own);
+  PoiseErr e = TestInitialize(init, words, &own);
   if (!e) e = PoiseRun(own, Called, &calls);
   bool answered = !e && PoiseAnswered(own);
   if (!e) e = PoiseFinalize(&own);
@@ -290,7 +273,7 @@ static int Start(PoiseInit init, const char *words, char text[4096])
   close(saved[1]);
   CHECK_OK(e);
   CHECK(answered == (calls == 0));
-  Content(f, text);
+  Content(f, text, 4096);
   fclose(f);
   return calls;
 }
@@ -511,11 +494,11 @@ static void TestRunLog(PoiseContext ctx)
   if (CHECK_OK(Open(ctx, NULL, "-ranks 2 -log_view", &own))) {
     PoiseSetOutput(own, f);
     CHECK_OK(PoiseRun(own, Act, &(Story){2, 0, 0, &calls}));
-    const char *first = strstr(Content(f, text), "Total");
+    const char *first = strstr(Content(f, text, sizeof text), "Total");
     size_t length = strlen(text);
     CHECK(first && !strstr(first + 1, "Total")); /* once: by rank 0 */
     CHECK_OK(PoiseFinalize(&own));
-    CHECK(strlen(Content(f, text)) == length); /* and not again */
+    CHECK(strlen(Content(f, text, sizeof text)) == length); /* and not again */
   }
   fclose(f);
 }
@@ -533,7 +516,7 @@ static void TestRunLogFails(PoiseContext ctx)
       PoiseSetOutput(own, f);
       CHECK_ERR(PoiseRun(own, Act, &(Story){4, failing[i], hanging[i], &calls}), POISE_ERR_USER,
                 "does not like it");
-      const char *total = strstr(Content(f, text), "\"Total\",1,1,");
+      const char *total = strstr(Content(f, text, sizeof text), "\"Total\",1,1,");
       CHECK(total && !strstr(total + 8, "Total")); /* once */
       CHECK_OK(PoiseFinalize(&own));
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codes, messages and traces. */
-#include "harness.h"
+#include "files.h"
 #include "sys/sys.h"
 
 static PoiseErr Deep(int levels)
@@ -14,13 +14,6 @@ static PoiseErr Bare(PoiseErr code)
 {
   TRY(code); /* of a callback that sets no message */
   return POISE_OK;
-}
-
-static int Count(const char *text, const char *word)
-{
-  int count = 0;
-  for (const char *p = strstr(text, word); p; p = strstr(p + 1, word)) count++;
-  return count;
 }
 
 static void TestCodes(PoiseContext ctx)
@@ -50,13 +43,13 @@ static void TestTrace(PoiseContext ctx)
   CHECK(!strcmp(PoiseErrorMessage(), "A is 50 x 50, x has 51 entries"));
   const char *text = PoiseErrorText(), *first = "poise: sizes do not match: A is 50 x 50, x has 51 entries\n";
   CHECK(!strncmp(text, first, strlen(first)));
-  CHECK_INT(Count(text, "\n  at Deep ("), 4);
-  CHECK_INT(Count(text, "\n"), 5);
+  CHECK_INT(CountWord(text, "\n  at Deep ("), 4);
+  CHECK_INT(CountWord(text, "\n"), 5);
   CHECK(strstr(text, "test_error.c:") != NULL);
   CHECK(!strstr(text, "(/"));
   CHECK(text[strlen(text) - 1] == '\n');
   CHECK(Deep(0) == POISE_ERR_SIZE); /* an older trace is dropped */
-  CHECK_INT(Count(PoiseErrorText(), "\n"), 2);
+  CHECK_INT(CountWord(PoiseErrorText(), "\n"), 2);
   PoiseErrorClear();
   CHECK(!*PoiseErrorText() && !*PoiseErrorMessage());
 }
@@ -81,7 +74,7 @@ static void TestDeep(PoiseContext ctx)
   CHECK(Deep(1000) == POISE_ERR_SIZE);
   for (int repeat = 0; repeat < 2; repeat++) {
     const char *more = strstr(PoiseErrorText(), "... and ");
-    frames = Count(PoiseErrorText(), "\n  at ");
+    frames = CountWord(PoiseErrorText(), "\n  at ");
     if (CHECK(more)) CHECK_INT(sscanf(more, "... and %d more", &dropped), 1);
     CHECK(frames >= 16);
     CHECK_INT(frames + dropped, 1001);
@@ -141,7 +134,7 @@ static void *Fails(void *arg)
 {
   CHECK(!*PoiseErrorText());
   CHECK(Deep(*(int *)arg) == POISE_ERR_SIZE);
-  CHECK_INT(Count(PoiseErrorText(), "\n  at "), *(int *)arg + 1);
+  CHECK_INT(CountWord(PoiseErrorText(), "\n  at "), *(int *)arg + 1);
   return NULL;
 }
 
@@ -153,7 +146,7 @@ static void TestThreads(PoiseContext ctx)
   CHECK(Bare(POISE_ERR_USER) == POISE_ERR_USER);
   for (int i = 0; i < 4; i++) CHECK(!pthread_create(&thread[i], NULL, Fails, &levels[i]));
   for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
-  CHECK_INT(Count(PoiseErrorText(), "\n  at "), 1);
+  CHECK_INT(CountWord(PoiseErrorText(), "\n  at "), 1);
   PoiseErrorClear();
 }
 

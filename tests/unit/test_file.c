@@ -5,27 +5,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "sys/files.h"
 #include "sys/numbers.h"
+#include "files.h"
 #include "sys/sys.h"
 
-enum { PATH = 128 };
+enum { NAME = 128 };
 
 typedef struct Folder { /* one of this rank's own */
-  char path[64], file[PATH];
+  char path[64], file[NAME];
 } Folder;
 
 static void Make(Folder *f)
 {
   strcpy(f->path, "test_file_XXXXXX");
   CHECK(mkdtemp(f->path) != NULL);
-  snprintf(f->file, PATH, "%s/file", f->path);
+  snprintf(f->file, NAME, "%s/file", f->path);
 }
 
 static int Entries(const Folder *f)
@@ -55,11 +54,7 @@ static void Put(const char *path, const char *text)
 static bool Holds(const char *path, const char *text)
 {
   char content[256];
-  FILE *f = fopen(path, "r");
-  if (!f) return false;
-  content[fread(content, 1, sizeof content - 1, f)] = 0;
-  fclose(f);
-  return !strcmp(content, text);
+  return !strcmp(TextOf(path, content, sizeof content), text);
 }
 
 static void TestCommit(PoiseContext ctx)
@@ -105,7 +100,7 @@ static void TestModeAndLink(PoiseContext ctx)
 {
   Folder folder;
   OutFile f;
-  char link[PATH];
+  char link[NAME];
   struct stat s;
   Make(&folder);
   Put(folder.file, "old");
@@ -127,7 +122,7 @@ static void TestDanglingLink(PoiseContext ctx)
 {
   Folder folder;
   OutFile f;
-  char link[PATH], far[PATH], absolute[1200], here[1024];
+  char link[NAME], far[NAME], absolute[1200], here[1024];
   struct stat s;
   Make(&folder);
   snprintf(link, sizeof link, "%s/link", folder.path);
@@ -184,7 +179,7 @@ static void TestCannotOpen(PoiseContext ctx)
 {
   Folder folder;
   OutFile f;
-  char path[PATH];
+  char path[NAME];
   int64_t live = ctx->memory.live;
   Make(&folder);
   snprintf(path, sizeof path, "%s/no/file", folder.path);
@@ -202,26 +197,20 @@ static void TestFull(PoiseContext ctx)
 {
   Folder folder;
   OutFile f;
-  struct rlimit old, small;
   char line[1024] = {0};
-  if (!CHECK(!getrlimit(RLIMIT_FSIZE, &old))) return;
-  small = (struct rlimit){10000, old.rlim_max};
   memset(line, 'x', sizeof line - 1);
   Make(&folder);
   Put(folder.file, "old");
-  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
   for (int lines = 5; lines <= 100; lines += 95) { /* what fits into the stream's buffer too */
     CHECK_OK(poiseFileBegin(ctx, folder.file, &f));
-    small.rlim_cur = lines == 5 ? 100 : 10000;
-    CHECK(!setrlimit(RLIMIT_FSIZE, &small));
+    LimitFiles(lines == 5 ? 100 : 10000);
     for (int i = 0; i < lines; i++) fputs(line, f.stream);
     PoiseErr e = poiseFileCommit(ctx, &f);
-    setrlimit(RLIMIT_FSIZE, &old);
+    LimitFiles(-1);
     CHECK_ERR(e, POISE_ERR_FILE, folder.file);
     CHECK(Holds(folder.file, "old"));
     CHECK_INT(Entries(&folder), 1);
   }
-  signal(SIGXFSZ, handler);
   Remove(&folder);
 }
 

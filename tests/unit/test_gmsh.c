@@ -9,43 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "fem/assemble.h"
 #include "fem/element.h"
 #include "fem/gmsh.h"
-#include "harness.h"
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-typedef char Path[64];
-
-/* A name that all ranks have, and no other run of this suite. */
-static void Name(PoiseContext ctx, Path path)
-{
-  static const char *const pattern = "test_gmsh_%d.msh";
-  double pid = PoiseRank(ctx) == 0 ? getpid() : 0;
-  CHECK_OK(PoiseMax(ctx, 1, &pid));
-  snprintf(path, sizeof(Path), pattern, (int)pid);
-}
-
-static void Put(PoiseContext ctx, const char *path, const char *text)
-{
-  if (PoiseRank(ctx) == 0) {
-    FILE *f = fopen(path, "w");
-    if (CHECK(f != NULL)) {
-      fputs(text, f);
-      fclose(f);
-    }
-  }
-  CHECK_OK(PoiseBarrier(ctx));
-}
-
-static void Remove(PoiseContext ctx, const char *path)
-{
-  CHECK_OK(PoiseBarrier(ctx));
-  if (PoiseRank(ctx) == 0) remove(path);
-}
+#include "files.h"
 
 /* ---- judges ---------------------------------------------------------------------------------- */
 
@@ -263,8 +231,8 @@ static void WriteBox(const char *path, FemCell cell, int version, void (*change)
 
 static void TestKinds(PoiseContext ctx)
 {
-  Path path;
-  Name(ctx, path);
+  char path[PATH];
+  SharedName(ctx, path, "mesh.msh");
   for (int trial = 0; trial < 4 * FEM_CELLS; trial++) {
     const FemCell cell = (FemCell)(trial / 4);
     const int version = trial % 2 ? 4 : 2, mirror = trial / 2 % 2, dim = FemCellInfoOf(cell)->dim;
@@ -288,7 +256,7 @@ static void TestKinds(PoiseContext ctx)
       CHECK_NEAR(sums[3], dim == 2 ? 3 : 1.5, 1e-13);
       FemMeshFree(&mesh);
     }
-    Remove(ctx, path);
+    RemoveFile(ctx, path);
   }
 }
 
@@ -299,16 +267,16 @@ static void TestFolded(PoiseContext ctx)
   static const char *const words[] = {
       "element 34, a tri6, is inverted or flat inside", "element 24, a quad4, is inverted or flat inside",
       "element 216, a tet10, is inverted or flat inside", "element 68, a hex8, is inverted or flat inside"};
-  Path path;
+  char path[PATH];
   FemMesh mesh;
-  Name(ctx, path);
+  SharedName(ctx, path, "mesh.msh");
   for (int trial = 0; trial < 8; trial++) {
     if (PoiseRank(ctx) == 0) WriteBox(path, cells[trial / 2], trial % 2 ? 4 : 2, Fold);
     CHECK_OK(PoiseBarrier(ctx));
     PoiseErr err = FemMeshGmsh(ctx, path, &mesh); /* one rank has the cell */
     CHECK_ERR(err, err == POISE_ERR_REMOTE ? err : POISE_ERR_NUMERIC, words[trial / 2]);
     FemMeshFree(&mesh);
-    Remove(ctx, path);
+    RemoveFile(ctx, path);
   }
 }
 
@@ -350,14 +318,14 @@ static void TestTwoBodies(PoiseContext ctx)
       "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
       "$Nodes\n6\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 1 0 0\n5 2 0 0\n6 2 1 0\n$EndNodes\n"
       "$Elements\n2\n1 2 2 7 1 1 2 3\n2 2 2 7 1 4 5 6\n$EndElements\n";
-  Path path;
+  char path[PATH];
   FemMesh mesh;
-  Name(ctx, path);
-  Put(ctx, path, text);
+  SharedName(ctx, path, "mesh.msh");
+  WriteText(ctx, path, text);
   CHECK_ERR(FemMeshGmsh(ctx, path, &mesh), POISE_ERR_FORMAT,
             "line 16: element 2, a tri3, is of another body than that of line 15");
   FemMeshFree(&mesh);
-  Remove(ctx, path);
+  RemoveFile(ctx, path);
 }
 
 /* ---- files that are wrong -------------------------------------------------------------------- */
@@ -388,12 +356,12 @@ static void Replace(const char *text, const char *from, const char *to, char *ou
 static void TestSmall(PoiseContext ctx)
 {
   for (int version = 0; version < 2; version++) {
-    Path path;
+    char path[PATH];
     FemMesh mesh;
     int group;
     double sums[5];
-    Name(ctx, path);
-    Put(ctx, path, small[version]);
+    SharedName(ctx, path, "mesh.msh");
+    WriteText(ctx, path, small[version]);
     if (CHECK_OK(FemMeshGmsh(ctx, path, &mesh))) {
       CheckNumbers(&mesh);
       CHECK_INT(mesh.groups, 2); /* no facet of "middle" is on the boundary */
@@ -404,7 +372,7 @@ static void TestSmall(PoiseContext ctx)
       CHECK_NEAR(sums[3], -1, 1e-15);
       FemMeshFree(&mesh);
     }
-    Remove(ctx, path);
+    RemoveFile(ctx, path);
   }
 }
 
@@ -470,15 +438,15 @@ static void TestWrong(PoiseContext ctx)
       {0, "$EndElements\n", "$EndElements", NULL},
       {0, "$Elements\n", "$Periodic\n1\n$EndPeriodic\n$Elements\n", NULL},
   };
-  Path path;
-  Name(ctx, path);
+  char path[PATH];
+  SharedName(ctx, path, "mesh.msh");
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     for (int version = 0; version < 2; version++) {
       char text[2048];
       FemMesh mesh;
       if (cases[c].version != 0 && cases[c].version != (version ? 4 : 2)) continue;
       Replace(small[version], cases[c].from, cases[c].to, text, sizeof text);
-      Put(ctx, path, text);
+      WriteText(ctx, path, text);
       PoiseErr err = FemMeshGmsh(ctx, path, &mesh);
       if (cases[c].words == NULL) {
         CHECK_OK(err);
@@ -486,7 +454,7 @@ static void TestWrong(PoiseContext ctx)
         fprintf(stderr, "%s -> %s: %s\n", cases[c].from, cases[c].to, PoiseErrorMessage());
       }
       FemMeshFree(&mesh);
-      Remove(ctx, path);
+      RemoveFile(ctx, path);
     }
   }
   CHECK_ERR(FemMeshGmsh(ctx, "no_such_file.msh", &(FemMesh){0}), POISE_ERR_FILE, "no_such_file.msh: ");
@@ -513,8 +481,8 @@ static void TestCutOff(PoiseContext ctx)
 static void TestSpoilt(PoiseContext ctx)
 {
   static const char letters[] = "0123456789-.e $\n\"";
-  Path path;
-  Name(ctx, path);
+  char path[PATH];
+  SharedName(ctx, path, "mesh.msh");
   for (int trial = 0; trial < 400; trial++) {
     char text[2048];
     FemMesh mesh;
@@ -525,12 +493,12 @@ static void TestSpoilt(PoiseContext ctx)
       text[(size_t)((at + 1) / 2 * (double)strlen(text))] =
           letters[(size_t)((to + 1) / 2 * (double)(sizeof letters - 1))];
     }
-    Put(ctx, path, text);
+    WriteText(ctx, path, text);
     PoiseErr err = FemMeshGmsh(ctx, path, &mesh);
     CHECK(err == POISE_OK || err == POISE_ERR_FORMAT || err == POISE_ERR_NUMERIC);
     if (err == POISE_OK) CheckNumbers(&mesh);
     FemMeshFree(&mesh);
-    Remove(ctx, path);
+    RemoveFile(ctx, path);
   }
 }
 

@@ -4,7 +4,6 @@
   public call works on the context's GPU, and leaves the thread's GPU as it was. Two GPUs are needed to tell
   these apart.
 */
-#define _GNU_SOURCE /* setenv */
 #include "harness.h"
 
 #ifdef POISE_HAVE_CUDA
@@ -154,10 +153,7 @@ static PoiseErr OpenOn(int gpu, PoiseContext *own)
 {
   char options[64];
   snprintf(options, sizeof options, "-device cuda -device_id %d", gpu);
-  setenv("POISE_OPTIONS", options, 1);
-  PoiseErr e = PoiseInitialize(NULL, NULL, &(PoiseInit){.serial = 1}, own);
-  unsetenv("POISE_OPTIONS");
-  return e;
+  return TestInitialize((PoiseInit){.serial = 1}, options, own);
 }
 
 static const char *Lacks(PoiseContext ctx, int gpus)

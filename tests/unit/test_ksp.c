@@ -6,7 +6,7 @@
 
 #include "harness.h"
 #include "ksp/ksp.h"
-#include "sample.h"
+#include "problem.h"
 
 enum { B = 4, COMPARED = 10 }; /* block size of the grids; iterations that are compared with the textbook */
 
@@ -73,70 +73,16 @@ static PoiseMat DenseMatrix(PoiseContext ctx, int n, const double *a)
   return A;
 }
 
-typedef struct System {
-  PoiseMat A;
-  PoiseVec b, x, exact;
-  PoiseKSP ksp;
-} System;
-
 /* x is NaN, which a zero guess must not see; b = A exact. */
-static bool OpenSystem(PoiseContext ctx, PoiseMat A, System *s)
+static bool OpenSystem(PoiseMat A, Problem *s)
 {
-  *s = (System){.A = A};
-  if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &s->x, &s->b)) || !CHECK_OK(PoiseVecDuplicate(s->x, &s->exact)))
-    return false;
-  return CHECK_OK(PoiseVecSetRandom(s->exact, 5)) && CHECK_OK(PoiseMatMult(A, s->exact, s->b)) &&
-         CHECK_OK(PoiseVecSet(s->x, NAN)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
-         CHECK_OK(PoiseKSPSetOperators(s->ksp, A, NULL)) && CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1));
+  return ProblemOpen(A, s) && CHECK_OK(PoiseVecSetRandom(s->exact, 5)) &&
+         CHECK_OK(PoiseMatMult(A, s->exact, s->b)) && CHECK_OK(PoiseVecSet(s->x, NAN)) &&
+         CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1));
 }
 
-static void CloseSystem(System *s)
-{
-  CHECK_OK(PoiseKSPDestroy(&s->ksp));
-  PoiseVecDestroy(&s->b);
-  PoiseVecDestroy(&s->x);
-  PoiseVecDestroy(&s->exact);
-  PoiseMatDestroy(&s->A);
-}
-
-static void SetVec(PoiseVec v, const double *global)
-{
-  double *p;
-  PoiseInt begin, end;
-  PoiseVecRange(v, &begin, &end);
-  if (!CHECK_OK(PoiseVecGetWrite(v, &p))) return;
-  for (PoiseInt i = begin; i < end; i++) p[i - begin] = global[i];
-  PoiseVecRestore(v, &p);
-}
-
-/* Every rank gets all entries. */
-static void GetVec(PoiseVec v, double *global)
-{
-  const double *p;
-  PoiseInt begin, end;
-  PoiseVecRange(v, &begin, &end);
-  memset(global, 0, (size_t)PoiseVecSize(v) * sizeof(double));
-  if (!CHECK_OK(PoiseVecGetRead(v, &p))) return;
-  for (PoiseInt i = begin; i < end; i++) global[i] = p[i - begin];
-  PoiseVecRestore(v, &p);
-  CHECK_OK(PoiseSum(PoiseVecContext(v), (int)PoiseVecSize(v), global));
-}
-
-static double NormOf(PoiseVec v)
-{
-  double norm = NAN;
-  CHECK_OK(PoiseVecNorm(v, POISE_NORM_2, &norm));
-  return norm;
-}
-
-static double TrueResidual(System *s)
-{
-  double norm = NAN;
-  CHECK_OK(PoiseKSPTrueResidual(s->ksp, s->b, s->x, &norm));
-  return norm;
-}
-
-static double ErrorOf(System *s)
+/* |x - exact| / |exact|, without an allocation */
+static double ErrorOf(Problem *s)
 {
   CHECK_OK(PoiseVecAXPY(s->x, -1, s->exact));
   double error = NormOf(s->x);
@@ -391,12 +337,12 @@ static double BookHistory(const Book *k, const Case *c, const double *b, const d
 }
 
 /* The solve just made against the textbook: the history, and the place where it ended. */
-static void CompareWithBook(System *s, const Book *k, const Case *c, const double *x0, double rtol)
+static void CompareWithBook(Problem *s, const Book *k, const Case *c, const double *x0, double rtol)
 {
   double b[N], r0[N], Ax[N], book[COMPARED + 1];
   const double *norm;
   PoiseInt count, its = PoiseKSPIterations(s->ksp);
-  GetVec(s->b, b);
+  CHECK_OK(SampleFromVec(s->b, b));
   Multiply(k->A, x0, Ax);
   for (int i = 0; i < N; i++) r0[i] = b[i] - Ax[i];
   if (!CHECK_OK(PoiseKSPHistory(s->ksp, &count, &norm)) || !CHECK_INT(count, its + 1) ||
@@ -410,7 +356,7 @@ static void CompareWithBook(System *s, const Book *k, const Case *c, const doubl
   CHECK(norm[its] == PoiseKSPResidualNorm(s->ksp));
   CHECK(norm[its] <= rtol * size_of_b * (1 + 1e-12) && norm[its - 1] > rtol * size_of_b * (1 - 1e-12));
   double scale = c->norm == POISE_KSP_NORM_UNPRECONDITIONED ? 1.001 : 20; /* of the diagonal blocks */
-  CHECK(TrueResidual(s) <= scale * rtol * NormOf(s->b));
+  CHECK(ProblemResidual(s) <= scale * rtol * NormOf(s->b));
   CHECK(ErrorOf(s) < 100 * rtol);
 }
 
@@ -418,9 +364,9 @@ static void CompareCase(PoiseContext ctx, const Grid *g, const Grid *p, const Ca
 {
   const double rtol = 1e-9;
   double x0[N] = {0};
-  System s;
+  Problem s;
   Book *k = MakeBook(g, p ? p : g, pc, c->side);
-  if (!OpenSystem(ctx, GridMatrix(ctx, g), &s)) return;
+  if (!OpenSystem(GridMatrix(ctx, g), &s)) return;
   if (p) {
     PoiseMat P = GridMatrix(ctx, p);
     CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, P));
@@ -431,10 +377,10 @@ static void CompareCase(PoiseContext ctx, const Grid *g, const Grid *p, const Ca
   if (CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) CompareWithBook(&s, k, c, x0, rtol);
 
   for (int i = 0; i < N; i++) x0[i] = 3 * TestRandom(9, (uint64_t)i);
-  SetVec(s.x, x0);
+  CHECK_OK(SampleToVec(x0, s.x));
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
   if (CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) CompareWithBook(&s, k, c, x0, rtol);
-  CloseSystem(&s);
+  ProblemClose(&s);
   free(k);
 }
 
@@ -486,7 +432,7 @@ static PoiseErr See(PoiseKSP ksp, PoiseInt it, double norm, void *arg)
   return POISE_OK;
 }
 
-static void RecordSolve(System *s, Watch *w)
+static void RecordSolve(Problem *s, Watch *w)
 {
   Result *r = w->result;
   const double *norm, *p;
@@ -514,10 +460,10 @@ static PoiseErr Sweep(PoiseContext ctx, void *arg)
   Result *result = arg;
   for (int i = 0; i < CASES; i++)
     for (int j = 0; j < 3; j++) {
-      System s;
+      Problem s;
       if (!Chosen(ctx, i, j)) continue;
       Watch w = {.write = PoiseRank(ctx) == 0};
-      if (!OpenSystem(ctx, GridMatrix(ctx, &grids[!IsCG(cases[i].type)]), &s)) return POISE_ERR_USER;
+      if (!OpenSystem(GridMatrix(ctx, &grids[!IsCG(cases[i].type)]), &s)) return POISE_ERR_USER;
       POISE_TRY(PoiseKSPSetFromOptions(s.ksp));
       POISE_TRY(Configure(s.ksp, &cases[i], pcs[j]));
       for (int k = 0; k < MAX_MAXITS; k++) {
@@ -528,7 +474,7 @@ static PoiseErr Sweep(PoiseContext ctx, void *arg)
         POISE_TRY(PoiseKSPSetTolerances(s.ksp, 1e-5, -1, -1, maxits[k]));
         RecordSolve(&s, &w);
       }
-      CloseSystem(&s);
+      ProblemClose(&s);
     }
   return POISE_OK;
 }
@@ -603,12 +549,12 @@ enum { MAX_SMALL = 8 };
 static PoiseKSPReason Solve(PoiseContext ctx, int n, const double *a, const double *b, const char *type,
                             const char *pc, PoiseNormType norm, PoiseInt *its, double *x)
 {
-  System s;
+  Problem s;
   double all[MAX_SMALL];
   PoiseKSPReason reason = POISE_ITERATING;
   PoisePC used;
-  if (!OpenSystem(ctx, DenseMatrix(ctx, n, a), &s)) return reason;
-  SetVec(s.b, b);
+  if (!OpenSystem(DenseMatrix(ctx, n, a), &s)) return reason;
+  CHECK_OK(SampleToVec(b, s.b));
   CHECK_OK(PoiseKSPSetType(s.ksp, type));
   CHECK_OK(PoiseKSPSetNormType(s.ksp, norm));
   CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-10, -1, -1, 50));
@@ -616,8 +562,8 @@ static PoiseKSPReason Solve(PoiseContext ctx, int n, const double *a, const doub
   CHECK_OK(PoisePCSetType(used, pc));
   if (CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x))) reason = PoiseKSPConvergedReason(s.ksp);
   *its = PoiseKSPIterations(s.ksp);
-  GetVec(s.x, x ? x : all);
-  CloseSystem(&s);
+  CHECK_OK(SampleFromVec(s.x, x ? x : all));
+  ProblemClose(&s);
   return reason;
 }
 
@@ -663,7 +609,7 @@ static void Put(PoiseMat A, PoiseInt i, PoiseInt j, double v)
   CHECK_OK(PoiseMatAssemble(A));
 }
 
-static void CheckDetail(System *s, const char *detail)
+static void CheckDetail(Problem *s, const char *detail)
 {
   char words[200];
   snprintf(words, sizeof words, "; %s", detail);
@@ -680,12 +626,12 @@ static void TestFirstNaN(PoiseContext ctx)
 {
   static const char *const all[] = {"cg", "prcg", "bicgstab", "gmres", "fgmres", "minres", "richardson"};
   for (int k = 0; k < 14; k++) {
-    System s;
+    Problem s;
     PoisePC pc;
     PoiseMat P;
     double right = NAN;
     PoiseInt at = 90;
-    if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
     if (k >= 7) CHECK_OK(PoiseMatSetOrder(s.A, POISE_ORDER_RCM));
     CHECK_OK(PoiseKSPSetType(s.ksp, all[k % 7]));
     CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
@@ -716,7 +662,7 @@ static void TestFirstNaN(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     if (CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_NANORINF))
       CHECK(!strcmp(PoiseKSPReasonDetail(s.ksp), "the entries of A and b are finite"));
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -727,11 +673,11 @@ static void TestRepeats(PoiseContext ctx)
   static const char *const all[] = {"cg",     "prcg",      "bicgstab",   "gmres",  "fgmres",
                                     "minres", "chebyshev", "richardson", "preonly"};
   for (int t = 0; t < 9; t++) {
-    System s;
+    Problem s;
     PoisePC pc;
     uint64_t first = 0, norm = 0, wrong = 0;
     PoiseInt its = 0;
-    if (!OpenSystem(ctx, GridMatrix(ctx, &grid), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, &grid), &s)) return;
     CHECK_OK(PoiseKSPSetType(s.ksp, all[t]));
     CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
     CHECK_OK(PoisePCSetType(pc, "jacobi"));
@@ -747,7 +693,7 @@ static void TestRepeats(PoiseContext ctx)
     }
     CHECK_INT(wrong, 0);
     CHECK(its > 0 && (ctx->device->ops->is_host || s.ksp->loop.eager));
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -817,9 +763,9 @@ static void TestScale(PoiseContext ctx)
 static void TestTiny(PoiseContext ctx)
 {
   for (int t = 0; t < 3; t++) {
-    System s;
+    Problem s;
     PoiseInt its;
-    if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
     CHECK_OK(PoiseKSPSetType(s.ksp, types[t]));
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-6, 0, -1, 200));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -828,7 +774,7 @@ static void TestTiny(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
     CHECK_INT(PoiseKSPIterations(s.ksp), its);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -885,11 +831,11 @@ static void TestExactlySolved(PoiseContext ctx)
 static void TestLimits(PoiseContext ctx)
 {
   for (int i = 0; i < CASES_WITH_NORM; i++) {
-    System s;
+    Problem s;
     const Case *c = &cases[i];
     PoiseInt count;
     const double *norm;
-    if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(c)), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, GridFor(c)), &s)) return;
     CHECK_OK(Configure(s.ksp, c, "jacobi"));
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 0, 0, -1, 5));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -919,7 +865,7 @@ static void TestLimits(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_DTOL);
     CHECK_INT(PoiseKSPIterations(s.ksp), 0);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -928,9 +874,9 @@ static void TestLimits(PoiseContext ctx)
 static void TestGrowth(PoiseContext ctx)
 {
   double a[] = {1, 0, 0, 100}, b[] = {1, 0.1};
-  System s;
-  if (!OpenSystem(ctx, DenseMatrix(ctx, 2, a), &s)) return;
-  SetVec(s.b, b);
+  Problem s;
+  if (!OpenSystem(DenseMatrix(ctx, 2, a), &s)) return;
+  CHECK_OK(SampleToVec(b, s.b));
   CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
   CHECK_OK(PoiseKSPSetTolerances(s.ksp, -1, -1, 5, -1));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -939,13 +885,13 @@ static void TestGrowth(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_DTOL);
   CHECK_INT(PoiseKSPIterations(s.ksp), 1);
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 static void TestErrorIfNotConverged(PoiseContext ctx)
 {
-  System s;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  Problem s;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
   CHECK_OK(PoiseKSPSetErrorIfNotConverged(s.ksp, 1));
   CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-12, -1, -1, 3));
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_NOT_CONVERGED,
@@ -953,7 +899,7 @@ static void TestErrorIfNotConverged(PoiseContext ctx)
   CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_ITS);
   CHECK_OK(PoiseKSPSetTolerances(s.ksp, -1, -1, -1, 300));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* ---- guesses --------------------------------------------------------------------------------- */
@@ -965,14 +911,14 @@ static void TestGuess(PoiseContext ctx)
     for (int j = 0; j < 3; j++) {
       const Case *c = &cases[i];
       double b[N], x0[N], r0[N], ratio, unused[1];
-      System s;
+      Problem s;
       if (!Chosen(ctx, i, j)) continue;
       Book *k = MakeBook(GridFor(c), GridFor(c), pcs[j], c->side);
-      if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(c)), &s)) return;
+      if (!OpenSystem(GridMatrix(ctx, GridFor(c)), &s)) return;
       CHECK_OK(Configure(s.ksp, c, pcs[j]));
       CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
-      GetVec(s.exact, x0);
-      GetVec(s.b, b);
+      CHECK_OK(SampleFromVec(s.exact, x0));
+      CHECK_OK(SampleFromVec(s.b, b));
       for (int n = 0; n < N; n++) x0[n] *= 1 + 1e-3 * TestRandom(2, (uint64_t)n);
       Multiply(k->A, x0, r0);
       for (int n = 0; n < N; n++) r0[n] = b[n] - r0[n];
@@ -980,7 +926,7 @@ static void TestGuess(PoiseContext ctx)
       ratio *= unused[0];
       CHECK(ratio < 0.01);
       for (int above = 0; above < 2; above++) {
-        SetVec(s.x, x0);
+        CHECK_OK(SampleToVec(x0, s.x));
         CHECK_OK(PoiseKSPSetTolerances(s.ksp, ratio * (above ? 1 + 1e-9 : 1 - 1e-9), -1, -1, 50));
         CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
         CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
@@ -996,7 +942,7 @@ static void TestGuess(PoiseContext ctx)
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
       CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
       CHECK_NEAR(NormOf(s.x), 0, 1e-5);
-      CloseSystem(&s);
+      ProblemClose(&s);
       free(k);
     }
 }
@@ -1032,9 +978,9 @@ static void TestUserTest(PoiseContext ctx)
 {
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   for (int i = 0; i < CASES_WITH_NORM; i++) {
-    System s;
+    Problem s;
     Judge j = {.at = 9, .reason = POISE_CONVERGED_USER};
-    if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
     CHECK_OK(Configure(s.ksp, &cases[i], "jacobi"));
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 0.99, 1e30, 1e-30, 9)); /* none of these stops it before */
     CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Test_User, &j));
@@ -1042,7 +988,7 @@ static void TestUserTest(PoiseContext ctx)
     CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_USER);
     CHECK_INT(PoiseKSPIterations(s.ksp), 9);
     CHECK_INT(j.seen, 10);
-    double residual = TrueResidual(&s);
+    double residual = ProblemResidual(&s);
     CHECK(residual < NormOf(s.b));
     if (cases[i].norm == POISE_KSP_NORM_UNPRECONDITIONED)
       CHECK_NEAR(PoiseKSPResidualNorm(s.ksp), residual, 1e-9 * residual);
@@ -1063,7 +1009,7 @@ static void TestUserTest(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-8, 0, 1e10, 500));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -1072,24 +1018,24 @@ static void TestUserTestBreakdown(PoiseContext ctx)
 {
   double turn[] = {0, 1, -1, 0}, e1[] = {1, 0};
   Judge j = {.at = 1000};
-  System s;
-  if (!OpenSystem(ctx, DenseMatrix(ctx, 2, turn), &s)) return;
-  SetVec(s.b, e1);
+  Problem s;
+  if (!OpenSystem(DenseMatrix(ctx, 2, turn), &s)) return;
+  CHECK_OK(SampleToVec(e1, s.b));
   CHECK_OK(PoiseKSPSetType(s.ksp, "bicgstab"));
   CHECK_OK(PoiseKSPSetConvergenceTest(s.ksp, Test_User, &j));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_DIVERGED_BREAKDOWN);
   CHECK_INT(j.seen, 1);
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 static void TestMonitors(PoiseContext ctx)
 {
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   for (int i = 0; i < CASES_WITH_NORM; i++) {
-    System s;
+    Problem s;
     Judge two[2] = {{.at = 1000}, {.at = 1000}};
-    if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
     CHECK_OK(Configure(s.ksp, &cases[i], "pbjacobi"));
     for (int k = 0; k < 2; k++) CHECK_OK(PoiseKSPAddMonitor(s.ksp, Monitor_User, &two[k]));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -1107,7 +1053,7 @@ static void TestMonitors(PoiseContext ctx)
     two[0] = two[1] = (Judge){.at = 1000};
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK(ErrorOf(&s) < 1e-3);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -1130,8 +1076,8 @@ static PoiseErr Test_Collective(PoiseKSP ksp, PoiseInt it, double norm, PoiseKSP
 static void TestCollectiveCallbacks(PoiseContext ctx)
 {
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
-  System s;
-  if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(&cases[0])), &s)) return;
+  Problem s;
+  if (!OpenSystem(GridMatrix(ctx, GridFor(&cases[0])), &s)) return;
   for (int n = 1; n < 30; n++) {
     PoiseKSP ksp;
     if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return;
@@ -1146,7 +1092,7 @@ static void TestCollectiveCallbacks(PoiseContext ctx)
     if (e) CHECK_ERR(e, last ? POISE_ERR_MEMORY : POISE_ERR_REMOTE, "no memory for");
     PoiseKSPDestroy(&ksp);
   }
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* ---- shells ---------------------------------------------------------------------------------- */
@@ -1176,17 +1122,17 @@ static void TestShell(PoiseContext ctx)
 {
   for (int i = 0; i < CASES; i++) {
     const Case *c = &cases[i];
-    System s, t;
+    Problem s, t;
     Half h = {0};
     PoiseMat shell;
     PoiseInt m, n, its;
     double x[N], y[N];
     if (!Chosen(ctx, i, i % 3)) continue;
-    if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(c)), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, GridFor(c)), &s)) return;
     h.A = s.A;
     PoiseMatLocalSizes(s.A, &m, &n);
     if (!CHECK_OK(PoiseMatCreateShell(ctx, m, n, N, N, &(PoiseShell){.mult = Mult_Half}, &h, &shell))) return;
-    if (!OpenSystem(ctx, shell, &t)) return;
+    if (!OpenSystem(shell, &t)) return;
     CHECK_OK(PoiseKSPSetOperators(t.ksp, shell, s.A));
     CHECK_OK(Configure(t.ksp, c, "pbjacobi"));
     CHECK_OK(PoiseKSPSetTolerances(t.ksp, 1e-9, -1, -1, 60));
@@ -1194,15 +1140,15 @@ static void TestShell(PoiseContext ctx)
     CHECK(PoiseKSPConvergedReason(t.ksp) > 0);
     CHECK(ErrorOf(&t) < 1e-7);
     its = PoiseKSPIterations(t.ksp);
-    GetVec(t.x, x);
+    CHECK_OK(SampleFromVec(t.x, x));
     int64_t calls = ctx->memory.calls;
     CHECK_OK(PoiseKSPSolve(t.ksp, t.b, t.x));
     CHECK_INT(ctx->memory.calls, calls);
     CHECK_INT(PoiseKSPIterations(t.ksp), its);
-    GetVec(t.x, y);
+    CHECK_OK(SampleFromVec(t.x, y));
     CHECK(!memcmp(x, y, sizeof x));
-    CloseSystem(&t);
-    CloseSystem(&s);
+    ProblemClose(&t);
+    ProblemClose(&s);
   }
 }
 
@@ -1212,18 +1158,18 @@ static void TestShellFails(PoiseContext ctx)
   bool mine = PoiseRank(ctx) == failing;
   for (int i = 0; i < CASES; i++)
     for (int call = 1; call <= 5; call += PoiseSize(ctx) > 2 ? 2 : 1) {
-      System s, t;
+      Problem s, t;
       Half h = {0};
       PoiseMat shell;
       PoiseInt m, n;
       char words[64];
       if (!Chosen(ctx, i, i % 3)) continue;
-      if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
+      if (!OpenSystem(GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
       h.A = s.A;
       PoiseMatLocalSizes(s.A, &m, &n);
       if (!CHECK_OK(PoiseMatCreateShell(ctx, m, n, N, N, &(PoiseShell){.mult = Mult_Half}, &h, &shell)))
         return;
-      if (!OpenSystem(ctx, shell, &t)) return;
+      if (!OpenSystem(shell, &t)) return;
       CHECK_OK(PoiseKSPSetOperators(t.ksp, shell, s.A));
       CHECK_OK(Configure(t.ksp, &cases[i], "jacobi"));
       CHECK_OK(PoiseKSPSetTolerances(t.ksp, 1e-9, -1, -1, 60));
@@ -1235,24 +1181,24 @@ static void TestShellFails(PoiseContext ctx)
       h.fail_at = 0;
       CHECK_OK(PoiseKSPSolve(t.ksp, t.b, t.x));
       CHECK(ErrorOf(&t) < 1e-7);
-      CloseSystem(&t);
-      CloseSystem(&s);
+      ProblemClose(&t);
+      ProblemClose(&s);
     }
 }
 
 /* ---- one solver, many solves ----------------------------------------------------------------- */
 
-static void SolveFresh(PoiseContext ctx, const System *given, const Case *c, const char *pc, double *x,
+static void SolveFresh(PoiseContext ctx, const Problem *given, const Case *c, const char *pc, double *x,
                        PoiseInt *its)
 {
-  System s = {.b = given->b};
+  Problem s = {.b = given->b};
   if (!CHECK_OK(PoiseVecDuplicate(s.b, &s.x)) || !CHECK_OK(PoiseKSPCreate(ctx, &s.ksp))) return;
   CHECK_OK(PoiseKSPSetOperators(s.ksp, given->A, NULL));
   CHECK_OK(Configure(s.ksp, c, pc));
   CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-6, -1, -1, 40));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   *its = PoiseKSPIterations(s.ksp);
-  GetVec(s.x, x);
+  CHECK_OK(SampleFromVec(s.x, x));
   PoiseVecDestroy(&s.x);
   PoiseKSPDestroy(&s.ksp);
 }
@@ -1261,8 +1207,8 @@ static void SolveFresh(PoiseContext ctx, const System *given, const Case *c, con
    first. */
 static void TestChanges(PoiseContext ctx)
 {
-  System s;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  Problem s;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
   for (int round = PoiseSize(ctx) > 1; round < 2; round++)
     for (int k = 0; k < CASES * 3; k++) {
       int pick = round ? CASES * 3 - 1 - k : k;
@@ -1274,12 +1220,12 @@ static void TestChanges(PoiseContext ctx)
       CHECK_OK(Configure(s.ksp, c, pc));
       CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-6, -1, -1, 40));
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
-      GetVec(s.x, x);
+      CHECK_OK(SampleFromVec(s.x, x));
       SolveFresh(ctx, &s, c, pc, y, &its);
       CHECK_INT(PoiseKSPIterations(s.ksp), its);
       if (!CHECK(!memcmp(x, y, sizeof x))) return;
     }
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* Only the preconditioner's type changes. */
@@ -1288,20 +1234,20 @@ static void TestOtherPreconditioners(PoiseContext ctx)
   static const int order[] = {0, 1, 0, 2, 1, 2, 0};
   int step = PoiseSize(ctx) > 2 ? 5 : 1;
   for (int i = 0; i < CASES; i += step) {
-    System s;
-    if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
+    Problem s;
+    if (!OpenSystem(GridMatrix(ctx, GridFor(&cases[i])), &s)) return;
     for (int k = 0; k < 7; k++) {
       double x[N], y[N];
       PoiseInt its = -1;
       CHECK_OK(Configure(s.ksp, &cases[i], pcs[order[k]]));
       CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-6, -1, -1, 40));
       CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
-      GetVec(s.x, x);
+      CHECK_OK(SampleFromVec(s.x, x));
       SolveFresh(ctx, &s, &cases[i], pcs[order[k]], y, &its);
       CHECK_INT(PoiseKSPIterations(s.ksp), its);
       CHECK(!memcmp(x, y, sizeof x));
     }
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -1311,11 +1257,11 @@ static void TestSecondSolve(PoiseContext ctx)
 {
   for (int i = 0; i < CASES; i++)
     for (int j = 0; j < 3; j++) {
-      System s;
+      Problem s;
       PoiseVec b, x;
       const Case *c = &cases[i];
       if (!Chosen(ctx, i, j)) continue;
-      if (!OpenSystem(ctx, GridMatrix(ctx, GridFor(c)), &s)) return;
+      if (!OpenSystem(GridMatrix(ctx, GridFor(c)), &s)) return;
       if (!CHECK_OK(PoiseVecDuplicate(s.b, &b)) || !CHECK_OK(PoiseVecDuplicate(s.x, &x))) return;
       CHECK_OK(Configure(s.ksp, c, pcs[j]));
       CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-4, -1, -1, 40));
@@ -1353,7 +1299,7 @@ static void TestSecondSolve(PoiseContext ctx)
       CHECK_NEAR(ErrorOf(&s), 0, 1e-6);
       PoiseVecDestroy(&b);
       PoiseVecDestroy(&x);
-      CloseSystem(&s);
+      ProblemClose(&s);
     }
 }
 
@@ -1366,8 +1312,8 @@ static void TestOtherMatrices(PoiseContext ctx)
   if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return;
   for (int k = 0; k < (PoiseSize(ctx) > 2 ? 8 : 24); k++) {
     PoiseMat A = GridMatrix(ctx, &grids[k / 2 % 6]), between;
-    System s;
-    if (!OpenSystem(ctx, A, &s)) return;
+    Problem s;
+    if (!OpenSystem(A, &s)) return;
     CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
     /* twice: only the matrix is another */
     CHECK_OK(Configure(ksp, &cases[k / 2 % 2 ? 8 : 4], pcs[k / 2 % 3]));
@@ -1375,7 +1321,7 @@ static void TestOtherMatrices(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(ksp), POISE_CONVERGED_RTOL);
     CHECK_NEAR(ErrorOf(&s), 0, 1e-6);
-    CloseSystem(&s);
+    ProblemClose(&s);
     between = GridMatrix(ctx, &grids[k / 2 % 6]); /* replaces A, which is freed, and is never solved with */
     CHECK_OK(PoiseKSPSetOperators(ksp, between, NULL));
     PoiseMatDestroy(&between);
@@ -1394,16 +1340,16 @@ static void TestOtherLayouts(PoiseContext ctx)
     int moved = size > 2 && k % 2 ? (rank == size - 2) - (rank == size - 1) : 0;
     PoiseInt begin = EACH * rank + (moved < 0), n = EACH + moved;
     PoiseMat A;
-    System s;
+    Problem s;
     if (!CHECK_OK(PoiseMatCreate(ctx, n, n, POISE_DECIDE, POISE_DECIDE, &A))) return;
     for (PoiseInt i = begin; i < begin + n; i++)
       CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &i, &(double){2 + (double)i}));
     CHECK_OK(PoiseMatAssemble(A));
-    if (!OpenSystem(ctx, A, &s)) return;
+    if (!OpenSystem(A, &s)) return;
     CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
     CHECK_OK(PoiseKSPSolve(ksp, s.b, s.x));
     CHECK_INT(PoiseKSPConvergedReason(ksp), POISE_CONVERGED_RTOL);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
   PoiseKSPDestroy(&ksp);
 }
@@ -1443,9 +1389,9 @@ static void TestRefinement(PoiseContext ctx)
   }
   CHECK_OK(PoiseBarrier(ctx));
   for (int k = 0; k < 3; k++) {
-    System s;
+    Problem s;
     char prefix[16];
-    if (!OpenSystem(ctx, SpreadDiagonal(ctx), &s)) return;
+    if (!OpenSystem(SpreadDiagonal(ctx), &s)) return;
     snprintf(prefix, sizeof prefix, "%s_", words[k]);
     CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, prefix));
     CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
@@ -1454,8 +1400,8 @@ static void TestRefinement(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     its[k] = PoiseKSPIterations(s.ksp);
     orthogonality[k] = Orthogonality(s.ksp, (int)its[k]);
-    if (k) CHECK(TrueResidual(&s) <= 1.01e-9 * NormOf(s.b));
-    CloseSystem(&s);
+    if (k) CHECK(ProblemResidual(&s) <= 1.01e-9 * NormOf(s.b));
+    ProblemClose(&s);
   }
   CHECK(orthogonality[0] > 1e-8);
   CHECK(orthogonality[1] < 1e-13);
@@ -1480,11 +1426,11 @@ static void TestRestarts(PoiseContext ctx)
       for (int side = 0; side < 2; side++) {
         Case c = {"gmres", side ? POISE_PC_RIGHT : POISE_PC_LEFT,
                   side ? POISE_KSP_NORM_UNPRECONDITIONED : POISE_KSP_NORM_PRECONDITIONED, restarts[i]};
-        System s;
+        Problem s;
         char prefix[16];
         const double *norm;
         PoiseInt count;
-        if (!OpenSystem(ctx, GridMatrix(ctx, &small_convection), &s)) return;
+        if (!OpenSystem(GridMatrix(ctx, &small_convection), &s)) return;
         snprintf(prefix, sizeof prefix, "%s_", words[k]);
         CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, prefix));
         CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
@@ -1493,7 +1439,7 @@ static void TestRestarts(PoiseContext ctx)
         CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
         CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
         CHECK_NEAR(ErrorOf(&s), 0, 1e-7);
-        CHECK(TrueResidual(&s) <= 1.001e-9 * NormOf(s.b));
+        CHECK(ProblemResidual(&s) <= 1.001e-9 * NormOf(s.b));
         CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norm));
         for (int n = 0; n <= COMPARED && n < count; n++) {
           if (k == 0 && side == 0) reference[n] = norm[n];
@@ -1501,7 +1447,7 @@ static void TestRestarts(PoiseContext ctx)
           CHECK_NEAR(norm[n], reference[n], 1e-10 * reference[0]);
           CHECK(n == 0 || norm[n] <= norm[n - 1] * (1 + 1e-12));
         }
-        CloseSystem(&s);
+        ProblemClose(&s);
       }
   }
 }
@@ -1516,17 +1462,17 @@ static void TestSmall(PoiseContext ctx)
   for (int n = 0; n <= 3; n++)
     for (int i = 0; i < CASES; i++)
       for (int j = 0; j < 3; j++) {
-        System s;
+        Problem s;
         if (!Chosen(ctx, i, j)) continue;
-        if (!OpenSystem(ctx, DenseMatrix(ctx, n, matrices[n]), &s)) return;
+        if (!OpenSystem(DenseMatrix(ctx, n, matrices[n]), &s)) return;
         CHECK_OK(Configure(s.ksp, &cases[i], pcs[j]));
         CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-12, -1, -1, n + 2));
         CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
         CHECK(PoiseKSPConvergedReason(s.ksp) > 0 || cases[i].norm == POISE_KSP_NORM_NONE);
         if (cases[i].norm != POISE_KSP_NORM_NONE)
-          CHECK(PoiseKSPIterations(s.ksp) <= n + 1 && TrueResidual(&s) < 1e-9);
+          CHECK(PoiseKSPIterations(s.ksp) <= n + 1 && ProblemResidual(&s) < 1e-9);
         if (n == 0) CHECK_INT(PoiseKSPIterations(s.ksp), 0);
-        CloseSystem(&s);
+        ProblemClose(&s);
       }
 }
 
@@ -1540,8 +1486,8 @@ static PoiseErr Quiet(PoiseKSP ksp, PoiseInt it, double norm, void *arg)
 
 static void TestSettings(PoiseContext ctx)
 {
-  System s;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  Problem s;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
   CHECK(!strcmp(PoiseKSPType(s.ksp), "gmres"));
   CHECK_ERR(PoiseKSPSetType(s.ksp, "gmress"), POISE_ERR_OPTION, "no method 'gmress'; did you mean 'gmres'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "bcgss"), POISE_ERR_OPTION, "did you mean 'bcgs'?");
@@ -1584,15 +1530,15 @@ static void TestSettings(PoiseContext ctx)
   CHECK_OK(PoiseKSPGMRESSetRestart(s.ksp, 3)); /* no effect */
   for (int k = 0; k < 8; k++) CHECK_OK(PoiseKSPAddMonitor(s.ksp, Quiet, NULL));
   CHECK_ERR(PoiseKSPAddMonitor(s.ksp, Quiet, NULL), POISE_ERR_ARG, "8 monitors");
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* A norm asked for without a side takes the side that offers it. */
 static void TestChoice(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   for (int t = 1; t < 3; t++) {
-    if (!OpenSystem(ctx, GridMatrix(ctx, &small_convection), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, &small_convection), &s)) return;
     CHECK_OK(PoiseKSPSetType(s.ksp, types[t]));
     CHECK_OK(PoiseKSPSetUp(s.ksp));
     CHECK_INT(PoiseKSPNormUsed(s.ksp), POISE_KSP_NORM_PRECONDITIONED);
@@ -1601,17 +1547,17 @@ static void TestChoice(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK_INT(PoiseKSPNormUsed(s.ksp), POISE_KSP_NORM_UNPRECONDITIONED);
     CHECK_NEAR(ErrorOf(&s), 0, 1e-6);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
 static void TestMisuse(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseKSP empty;
   PoiseMat R, open;
   PoiseVec other;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s) || !CHECK_OK(PoiseKSPCreate(ctx, &empty))) return;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s) || !CHECK_OK(PoiseKSPCreate(ctx, &empty))) return;
   CHECK_ERR(PoiseKSPSolve(empty, s.b, s.x), POISE_ERR_STATE, "has no matrix");
   CHECK_ERR(PoiseKSPSetUp(empty), POISE_ERR_STATE, "has no matrix");
   double unused;
@@ -1648,7 +1594,7 @@ static void TestMisuse(PoiseContext ctx)
             "PoiseMatAssemble");
   PoiseKSPDestroy(&empty);
   PoiseKSPDestroy(&empty); /* NULL is legal */
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* A preconditioner that cannot be built: the error names the row, and the solver can be used once the matrix
@@ -1657,10 +1603,10 @@ static void TestBadPreconditioner(PoiseContext ctx)
 {
   double a[] = {2, 1, 0, 1, 0, 1, 0, 1, 4}, one = 1;
   PoiseInt begin, m, row = 1;
-  System s;
+  Problem s;
   PoisePC pc;
   PoiseSplit(ctx, 3, &begin, &m);
-  if (!OpenSystem(ctx, DenseMatrix(ctx, 3, a), &s)) return;
+  if (!OpenSystem(DenseMatrix(ctx, 3, a), &s)) return;
   CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
   CHECK_OK(PoisePCSetType(pc, "jacobi"));
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x),
@@ -1671,17 +1617,15 @@ static void TestBadPreconditioner(PoiseContext ctx)
   CHECK_OK(PoiseMatMult(s.A, s.exact, s.b));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_NEAR(ErrorOf(&s), 0, 1e-4);
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* ---- what is printed ------------------------------------------------------------------------- */
 
-static char *Printed(PoiseContext ctx, System *s)
+static char *Printed(PoiseContext ctx, Problem *s)
 {
   char *text = calloc(1, 20000);
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
-  TestPrintEnd(ctx, out, text, 20000);
+  TEST_PRINTED(ctx, text, 20000, PoiseKSPSolve(s->ksp, s->b, s->x));
   CHECK(strlen(text) < 19999);
   return text;
 }
@@ -1695,7 +1639,7 @@ static char *NextLine(char **text)
   return line;
 }
 
-static void CheckLines(System *s, char *text, const char *prefix)
+static void CheckLines(Problem *s, char *text, const char *prefix)
 {
   const double *norm;
   PoiseInt count;
@@ -1736,8 +1680,8 @@ static void TestLines(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
   for (int k = 0; k < 2; k++)
     for (int most = 5; most <= 500; most *= 100) {
-      System s;
-      if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+      Problem s;
+      if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
       if (k) CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, prefixes[k]));
       CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
       CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-8, -1, -1, most));
@@ -1747,7 +1691,7 @@ static void TestLines(PoiseContext ctx)
       else
         CheckLines(&s, text, prefixes[k]);
       free(text);
-      CloseSystem(&s);
+      ProblemClose(&s);
     }
 }
 
@@ -1785,11 +1729,11 @@ static void TestMonitorFile(PoiseContext ctx)
   PoiseErr bad = PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE;
   for (int k = 0; k < 2; k++) {
     char path[64], option[80];
-    System s;
+    Problem s;
     snprintf(path, sizeof path, "test_ksp_%ld_%d.%s", (long)getpid(), PoiseSize(ctx), forms[k][0]);
     snprintf(option, sizeof option, ":%s", path);
     CHECK_OK(PoiseOptionsSet(ctx, "m_ksp_monitor", option));
-    if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
     CHECK_OK(PoiseKSPSetOptionsPrefix(s.ksp, "m_"));
     CHECK_OK(PoiseKSPKeepHistory(s.ksp, 1));
     for (int solves = 1; solves <= 2; solves++) {
@@ -1810,7 +1754,7 @@ static void TestMonitorFile(PoiseContext ctx)
     char *text = Printed(ctx, &s);
     CHECK(!*text);
     free(text);
-    CloseSystem(&s);
+    ProblemClose(&s);
   }
 }
 
@@ -1820,16 +1764,16 @@ static void TestView(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSet(ctx, "ksp_view", NULL));
   CHECK_OK(PoiseBarrier(ctx));
   for (int k = 0; k < 4; k++) { /* a stored matrix, a shell, a user's test */
-    System s, t;
+    Problem s, t;
     Half h = {0};
     Judge j = {.at = 3, .reason = POISE_CONVERGED_USER};
     PoiseMat shell;
     PoiseInt m, n;
-    if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+    if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
     h.A = s.A;
     PoiseMatLocalSizes(s.A, &m, &n);
     if (!CHECK_OK(PoiseMatCreateShell(ctx, m, n, N, N, &(PoiseShell){.mult = Mult_Half}, &h, &shell))) return;
-    if (!OpenSystem(ctx, shell, &t)) return;
+    if (!OpenSystem(shell, &t)) return;
     CHECK_OK(PoiseKSPSetOperators(t.ksp, k == 1 ? shell : s.A, s.A));
     CHECK_OK(PoiseKSPSetFromOptions(t.ksp));
     if (k == 2) CHECK_OK(PoiseKSPSetConvergenceTest(t.ksp, Test_User, &j));
@@ -1847,15 +1791,15 @@ static void TestView(PoiseContext ctx)
            strstr(text, "PC: type none") && strstr(text, "left, preconditioned norm") &&
            strstr(text, k == 1 ? "type shell" : "type auto")));
     free(text);
-    CloseSystem(&t);
-    CloseSystem(&s);
+    ProblemClose(&t);
+    ProblemClose(&s);
   }
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct Given {
-  System *s;
+  Problem *s;
   const Case *c;
 } Given;
 
@@ -1886,18 +1830,18 @@ static const Case lean[] = {
 
 static void TestMemory(PoiseContext ctx)
 {
-  System s;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  Problem s;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
   for (int k = 0; k < 3; k++) TestAllocationFailures(ctx, CreateAndUse, &(Given){&s, &lean[k]});
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* A solver whose set-up or solve failed for want of memory on one rank solves when asked again. */
 static void TestMemoryAgain(PoiseContext ctx)
 {
   bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
-  System s;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  Problem s;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
   for (int k = 0; k < 3; k++) {
     double failed = 1;
     for (int n = 1; failed > 0; n += PoiseSize(ctx) > 2 ? 3 : 1) {
@@ -1916,15 +1860,15 @@ static void TestMemoryAgain(PoiseContext ctx)
       PoiseKSPDestroy(&ksp);
     }
   }
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 /* prcg says what it does not take. */
 static void TestRefused(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoisePC pc;
-  if (!OpenSystem(ctx, GridMatrix(ctx, &small_spd), &s)) return;
+  if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
   CHECK_OK(PoiseKSPSetType(s.ksp, "prcg"));
   CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
   CHECK_OK(PoisePCSetType(pc, "pbjacobi"));
@@ -1934,7 +1878,7 @@ static void TestRefused(PoiseContext ctx)
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, "null space");
   CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
-  CloseSystem(&s);
+  ProblemClose(&s);
 }
 
 static const Test tests[] = {

@@ -5,7 +5,7 @@
 
 #include "ksp/ksp.h"
 #include "ksp/prcg_phases.h"
-#include "sample.h"
+#include "problem.h"
 
 enum { SIDE = 6, N = SIDE * SIDE, STEPS = 10 };
 
@@ -43,39 +43,16 @@ static PoiseErr Fill(PoiseMat A, Kind kind, double scale)
   return PoiseMatAssemble(A);
 }
 
-typedef struct Problem {
-  PoiseMat A, P;
-  PoiseVec b, x;
-  PoiseKSP ksp;
-} Problem;
-
-static void Close(Problem *p)
-{
-  PoiseKSPDestroy(&p->ksp);
-  PoiseVecDestroy(&p->x);
-  PoiseVecDestroy(&p->b);
-  PoiseMatDestroy(&p->P);
-  PoiseMatDestroy(&p->A);
-}
-
-static PoiseErr FillB(PoiseVec b)
-{
-  double *v;
-  PoiseInt begin, end;
-  PoiseVecRange(b, &begin, &end);
-  TRY(PoiseVecGetWrite(b, &v));
-  for (PoiseInt i = begin; i < end; i++) v[i - begin] = RightHandSide((int)i);
-  return SampleRestore(b, &v);
-}
-
 static PoiseErr Build(PoiseContext ctx, Kind kind, Kind pc, const char *options, Problem *p)
 {
+  double b[N];
+  for (int i = 0; i < N; i++) b[i] = RightHandSide(i);
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &p->A));
   TRY(Fill(p->A, kind, 1));
   TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &p->P));
   TRY(Fill(p->P, pc, 1));
   TRY(PoiseMatCreateVecs(p->A, &p->x, &p->b));
-  TRY(PoiseAgree(ctx, FillB(p->b)));
+  TRY(PoiseAgree(ctx, SampleToVec(b, p->b)));
   TRY(PoiseAgree(ctx, PoiseOptionsSetString(ctx, options)));
   TRY(PoiseKSPCreate(ctx, &p->ksp));
   TRY(PoiseKSPSetOperators(p->ksp, p->A, p->P));
@@ -89,7 +66,7 @@ static PoiseErr Open(PoiseContext ctx, Kind kind, Kind pc, const char *options, 
 {
   *p = (Problem){0};
   PoiseErr e = Build(ctx, kind, pc, options, p);
-  if (e) Close(p);
+  if (e) ProblemClose(p);
   return e;
 }
 
@@ -281,7 +258,7 @@ static void TestRichardson(PoiseContext ctx)
     if (!CHECK_OK(Open(ctx, CONVECTION, SPD, cases[k].options, &p))) return;
     CheckHistory(&p, norms, cases[k].options);
     CheckGuess(&p);
-    Close(&p);
+    ProblemClose(&p);
     CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_norm_type default -ksp_richardson_scale 1"));
   }
 }
@@ -311,7 +288,7 @@ static void TestChebyshev(PoiseContext ctx)
     if (!CHECK_OK(Open(ctx, SPD, SPD, cases[k].options, &p))) return;
     CheckHistory(&p, norms, cases[k].options);
     CheckGuess(&p);
-    Close(&p);
+    ProblemClose(&p);
     CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_norm_type default"));
   }
 }
@@ -335,7 +312,7 @@ static void TestMinres(PoiseContext ctx)
     for (int j = 0; j <= STEPS; j++) norms[j] *= factor;
     if (!CHECK_OK(Open(ctx, INDEFINITE, SPD, options[k], &p))) return;
     CheckHistory(&p, norms, options[k]);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -372,7 +349,7 @@ static void TestFgmresChanging(PoiseContext ctx)
     CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){.apply = ApplyChanging}, &c));
     CheckHistory(&p, norms, "fgmres and a changing preconditioner");
     PoiseVecDestroy(&c.m);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -392,7 +369,7 @@ static void TestFgmres(PoiseContext ctx)
       CHECK_OK(PoiseKSPGMRESSetRestart(p.ksp, restart));
       CheckHistory(&p, norms, options[k]);
       CheckGuess(&p);
-      Close(&p);
+      ProblemClose(&p);
     }
 }
 
@@ -427,7 +404,7 @@ static void TestOtherRestart(PoiseContext ctx)
       CHECK_OK(PoiseKSPGMRESSetRestart(p.ksp, restart));
       CheckHistory(&p, norms, options[k]);
     }
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -445,14 +422,14 @@ static void TestEstimate(PoiseContext ctx)
   PolynomialMethod(&d, true, 2 / (least + largest), least, largest, true, norms);
   if (!CHECK_OK(Open(ctx, SPD, SPD, all, &p))) return;
   CheckHistory(&p, norms, all);
-  Close(&p);
+  ProblemClose(&p);
   double low = 0.1 * largest, high = 1.1 * largest;
   PolynomialMethod(&d, true, 2 / (low + high), low, high, true, norms);
   for (int k = 0; k < 2; k++) {
     const char *usual = k ? "-ksp_chebyshev_esteig 0.1,1.1" : "-ksp_chebyshev_esteig 0,0.1,0,1.1";
     if (!CHECK_OK(Open(ctx, SPD, SPD, usual, &p))) return;
     CheckHistory(&p, norms, usual);
-    Close(&p);
+    ProblemClose(&p);
   }
   /* few steps: the bound is safe, and near */
   CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_chebyshev_esteig 0,1,0,2 -ksp_chebyshev_esteig_steps 10"));
@@ -460,14 +437,14 @@ static void TestEstimate(PoiseContext ctx)
   if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_max_it 1", &p))) return;
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK_NEAR(PoiseKSPResidualNorm(p.ksp), norms[1], 0.05 * norms[1]);
-  Close(&p);
+  ProblemClose(&p);
   /* complex eigenvalues: their real parts */
   DenseFill(&d, COMPLEX, COMPLEX, false);
   PolynomialMethod(&d, true, 2 / (2 + 3.5), 2, 3.5, true, norms);
   all = "-pc_type none -ksp_chebyshev_esteig_steps 36 -ksp_chebyshev_esteig 1,0,0,1";
   if (!CHECK_OK(Open(ctx, COMPLEX, COMPLEX, all, &p))) return;
   CheckHistory(&p, norms, all);
-  Close(&p);
+  ProblemClose(&p);
   CHECK_OK(PoiseOptionsSetString(
       ctx, "-ksp_chebyshev_esteig 0,0.1,0,1.1 -ksp_chebyshev_esteig_steps 10 -ksp_max_it 10000"));
 }
@@ -533,7 +510,7 @@ static void TestEstimateKept(PoiseContext ctx)
   CHECK_INT(ProductsOfSolve(&p, &o), 0);
   PoiseMatDestroy(&other);
   PoiseMatDestroy(&shell);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* Norms of some steps: of the solver, or of one that is made for these operators alone. */
@@ -580,7 +557,7 @@ static void TestEstimateAnew(PoiseContext ctx)
     PoiseKSPDestroy(&one);
   }
   PoiseMatDestroy(&other);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* ---- reasons and errors ---------------------------------------------------------------------- */
@@ -625,7 +602,7 @@ static void TestReasons(PoiseContext ctx)
     ExpectEnd(&p, POISE_CONVERGED_ATOL, 0);
     SampleConstant(p.b, NAN);
     ExpectEnd(&p, POISE_DIVERGED_NANORINF, 0);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -638,7 +615,7 @@ static void TestDivergence(PoiseContext ctx)
   CHECK_OK(PoiseKSPRichardsonSetScale(p.ksp, 0.9));
   ExpectEnd(&p, POISE_CONVERGED_RTOL, -1);
   CHECK_ERR(PoiseKSPRichardsonSetScale(p.ksp, INFINITY), POISE_ERR_ARG, "not finite");
-  Close(&p);
+  ProblemClose(&p);
   if (!CHECK_OK(Open(ctx, NEGATIVE, SPD, "-ksp_type chebyshev -pc_type none", &p))) return;
   ExpectEnd(&p, POISE_DIVERGED_INDEFINITE_MAT, 0);
   CHECK_OK(PoiseKSPChebyshevSetEigenvalues(p.ksp, -1, -9));
@@ -646,14 +623,14 @@ static void TestDivergence(PoiseContext ctx)
   CHECK_ERR(PoiseKSPChebyshevSetEigenvalues(p.ksp, 1, 1), POISE_ERR_ARG, "ascending");
   CHECK_ERR(PoiseKSPChebyshevSetEigenvalues(p.ksp, 1, NAN), POISE_ERR_ARG, "ascending");
   CHECK_ERR(PoiseKSPChebyshevSetEigenvalues(p.ksp, 1, -1), POISE_ERR_ARG, "zero between");
-  Close(&p);
+  ProblemClose(&p);
   if (!CHECK_OK(Open(ctx, SPD, NEGATIVE, "-ksp_type minres -pc_type jacobi", &p))) return;
   ExpectEnd(&p, POISE_DIVERGED_INDEFINITE_PC, 0);
-  Close(&p);
+  ProblemClose(&p);
   if (!CHECK_OK(Open(ctx, SPD, INDEFINITE, "-ksp_type minres -pc_type jacobi", &p))) return;
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_INDEFINITE_PC);
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* Norms that are what they are compared with, to the bit: |r_k| = |b| 2^k with A = I and scale 3, |b| 2^-k
@@ -754,7 +731,7 @@ static void TestPreOnly(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(p.ksp, 0));
   CHECK_OK(PoiseKSPSetNormType(p.ksp, POISE_KSP_NORM_PRECONDITIONED));
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "preonly");
-  Close(&p);
+  ProblemClose(&p);
 }
 
 static void TestWrongOptions(PoiseContext ctx)
@@ -772,7 +749,7 @@ static void TestWrongOptions(PoiseContext ctx)
   if (!CHECK_OK(Open(ctx, SPD, SPD, "-ksp_chebyshev_eigenvalues 1,2 -ksp_chebyshev_esteig 1,2,3", &p)))
     return;
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_OPTION, "nor two");
-  Close(&p);
+  ProblemClose(&p);
   CHECK_ERR(Open(ctx, SPD, SPD, "-ksp_chebyshev_esteig 0.1,1.1 -ksp_chebyshev_esteig_steps 0", &p),
             POISE_ERR_OPTION, "ksp_chebyshev_esteig_steps");
   CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_chebyshev_esteig_steps 10"));
@@ -787,7 +764,7 @@ static void TestWrongOptions(PoiseContext ctx)
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "minres");
   CHECK_OK(PoiseKSPSetPCSide(p.ksp, POISE_PC_RIGHT));
   CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "right");
-  Close(&p);
+  ProblemClose(&p);
 }
 
 /* ---- the true residual ----------------------------------------------------------------------- */
@@ -853,7 +830,7 @@ static void TestTrueResidual(PoiseContext ctx)
     CHECK(p.ksp->loop.eager != NULL);
     CheckLines(&p, out);
     fclose(out);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -893,8 +870,8 @@ static void TestReuse(PoiseContext ctx)
   CHECK_OK(PoisePCSetType(pc, "pbjacobi")); /* a new type has nothing to keep */
   CHECK(Iterations(&p) > its);
   CHECK_INT(pc->builds, builds + 2);
-  Close(&q);
-  Close(&p);
+  ProblemClose(&q);
+  ProblemClose(&p);
 }
 
 static void TestMatrixFree(PoiseContext ctx)
@@ -921,7 +898,7 @@ static void TestMatrixFree(PoiseContext ctx)
     CHECK(o.products >= STEPS);
     for (int i = 0; i <= STEPS && i < count; i++) CHECK_NEAR(h[i], want[i], 1e-12 * want[0]);
     PoiseMatDestroy(&shell);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -953,7 +930,7 @@ static void TestFailure(PoiseContext ctx)
         CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
         CHECK(PoiseKSPConvergedReason(p.ksp) != POISE_DIVERGED_ERROR);
         PoiseMatDestroy(&shell);
-        Close(&p);
+        ProblemClose(&p);
       }
   PoiseSetOutput(ctx, NULL);
   fclose(out);
@@ -966,7 +943,7 @@ static PoiseErr SolveOnce(PoiseContext ctx, void *arg)
   Problem p;
   TRY(Open(ctx, SPD, SPD, arg, &p));
   PoiseErr e = PoiseKSPSolve(p.ksp, p.b, p.x);
-  Close(&p);
+  ProblemClose(&p);
   return e;
 }
 
@@ -991,7 +968,7 @@ static void TestMemory(PoiseContext ctx)
     int64_t calls = ctx->memory.calls;
     CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
     CHECK_INT(ctx->memory.calls, calls);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -1007,7 +984,7 @@ static void TestEmpty(PoiseContext ctx)
     CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
     bool only = !strcmp(methods[k], "preonly");
     ExpectEnd(&p, only ? POISE_CONVERGED_ITS : POISE_CONVERGED_ATOL, only);
-    Close(&p);
+    ProblemClose(&p);
   }
 }
 
@@ -1035,7 +1012,7 @@ static PoiseErr KeepBits(PoiseContext ctx, void *arg)
           SampleKeep(ctx, &one[replay], bits);
         }
         if (replay && ctx->device->ops->replay && PoiseSize(ctx) == 1) CHECK(!p.ksp->loop.eager);
-        Close(&p);
+        ProblemClose(&p);
       }
       CHECK(PoiseRank(ctx) || SampleSame(&one[0], &one[1]));
       if (PoiseRank(ctx) == 0) CHECK(one[0].result[0] == one[0].result[1]);

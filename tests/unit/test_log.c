@@ -2,11 +2,9 @@
 /* The log: what is counted, and the table in its three forms. */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "files.h"
 #include "sys/sys.h"
 #include "vec/vec_kernels.h"
 
@@ -17,8 +15,7 @@ static const char *View(PoiseContext ctx, PoiseLogFormat format, char text[TEXT]
   FILE *f = tmpfile();
   text[0] = 0;
   CHECK_OK(PoiseLogView(ctx, f, format));
-  rewind(f);
-  text[fread(text, 1, TEXT - 1, f)] = 0;
+  Content(f, text, TEXT);
   CHECK(!text[0] == (PoiseRank(ctx) > 0)); /* rank 0 writes */
   fclose(f);
   return text;
@@ -519,16 +516,6 @@ static void Name(PoiseContext ctx, char path[32], const char *format, char optio
   snprintf(option, 64, ":%s%s", path, format);
 }
 
-static const char *Content(const char *path, char text[TEXT])
-{
-  FILE *f = fopen(path, "r");
-  text[0] = 0;
-  if (!CHECK(f)) return text;
-  text[fread(text, 1, TEXT - 1, f)] = 0;
-  fclose(f);
-  return text;
-}
-
 static void TestOption(PoiseContext ctx)
 {
   static const char *const formats[][2] = {
@@ -541,7 +528,7 @@ static void TestOption(PoiseContext ctx)
       CHECK(access(path, F_OK)); /* rank 0 writes */
       continue;
     }
-    CHECK(!strncmp(Content(path, text), formats[i][1], strlen(formats[i][1])));
+    CHECK(!strncmp(TextOf(path, text, TEXT), formats[i][1], strlen(formats[i][1])));
     remove(path);
   }
 }
@@ -556,8 +543,7 @@ static void TestOptionOutput(PoiseContext ctx)
     FILE *f = tmpfile();
     PoiseSetOutput(ctx, f);
     CHECK_OK(poiseLogViewOption(ctx, cases[i][0]));
-    rewind(f);
-    text[fread(text, 1, TEXT - 1, f)] = 0;
+    Content(f, text, TEXT);
     CHECK(!strncmp(text, cases[i][1], PoiseRank(ctx) ? 0 : strlen(cases[i][1])));
     fclose(f);
   }
@@ -580,19 +566,14 @@ static void TestOptionErrors(PoiseContext ctx)
 static void TestFull(PoiseContext ctx)
 {
   char path[32], option[64], text[TEXT], again[TEXT];
-  struct rlimit old, small;
   Name(ctx, path, ":json", option);
   CHECK_OK(poiseLogViewOption(ctx, option));
-  Content(path, text);
-  CHECK(!getrlimit(RLIMIT_FSIZE, &old));
-  small = (struct rlimit){50, old.rlim_max};
-  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-  CHECK(!setrlimit(RLIMIT_FSIZE, &small));
+  TextOf(path, text, TEXT);
+  LimitFiles(50);
   PoiseErr e = poiseLogViewOption(ctx, option);
-  setrlimit(RLIMIT_FSIZE, &old);
-  signal(SIGXFSZ, handler);
+  LimitFiles(-1);
   CHECK_ERR(e, POISE_ERR_FILE, "");
-  CHECK(*text && !strcmp(Content(path, again), text)); /* the old file stays */
+  CHECK(*text && !strcmp(TextOf(path, again, TEXT), text)); /* the old file stays */
   remove(path);
 }
 
@@ -619,7 +600,7 @@ static void TestMemory(PoiseContext ctx)
   Name(ctx, path, ":csv", option);
   TestAllocationFailures(ctx, ToFile, option);
   if (PoiseRank(ctx)) return;
-  CHECK(Line(Content(path, text), "section 1") != NULL);
+  CHECK(Line(TextOf(path, text, TEXT), "section 1") != NULL);
   remove(path);
 }
 

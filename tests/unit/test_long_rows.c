@@ -3,7 +3,8 @@
   Long rows and columns. Transposed products, and norms of columns, on columns of awkward lengths are compared
   with sums in long double. The error must be within a small multiple of the length times unit roundoff. The
   bits must be the same in every run and on any number of threads. Operations that change or sum long rows are
-  compared with the same on the transpose, whose rows are short.
+  compared with the same on the transpose, whose rows are short. Products A x with long rows are in
+  test_products.c.
 */
 #include <float.h>
 

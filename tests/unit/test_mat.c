@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices, compared with a plain product of the whole matrix in long double. Every rank holds all of it. */
+/*
+  Matrices from arrays of every form, in every layout, entry by entry, and shells. They are compared with a
+  plain product of the whole matrix in long double, of which every rank holds all. test_products.c says which
+  suite tests which products, test_assembly.c has assembly with exact sums and all else that changes entries.
+*/
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -474,7 +478,7 @@ static void TestBorrowed(PoiseContext ctx)
   CHECK_OK(PoiseVecNorm(y, POISE_NORM_INF, &(double){1}));
   if (CHECK_OK(PoiseVecGetUpdate(y, &now)))
     for (PoiseInt i = 0; i < p.m; i++) CHECK(now[i] == 0);
-  CHECK_OK(SampleRestore(y, &now));
+  CHECK_OK(PoiseVecRestore(y, &now));
   CHECK_OK(PoiseVecDestroy(&x));
   CHECK_OK(PoiseVecDestroy(&y));
   CHECK_OK(PoiseMatDestroy(&A));
@@ -785,9 +789,7 @@ static void TestTypes(PoiseContext ctx)
 
 static const char *ViewOf(PoiseContext ctx, PoiseMat A, char text[2048])
 {
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoiseMatView(A));
-  TestPrintEnd(ctx, out, text, 2048);
+  TEST_PRINTED(ctx, text, 2048, PoiseMatView(A));
   return text;
 }
 

@@ -47,16 +47,6 @@ typedef struct Rows { /* what this rank should have */
 
 typedef double (*OfIndex)(PoiseInt i);
 
-static void Fill(PoiseVec v, OfIndex f)
-{
-  double *p;
-  PoiseInt begin, end;
-  if (!CHECK_OK(PoiseVecGetWrite(v, &p))) return;
-  PoiseVecRange(v, &begin, &end);
-  for (PoiseInt i = begin; i < end; i++) p[i - begin] = f(i);
-  CHECK_OK(PoiseVecRestore(v, &p));
-}
-
 /* On the device, where operations are to leave it. */
 static bool Make(PoiseContext ctx, int whole, PoiseOwn own, PoiseMat *A, Rows *r)
 {
@@ -168,7 +158,7 @@ static void TestScaling(PoiseContext ctx)
   PoiseVec l, r;
   Rows rows;
   if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &r, &l))) return;
-  Fill(l, Left), Fill(r, Right);
+  SampleSet(l, Left), SampleSet(r, Right);
   CHECK_OK(PoiseVecScale(l, 1)), CHECK_OK(PoiseVecScale(r, 1)); /* on the device */
   CHECK_MOVES(A, PoiseMatScale(A, 1.7), 0);
   ScaleRows(&rows, 1.7, false, false);
@@ -361,7 +351,7 @@ static void TestDuplicates(PoiseContext ctx)
   PoiseVec x, y;
   Rows rows;
   if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
-  Fill(x, X);
+  SampleSet(x, X);
   CHECK_OK(PoiseMatMult(A, x, y));
   uint64_t product = SampleDigest(y);
   for (int where = 0; where < 2; where++) { /* A's values are on the device; then on the host */
@@ -455,7 +445,7 @@ static void TestTransposes(PoiseContext ctx)
     Rows rows, turned;
     if (!Make(ctx, whole, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &y, &x))) return;
     turned = TransposeRows(&rows, whole);
-    Fill(x, X);
+    SampleSet(x, X);
     CHECK_OK(PoiseVecScale(x, 1)); /* on the device */
     int64_t moved = Moved(ctx);
     CHECK_OK(PoiseMatMultTranspose(A, x, y)); /* the first */
@@ -522,7 +512,7 @@ static void Zeroing(PoiseContext ctx, bool columns, double diagonal)
   PoiseVec x, b;
   Rows rows;
   if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b))) return;
-  Fill(x, X), Fill(b, B);
+  SampleSet(x, X), SampleSet(b, B);
   CHECK_OK(PoiseVecScale(x, 1)), CHECK_OK(PoiseVecScale(b, 1));
   for (PoiseInt i = N - 1; i >= 0; i--) /* of other ranks, descending, some of them twice */
     for (int twice = 0; twice <= i % 2; twice++)

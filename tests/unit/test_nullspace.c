@@ -2,7 +2,8 @@
 /* Singular systems with known null spaces: two rings of N/2 nodes with springs between neighbours, or one
    ring of N. */
 #include "ksp/ksp.h"
-#include "sample.h"
+#include "files.h"
+#include "problem.h"
 
 enum { N = 72 };
 
@@ -35,24 +36,16 @@ static PoiseVec Halves(PoiseMat A, double first, double second)
   if (!CHECK_OK(PoiseMatCreateVecs(A, &v, NULL)) || !CHECK_OK(PoiseVecGetWrite(v, &p))) return NULL;
   PoiseVecRange(v, &begin, &end);
   for (PoiseInt i = begin; i < end; i++) p[i - begin] = i < N / 2 ? first : second;
-  CHECK_OK(SampleRestore(v, &p));
+  CHECK_OK(PoiseVecRestore(v, &p));
   return v;
 }
 
-typedef struct System {
-  PoiseMat A;
-  PoiseVec b, x, exact, r;
-  PoiseKSP ksp;
-} System;
-
 /* exact has no part in the null space of two rings, so in none of one. */
-static int Open(PoiseContext ctx, PoiseInt rings, System *s)
+static int Open(PoiseContext ctx, PoiseInt rings, Problem *s)
 {
-  *s = (System){.A = Rings(ctx, rings)};
+  if (!ProblemOpen(Rings(ctx, rings), s)) return 0;
   PoiseVec plus = Halves(s->A, 1, 0), minus = Halves(s->A, 0, 1);
   double dot;
-  CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b));
-  CHECK_OK(PoiseVecDuplicate(s->x, &s->exact));
   CHECK_OK(PoiseVecDuplicate(s->x, &s->r));
   CHECK_OK(PoiseVecSetRandom(s->exact, 3));
   CHECK_OK(PoiseVecDot(s->exact, plus, &dot));
@@ -62,19 +55,7 @@ static int Open(PoiseContext ctx, PoiseInt rings, System *s)
   CHECK_OK(PoiseMatMult(s->A, s->exact, s->b));
   CHECK_OK(PoiseVecDestroy(&plus));
   CHECK_OK(PoiseVecDestroy(&minus));
-  CHECK_OK(PoiseKSPCreate(ctx, &s->ksp));
-  CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL));
   return CHECK_OK(PoiseKSPSetTolerances(s->ksp, 1e-10, 1e-14, -1, 400));
-}
-
-static void Close(System *s)
-{
-  CHECK_OK(PoiseKSPDestroy(&s->ksp));
-  CHECK_OK(PoiseVecDestroy(&s->b));
-  CHECK_OK(PoiseVecDestroy(&s->x));
-  CHECK_OK(PoiseVecDestroy(&s->r));
-  CHECK_OK(PoiseVecDestroy(&s->exact));
-  CHECK_OK(PoiseMatDestroy(&s->A));
 }
 
 /* The null space of one ring by its flag, of two by the flag and a vector or by two vectors. */
@@ -87,20 +68,16 @@ static void Attach(PoiseMat A, PoiseInt rings, int flag)
   CHECK_OK(PoiseVecDestroy(&v[1]));
 }
 
-static void Near(System *s, double tol)
+static void Near(const Problem *s, double tol)
 {
-  double error, size;
-  CHECK_OK(PoiseVecWAXPY(s->r, -1, s->exact, s->x));
-  CHECK_OK(PoiseVecNorm(s->r, POISE_NORM_2, &error));
-  CHECK_OK(PoiseVecNorm(s->exact, POISE_NORM_2, &size));
-  CHECK_NEAR(error, 0, tol * size);
+  CHECK_NEAR(ProblemError(s, 1), 0, tol * NormOf(s->exact));
 }
 
 /* b lies in the range: x is the solution without a part in the null space, also from a guess that has one. */
 static void Solving(PoiseContext ctx, PoiseInt rings, int flag, const char *type, const char *pc,
                     PoiseNormType norm, PoisePCSide side)
 {
-  System s;
+  Problem s;
   PoisePC p;
   if (!Open(ctx, rings, &s)) return;
   Attach(s.A, rings, flag);
@@ -120,7 +97,7 @@ static void Solving(PoiseContext ctx, PoiseInt rings, int flag, const char *type
   int64_t calls = ctx->memory.calls;
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(ctx->memory.calls, calls);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static void TestSolving(PoiseContext ctx)
@@ -140,7 +117,7 @@ static void TestSolving(PoiseContext ctx)
 }
 
 /* What the context prints during a call, on rank 0. */
-static void ReasonText(System *s, char *text, size_t size)
+static void ReasonText(Problem *s, char *text, size_t size)
 {
   PoiseContext ctx = PoiseMatContext(s->A);
   FILE *f = TestPrintBegin(ctx);
@@ -149,18 +126,11 @@ static void ReasonText(System *s, char *text, size_t size)
   TestPrintEnd(ctx, f, text, size);
 }
 
-static int Count(const char *text, const char *word)
-{
-  int n = 0;
-  for (const char *p = text; (p = strstr(p, word)); p++) n++;
-  return n;
-}
-
 /* b has a part in the null space: the solve gives the solution of the rest and says so; where the norm can
    see that part, it does not converge. */
 static void TestInconsistent(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   char text[8192];
   double norm;
   PoiseVec ones;
@@ -171,7 +141,7 @@ static void TestInconsistent(PoiseContext ctx)
                                  -1)); /* (r, z) sees the part that stays in r: no further, as in PETSc */
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   ReasonText(&s, text, sizeof text);
-  CHECK_INT(Count(text, "inconsistent"), 0);
+  CHECK_INT(CountWord(text, "inconsistent"), 0);
   CHECK_OK(PoiseVecNorm(s.b, POISE_NORM_2, &norm));
   CHECK_OK(PoiseVecDuplicate(s.b, &ones));
   CHECK_OK(PoiseVecSet(ones, 0.5 * norm / sqrt(N)));
@@ -181,7 +151,7 @@ static void TestInconsistent(PoiseContext ctx)
   CHECK_NEAR(PoiseKSPInconsistency(s.ksp), 0.5 / sqrt(1.25), 1e-12);
   Near(&s, 1e-3); /* 1e-6 and the condition */
   ReasonText(&s, text, sizeof text);
-  CHECK_INT(Count(text, "b is inconsistent: 0.447 of its norm lies in the null space"),
+  CHECK_INT(CountWord(text, "b is inconsistent: 0.447 of its norm lies in the null space"),
             PoiseRank(ctx) == 0 ? 2 : 0);
   CHECK_OK(PoiseKSPSetNormType(s.ksp, POISE_KSP_NORM_UNPRECONDITIONED));
   CHECK_OK(PoiseKSPSetErrorIfNotConverged(s.ksp, 1));
@@ -191,12 +161,12 @@ static void TestInconsistent(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK(PoiseKSPInconsistency(s.ksp) == 0);
   CHECK_OK(PoiseVecDestroy(&ones));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* A = L S R for the ring S and diagonal L, R. Then A (1 / r) = 0 and A^T (1 / l) = 0, with two different
    vectors of length 1. */
-static void Skew(System *s, PoiseVec *null, PoiseVec *left)
+static void Skew(Problem *s, PoiseVec *null, PoiseVec *left)
 {
   double norm, dot;
   PoiseVec *v[2] = {left, null}, d[2];
@@ -221,7 +191,7 @@ static void Skew(System *s, PoiseVec *null, PoiseVec *left)
 /* b beyond the range by `part` of its norm: what remains of b - A x, and nothing else, is that part. */
 static void LeastSquares(PoiseContext ctx, const char *type, const char *pc, PoisePCSide side)
 {
-  System s;
+  Problem s;
   PoisePC p;
   PoiseVec null, left, rest;
   double norm;
@@ -259,7 +229,7 @@ static void LeastSquares(PoiseContext ctx, const char *type, const char *pc, Poi
     CHECK_NEAR(norm, 0, 1e-6);
   }
   ReasonText(&s, text, sizeof text);
-  CHECK_INT(Count(text, "0.6 of its norm lies in the null space of the transpose, and was left out"),
+  CHECK_INT(CountWord(text, "0.6 of its norm lies in the null space of the transpose, and was left out"),
             PoiseRank(ctx) == 0 ? 2 : 0);
   int64_t calls = ctx->memory.calls;
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
@@ -267,7 +237,7 @@ static void LeastSquares(PoiseContext ctx, const char *type, const char *pc, Poi
   CHECK_OK(PoiseVecDestroy(&null));
   CHECK_OK(PoiseVecDestroy(&left));
   CHECK_OK(PoiseVecDestroy(&rest));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static void TestLeastSquares(PoiseContext ctx)
@@ -282,7 +252,7 @@ static void TestLeastSquares(PoiseContext ctx)
 /* The norm that cannot be reached with all of b can with what is left; and with all of b again. */
 static void TestSymmetric(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseVec ones;
   if (!Open(ctx, 1, &s)) return;
   Attach(s.A, 1, 1);
@@ -299,7 +269,7 @@ static void TestSymmetric(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK(PoiseKSPConvergedReason(s.ksp) < 0);
   CHECK_OK(PoiseVecDestroy(&ones));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* Replayed or not, the same iterations and bits; a captured loop learns of another null space. */
@@ -310,7 +280,7 @@ static void TestReplayed(PoiseContext ctx)
     uint64_t bits[2] = {0};
     PoiseInt its[2] = {0};
     for (int eager = 0; eager < 2; eager++) {
-      System s;
+      Problem s;
       if (!Open(ctx, 2, &s)) return;
       Attach(s.A, 1, 1);
       CHECK_OK(PoiseOptionsSet(ctx, "ksp_replay", eager ? "0" : "4"));
@@ -323,7 +293,7 @@ static void TestReplayed(PoiseContext ctx)
       Near(&s, 1e-7);
       bits[eager] = SampleDigest(s.x);
       its[eager] = PoiseKSPIterations(s.ksp);
-      Close(&s);
+      ProblemClose(&s);
     }
     CHECK(bits[0] == bits[1]);
     CHECK_INT(its[0], its[1]);
@@ -332,7 +302,7 @@ static void TestReplayed(PoiseContext ctx)
 
 static void TestErrors(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   double v = 1 / sqrt(N);
   PoiseVec many[POISE_MAX_BATCH], other;
   if (!Open(ctx, 1, &s)) return;
@@ -374,13 +344,13 @@ static void TestErrors(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&plus));
   CHECK_OK(PoiseVecDestroy(&minus));
   CHECK_OK(PoiseVecDestroy(&other));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* As many vectors as there can be, in all three bases. Each is freed whole, and nothing behind it. */
 static void TestFull(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseVec v[POISE_MAX_BATCH];
   if (!Open(ctx, 1, &s)) return;
   for (int k = 0; k < POISE_MAX_BATCH; k++) {
@@ -396,14 +366,14 @@ static void TestFull(PoiseContext ctx)
   PoiseErrorClear();
   CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_INT(s.A->left.n, POISE_MAX_BATCH);
-  Close(&s);
+  ProblemClose(&s);
   CHECK(!PoiseErrorMessage()[0]);
 }
 
 /* Kept, found again in order, also in a rearranged copy; solves and what A v is know nothing of it. */
 static void TestNear(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseMat B, P;
   PoiseInt m, n_local;
   const PoiseVec *v;
@@ -442,7 +412,7 @@ static void TestNear(PoiseContext ctx)
   CHECK_OK(PoiseVecDestroy(&minus));
   CHECK_OK(PoiseMatDestroy(&P));
   CHECK_OK(PoiseMatDestroy(&B));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static PoiseErr AttachAndSolve(PoiseContext ctx, void *arg)

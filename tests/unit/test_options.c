@@ -4,10 +4,10 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "files.h"
 #include "sys/sys.h"
 
-enum { MAX_WORDS = 32, TEXT = 1 << 16 };
+enum { TEXT = 1 << 16 };
 
 typedef struct Fields {
   int flag, method, often;
@@ -34,12 +34,8 @@ static const PoiseOption table[] = {
 /* A one-rank context of its own from command-line words. */
 static PoiseErr OpenWith(PoiseInit init, const char *words, PoiseContext *own)
 {
-  char text[512], *argv[MAX_WORDS] = {"test"}, **list = argv, *rest = text;
-  int argc = 1;
   init.serial = 1;
-  snprintf(text, sizeof text, "%s", words);
-  for (char *w = strtok_r(text, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) argv[argc++] = w;
-  return PoiseInitialize(&argc, &list, &init, own);
+  return TestInitialize(init, words, own);
 }
 
 static PoiseErr Open(const char *words, PoiseContext *own)
@@ -85,13 +81,6 @@ static PoiseErr OpenFile(const char *text, size_t n, char path[32], PoiseContext
   PoiseErr e = Open(words, own);
   remove(path);
   return e;
-}
-
-static const char *Content(FILE *f, char text[TEXT])
-{
-  rewind(f);
-  text[fread(text, 1, TEXT - 1, f)] = 0;
-  return text;
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -211,7 +200,7 @@ static void TestPrefix(PoiseContext ctx)
   CHECK_ERR(PoiseOptionsRead(own, "in_", table, &fields), POISE_ERR_OPTION,
             "-ours_in_t_count 0 (command line)");
   CHECK_OK(PoiseOptionsUnused(own, f, NULL));
-  CHECK(strstr(Content(f, text), "-ours_zzz 3 (command line)") != NULL);
+  CHECK(strstr(Content(f, text, TEXT), "-ours_zzz 3 (command line)") != NULL);
   fclose(f);
   Close(&own);
 }
@@ -247,7 +236,7 @@ static void TestPrefixOfName(PoiseContext ctx)
   CHECK_OK(PoiseOptionsSetString(own, "-code 1 -t_code 2 -code 3"));
   CHECK(Given(own, "code", "3")); /* the later one of two that say the same */
   CHECK_OK(PoiseOptionsUnused(own, f, &unused));
-  Content(f, text);
+  Content(f, text, TEXT);
   CHECK_INT(unused, 1);
   CHECK(strstr(text, "unused option -t_nam 5 (POISE_OPTIONS): ") != NULL);
   fclose(f);
@@ -779,7 +768,7 @@ static void TestUnused(PoiseContext ctx)
   CHECK(PoiseOptionsHas(own, NULL, "asked", NULL));
   CHECK_OK(PoiseOptionsUnused(own, f, &count));
   CHECK_INT(count, 5);
-  Content(f, text);
+  Content(f, text, TEXT);
   for (int i = 0; i < 5; i++) CHECK(strstr(text, lines[i]) != NULL);
   CHECK(!strstr(text, "app_size 3") && !strstr(text, "t_level") && !strstr(text, "asked\n"));
   fclose(f);
@@ -792,13 +781,6 @@ static void TestUnused(PoiseContext ctx)
   CHECK_OK(PoiseOptionsUnused(own, NULL, &count));
   CHECK_INT(count, 4);
   Close(&own);
-}
-
-static int Count(const char *text, const char *word)
-{
-  int count = 0;
-  for (const char *p = strstr(text, word); p; p = strstr(p + 1, word)) count++;
-  return count;
 }
 
 /* From here on standard error goes to f; what it was is to be given back. */
@@ -880,18 +862,18 @@ static void TestUnknown(PoiseContext ctx)
     int saved = Divert(f);
     PoiseErr e = SolveOne(own, cases[i].prefix, error), again = SolveOne(own, cases[i].prefix, error);
     Restore(saved);
-    Content(f, text);
+    Content(f, text, TEXT);
     CHECK(e == again && e == (cases[i].refused ? POISE_ERR_OPTION : POISE_OK));
     CHECK(strstr(error, cases[i].refused ? cases[i].refused : "") != NULL);
-    CHECK_INT(Count(text, "poise: "), cases[i].warning != NULL); /* once */
+    CHECK_INT(CountWord(text, "poise: "), cases[i].warning != NULL); /* once */
     CHECK(strstr(text, cases[i].warning ? cases[i].warning : "") != NULL);
     size_t before = strlen(text);
     fseek(f, 0, SEEK_END);
     saved = Divert(f);
     CHECK_OK(PoiseFinalize(&own));
     Restore(saved);
-    Content(f, text);
-    if (!cases[i].refused) CHECK_INT(Count(text + before, "poise: "), cases[i].atend != NULL);
+    Content(f, text, TEXT);
+    if (!cases[i].refused) CHECK_INT(CountWord(text + before, "poise: "), cases[i].atend != NULL);
     CHECK(strstr(text + before, cases[i].atend ? cases[i].atend : "") != NULL);
     fclose(f);
   }
@@ -915,7 +897,7 @@ static void TestUnknownAsked(PoiseContext ctx)
   CHECK_OK(SolveOne(own, NULL, error));
   CHECK_OK(PoiseFinalize(&own));
   Restore(saved);
-  CHECK(!*Content(f, text));
+  CHECK(!*Content(f, text, TEXT));
   fclose(f);
 }
 
@@ -946,8 +928,8 @@ static void TestLeft(PoiseContext ctx)
     Restore(saved);
     if (e) CHECK(strstr(PoiseErrorMessage(), "1 option was not used (-options_left error)") != NULL);
     CHECK(e == cases[i / 2].code && !own);
-    CHECK_INT(Count(Content(f, text), "-zzz"), cases[i / 2].told);
-    CHECK(!*Content(out, text));
+    CHECK_INT(CountWord(Content(f, text, TEXT), "-zzz"), cases[i / 2].told);
+    CHECK(!*Content(out, text, TEXT));
     fclose(out);
     fclose(f);
   }
@@ -964,22 +946,22 @@ static void TestHelp(PoiseContext ctx)
     return;
   PoiseSetOutput(own, f);
   CHECK_OK(PoiseOptionsHelp(own));
-  Content(f, text);
+  Content(f, text, TEXT);
   CHECK(!strncmp(text, "Solves a puzzle.\n", 17));
   for (const PoiseOption *row = table; row->key; row++) {
     snprintf(words, sizeof words, "  -ours_%s <", row->key);
-    CHECK_INT(Count(text, words), 1);
+    CHECK_INT(CountWord(text, words), 1);
     CHECK(strstr(text, row->help) != NULL);
   }
   CHECK(strstr(text, "(default 30; 1 .. 1000)") && strstr(text, "(default 2; >= 1e-300)"));
   CHECK(strstr(text, "(default none; none|jacobi|pbjacobi|bcgs=bicgstab|bicgstab)") != NULL);
-  CHECK_INT(Count(text, "\nApplication\n"), 1);
-  CHECK_INT(Count(text, "  -ours_options_file <"), 1);
+  CHECK_INT(CountWord(text, "\nApplication\n"), 1);
+  CHECK_INT(CountWord(text, "  -ours_options_file <"), 1);
   rewind(f);
   CHECK(!ftruncate(fileno(f), 0));
   CHECK_OK(poiseOptionsMarkdown(own, f));
-  Content(f, text);
-  CHECK_INT(Count(text, "\n## Application\n"), 1);
+  Content(f, text, TEXT);
+  CHECK_INT(CountWord(text, "\n## Application\n"), 1);
   CHECK(strstr(text, "| `-t_count` | integer | 30 | 1 .. 1000 | a number of things |\n") != NULL);
   CHECK(strstr(text, "none\\|jacobi\\|pbjacobi") && strstr(text, "| a \\| b |\n"));
   Close(&own);

@@ -9,13 +9,14 @@
 #include <zlib.h>
 
 #include "io/load.h"
+#include "io/petsc.h"
 #include "mat/mat.h"
 #include "sample.h"
-#include "io/petsc.h"
+#include "saved.h"
 
 #define LENGTH(a) ((int)(sizeof(a) / sizeof *(a)))
 
-enum { PATH = 512, ROOM = 1 << 20 };
+enum { ROOM = 1 << 20 };
 
 /* ---- the encoder ----------------------------------------------------------------------------- */
 
@@ -51,12 +52,6 @@ typedef struct Shape {
   PoiseInt M, N;
 } Shape;
 
-/* An empty row, a full one, scattered entries. */
-static int Stored(PoiseInt i, PoiseInt j)
-{
-  return i % 11 != 3 && (i % 17 == 5 || j == i || TestRandom(7, (uint64_t)(i * 1000 + j)) > 0.8);
-}
-
 static double FromBits(uint64_t z)
 {
   double v;
@@ -79,18 +74,18 @@ static void PutMatrix(Bytes *b, int width, Shape s, int reversed)
 {
   int64_t nz = 0;
   for (PoiseInt i = 0; i < s.M; i++)
-    for (PoiseInt j = 0; j < s.N; j++) nz += Stored(i, j);
+    for (PoiseInt j = 0; j < s.N; j++) nz += IsSaved(i, j);
   PutHeader(b, width, s.M, s.N, nz);
   for (PoiseInt i = 0; i < s.M; i++) {
     uint64_t n = 0;
-    for (PoiseInt j = 0; j < s.N; j++) n += (uint64_t)Stored(i, j);
+    for (PoiseInt j = 0; j < s.N; j++) n += (uint64_t)IsSaved(i, j);
     PutBits(b, width, n);
   }
   for (int part = 0; part < 2; part++)
     for (PoiseInt i = 0; i < s.M; i++)
       for (PoiseInt l = 0; l < s.N; l++) {
         PoiseInt j = reversed ? s.N - 1 - l : l;
-        if (!Stored(i, j)) continue;
+        if (!IsSaved(i, j)) continue;
         if (part)
           PutReal(b, Value(i, j));
         else
@@ -98,48 +93,19 @@ static void PutMatrix(Bytes *b, int width, Shape s, int reversed)
       }
 }
 
+static double EntryOf(PoiseInt i)
+{
+  return Value(i, 0);
+}
+
 static void PutVector(Bytes *b, int width, PoiseInt n)
 {
   PutBits(b, width, 1211214);
   PutBits(b, width, (uint64_t)n);
-  for (PoiseInt i = 0; i < n; i++) PutReal(b, Value(i, 0));
+  for (PoiseInt i = 0; i < n; i++) PutReal(b, EntryOf(i));
 }
 
 /* ---- what was read --------------------------------------------------------------------------- */
-
-static void CheckMatrix(PoiseMat A, Shape s)
-{
-  PoiseInt M, N, begin, m;
-  int64_t *ptr, *col, k = 0;
-  double *val;
-  PoiseMatSizes(A, &M, &N);
-  PoiseInt b = PoiseMatBlockSize(A);
-  PoiseSplit(PoiseMatContext(A), s.M / b, &begin, &m);
-  begin *= b, m *= b;
-  if (!CHECK(M == s.M && N == s.N) || !CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
-  for (PoiseInt i = 0; i < m; i++) {
-    CHECK_INT(ptr[i], k);
-    for (PoiseInt j = 0; j < N; j++) {
-      if (!Stored(begin + i, j)) continue;
-      CHECK(k < ptr[m] && col[k] == j && SampleBits(val[k]) == SampleBits(Value(begin + i, j)));
-      k++;
-    }
-  }
-  CHECK_INT(ptr[m], k);
-  free(ptr), free(col), free(val);
-}
-
-static void CheckVector(PoiseVec x, PoiseInt n, PoiseInt N)
-{
-  PoiseInt begin, end;
-  const double *v;
-  PoiseVecRange(x, &begin, &end);
-  CHECK_INT(PoiseVecSize(x), N);
-  if (n != POISE_DECIDE) CHECK_INT(PoiseVecLocalSize(x), n);
-  if (!CHECK_OK(PoiseVecGetRead(x, &v))) return;
-  for (PoiseInt i = begin; i < end; i++) CHECK(SampleBits(v[i - begin]) == SampleBits(Value(i, 0)));
-  CHECK_OK(PoiseVecRestore(x, &v));
-}
 
 static PoiseErr LoadMatrix(PoiseContext ctx, const Bytes *b, PoiseMat *A)
 {
@@ -156,37 +122,6 @@ static PoiseErr LoadVector(PoiseContext ctx, const Bytes *b, PoiseVec *x)
 }
 
 /* ---- files: rank 0 alone touches them, but for reading --------------------------------------- */
-
-static void TempName(char path[PATH], const char *name)
-{
-  const char *root = getenv("TMPDIR");
-  snprintf(path, PATH, "%s/poise_petsc_%ld_%s", root && *root ? root : "/tmp", (long)getpid(), name);
-}
-
-/* The ranks of MPI are processes with names of their own. */
-static void SharedName(PoiseContext ctx, char path[PATH], const char *name)
-{
-  TempName(path, name);
-  CHECK_OK(ctx->comm->ops->bcast(ctx->comm, path, PATH, 0));
-}
-
-static void WriteFile(PoiseContext ctx, const char *path, const Bytes *b)
-{
-  if (PoiseRank(ctx) == 0) {
-    FILE *f = fopen(path, "wb");
-    if (CHECK(f != NULL)) {
-      CHECK(fwrite(b->p, 1, b->n, f) == b->n);
-      fclose(f);
-    }
-  }
-  CHECK_OK(PoiseBarrier(ctx));
-}
-
-static void Remove(PoiseContext ctx, const char *path)
-{
-  CHECK_OK(PoiseBarrier(ctx));
-  if (PoiseRank(ctx) == 0) CHECK(!remove(path));
-}
 
 /* Plain or gzip. */
 static int FileIs(const char *path, const Bytes *b)
@@ -215,7 +150,7 @@ static void TestReadMatrix(PoiseContext ctx)
         b.n = 0;
         PutMatrix(&b, widths[w], shapes[s], reversed);
         if (!CHECK_OK(LoadMatrix(ctx, &b, &A))) continue;
-        CheckMatrix(A, shapes[s]);
+        CheckSavedMatrix(A, shapes[s].M, shapes[s].N, Value);
         CHECK(A->csr.m == 0 || A->csr.wide == (A->csr.nz > A->ctx->hooks.most_narrow));
         CHECK_OK(PoiseMatDestroy(&A));
       }
@@ -239,10 +174,10 @@ static void TestWriteMatrix(PoiseContext ctx)
       if (!CHECK_OK(LoadMatrix(ctx, &b, &A))) continue;
       CHECK_OK(PoiseMatSave(A, path));
       if (PoiseRank(ctx) == 0) CHECK(FileIs(path, &b));
-      if (CHECK_OK(PoiseMatLoad(ctx, path, &B))) CheckMatrix(B, shapes[s]);
+      if (CHECK_OK(PoiseMatLoad(ctx, path, &B))) CheckSavedMatrix(B, shapes[s].M, shapes[s].N, Value);
       CHECK_OK(PoiseMatDestroy(&A));
       CHECK_OK(PoiseMatDestroy(&B));
-      Remove(ctx, path);
+      RemoveFile(ctx, path);
     }
   free(b.p);
 }
@@ -341,7 +276,7 @@ static void TestLoadDiagonal(PoiseContext ctx)
         CHECK_OK(PoiseMatDestroy(&B));
       }
       CHECK_OK(PoiseMatDestroy(&A));
-      Remove(ctx, path);
+      RemoveFile(ctx, path);
     }
 }
 
@@ -351,61 +286,40 @@ static void TestVector(PoiseContext ctx)
   static const char *const names[] = {"vector.petsc", "vector.bin.gz"}, *const bits[] = {"64", "auto"};
   Bytes b = NewBytes();
   char path[PATH];
-  PoiseVec x, y;
+  PoiseVec x;
   for (int s = 0; s < LENGTH(sizes); s++)
     for (int k = 0; k < 2; k++) {
-      PoiseInt N = sizes[s], n = PoiseRank(ctx) == 0 ? N : 0;
-      PoiseInt local[] = {POISE_DECIDE, POISE_DECIDE, n, n}, global[] = {POISE_DECIDE, N, POISE_DECIDE, N};
+      PoiseInt N = sizes[s];
       b.n = 0;
       PutVector(&b, k ? 4 : 8, N);
       SharedName(ctx, path, names[k]);
       CHECK_OK(PoiseOptionsSet(ctx, "petsc_index_bits", bits[k]));
       if (!CHECK_OK(LoadVector(ctx, &b, &x))) continue;
-      CheckVector(x, POISE_DECIDE, N);
+      CheckSavedVector(x, POISE_DECIDE, N, EntryOf);
       CHECK_OK(PoiseVecSave(x, path));
       if (PoiseRank(ctx) == 0) CHECK(FileIs(path, &b));
       CHECK_OK(PoiseVecDestroy(&x));
-      for (int l = 0; l < LENGTH(local); l++) {
-        if (CHECK_OK(PoiseVecLoad(ctx, local[l], global[l], path, &y))) CheckVector(y, local[l], N);
-        CHECK_OK(PoiseVecDestroy(&y));
-      }
-      CHECK_ERR(PoiseVecLoad(ctx, POISE_DECIDE, N + 1, path, &y), POISE_ERR_SIZE, "entries, ");
-      CHECK_ERR(PoiseVecLoad(ctx, n + 1, POISE_DECIDE, path, &y), POISE_ERR_SIZE, "local sizes add up to");
-      CHECK(!y);
-      Remove(ctx, path);
+      CheckSavedVectorFile(ctx, path, N, EntryOf);
     }
   free(b.p);
+}
+
+static PoiseInt ColumnOfRow(PoiseInt i)
+{
+  return 299999 - i;
+}
+
+static double ValueOfRow(PoiseInt i)
+{
+  return (double)i;
 }
 
 /* Several chunks from each rank. */
 static void TestLarge(PoiseContext ctx)
 {
-  enum { ROWS = 300000 };
   char path[PATH];
-  PoiseInt begin, m;
-  PoiseMat A, B;
-  int64_t *ptr, *col;
-  double *val;
   SharedName(ctx, path, "large.petsc");
-  PoiseSplit(ctx, ROWS, &begin, &m);
-  ptr = malloc((size_t)(m + 1) * sizeof *ptr), col = malloc((size_t)(m + 1) * sizeof *col),
-  val = malloc((size_t)(m + 1) * sizeof *val);
-  for (PoiseInt i = 0; i <= m; i++) ptr[i] = i, col[i] = ROWS - 1 - begin - i, val[i] = (double)(begin + i);
-  PoiseErr e = PoiseMatCreateCSR(ctx, m, POISE_DECIDE, ROWS, ROWS,
-                                 &(PoiseCSR){.ptr64 = ptr, .col64 = col, .val = val}, POISE_COPY, &A);
-  free(ptr), free(col), free(val);
-  if (!CHECK_OK(e)) return;
-  CHECK_OK(PoiseMatSave(A, path));
-  if (CHECK_OK(PoiseMatLoad(ctx, path, &B)) && CHECK_OK(PoiseMatCopyCSR(B, &ptr, &col, &val))) {
-    int64_t wrong = 0;
-    for (PoiseInt i = 0; i < m; i++)
-      wrong += ptr[i] != i || col[i] != ROWS - 1 - begin - i || val[i] != (double)(begin + i);
-    CHECK_INT(wrong, 0);
-    free(ptr), free(col), free(val);
-  }
-  CHECK_OK(PoiseMatDestroy(&A));
-  CHECK_OK(PoiseMatDestroy(&B));
-  Remove(ctx, path);
+  CheckLargeFile(ctx, path, 300000, 300000, ColumnOfRow, ValueOfRow);
 }
 
 /* A product with what was read, whose columns were renumbered in place. */
@@ -446,7 +360,7 @@ static void PutDense(Bytes *b, int width, Shape s)
   PutHeader(b, width, s.M, s.N, -1);
   for (PoiseInt i = 0; i < s.M; i++)
     for (PoiseInt j = 0; j < s.N; j++)
-      PutReal(b, Stored(i, j) ? (double)(i * 100 + j + 1) : j % 2 ? 0.0 : -0.0);
+      PutReal(b, IsSaved(i, j) ? (double)(i * 100 + j + 1) : j % 2 ? 0.0 : -0.0);
 }
 
 static void TestDense(PoiseContext ctx)
@@ -462,14 +376,14 @@ static void TestDense(PoiseContext ctx)
       PutDense(&b, widths[w], shapes[s]);
       PutVector(&b, widths[w], 1); /* what follows is found */
       PoiseVec x;
-      if (CHECK_OK(LoadVector(ctx, &b, &x))) CheckVector(x, POISE_DECIDE, 1);
+      if (CHECK_OK(LoadVector(ctx, &b, &x))) CheckSavedVector(x, POISE_DECIDE, 1, EntryOf);
       CHECK_OK(PoiseVecDestroy(&x));
       if (!CHECK_OK(LoadMatrix(ctx, &b, &A)) || !CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) continue;
       PoiseSplit(ctx, shapes[s].M, &begin, &m);
       for (PoiseInt i = 0; i < m; i++) {
         CHECK_INT(ptr[i], k);
         for (PoiseInt j = 0; j < shapes[s].N; j++)
-          if (Stored(begin + i, j)) {
+          if (IsSaved(begin + i, j)) {
             CHECK(k < ptr[m] && col[k] == j && val[k] == (double)((begin + i) * 100 + j + 1));
             k++;
           }
@@ -537,12 +451,13 @@ static void TestSeveral(PoiseContext ctx)
           for (int i = 0; i < 3; i++) PutBits(&b, widths[w], (uint64_t)i);
         }
       }
-      WriteFile(ctx, path, &b);
-      if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CheckMatrix(A, shape);
+      WriteFile(ctx, path, b.p, b.n);
+      if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CheckSavedMatrix(A, shape.M, shape.N, Value);
       CHECK_OK(PoiseMatDestroy(&A));
-      if (CHECK_OK(PoiseVecLoad(ctx, POISE_DECIDE, 11, path, &x))) CheckVector(x, POISE_DECIDE, 11);
+      if (CHECK_OK(PoiseVecLoad(ctx, POISE_DECIDE, 11, path, &x)))
+        CheckSavedVector(x, POISE_DECIDE, 11, EntryOf);
       CHECK_OK(PoiseVecDestroy(&x));
-      Remove(ctx, path);
+      RemoveFile(ctx, path);
     }
   b.n = 0;
   PutMatrix(&b, 4, other, 0);
@@ -586,7 +501,7 @@ static void TestOpen(PoiseContext ctx)
   ByteSource s = {
       .read = ReadVirtual, .name = "virtual", .size = 28 + 12 * v.nz + 16, .memory = (const void *)&v};
   if (CHECK_OK(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x)))
-    CheckVector(x, POISE_DECIDE, 1);
+    CheckSavedVector(x, POISE_DECIDE, 1, EntryOf);
   CHECK_OK(PoiseVecDestroy(&x));
   s.size = 28 + 12 * v.nz - 1;
   CHECK_ERR_OF(poisePetscLoadVec(ctx, POISE_OK, &s, POISE_DECIDE, POISE_DECIDE, &x), PoiseRank(ctx) == 0,
@@ -778,15 +693,15 @@ static void TestUnknown(PoiseContext ctx)
   PoiseMat A;
   PoiseVec x;
   SharedName(ctx, path, "unknown");
-  WriteFile(ctx, path, &(Bytes){(void *)hdf5, sizeof hdf5 - 1});
+  WriteFile(ctx, path, hdf5, sizeof hdf5 - 1);
   CHECK_ERR_OF(PoiseMatLoad(ctx, path, &A), reads, POISE_ERR_FORMAT,
                "it begins with '?HDF\?\?\?\?' (89 48 44 46 0d 0a 1a 0a)");
-  WriteFile(ctx, path, &(Bytes){(void *)text, sizeof text - 1});
+  WriteFile(ctx, path, text, sizeof text - 1);
   CHECK_ERR_OF(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, path, &x), reads, POISE_ERR_FORMAT,
                "unknown is not a Matrix Market file: line 1 does not begin with %%MatrixMarket; nor a PETSc "
                "binary file");
   CHECK(!A && !x);
-  Remove(ctx, path);
+  RemoveFile(ctx, path);
 }
 
 /* The last rank cannot read what the others can. */
@@ -858,10 +773,10 @@ static void TestGzip(PoiseContext ctx)
     poiseSourceClose(&s);
   }
   CHECK_OK(PoiseBarrier(ctx));
-  if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CheckMatrix(A, shape);
+  if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) CheckSavedMatrix(A, shape.M, shape.N, Value);
   CHECK_OK(PoiseMatDestroy(&A));
   packed.n /= 2;
-  WriteFile(ctx, path, &packed);
+  WriteFile(ctx, path, packed.p, packed.n);
   CheckRefused(ctx, PoiseMatLoad(ctx, path, &A), "packed: the compressed file is truncated");
   if (reads) { /* a claim that so few bytes cannot hold */
     b.n = 0;
@@ -882,7 +797,7 @@ static void TestGzip(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx));
   CheckRefused(ctx, PoiseMatLoad(ctx, path, &A), "inside the lengths of rows, which need bytes 32 to ");
   CHECK(!A);
-  Remove(ctx, path);
+  RemoveFile(ctx, path);
   free(b.p), free(packed.p);
 }
 
@@ -920,20 +835,20 @@ static void TestInfo(PoiseContext ctx)
       PutMatrix(&b, 4, shapes_[s], 0);
       text.n = (size_t)sprintf((char *)text.p, "%s", infos[i].text);
       SharedName(ctx, path, names[i % 2]); /* known by its content: need not be compressed */
-      WriteFile(ctx, path, &b);
-      WriteFile(ctx, info, &text);
+      WriteFile(ctx, path, b.p, b.n);
+      WriteFile(ctx, info, text.p, text.n);
       if (CHECK_OK(PoiseMatLoad(ctx, path, &A))) {
         CHECK_INT(PoiseMatBlockSize(A), infos[i].b[s]);
         PoiseMatLocalSizes(A, &m, &n);
         CHECK(m % infos[i].b[s] == 0 && n % infos[i].b[s] == 0);
-        CheckMatrix(A, shapes_[s]);
+        CheckSavedMatrix(A, shapes_[s].M, shapes_[s].N, Value);
         CHECK_OK(PoiseOptionsSet(ctx, "mat_block_size", "1"));
         CHECK_OK(PoiseMatSetFromOptions(A));
         CHECK_INT(PoiseMatBlockSize(A), 1);
         CHECK_OK(PoiseMatDestroy(&A));
       }
-      Remove(ctx, path);
-      Remove(ctx, info);
+      RemoveFile(ctx, path);
+      RemoveFile(ctx, info);
     }
   free(b.p), free(text.p);
 }
@@ -979,16 +894,7 @@ typedef struct Names {
 static PoiseErr CopyFiles(PoiseContext ctx, void *arg)
 {
   const Names *names = arg;
-  PoiseMat A;
-  PoiseVec x;
-  POISE_TRY(PoiseMatLoad(ctx, names->A, &A));
-  PoiseErr e = PoiseMatSave(A, names->A);
-  PoiseMatDestroy(&A);
-  POISE_TRY(e);
-  POISE_TRY(PoiseVecLoad(ctx, POISE_DECIDE, POISE_DECIDE, names->x, &x));
-  e = PoiseVecSave(x, names->x);
-  PoiseVecDestroy(&x);
-  return e;
+  return LoadAndSave(ctx, names->A, names->x);
 }
 
 static PoiseErr Load(PoiseContext ctx, void *arg)
@@ -1015,13 +921,13 @@ static void TestMemory(PoiseContext ctx)
   SharedName(ctx, names.x, "memory_b.bin");
   b.n = 0;
   PutMatrix(&b, 4, shape, 0);
-  WriteFile(ctx, names.A, &b);
+  WriteFile(ctx, names.A, b.p, b.n);
   b.n = 0;
   PutVector(&b, 4, 20);
-  WriteFile(ctx, names.x, &b);
+  WriteFile(ctx, names.x, b.p, b.n);
   TestAllocationFailures(ctx, CopyFiles, &names);
-  Remove(ctx, names.A);
-  Remove(ctx, names.x);
+  RemoveFile(ctx, names.A);
+  RemoveFile(ctx, names.x);
   free(b.p);
 }
 

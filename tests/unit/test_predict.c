@@ -103,11 +103,6 @@ static bool Judge(const PoisePrediction *p, PoiseBytes held, double factor)
   return within && near;
 }
 
-static bool IsAway(PoiseContext ctx)
-{
-  return !ctx->device->ops->is_host;
-}
-
 static bool IsCuda(PoiseContext ctx)
 {
   return !strcmp(ctx->device->ops->name, "cuda");
@@ -412,12 +407,6 @@ static void TestSolvers(PoiseContext ctx)
 
 /* ---- a matrix without entries of its own ----------------------------------------------------- */
 
-static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
-{
-  (void)arg;
-  return PoiseVecAXPBY(y, 2, 0, x);
-}
-
 static void TestShell(PoiseContext ctx)
 {
   PoiseMat A;
@@ -427,7 +416,7 @@ static void TestShell(PoiseContext ctx)
   Forget(ctx);
   if (!Reserve(ctx) ||
       !CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, NODES, NODES,
-                                    &(PoiseShell){.mult = Twice}, NULL, &A)) ||
+                                    &(PoiseShell){.mult = SampleTwice}, NULL, &A)) ||
       !CHECK_OK(CreateSolver(ctx, A, "cg", "-s_pc_type none", &ksp)))
     return;
   where = "shell";
@@ -437,7 +426,7 @@ static void TestShell(PoiseContext ctx)
   CHECK_OK(PoiseKSPBytes(ksp, &held));
   Judge(&p, held, 1);
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (IsAway(ctx))
+  if (SampleIsAway(ctx))
     CHECK(held.device <= matrix.most.device && matrix.most.device == 8 * A->rows->n); /* perhaps none */
   else
     Judge(&matrix, held, 1);
@@ -488,9 +477,9 @@ static void TestWrong(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 0, 0, &A))) return;
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatPredictBytes(A, &none, &p));
-  CHECK_INT(IsAway(ctx) ? p.most.device : p.most.host, ctx->hooks.most_narrow < 0 ? 8 : 4); /* an offset */
+  CHECK_INT(SampleIsAway(ctx) ? p.most.device : p.most.host, ctx->hooks.most_narrow < 0 ? 8 : 4); /* an offset */
   CHECK_OK(PoiseVecPredictBytes(ctx, 5, &p));
-  CHECK_INT(IsAway(ctx) ? p.least.device : p.least.host, 40);
+  CHECK_INT(SampleIsAway(ctx) ? p.least.device : p.least.host, 40);
   CHECK_INT(p.most.host, 40);
   CHECK_ERR(PoiseVecPredictBytes(ctx, -1, &p), POISE_ERR_ARG, "-1 entries");
   CHECK_OK(PoiseMatDestroy(&A));

@@ -3,6 +3,13 @@
   Products of every type with entries, on matrices that are awkward for some type. Each row is compared with a
   sum in long double, within a small multiple of its length times unit roundoff. The bits must be the same in
   every run, with dots, in place of y, and in a solve.
+
+  Other suites of products:
+    test_mat.c        csr with each form of arrays and layout: A x, A^T x, the diagonal, errors, shells
+    test_long_rows.c  A^T x, norms and sums where rows or columns are long
+    test_bcsr.c       all of these with blocks
+    test_auto.c       which type is chosen, and when
+    test_types.c      what every type owes, without looking at hard cases
 */
 #include <float.h>
 
@@ -654,9 +661,7 @@ static int64_t Fitting(const Problem *p, int rows)
 static double Viewed(PoiseMat A, const char *words, char *text, size_t size)
 {
   PoiseContext ctx = PoiseMatContext(A);
-  FILE *file = TestPrintBegin(ctx);
-  CHECK_OK(PoiseMatView(A));
-  TestPrintEnd(ctx, file, text, size);
+  TEST_PRINTED(ctx, text, size, PoiseMatView(A));
   const char *at = strstr(text, words);
   return at ? strtod(at + strlen(words), NULL) : -1;
 }

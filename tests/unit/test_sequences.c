@@ -1553,7 +1553,7 @@ static PoiseErr PowerVector(PoiseMat A, uint64_t seed, PoiseVec *x)
   PoiseVecRange(*x, &begin, &end);
   POISE_TRY(PoiseVecGetWrite(*x, &p));
   for (PoiseInt i = begin; i < end; i++) p[i - begin] = Power(seed, i);
-  return SampleRestore(*x, &p);
+  return PoiseVecRestore(*x, &p);
 }
 
 static void DiagonalScale(Sequence *s)

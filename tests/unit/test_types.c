@@ -3,7 +3,7 @@
   What every type of Mat, PC and KSP must do, for all types in the types.def files. So a new type is tested as
   soon as it is listed. Other suites check its results.
 */
-#include "harness.h"
+#include "problem.h"
 #include "ksp/ksp.h"
 #include "mat/mat_device.h"
 
@@ -328,8 +328,7 @@ static void TestLibraries(PoiseContext ctx)
            ctx->device->ops->name);
   CHECK_ERR(PoiseMatSetCSRKernel(A, "nothing"), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "l_"));
-  CHECK_OK(PoiseOptionsSetString(ctx, "-l_mat_csr_kernel cusparse_alg2"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-l_mat_csr_kernel cusparse_alg2");
   if (cuda)
     CHECK_OK(PoiseMatSetFromOptions(A));
   else
@@ -445,15 +444,9 @@ static const char *const ksps[] = {
 #undef KSP_TYPE
 enum { KSPS = sizeof ksps / sizeof *ksps };
 
-typedef struct Solver {
-  PoiseMat A;
-  PoiseVec x, b;
-  PoiseKSP ksp;
-} Solver;
-
-static PoiseErr Open(PoiseContext ctx, const char *type, int blocks, Solver *s)
+static PoiseErr Open(PoiseContext ctx, const char *type, int blocks, Problem *s)
 {
-  *s = (Solver){0};
+  *s = (Problem){0};
   POISE_TRY(Matrix(ctx, blocks, &s->A));
   POISE_TRY(PoiseMatCreateVecs(s->A, &s->x, &s->b));
   POISE_TRY(PoiseAgree(ctx, PoiseVecSetRandom(s->b, 2)));
@@ -464,31 +457,23 @@ static PoiseErr Open(PoiseContext ctx, const char *type, int blocks, Solver *s)
   return PoiseKSPSetTolerances(s->ksp, 1e-8, -1, -1, 200);
 }
 
-static void Close(Solver *s)
-{
-  PoiseKSPDestroy(&s->ksp);
-  PoiseVecDestroy(&s->b);
-  PoiseVecDestroy(&s->x);
-  PoiseMatDestroy(&s->A);
-}
-
 static PoiseErr UseKSP(PoiseContext ctx, void *arg)
 {
-  Solver s;
+  Problem s;
   PoiseErr e = Open(ctx, arg, N / B, &s);
   if (!e) e = PoiseKSPSolve(s.ksp, s.b, s.x);
-  Close(&s);
+  ProblemClose(&s);
   return e;
 }
 
-static PoiseKSPReason SolveNow(Solver *s)
+static PoiseKSPReason SolveNow(Problem *s)
 {
   CHECK_OK(PoiseVecSet(s->x, NAN)); /* a zero guess: x is not read */
   CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
   return PoiseKSPConvergedReason(s->ksp);
 }
 
-static void CheckKSP(PoiseContext ctx, Solver *s)
+static void CheckKSP(PoiseContext ctx, Problem *s)
 {
   PoiseVec x, b;
   const double *norm;
@@ -543,7 +528,7 @@ static void CheckKSP(PoiseContext ctx, Solver *s)
 }
 
 /* A method may refuse a preconditioner, but none. */
-static bool Takes(Solver *s, const char *pc_type)
+static bool Takes(Problem *s, const char *pc_type)
 {
   PoisePC pc;
   CHECK_OK(PoiseKSPGetPC(s->ksp, &pc));
@@ -556,13 +541,13 @@ static void TestKSPs(PoiseContext ctx)
 {
   static const char *const with[] = {"none", "jacobi", "icc"};
   for (int k = 0; k < KSPS; k++) {
-    Solver s;
+    Problem s;
     if (CHECK_OK(Open(ctx, ksps[k], N / B, &s)))
       for (int j = 0; j < 3; j++)
         if (Takes(&s, with[j])) CheckKSP(ctx, &s);
-    Close(&s);
+    ProblemClose(&s);
     if (CHECK_OK(Open(ctx, ksps[k], 0, &s))) CHECK(SolveNow(&s) > 0);
-    Close(&s);
+    ProblemClose(&s);
     TestAllocationFailures(ctx, UseKSP, (void *)ksps[k]);
   }
 }
@@ -570,7 +555,7 @@ static void TestKSPs(PoiseContext ctx)
 /* The same solve by another kernel: norms to rounding, and iterations. */
 static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const char *library, bool moves)
 {
-  Solver s, own;
+  Problem s, own;
   PoisePC p;
   PoiseMat P;
   const double *a, *b;
@@ -579,7 +564,7 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
        multiplies = !strcmp(pc, "sor");
   if (!CHECK_OK(Open(ctx, ksp, N / B, &s)) || !CHECK_OK(Open(ctx, ksp, N / B, &own))) return;
   CHECK_OK(PoiseMatSetCSRKernel(s.A, library));
-  for (Solver *t = &s;; t = &own) {
+  for (Problem *t = &s;; t = &own) {
     CHECK_OK(PoiseKSPGetPC(t->ksp, &p));
     CHECK_OK(PoisePCSetOptionsPrefix(p, "m_"));
     CHECK_OK(PoisePCSetType(p, pc));
@@ -612,15 +597,14 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
     SolveNow(&s);
     CHECK(Difference(s.x, 1, own.x) <= (multiplies ? 1e-10 : 0));
   }
-  Close(&s);
-  Close(&own);
+  ProblemClose(&s);
+  ProblemClose(&own);
 }
 
 static void TestLibrarySolves(PoiseContext ctx)
 {
   if (!poiseCsrLibraries(ctx->device)) TEST_SKIP("this device has no libraries");
-  CHECK_OK(PoiseOptionsSetString(ctx, "-m_pc_sor_its 2"));
-  CHECK_OK(PoiseBarrier(ctx));
+  SetOptions(ctx, "-m_pc_sor_its 2");
   for (int l = 1; KernelOf(ctx, "csr", l); l++) {
     const char *library = KernelOf(ctx, "csr", l);
     for (int k = 0; k < KSPS; k++)

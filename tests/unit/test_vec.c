@@ -94,7 +94,7 @@ static void TestAccess(PoiseContext ctx)
   if (CHECK_OK(PoiseVecGetUpdate(x, &p))) {
     CHECK(p[0] == 3 && p[4] == 3);
     p[4] = 7;
-    CHECK_OK(SampleRestore(x, &p));
+    CHECK_OK(PoiseVecRestore(x, &p));
   }
   CHECK_OK(PoiseVecScale(x, 2));
   if (CHECK_OK(PoiseVecGetRead(x, &q))) CHECK(q[3] == 6 && q[4] == 14);
@@ -111,9 +111,7 @@ static void TestView(PoiseContext ctx)
   PoiseVec x;
   char text[512];
   if (!CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 12345, &x))) return;
-  FILE *out = TestPrintBegin(ctx);
-  CHECK_OK(PoiseVecView(x));
-  TestPrintEnd(ctx, out, text, sizeof text);
+  TEST_PRINTED(ctx, text, sizeof text, PoiseVecView(x));
   if (!PoiseRank(ctx)) CHECK(strstr(text, "12345 entries") && strstr(text, ctx->device->ops->name));
   CHECK_OK(PoiseVecDestroy(&x));
 }
@@ -513,7 +511,7 @@ static double NormOf(PoiseVec x, double v, int e, PoiseInt from, int less)
   PoiseVecRange(x, &begin, &end);
   if (!CHECK_OK(PoiseVecGetWrite(x, &p))) return -1;
   for (PoiseInt i = begin; i < end; i++) p[i - begin] = ldexp(v, i < from ? less : e);
-  CHECK_OK(SampleRestore(x, &p));
+  CHECK_OK(PoiseVecRestore(x, &p));
   CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm));
   return norm;
 }

@@ -8,7 +8,7 @@
 #include "ksp/stationary_phases.h"
 #include "pc/blocks_kernels.h"
 #include "pc/supervariables_kernels.h"
-#include "sample.h"
+#include "problem.h"
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
@@ -255,13 +255,6 @@ static const Method methods[] = {
 /* the first ones apply M to what a phase has written */
 enum { NMETHODS = sizeof methods / sizeof *methods, FUSING = 9 };
 
-typedef struct System {
-  PoiseMat A;
-  PoiseVec b, x;
-  PoiseKSP ksp;
-  PoisePC inner; /* of the user's function */
-} System;
-
 static PoiseErr ApplyInner(void *pc, PoiseVec r, PoiseVec z)
 {
   return PoisePCApply(pc, r, z);
@@ -278,25 +271,16 @@ static bool SetPC(PoisePC pc, const char *type, int most)
          CHECK_OK(PoisePCSetFromOptions(pc));
 }
 
-static bool Open(PoiseContext ctx, const Nodes *nodes, const char *pc, int most, System *s)
+static bool Open(PoiseContext ctx, const Nodes *nodes, const char *pc, int most, Problem *s)
 {
   PoisePC p;
-  *s = (System){.A = NULL};
+  *s = (Problem){.A = NULL};
   return CHECK_OK(NodesMatrix(ctx, nodes, &s->A)) && CHECK_OK(PoiseMatCreateVecs(s->A, &s->x, &s->b)) &&
          CHECK_OK(PoiseVecSetRandom(s->b, 3)) && CHECK_OK(PoiseKSPCreate(ctx, &s->ksp)) &&
          CHECK_OK(PoiseKSPSetOperators(s->ksp, s->A, NULL)) && CHECK_OK(PoiseKSPKeepHistory(s->ksp, 1)) &&
          CHECK_OK(PoiseKSPGetPC(s->ksp, &p)) && SetPC(p, pc, most) &&
          CHECK_OK(PoisePCCreate(ctx, &s->inner)) && CHECK_OK(PoisePCSetOperator(s->inner, s->A)) &&
          SetPC(s->inner, pc, most);
-}
-
-static void Close(System *s)
-{
-  CHECK_OK(PoiseKSPDestroy(&s->ksp));
-  CHECK_OK(PoisePCDestroy(&s->inner));
-  CHECK_OK(PoiseVecDestroy(&s->x));
-  CHECK_OK(PoiseVecDestroy(&s->b));
-  CHECK_OK(PoiseMatDestroy(&s->A));
 }
 
 static bool Choose(PoiseKSP ksp, const Method *m)
@@ -311,7 +295,7 @@ typedef struct History {
   double norm[200];
 } History;
 
-static void Solve(System *s, History *h)
+static void Solve(Problem *s, History *h)
 {
   const double *norms;
   CHECK_OK(PoiseKSPSetTolerances(s->ksp, 1e-9, -1, -1, 199));
@@ -323,7 +307,7 @@ static void Solve(System *s, History *h)
 }
 
 /* Iterations of the same numbers but for rounding; replayed, eager, with forbidden copies the same bits. */
-static void CaseSolves(System *s, const Method *m)
+static void CaseSolves(Problem *s, const Method *m)
 {
   History own, again, users;
   PoiseContext ctx = s->ksp->ctx;
@@ -358,21 +342,16 @@ typedef struct Work {
   double launches, applications, bytes;
 } Work;
 
-static LogCounts CountsOf(System *s, PoiseInt its)
+static LogCounts CountsOf(Problem *s, PoiseInt its)
 {
-  LogCounts before, after;
   CHECK_OK(PoiseKSPSetTolerances(s->ksp, -1, -1, -1, its));
   CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x)); /* sets up */
-  poiseLogCounts(s->ksp->ctx, &before);
-  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  LogCounts counts = ProblemCounts(s);
   CHECK_INT(PoiseKSPIterations(s->ksp), its);
-  poiseLogCounts(s->ksp->ctx, &after);
-  double *v = (double *)&after, *old = (double *)&before;
-  for (size_t i = 0; i < sizeof after / sizeof *v; i++) v[i] -= old[i];
-  return after;
+  return counts;
 }
 
-static Work WorkOf(System *s, const Method *m)
+static Work WorkOf(Problem *s, const Method *m)
 {
   Method without = *m;
   without.norm = POISE_KSP_NORM_NONE;
@@ -386,10 +365,10 @@ static Work WorkOf(System *s, const Method *m)
 
 static Work WorkWith(PoiseContext ctx, const Nodes *nodes, const char *pc, int most, const Method *m)
 {
-  System s;
+  Problem s;
   Work w = {0};
   if (Open(ctx, nodes, pc, most, &s)) w = WorkOf(&s, m);
-  Close(&s);
+  ProblemClose(&s);
   return w;
 }
 
@@ -407,9 +386,9 @@ static void TestSolves(PoiseContext ctx)
 {
   for (int k = 0; k < NSYSTEMS; k++)
     for (int m = k % 2; m < NMETHODS; m += k == 0 || k == MIXED ? 1 : 2) {
-      System s;
+      Problem s;
       if (Open(ctx, &systems[k].nodes, systems[k].pc, systems[k].most, &s)) CaseSolves(&s, &methods[m]);
-      Close(&s);
+      ProblemClose(&s);
     }
 }
 
@@ -450,14 +429,14 @@ static void TestUneven(PoiseContext ctx)
 /* A null space is removed from z before its dots are summed. */
 static void TestNullSpace(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   if (!Open(ctx, &systems[0].nodes, "pbjacobi", 0, &s)) return;
   CHECK_NEAR(WorkOf(&s, &methods[0]).applications, 0, 0);
   CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
   CHECK_NEAR(WorkOf(&s, &methods[0]).applications, 1, 0);
   CHECK_OK(PoiseMatSetNullSpace(s.A, 0, 0, NULL));
   CHECK_NEAR(WorkOf(&s, &methods[0]).applications, 0, 0);
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* New values, another block size and another type between solves whose loops were captured. */
@@ -465,7 +444,7 @@ static void TestChanges(PoiseContext ctx)
 {
   static const Nodes nodes = {240, 6, 0};
   static const int sizes[] = {6, 3, 2, 1, 6};
-  System s;
+  Problem s;
   if (!Open(ctx, &nodes, "pbjacobi", 0, &s)) return;
   for (int k = 0; k < 10; k++) {
     PoisePC pc = s.ksp->pc;
@@ -482,7 +461,7 @@ static void TestChanges(PoiseContext ctx)
     Solve(&s, &fresh);
     CHECK(own.count == fresh.count && SampleDigest(s.x) == bits);
   }
-  Close(&s);
+  ProblemClose(&s);
 }
 
 /* The iterate of BiCGSTAB from the right, between iterations that have M^-1 p ready. */
@@ -498,7 +477,7 @@ static PoiseErr LookAtIterate(PoiseKSP ksp, PoiseInt iteration, double norm, Poi
 
 static void TestIterates(PoiseContext ctx)
 {
-  System s;
+  Problem s;
   PoiseVec x;
   if (!Open(ctx, &systems[0].nodes, "pbjacobi", 0, &s) || !Choose(s.ksp, &methods[8])) return;
   CHECK_OK(PoiseVecDuplicate(s.x, &x));
@@ -507,7 +486,7 @@ static void TestIterates(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_INT(PoiseKSPIterations(s.ksp), 9);
   CHECK_OK(PoiseVecDestroy(&x));
-  Close(&s);
+  ProblemClose(&s);
 }
 
 static const Test tests[] = {{"kernel", TestKernel, 0},
@@ -523,5 +502,5 @@ static const Test tests[] = {{"kernel", TestKernel, 0},
 
 int main(int argc, char **argv)
 {
-  return TestMain(argc, argv, "phase_ends", tests);
+  return TestMain(argc, argv, "pc_epilogue", tests);
 }

@@ -274,12 +274,6 @@ static void TestSetters(PoiseContext ctx)
 
 enum { NOTHING, TYPED, READ, SHELL }; /* what a program does with a matrix before it goes into a solver */
 
-static PoiseErr Twice(void *arg, PoiseVec x, PoiseVec y)
-{
-  (void)arg;
-  return PoiseVecAXPBY(y, 2, 0, x);
-}
-
 /* tridiag(-1, 4, -1) from CSR arrays, as in the first example. */
 static PoiseMat Arrays(PoiseContext ctx, const char *prefix, int what)
 {
@@ -289,7 +283,7 @@ static PoiseMat Arrays(PoiseContext ctx, const char *prefix, int what)
   PoiseMat A = NULL;
   PoiseInt N = M * PoiseSize(ctx), begin = M * PoiseRank(ctx);
   if (what == SHELL) {
-    CHECK_OK(PoiseMatCreateShell(ctx, M, M, N, N, &(PoiseShell){.mult = Twice}, NULL, &A));
+    CHECK_OK(PoiseMatCreateShell(ctx, M, M, N, N, &(PoiseShell){.mult = SampleTwice}, NULL, &A));
   } else {
     int nz = 0;
     for (int i = 0; i < M; ptr[++i] = nz)
@@ -359,5 +353,5 @@ static const Test tests[] = {{"setters", TestSetters, 0}, {"reach", TestReach, 0
 
 int main(int argc, char **argv)
 {
-  return TestMain(argc, argv, "order", tests);
+  return TestMain(argc, argv, "setters", tests);
 }

@@ -115,7 +115,7 @@ static PoiseErr ApplyShell(void *arg, PoiseVec r, PoiseVec z)
   TRY(PoiseVecGetRead(r, &from));
   TRY(PoiseVecGetWrite(z, &to));
   for (int64_t i = 0; i < n; i++) to[i] = ShellEntry(pc->shell, from, n, i);
-  TRY(SampleRestore(z, &to));
+  TRY(PoiseVecRestore(z, &to));
   return PoiseVecRestore(r, &from);
 }
 
@@ -164,9 +164,9 @@ static PoiseErr Precondition(Stage *t, PoisePC pc, long double *r, long double *
   for (int i = 0; i < t->s->n; i++) most = fmaxl(most, fabsl(r[i]));
   if (most > 0 && isfinite(most)) (void)frexpl(most, &power);
   for (int i = 0; i < t->s->n; i++) v[i] = (double)ldexpl(r[i], -power), r[i] = ldexpl(v[i], power);
-  TRY(SystemToVec(v, t->r));
+  TRY(SampleToVec(v, t->r));
   TRY(PoisePCApply(pc, t->r, t->z));
-  TRY(SystemFromVec(t->z, t->s->n, v));
+  TRY(SampleFromVec(t->z, v));
   for (int i = 0; i < t->s->n; i++) z[i] = ldexpl(v[i], power);
   if (t->s->line->nulls != UNTOLD) WithoutMean(t->s->n, z);
   return POISE_OK;
@@ -267,11 +267,11 @@ static PoiseErr Solve(Stage *t, PoiseKSP ksp, int power, Ended *e)
   double b[MOST], x0[MOST], after[MOST];
   for (int i = 0; i < t->s->n; i++) b[i] = ldexp(t->s->b[i], power), x0[i] = ldexp(t->s->x0[i], power);
   TRY(PoiseKSPSetTolerances(ksp, rtol, ldexp(t->s->line->atol, power), dtol, MOST_ITS));
-  TRY(SystemToVec(b, t->b));
-  TRY(SystemToVec(x0, t->x));
+  TRY(SampleToVec(b, t->b));
+  TRY(SampleToVec(x0, t->x));
   TRY(PoiseKSPSolve(ksp, t->b, t->x));
-  TRY(SystemFromVec(t->x, t->s->n, e->x));
-  TRY(SystemFromVec(t->b, t->s->n, after));
+  TRY(SampleFromVec(t->x, e->x));
+  TRY(SampleFromVec(t->b, after));
   CHECK(SameEntries(t->s->n, after, b));
   e->reason = PoiseKSPConvergedReason(ksp);
   e->its = PoiseKSPIterations(ksp);
@@ -481,8 +481,7 @@ static void Run(Stage *t, const Case *c)
 /* Options hold from here on in this context. */
 static void SetManners(PoiseContext ctx)
 {
-  for (int k = 1; k < LENGTH(manners); k++) CHECK_OK(PoiseOptionsSetString(ctx, manners[k]));
-  CHECK_OK(PoiseBarrier(ctx));
+  for (int k = 1; k < LENGTH(manners); k++) SetOptions(ctx, manners[k]);
 }
 
 /* A number that is the same for all ranks, and another one in another configuration. */
@@ -747,5 +746,5 @@ static const Test tests[] = {
 
 int main(int argc, char **argv)
 {
-  return TestMain(argc, argv, "honest", tests);
+  return TestMain(argc, argv, "claim_all", tests);
 }
