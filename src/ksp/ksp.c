@@ -65,8 +65,9 @@ static const PoiseOption options[] = {
      "print why the solve ended"},
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
      "print the solver after a solve"},
-    {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "8", 0, 10000, NULL,
-     "iterations in a replayed device graph; 0: enqueue every iteration"},
+    {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "-1", -1, 10000, NULL,
+     "iterations between two looks of a device at whether the solve is over; 0: the host enqueues every "
+     "iteration, -1: two where iterations take long, else up to 8"},
     {0},
 };
 

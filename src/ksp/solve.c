@@ -4,7 +4,10 @@
 #include "mat/order/arrange.h"
 #include "ksp.h"
 
-enum { LATEST = -1 }; /* the latest of all enqueued iterations */
+enum {
+  LATEST = -1, /* the latest of all enqueued iterations */
+  FIRST = 16   /* iterations of a loop's first replays */
+};
 
 static const ScalarRef one = {NULL, 1}, minus_one = {NULL, -1}, zero = {NULL, 0};
 
@@ -337,11 +340,23 @@ static bool Begins(PoiseKSP ksp)
   return !ksp->failed && !poiseKSPOutOfRange(ksp, ksp->status[0]) && !Look(ksp, ksp->status[0]);
 }
 
-/* Iterations of a captured loop: whole cycles, and an even number, so that the parity repeats. */
-static int CapturedIterations(PoiseKSP ksp)
+/* Iterations between two looks at DONE by the device. Those behind the end are launched in vain, and a look
+   costs some microseconds. So two where an iteration takes long, by its bytes, of which one may be in vain. */
+static int StepIterations(PoiseKSP ksp)
 {
-  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle, wanted = (int)ksp->options.replay;
-  return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
+  const double worth = 100e-6; /* seconds that need no look */
+  double vectors = 12 * 8 * (double)ksp->A->rows->n, seconds;
+  if (ksp->options.replay > 0) return (int)ksp->options.replay;
+  if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
+  seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
+  return worth >= REPLAY_MOST * seconds ? REPLAY_MOST : worth <= 2 * seconds ? 2 : (int)ceil(worth / seconds);
+}
+
+/* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */
+static int TurnIterations(PoiseKSP ksp, int step)
+{
+  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle;
+  return (step + unit - 1) / unit * unit;
 }
 
 /* Add to the log `times` times the work of the first n captured iterations. */
@@ -358,57 +373,95 @@ static bool Capture(PoiseKSP ksp)
   memset(&now, 0, sizeof now); /* compared as bytes */
   now.type = ksp->type, now.A = ksp->A, now.pc = ksp->pc;
   now.pattern = ksp->A->pattern, now.generation = ksp->pc->generation;
-  now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side,
-  now.cycle = CapturedIterations(ksp);
+  now.conv = ksp->conv, now.norm = (int)ksp->norm, now.side = (int)ksp->side;
+  now.step = StepIterations(ksp), now.turn = TurnIterations(ksp, now.step);
   if (ksp->graph && !memcmp(&now, &ksp->captured, sizeof now)) return true;
   poiseKSPForget(ksp);
-  PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *ksp->counts, "counts of a captured loop",
+  PoiseErr e = poiseAllocArray(ksp->ctx, now.turn + 1, sizeof *ksp->counts, "counts of a captured loop",
                                &ksp->counts);
-  if (!e) e = dev->ops->capture_begin(dev, true);
+  if (!e) e = dev->ops->capture_begin(dev, ksp->slots + SLOT_DONE);
   poiseKSPFailed(ksp, e);
   if (e) return false;
-  for (int k = 0; k < now.cycle; k++) {
+  for (int k = 0; k < now.turn; k++) {
+    if (k > 0 && k % now.step == 0) poiseKSPFailed(ksp, dev->ops->capture_step(dev));
     poiseLogCounts(ksp->ctx, &ksp->counts[k]);
     ksp->type->iterate(ksp, ksp->cycle_at);
     Advance(ksp);
   }
-  poiseLogCounts(ksp->ctx, &ksp->counts[now.cycle]);
-  Count(ksp, -1, now.cycle); /* nothing has run */
-  poiseLogAddLaunches(ksp->ctx, -1, &ksp->counts[0], &ksp->counts[now.cycle]);
+  poiseLogCounts(ksp->ctx, &ksp->counts[now.turn]);
+  Count(ksp, -1, now.turn); /* nothing has run */
+  poiseLogAddLaunches(ksp->ctx, -1, &ksp->counts[0], &ksp->counts[now.turn]);
   poiseKSPFailed(ksp, dev->ops->capture_end(dev, &ksp->graph));
   if (ksp->failed) poiseKSPForget(ksp);
   ksp->captured = now;
   return !ksp->failed;
 }
 
-static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
+static void EnqueueReplay(PoiseKSP ksp, int k, int turns, int64_t *event)
 {
   Device *dev = Dev(ksp);
-  poiseKSPFailed(ksp, dev->ops->replay(dev, ksp->graph));
+  poiseKSPFailed(ksp, dev->ops->replay(dev, ksp->graph, turns));
   dev->busy = true;
-  poiseLogAddLaunches(ksp->ctx, 1, &ksp->counts[0], &ksp->counts[ksp->captured.cycle]);
+  if (!dev->loops) poiseLogAddLaunches(ksp->ctx, 1, &ksp->counts[0], &ksp->counts[ksp->captured.turn]);
   poiseKSPFailed(ksp, CopySlots(ksp, ksp->status[k]));
   poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
+static int MostTurns(PoiseKSP ksp)
+{
+  return Dev(ksp)->loops ? (int)(ksp->ring / ksp->captured.turn) : 1;
+}
+
+/* Turns of the first replay. */
+static int FewTurns(PoiseKSP ksp)
+{
+  int few = FIRST / ksp->captured.turn, most = MostTurns(ksp);
+  return few < 1 ? 1 : few < most ? few : most;
+}
+
+/* Turns of the next replay. They double while replays are short, so that a solve of few iterations is soon
+   reported, and a long one launches seldom. The ring holds the norms of all; monitors are not kept waiting. */
+static int NextTurns(PoiseKSP ksp, int turns, double seconds)
+{
+  const double longest = 50e-3;
+  int most = MostTurns(ksp);
+  if (seconds > longest) return turns > 1 ? turns / 2 : 1;
+  if (seconds > longest / 4) return turns;
+  return 2 * turns < most ? 2 * turns : most;
+}
+
+/* Add the work of `done` iterations; kernels behind the end did nothing. A loop has not launched them. */
+static void CountReplays(PoiseKSP ksp, PoiseInt done)
+{
+  int turn = ksp->captured.turn, rest = (int)(done % turn);
+  double turns = (double)(done / turn);
+  Count(ksp, turns, turn);
+  Count(ksp, 1, rest);
+  if (!Dev(ksp)->loops) return;
+  poiseLogAddLaunches(ksp->ctx, turns, &ksp->counts[0], &ksp->counts[turn]);
+  poiseLogAddLaunches(ksp->ctx, 1, &ksp->counts[0], &ksp->counts[rest]);
+}
+
 /* Replay. The host stays one replay behind: it looks at one while the next runs. That one changes nothing
-   once DONE is set. */
+   once DONE is set; nobody waits for it. */
 static void Replay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   int64_t event[2] = {0, 0};
-  EnqueueReplay(ksp, 0, &event[0]);
+  int turns = FewTurns(ksp);
+  double since = PoiseTime();
+  EnqueueReplay(ksp, 0, turns, &event[0]);
   for (int k = 0; !ksp->failed; k = !k) {
-    EnqueueReplay(ksp, !k, &event[!k]);
+    EnqueueReplay(ksp, !k, turns, &event[!k]);
     poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
     poiseKSPFailed(ksp, dev->failed);
     if (!ksp->failed && Look(ksp, ksp->status[k])) break;
+    double now = PoiseTime();
+    turns = NextTurns(ksp, turns, now - since);
+    since = now;
   }
-  poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
-  PoiseInt done = ksp->its - ksp->base;
-  /* kernels launched after the end did nothing */
-  Count(ksp, (double)(done / ksp->captured.cycle), ksp->captured.cycle);
-  Count(ksp, 1, (int)(done % ksp->captured.cycle));
+  if (ksp->failed) poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  CountReplays(ksp, ksp->its - ksp->base);
 }
 
 /* ---- one solve ------------------------------------------------------------------------------- */

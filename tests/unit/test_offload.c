@@ -1316,14 +1316,14 @@ static void TestMemoryInCapture(PoiseContext ctx)
   if (!CHECK_OK(poiseDeviceAlloc(dev, 800, "a target", &p)) ||
       !CHECK_OK(poiseDeviceAlloc(dev, 800, "another", &q)))
     return;
-  if (!CHECK_OK(dev->ops->capture_begin(dev, true))) return;
+  if (!CHECK_OK(dev->ops->capture_begin(dev, NULL))) return;
   CHECK_OK(LAUNCH(dev, phase, &(PhaseArgs){.id = PHASE_vec_set, .n = 100, .out = {p}, .c = {{.value = 3}}}));
   poiseDeviceFree(dev, 800, &q);
   CHECK_ERR(poiseDeviceAlloc(dev, 800, "too late", &q), POISE_ERR_INTERNAL,
             "an allocation (too late) inside the capture");
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "");
-  CHECK_OK(dev->ops->replay(dev, graph));
+  CHECK_OK(dev->ops->replay(dev, graph, 1));
   dev->busy = true;
   double host[100] = {0};
   CHECK_OK(poiseDeviceCopy(dev, host, p, sizeof host, COPY_TO_HOST));
