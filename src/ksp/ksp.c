@@ -596,7 +596,9 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors\n",
                     ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm),
                     ksp->nwork));
-    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->eager ? "every iteration enqueued: " : "replayed",
+    bool loops = ksp->ctx->device->loops;
+    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n",
+                    ksp->eager ? "every iteration enqueued: " : loops ? "repeated by the device" : "replayed",
                     ksp->eager ? ksp->eager : ""));
     TRY(ViewBytes(ksp));
   }

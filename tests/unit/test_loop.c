@@ -161,7 +161,7 @@ static void TestRefused(PoiseContext ctx)
 
 /* ---- the solver ------------------------------------------------------------------------------ */
 
-enum { N = 900, SIDE = 30, SEEN = 700 };
+enum { N = 900, SIDE = 30, SEEN = 2100 };
 
 static const char *const methods[] = {"cg", "prcg", "bicgstab", "gmres", "minres", "richardson", "chebyshev"};
 enum { NMETHODS = sizeof methods / sizeof *methods };
