@@ -26,11 +26,20 @@ enum {
 #include "reduce.h"
 
 struct Sparse;
+struct Recording;
 
 extern "C" { /* so that names keep their prefix in an archive; kernels are static */
 cudaStream_t poiseCudaStream(Device *dev);
 /* scratch of SUBTOTALS doubles for each of POISE_MAX_SUMS sums */
 double *poiseCudaSubtotals(Device *dev);
+struct Recording **poiseCudaRecording(Device *dev); /* graph.cu */
+PoiseErr poiseCudaRecorderCreate(Device *dev, struct Recording **recording);
+void poiseCudaRecorderDestroy(Device *dev, struct Recording **recording);
+PoiseErr poiseCudaCaptureBegin(Device *dev, const double *done);
+PoiseErr poiseCudaCaptureStep(Device *dev);
+PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph);
+PoiseErr poiseCudaReplay(Device *dev, Graph *graph, int turns);
+void poiseCudaGraphFree(Device *dev, Graph **graph);
 bool poiseCudaInLoop(Device *dev);            /* a solver's loop is being captured: it changes no matrix */
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE once it is open (cusparse.cu), else NULL */
 void poiseCudaSparseClose(Device *dev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CUDA device: a stream, memory, graphs, and its table of kernels. No context is created before the
+/* The CUDA device: a stream, memory, and its table of kernels. No context is created before the
    device is. */
 #include "cuda.h"
 extern "C" {
@@ -11,10 +11,6 @@ extern "C" {
 #include <nvtx3/nvToolsExt.h>
 
 enum { EVENTS = 8 }; /* more than are ever waited for at once */
-
-struct Graph {
-  cudaGraphExec_t exec;
-};
 
 /* F(name, version): what is used of the driver, which nothing is linked with */
 #define DRIVER(F)                   \
@@ -38,7 +34,7 @@ typedef struct Cuda {
   cudaEvent_t event[EVENTS];
   int64_t recorded;
   double *subtotals;
-  bool loop;
+  struct Recording *recording;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
 } Cuda;
@@ -58,9 +54,9 @@ struct Sparse **poiseCudaSparse(Device *dev)
   return &((Cuda *)dev->data)->sparse;
 }
 
-bool poiseCudaInLoop(Device *dev)
+struct Recording **poiseCudaRecording(Device *dev)
 {
-  return ((Cuda *)dev->data)->loop;
+  return &((Cuda *)dev->data)->recording;
 }
 
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
@@ -283,6 +279,7 @@ static PoiseErr Create(Device *dev)
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming),
                        "creating an event"));
+  TRY(poiseCudaRecorderCreate(dev, &cuda->recording));
   return poiseCudaCheck(cudaMalloc((void **)&cuda->subtotals, POISE_MAX_SUMS * SUBTOTALS * sizeof(double)),
                         "scratch of the device");
 }
@@ -294,6 +291,7 @@ static void Destroy(Device *dev)
   poiseCudaSparseClose(dev);
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
+  poiseCudaRecorderDestroy(dev, &cuda->recording);
   if (cuda->subtotals) cudaFree(cuda->subtotals);
   if (cuda->pool) cudaMemPoolDestroy(cuda->pool); /* goes when the last of its blocks has */
   if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
@@ -427,41 +425,7 @@ static PoiseErr Wait(Device *dev, int64_t event)
   return poiseCudaCheck(cudaEventSynchronize(cuda->event[event % EVENTS]), "waiting for an event");
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------- */
-
-static PoiseErr CaptureBegin(Device *dev, bool loop)
-{
-  TRY(poiseCudaCheck(cudaStreamBeginCapture(poiseCudaStream(dev), cudaStreamCaptureModeThreadLocal),
-                     "beginning a capture"));
-  ((Cuda *)dev->data)->loop = loop;
-  return POISE_OK;
-}
-
-static PoiseErr CaptureEnd(Device *dev, Graph **graph)
-{
-  cudaGraph_t captured = NULL;
-  ((Cuda *)dev->data)->loop = false;
-  *graph = NULL;
-  TRY(poiseCudaCheck(cudaStreamEndCapture(poiseCudaStream(dev), &captured), "ending a capture"));
-  PoiseErr e = poiseAlloc(dev->ctx, sizeof **graph, "graph", graph);
-  if (!e)
-    e = poiseCudaCheck(cudaGraphInstantiate(&(*graph)->exec, captured, 0), "making a graph of a capture");
-  cudaGraphDestroy(captured);
-  if (e) poiseFree(dev->ctx, graph);
-  return e;
-}
-
-static PoiseErr Replay(Device *dev, Graph *graph)
-{
-  return poiseCudaCheck(cudaGraphLaunch(graph->exec, poiseCudaStream(dev)), "replaying a graph");
-}
-
-static void GraphFree(Device *dev, Graph **graph)
-{
-  if (!*graph) return;
-  cudaGraphExecDestroy((*graph)->exec);
-  poiseFree(dev->ctx, graph);
-}
+/* ---- memory that is asked about -------------------------------------------------------------- */
 
 /* What CUDA knows of a pointer; where that is nothing, it is the host's. */
 static cudaPointerAttributes Attributes(const void *p)
@@ -549,10 +513,11 @@ const DeviceOps poiseDevice_cuda = {
     .sync = Through<Sync>::Door,
     .record = Through<Record>::Door,
     .wait = Through<Wait>::Door,
-    .capture_begin = Through<CaptureBegin>::Door,
-    .capture_end = Through<CaptureEnd>::Door,
-    .replay = Through<Replay>::Door,
-    .graph_free = Through<GraphFree>::Door,
+    .capture_begin = Through<poiseCudaCaptureBegin>::Door,
+    .capture_step = Through<poiseCudaCaptureStep>::Door,
+    .capture_end = Through<poiseCudaCaptureEnd>::Door,
+    .replay = Through<poiseCudaReplay>::Door,
+    .graph_free = Through<poiseCudaGraphFree>::Door,
     .owns = Through<Owns>::Door,
     .hides = Through<Hides>::Door,
     .memory = Through<MemoryLeft>::Door,

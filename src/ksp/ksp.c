@@ -65,8 +65,9 @@ static const PoiseOption options[] = {
      "print why the solve ended"},
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
      "print the solver after a solve"},
-    {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "8", 0, 10000, NULL,
-     "iterations in a replayed device graph; 0: enqueue every iteration"},
+    {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "-1", -1, 10000, NULL,
+     "iterations between two looks of a device at whether the solve is over; 0: the host enqueues every "
+     "iteration, -1: two where iterations take long, else up to 8"},
     {0},
 };
 
@@ -437,8 +438,10 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
     TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors\n",
                     ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm),
                     ksp->nwork));
-    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", ksp->loop.eager ? "every iteration enqueued: " : "replayed",
-                    ksp->loop.eager ? ksp->loop.eager : ""));
+    const char *eager = ksp->loop.eager,
+               *replayed = ksp->ctx->device->loops ? "repeated by the device" : "replayed";
+    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", eager ? "every iteration enqueued: " : replayed,
+                    eager ? eager : ""));
     TRY(ViewBytes(ksp));
   }
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))

@@ -18,6 +18,7 @@ enum {
   MAX_PENDING = POISE_MAX_SUMS,
   PARTIALS = 2 * MAX_PENDING, /* arrays of partial sums that alternate: some are summed while others are
                                  written */
+  REPLAY_MOST = 8,            /* most iterations between two looks at the end, if the number is chosen */
   MAX_CYCLE = 256,            /* most iterations of a cycle that is captured as one graph */
   NO_SLOT = -1
 };
@@ -60,7 +61,7 @@ typedef enum { MONITOR_OFF, MONITOR_PRINT, MONITOR_TEXT, MONITOR_CSV } Monitored
 typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   char type[POISE_OPTION_LENGTH];
   double rtol, atol, dtol;
-  PoiseInt maxits, replay;
+  PoiseInt maxits, replay; /* replay: iterations a turn; 0: no turns, negative: chosen */
   int norm, side; /* 0: default; side 1 left, 2 right */
   int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
   char monitor_words[POISE_OPTION_LENGTH];
@@ -129,7 +130,8 @@ typedef struct Captured { /* what a captured loop depends on */
   PoisePC pc;
   int64_t pattern, generation;
   Convergence conv;
-  int norm, side, cycle;
+  int norm, side;
+  int turn, step; /* iterations of a turn; between two looks at whether the solve is over */
 } Captured;
 
 /* The loop over iterations (loop.c). */

@@ -7,7 +7,10 @@
 #include "mat/order/arrange.h"
 #include "ksp.h"
 
-enum { LATEST = -1 }; /* the latest of all enqueued iterations */
+enum {
+  LATEST = -1, /* the latest of all enqueued iterations */
+  FIRST = 16   /* iterations of the first replays of a loop */
+};
 
 static Device *Dev(PoiseKSP ksp)
 {
@@ -206,11 +209,23 @@ static bool Begins(PoiseKSP ksp)
          !LookAtSlots(ksp, ksp->loop.status[0]);
 }
 
-/* Iterations of a captured loop: whole cycles, and an even number, so that the parity repeats. */
-static int CapturedIterations(PoiseKSP ksp)
+/* Iterations between two looks at DONE by the device. Those behind the end are launched in vain, and a look
+   costs some microseconds. So two where an iteration takes long, by its bytes, of which one may be in vain. */
+static int StepIterations(PoiseKSP ksp)
 {
-  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle, wanted = (int)ksp->options.replay;
-  return wanted <= unit ? unit : (wanted + unit - 1) / unit * unit;
+  const double worth = 100e-6; /* seconds that need no look */
+  double vectors = 12 * 8 * (double)ksp->A->rows->n, seconds;
+  if (ksp->options.replay > 0) return (int)ksp->options.replay;
+  if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
+  seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
+  return worth >= REPLAY_MOST * seconds ? REPLAY_MOST : worth <= 2 * seconds ? 2 : (int)ceil(worth / seconds);
+}
+
+/* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */
+static int TurnIterations(PoiseKSP ksp, int step)
+{
+  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle;
+  return (step + unit - 1) / unit * unit;
 }
 
 /* Add to the log `times` times the work of the first n captured iterations. */
@@ -226,7 +241,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->type = ksp->type, c->A = ksp->A, c->pc = ksp->pc;
   c->pattern = ksp->A->pattern, c->generation = ksp->pc->generation;
   c->conv = ksp->scalars.conv, c->norm = (int)ksp->norm, c->side = (int)ksp->side;
-  c->cycle = CapturedIterations(ksp);
+  c->step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
 }
 
 bool poiseKSPCapture(PoiseKSP ksp)
@@ -238,19 +253,20 @@ bool poiseKSPCapture(PoiseKSP ksp)
   Describe(ksp, &now);
   if (loop->graph && !memcmp(&now, &loop->captured, sizeof now)) return true;
   poiseKSPForget(ksp);
-  PoiseErr e = poiseAllocArray(ksp->ctx, now.cycle + 1, sizeof *loop->counts, "counts of a captured loop",
+  PoiseErr e = poiseAllocArray(ksp->ctx, now.turn + 1, sizeof *loop->counts, "counts of a captured loop",
                                &loop->counts);
-  if (!e) e = dev->ops->capture_begin(dev, true);
+  if (!e) e = dev->ops->capture_begin(dev, ksp->scalars.slots + SLOT_DONE);
   poiseKSPFailed(ksp, e);
   if (e) return false;
-  for (int k = 0; k < now.cycle; k++) {
+  for (int k = 0; k < now.turn; k++) {
+    if (k > 0 && k % now.step == 0) poiseKSPFailed(ksp, dev->ops->capture_step(dev));
     poiseLogCounts(ksp->ctx, &loop->counts[k]);
     ksp->type->iterate(ksp, loop->cycle_at);
     AdvanceCycle(ksp);
   }
-  poiseLogCounts(ksp->ctx, &loop->counts[now.cycle]);
-  AddCounts(ksp, -1, now.cycle); /* nothing has run */
-  poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.cycle]);
+  poiseLogCounts(ksp->ctx, &loop->counts[now.turn]);
+  AddCounts(ksp, -1, now.turn); /* nothing has run */
+  poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.turn]);
   poiseKSPFailed(ksp, dev->ops->capture_end(dev, &loop->graph));
   if (ksp->solve.failed) poiseKSPForget(ksp);
   loop->captured = now;
@@ -264,32 +280,72 @@ void poiseKSPForget(PoiseKSP ksp)
   poiseFree(ksp->ctx, &ksp->loop.counts);
 }
 
-static void EnqueueReplay(PoiseKSP ksp, int k, int64_t *event)
+static void EnqueueReplay(PoiseKSP ksp, int k, int turns, int64_t *event)
 {
   Device *dev = Dev(ksp);
-  poiseKSPFailed(ksp, dev->ops->replay(dev, ksp->loop.graph));
+  const KSPLoop *loop = &ksp->loop;
+  poiseKSPFailed(ksp, dev->ops->replay(dev, loop->graph, turns));
   dev->busy = true;
-  poiseLogAddLaunches(ksp->ctx, 1, &ksp->loop.counts[0], &ksp->loop.counts[ksp->loop.captured.cycle]);
-  poiseKSPFailed(ksp, CopySlots(ksp, ksp->loop.status[k]));
+  if (!dev->loops) poiseLogAddLaunches(ksp->ctx, 1, &loop->counts[0], &loop->counts[loop->captured.turn]);
+  poiseKSPFailed(ksp, CopySlots(ksp, loop->status[k]));
   poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
+/* The ring holds the norms of all turns of a replay. */
+static int MostTurns(PoiseKSP ksp)
+{
+  return Dev(ksp)->loops ? (int)(ksp->loop.ring / ksp->loop.captured.turn) : 1;
+}
+
+/* Turns of the first replay. */
+static int FewTurns(PoiseKSP ksp)
+{
+  int few = FIRST / ksp->loop.captured.turn, most = MostTurns(ksp);
+  return few < 1 ? 1 : few < most ? few : most;
+}
+
+/* Turns of the next replay. They double while replays are short: a solve of few iterations is soon reported,
+   monitors are not kept waiting, and a long solve launches seldom. */
+static int NextTurns(PoiseKSP ksp, int turns, double seconds)
+{
+  const double longest = 50e-3;
+  int most = MostTurns(ksp);
+  if (seconds > longest) return turns > 1 ? turns / 2 : 1;
+  if (seconds > longest / 4) return turns;
+  return 2 * turns < most ? 2 * turns : most;
+}
+
+/* Add the work of `done` iterations; kernels behind the end did nothing. A loop has not launched them. */
+static void CountReplays(PoiseKSP ksp, PoiseInt done)
+{
+  const LogCounts *counts = ksp->loop.counts;
+  int turn = ksp->loop.captured.turn, rest = (int)(done % turn);
+  double turns = (double)(done / turn);
+  AddCounts(ksp, turns, turn);
+  AddCounts(ksp, 1, rest);
+  if (!Dev(ksp)->loops) return;
+  poiseLogAddLaunches(ksp->ctx, turns, &counts[0], &counts[turn]);
+  poiseLogAddLaunches(ksp->ctx, 1, &counts[0], &counts[rest]);
+}
+
 /* The host stays one replay behind: it looks at one while the next runs. That one changes nothing once DONE
-   is set. */
+   is set; nobody waits for it. */
 void poiseKSPReplay(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   int64_t event[2] = {0, 0};
-  EnqueueReplay(ksp, 0, &event[0]);
+  int turns = FewTurns(ksp);
+  double since = PoiseTime();
+  EnqueueReplay(ksp, 0, turns, &event[0]);
   for (int k = 0; !ksp->solve.failed; k = !k) {
-    EnqueueReplay(ksp, !k, &event[!k]);
+    EnqueueReplay(ksp, !k, turns, &event[!k]);
     poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
     poiseKSPFailed(ksp, dev->failed);
     if (!ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k])) break;
+    double now = PoiseTime();
+    turns = NextTurns(ksp, turns, now - since);
+    since = now;
   }
-  poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
-  PoiseInt done = ksp->result.its - ksp->solve.base;
-  /* kernels launched after the end did nothing */
-  AddCounts(ksp, (double)(done / ksp->loop.captured.cycle), ksp->loop.captured.cycle);
-  AddCounts(ksp, 1, (int)(done % ksp->loop.captured.cycle));
+  if (ksp->solve.failed) poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  CountReplays(ksp, ksp->result.its - ksp->solve.base);
 }

@@ -44,10 +44,14 @@ typedef struct DeviceOps {
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);
   PoiseErr (*wait)(Device *, int64_t event);
-  PoiseErr (*capture_begin)(Device *, bool loop);   /* loop: the loop of a solver, which changes no matrix */
-  PoiseErr (*capture_end)(Device *, Graph **graph); /* *graph is NULL on failure; the capture ends either
-                                                       way */
-  PoiseErr (*replay)(Device *, Graph *graph);
+  /* done: NULL, or of the loop of a solver, which changes no matrix. A device with `loops` repeats what is
+     captured, as long as *done, on the device, is 0 */
+  PoiseErr (*capture_begin)(Device *, const double *done);
+  /* in such a loop: what follows is left out of a turn in which *done is set by then */
+  PoiseErr (*capture_step)(Device *);
+  /* *graph is NULL on failure; the capture ends either way */
+  PoiseErr (*capture_end)(Device *, Graph **graph);
+  PoiseErr (*replay)(Device *, Graph *graph, int turns); /* turns: at most so many, of a loop */
   void (*graph_free)(Device *, Graph **graph);
   /* are these bytes memory of the device? NULL: all memory is */
   bool (*owns)(Device *, const void *p, size_t bytes);
@@ -71,6 +75,7 @@ struct Device { /* one stream of work, of one rank */
   void *stream;      /* for PoiseStream; may be NULL */
   int threads;       /* of host kernels */
   void *data;
+  bool loops;                  /* its graphs may be loops */
   PoiseErr failed;             /* first failure of queued work, reported by the next sync */
   bool busy;                   /* something was enqueued since the last sync */
   bool forbid_copies, forbids; /* the option is given; inside a solve: copies and waits are errors */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The mock device: an emulated accelerator, to test the offload design. Its memory is separate heap blocks
-  filled with NaN. Its stream runs only when the host waits. Its graphs record and replay the queue. It
-  detects
+  filled with NaN. Its stream runs only when the host waits. Its graphs record and replay the queue, loops as
+  long as their condition holds. It detects
   - pointers into freed blocks in the arguments of a kernel or copy when it runs, so also in a replay;
   - blocks freed twice;
   - reads without a wait: the target of a copy to the host is poisoned until the copy has run;
-  - waits, allocations, frees, captures and replays inside a capture, which a real device would refuse.
+  - waits, allocations, frees, captures and replays inside a capture, and copies from and to the host and
+    events in that of a loop, which a real device would refuse.
 
   Kernels are the host's, so host and mock give the same bits.
 */
@@ -22,7 +23,7 @@ enum {
                       into the next */
   SMALL = 4096     /* more than any int among the arguments */
 };
-enum { OP_COPY = -1, OP_POISON = -2 };
+enum { OP_COPY = -1, OP_POISON = -2, OP_LOOP = -3, OP_STEP = -4 };
 
 typedef struct Block {
   char *p, *base; /* base: for free() */
@@ -42,6 +43,11 @@ typedef struct CopyArgs {
   CopyKind kind;
 } CopyArgs;
 
+typedef struct LoopArgs {
+  const Graph *graph;
+  int64_t turns; /* at most */
+} LoopArgs;
+
 typedef struct Queue { /* ops between head and tail of a block of memory that grows */
   char *data;
   size_t head, tail, capacity;
@@ -49,6 +55,7 @@ typedef struct Queue { /* ops between head and tail of a block of memory that gr
 
 struct Graph {
   Queue work;
+  const double *done; /* NULL: the work runs once a replay */
 };
 
 typedef struct Mock {
@@ -87,9 +94,10 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
    So no block begins at such an address. */
 static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
 {
-  const char *name = op->kernel >= 0         ? poiseKernelName(op->kernel)
-                     : op->kernel == OP_COPY ? "copy"
-                                             : "poison";
+  const char *name = op->kernel >= 0           ? poiseKernelName(op->kernel)
+                     : op->kernel == OP_COPY   ? "copy"
+                     : op->kernel == OP_POISON ? "poison"
+                                               : "loop";
   for (size_t i = 0; i + sizeof(char *) <= op->bytes; i += sizeof(char *)) {
     uintptr_t word;
     memcpy(&word, args + i, sizeof word);
@@ -105,10 +113,23 @@ static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
   return POISE_OK;
 }
 
+static void Keep(Device *dev, PoiseErr e)
+{
+  if (e && !dev->failed) dev->failed = e;
+}
+
+static void Loop(Device *dev, const LoopArgs *loop);
+
 static PoiseErr Execute(Device *dev, const Op *op, const char *args)
 {
   TRY(CheckPointers(dev->data, op, args));
   if (op->kernel >= 0) return poiseHostKernels[op->kernel](dev, args);
+  if (op->kernel == OP_LOOP) {
+    LoopArgs loop;
+    memcpy(&loop, args, sizeof loop);
+    Loop(dev, &loop);
+    return POISE_OK;
+  }
   CopyArgs c;
   memcpy(&c, args, sizeof c);
   if (op->kernel == OP_POISON)
@@ -116,6 +137,24 @@ static PoiseErr Execute(Device *dev, const Op *op, const char *args)
   else
     memcpy(c.dst, c.src, c.bytes);
   return POISE_OK;
+}
+
+/* One turn, or what of it stands before the step at which the loop has ended. */
+static void RunTurn(Device *dev, const Graph *graph)
+{
+  const Queue *w = &graph->work;
+  for (size_t at = 0; at < w->tail;) {
+    Op op;
+    memcpy(&op, w->data + at, sizeof op);
+    if (op.kernel == OP_STEP && *graph->done != 0) return;
+    if (op.kernel != OP_STEP) Keep(dev, Execute(dev, &op, w->data + at + sizeof op));
+    at += sizeof op + op.bytes;
+  }
+}
+
+static void Loop(Device *dev, const LoopArgs *loop)
+{
+  for (int64_t k = 0; k < loop->turns && *loop->graph->done == 0; k++) RunTurn(dev, loop->graph);
 }
 
 /* Run the queue up to an event. A failure is kept for the next sync, as on a real device. Later work still
@@ -127,8 +166,7 @@ static void Run(Device *dev, int64_t event)
   while (mock->executed < event) {
     Op op;
     memcpy(&op, q->data + q->head, sizeof op);
-    PoiseErr e = Execute(dev, &op, q->data + q->head + sizeof op);
-    if (e && !dev->failed) dev->failed = e;
+    Keep(dev, Execute(dev, &op, q->data + q->head + sizeof op));
     q->head += sizeof op + op.bytes;
     mock->executed++;
   }
@@ -168,7 +206,7 @@ static PoiseErr Enqueue(Device *dev, int kernel, const void *args, size_t bytes)
   Op op = {kernel, (bytes + 7) & ~(size_t)7};
   TRY(Reserve(dev, q, sizeof op + op.bytes));
   memcpy(q->data + q->tail, &op, sizeof op);
-  memcpy(q->data + q->tail + sizeof op, args, bytes);
+  if (bytes) memcpy(q->data + q->tail + sizeof op, args, bytes);
   q->tail += sizeof op + op.bytes;
   if (mock->capturing) return POISE_OK;
   mock->enqueued++;
@@ -188,15 +226,24 @@ static PoiseErr Sync(Device *dev)
   return Wait(dev, ((Mock *)dev->data)->enqueued);
 }
 
+static bool InLoop(const Mock *mock)
+{
+  return mock->capturing && mock->capturing->done;
+}
+
 static PoiseErr Record(Device *dev, int64_t *event)
 {
-  *event = ((Mock *)dev->data)->enqueued;
+  Mock *mock = dev->data;
+  if (InLoop(mock)) FAIL(POISE_ERR_INTERNAL, "an event inside the capture of a loop");
+  *event = mock->enqueued;
   return POISE_OK;
 }
 
 static PoiseErr EnqueueCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
 {
   CopyArgs c = {dst, src, bytes, kind};
+  if (kind != COPY_ON_DEVICE && InLoop(dev->data))
+    FAIL(POISE_ERR_INTERNAL, "a copy from or to the host inside the capture of a loop");
   return Enqueue(dev, OP_COPY, &c, sizeof c);
 }
 
@@ -210,17 +257,25 @@ static PoiseErr EnqueuePoison(Device *dev, void *p, size_t bytes)
 
 static void GraphFree(Device *dev, Graph **graph)
 {
+  Mock *mock = dev->data;
   if (!*graph) return;
+  if ((*graph)->done && !mock->capturing) Run(dev, mock->enqueued); /* the queue refers to loops */
   poiseFree(dev->ctx, &(*graph)->work.data);
   poiseFree(dev->ctx, graph);
 }
 
-static PoiseErr CaptureBegin(Device *dev, bool loop)
+static PoiseErr CaptureBegin(Device *dev, const double *done)
 {
   Mock *mock = dev->data;
-  (void)loop;
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a capture inside a capture");
-  return poiseAlloc(dev->ctx, sizeof *mock->capturing, "graph", &mock->capturing);
+  TRY(poiseAlloc(dev->ctx, sizeof *mock->capturing, "graph", &mock->capturing));
+  if (dev->loops) mock->capturing->done = done;
+  return POISE_OK;
+}
+
+static PoiseErr CaptureStep(Device *dev)
+{
+  return InLoop(dev->data) ? Enqueue(dev, OP_STEP, NULL, 0) : POISE_OK;
 }
 
 static PoiseErr CaptureEnd(Device *dev, Graph **graph)
@@ -231,11 +286,13 @@ static PoiseErr CaptureEnd(Device *dev, Graph **graph)
   return POISE_OK;
 }
 
-static PoiseErr Replay(Device *dev, Graph *graph)
+static PoiseErr Replay(Device *dev, Graph *graph, int turns)
 {
   Mock *mock = dev->data;
   const Queue *w = &graph->work;
+  const LoopArgs loop = {graph, turns};
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a replay inside the capture of a graph");
+  if (graph->done) return Enqueue(dev, OP_LOOP, &loop, sizeof loop);
   TRY(Reserve(dev, &mock->queue, w->tail)); /* replay all of it or nothing */
   for (size_t at = 0; at < w->tail;) {
     Op op;
@@ -352,6 +409,7 @@ static PoiseErr Count(int *count)
 static PoiseErr Create(Device *dev)
 {
   dev->model.block_shared = 9408;
+  dev->loops = true;
   return poiseAlloc(dev->ctx, sizeof(Mock), "mock device", &dev->data);
 }
 
@@ -385,6 +443,7 @@ const DeviceOps poiseDevice_mock = {
     .record = Record,
     .wait = Wait,
     .capture_begin = CaptureBegin,
+    .capture_step = CaptureStep,
     .capture_end = CaptureEnd,
     .replay = Replay,
     .graph_free = GraphFree,

@@ -211,7 +211,7 @@ static void TestWriteForUpdate(PoiseContext ctx)
 static Graph *CaptureScale(Device *dev, double *w, const double *x)
 {
   Graph *graph = NULL;
-  CHECK_OK(dev->ops->capture_begin(dev, true));
+  CHECK_OK(dev->ops->capture_begin(dev, NULL));
   CHECK_OK(Axpby(dev, N, w, 2, x, 0, NULL));
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK(graph != NULL);
@@ -228,7 +228,7 @@ static void TestPointerThatMoved(PoiseContext ctx)
     NewBuffer(dev, "moved array", 4, &b);
     CHECK_OK(poiseBufferRead(&b, DEVICE, &x));
     Graph *graph = CaptureScale(dev, y, x);
-    CHECK_OK(dev->ops->replay(dev, graph));
+    CHECK_OK(dev->ops->replay(dev, graph, 1));
     CHECK_OK(poiseDeviceSync(dev));
     CHECK(All(y, N, 8));
     if (plant) { /* it moves: a new block of the same name */
@@ -236,7 +236,7 @@ static void TestPointerThatMoved(PoiseContext ctx)
       NewBuffer(dev, "moved array", 4, &b);
       CHECK_OK(poiseBufferRead(&b, DEVICE, &x));
     }
-    CHECK_OK(dev->ops->replay(dev, graph));
+    CHECK_OK(dev->ops->replay(dev, graph, 1));
     if (plant)
       CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL,
                 "kernel phase was given a pointer into block 'moved array' of 40");
@@ -318,19 +318,19 @@ static void TestForbiddenInCapture(PoiseContext ctx)
   void *p;
   NewBuffer(dev, "array", 1, &b);
   CHECK_OK(Set(dev, N, y, 1));
-  CHECK_OK(dev->ops->capture_begin(dev, true));
+  CHECK_OK(dev->ops->capture_begin(dev, NULL));
   CHECK_OK(Axpby(dev, N, y, 5, y, 0, NULL));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "a wait inside the capture");
   CHECK_ERR(dev->ops->wait(dev, 0), POISE_ERR_INTERNAL, "a wait inside the capture");
   CHECK_ERR(poiseBufferRead(&b, HOST, &read), POISE_ERR_INTERNAL, "a wait inside the capture");
-  CHECK_ERR(dev->ops->capture_begin(dev, true), POISE_ERR_INTERNAL, "a capture inside a capture");
-  CHECK_ERR(dev->ops->replay(dev, inner), POISE_ERR_INTERNAL, "a replay inside the capture");
+  CHECK_ERR(dev->ops->capture_begin(dev, NULL), POISE_ERR_INTERNAL, "a capture inside a capture");
+  CHECK_ERR(dev->ops->replay(dev, inner, 1), POISE_ERR_INTERNAL, "a replay inside the capture");
   CHECK_ERR(dev->ops->alloc(dev, 8, "late array", &p), POISE_ERR_INTERNAL,
             "an allocation (late array) inside the capture");
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(y, N, 1)); /* captured, not run */
-  CHECK_OK(dev->ops->replay(dev, graph));
+  CHECK_OK(dev->ops->replay(dev, graph, 1));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(y, N, 5));
   dev->ops->graph_free(dev, &graph);
@@ -544,7 +544,7 @@ static PoiseErr UseGraph(Device *dev)
   if (!dev->ops->replay) return POISE_OK;
   PoiseErr e = dev->ops->alloc(dev, N * sizeof(double), "array", &p);
   if (!e) {
-    e = dev->ops->capture_begin(dev, true);
+    e = dev->ops->capture_begin(dev, NULL);
     PoiseErr end = POISE_OK;
     if (!e) {
       e = Set(dev, N, p, 1);
@@ -552,7 +552,7 @@ static PoiseErr UseGraph(Device *dev)
     }
     if (!e) e = end;
   }
-  if (!e) e = dev->ops->replay(dev, graph);
+  if (!e) e = dev->ops->replay(dev, graph, 1);
   if (!e) e = poiseDeviceSync(dev);
   if (graph) dev->ops->graph_free(dev, &graph);
   dev->ops->free(dev, p);
@@ -646,12 +646,12 @@ static void TestCopyOrder(PoiseContext ctx)
   CHECK(All(staged, N, NAN));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(x, N, 2) && All(staged, N, 7));
-  CHECK_OK(dev->ops->capture_begin(dev, true));
+  CHECK_OK(dev->ops->capture_begin(dev, NULL));
   CHECK_OK(Send(dev, N, x, staged));
   CHECK_OK(Axpby(dev, N, y, 2, x, 0, NULL));
   CHECK_OK(Fetch(dev, N, staged, y));
   CHECK_OK(dev->ops->capture_end(dev, &graph));
-  for (int k = 0; k < 3; k++) CHECK_OK(dev->ops->replay(dev, graph));
+  for (int k = 0; k < 3; k++) CHECK_OK(dev->ops->replay(dev, graph, 1));
   CHECK(All(staged, N, NAN));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(All(staged, N, 56));
@@ -683,18 +683,18 @@ static void TestReplay(PoiseContext ctx)
   memcpy(eager, host, sizeof eager);
   CHECK_OK(Set(dev, N, x, 1));
   CHECK_OK(Set(dev, N, y, 0.3));
-  CHECK_OK(dev->ops->capture_begin(dev, true));
+  CHECK_OK(dev->ops->capture_begin(dev, NULL));
   Turn(dev, x, y, host);
   CHECK_OK(dev->ops->capture_end(dev, &graph));
   CHECK(!memcmp(host, eager, sizeof eager)); /* capturing changes nothing */
   for (int k = 0; k < TURNS; k++) {
-    CHECK_OK(dev->ops->replay(dev, graph));
+    CHECK_OK(dev->ops->replay(dev, graph, 1));
     CHECK(All(host, N, NAN));
     if (k % 3 == 0) CHECK_OK(poiseDeviceSync(dev));
   }
-  CHECK_OK(dev->ops->capture_begin(dev, true));
+  CHECK_OK(dev->ops->capture_begin(dev, NULL));
   CHECK_OK(dev->ops->capture_end(dev, &empty));
-  CHECK_OK(dev->ops->replay(dev, empty));
+  CHECK_OK(dev->ops->replay(dev, empty, 1));
   CHECK_OK(poiseDeviceSync(dev));
   CHECK(!memcmp(host, eager, sizeof eager));
   dev->ops->graph_free(dev, &graph);
@@ -702,7 +702,7 @@ static void TestReplay(PoiseContext ctx)
   dev->ops->free(dev, x);
   dev->ops->free(dev, y);
   dev->ops->free_pinned(dev, host);
-  CHECK_OK(dev->ops->capture_begin(dev, true)); /* destroyed inside a capture */
+  CHECK_OK(dev->ops->capture_begin(dev, NULL)); /* destroyed inside a capture */
   poiseDeviceDestroy(&dev);
 }
 
@@ -778,7 +778,7 @@ static void TestQueuedFailure(PoiseContext ctx)
   CHECK(All(x, N, 4));
   CHECK_OK(poiseDeviceSync(dev)); /* reported once */
   CHECK_OK(Set(dev, N, gone, 1));
-  CHECK_OK(dev->ops->capture_begin(dev, true));
+  CHECK_OK(dev->ops->capture_begin(dev, NULL));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "a wait inside"); /* this reports another failure */
   Graph *graph;
   CHECK_OK(dev->ops->capture_end(dev, &graph));

@@ -156,7 +156,7 @@ static PoiseErr Record(PoiseMat A, PoiseVec x, PoiseVec y, int n, Timed *t)
   int64_t before = dev->launches;
   PoiseErr e = POISE_OK;
   if (!dev->ops->replay || PoiseSize(A->ctx) > 1) return POISE_OK;
-  TRY(dev->ops->capture_begin(dev, false));
+  TRY(dev->ops->capture_begin(dev, NULL));
   Multiply(A, x, y, n, &e);
   PoiseErr ended = dev->ops->capture_end(dev, &t->graph);
   t->launches = dev->launches - before;
@@ -168,7 +168,7 @@ static PoiseErr Replay(Device *dev, const Timed *t)
 {
   dev->launches += t->launches;
   dev->busy = true;
-  return dev->ops->replay(dev, t->graph);
+  return dev->ops->replay(dev, t->graph, 1);
 }
 
 /* Seconds of one of n products. */

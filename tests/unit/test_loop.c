@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Loops: graphs that a device repeats by itself until a word is set, and the solver's loop in turns and steps.
+  Whatever the turns, a solve has the bits, norms and monitors of one whose iterations the host enqueues. The
+  same holds for a device whose graphs cannot be loops.
+*/
+#include "ksp/ksp.h"
+#include "sample.h"
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+enum { PLACES = 16 };
+
+/* One place of a row of numbers moves down; done = place[0] is set once the 1 has come there. */
+typedef struct Counter {
+  Device *dev;
+  double *place, *moved, *turns, *steps, *one; /* device pointers */
+  Graph *graph;
+} Counter;
+
+static PoiseErr Axpby(Device *dev, int64_t n, double *w, const double *x, double b, const double *y)
+{
+  PhaseArgs p = {.id = PHASE_vec_axpby, .n = n, .in = {x, y}, .out = {w}, .c = {{.value = 1}, {.value = b}}};
+  return LAUNCH(dev, phase, &p);
+}
+
+static void Reset(Counter *c, int turns)
+{
+  double place[PLACES] = {0}, zero = 0, one = 1;
+  place[turns] = 1;
+  CHECK_OK(poiseDeviceCopy(c->dev, c->place, place, sizeof place, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceCopy(c->dev, c->turns, &zero, sizeof zero, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceCopy(c->dev, c->steps, &zero, sizeof zero, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceCopy(c->dev, c->one, &one, sizeof one, COPY_TO_DEVICE));
+  CHECK_OK(poiseDeviceSync(c->dev));
+}
+
+/* A turn: count; move; and, unless the loop has ended by then, count once more in each of two steps. */
+static bool Capture(Counter *c)
+{
+  Device *dev = c->dev;
+  if (!CHECK_OK(dev->ops->capture_begin(dev, c->place))) return false;
+  CHECK_OK(Axpby(dev, 1, c->turns, c->turns, 1, c->one));
+  CHECK_OK(Axpby(dev, PLACES - 1, c->moved, c->place + 1, 0, NULL));
+  CHECK_OK(Axpby(dev, PLACES - 1, c->place, c->moved, 0, NULL));
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(dev->ops->capture_step(dev));
+    CHECK_OK(Axpby(dev, 1, c->steps, c->steps, 1, c->one));
+  }
+  return CHECK_OK(dev->ops->capture_end(dev, &c->graph));
+}
+
+static double Value(Counter *c, const double *p)
+{
+  double v = NAN;
+  CHECK_OK(poiseDeviceCopy(c->dev, &v, p, sizeof v, COPY_TO_HOST));
+  CHECK_OK(poiseDeviceSync(c->dev));
+  return v;
+}
+
+static void Replay(Counter *c, int turns)
+{
+  CHECK_OK(c->dev->ops->replay(c->dev, c->graph, turns));
+  c->dev->busy = true;
+}
+
+static bool Open(PoiseContext ctx, Counter *c)
+{
+  void *p;
+  *c = (Counter){.dev = ctx->device};
+  if (!CHECK_OK(poiseDeviceAlloc(c->dev, (2 * PLACES + 3) * sizeof(double), "counters", &p))) return false;
+  c->place = p;
+  c->moved = c->place + PLACES, c->turns = c->moved + PLACES, c->steps = c->turns + 1, c->one = c->steps + 1;
+  return true;
+}
+
+static void Close(Counter *c)
+{
+  void *p = c->place;
+  c->dev->ops->graph_free(c->dev, &c->graph);
+  poiseDeviceFree(c->dev, (2 * PLACES + 3) * sizeof(double), &p);
+}
+
+static void TestDevice(PoiseContext ctx)
+{
+  Counter c;
+  if (!ctx->device->loops) TEST_SKIP("this device has no loops");
+  if (!Open(ctx, &c)) return;
+  if (Capture(&c))
+    for (int turns = 0; turns < PLACES; turns++)
+      for (int most = 1; most <= PLACES; most *= 2) {
+        Reset(&c, turns);
+        for (int sum = 0; sum < PLACES + most; sum += most) { /* goes on beyond the end */
+          Replay(&c, most);
+          if (most > 4) continue; /* replays one behind the other */
+          int done = sum + most < turns ? sum + most : turns;
+          CHECK_NEAR(Value(&c, c.turns), done, 0);
+        }
+        CHECK_NEAR(Value(&c, c.turns), turns, 0);
+        CHECK_NEAR(Value(&c, c.steps), turns ? 2 * (turns - 1) : 0, 0);
+      }
+  Close(&c);
+}
+
+/* Two loops take turns; each has its own number of turns. */
+static void TestTwoLoops(PoiseContext ctx)
+{
+  Counter a, b;
+  if (!ctx->device->loops) TEST_SKIP("this device has no loops");
+  if (!Open(ctx, &a) || !Open(ctx, &b)) return;
+  if (Capture(&a) && Capture(&b)) {
+    Reset(&a, 10);
+    Reset(&b, 12);
+    Replay(&a, 3);
+    Replay(&b, 5);
+    Replay(&a, 3);
+    Replay(&b, 5);
+    CHECK_NEAR(Value(&a, a.turns), 6, 0);
+    CHECK_NEAR(Value(&b, b.turns), 10, 0);
+  }
+  Close(&a);
+  Close(&b);
+}
+
+/* Where graphs cannot be loops, what is captured runs once a replay. */
+static void TestPlain(PoiseContext ctx)
+{
+  Counter c;
+  if (!ctx->device->loops) TEST_SKIP("this device has no loops");
+  if (!Open(ctx, &c)) return;
+  ctx->device->loops = false;
+  if (Capture(&c)) {
+    Reset(&c, 2);
+    for (int k = 0; k < 5; k++) Replay(&c, 7);
+    CHECK_NEAR(Value(&c, c.turns), 5, 0);
+    CHECK_NEAR(Value(&c, c.steps), 10, 0);
+  }
+  ctx->device->loops = true;
+  Close(&c);
+}
+
+/* The mock refuses in a loop what would be a foreign node. */
+static void TestRefused(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  Counter c;
+  int64_t event;
+  double v;
+  if (strcmp(dev->ops->name, "mock")) TEST_SKIP("only the mock checks this");
+  if (!Open(ctx, &c)) return;
+  Reset(&c, 1);
+  CHECK_OK(dev->ops->capture_begin(dev, c.place));
+  CHECK_ERR(dev->ops->record(dev, &event), POISE_ERR_INTERNAL, "an event inside the capture of a loop");
+  CHECK_ERR(dev->ops->copy(dev, &v, c.place, sizeof v, COPY_TO_HOST), POISE_ERR_INTERNAL,
+            "a copy from or to the host inside the capture of a loop");
+  CHECK_OK(dev->ops->capture_end(dev, &c.graph));
+  Replay(&c, 3); /* an empty body; freed while it is queued */
+  Close(&c);
+  CHECK_OK(poiseDeviceSync(dev));
+}
+
+/* ---- the solver ------------------------------------------------------------------------------ */
+
+enum { N = 900, SIDE = 30, SEEN = 2100 };
+
+static const char *const methods[] = {"cg", "prcg", "bicgstab", "gmres", "minres", "richardson", "chebyshev"};
+enum { NMETHODS = sizeof methods / sizeof *methods };
+
+typedef struct Solver {
+  PoiseMat A;
+  PoiseVec b, x;
+  PoiseKSP ksp;
+  PoiseInt seen;
+  double norm[SEEN + 1]; /* as the monitor was told */
+} Solver;
+
+static PoiseErr See(PoiseKSP ksp, PoiseInt it, double norm, void *arg)
+{
+  Solver *s = arg;
+  (void)ksp;
+  CHECK_INT(it, s->seen); /* each once, in order */
+  if (s->seen <= SEEN) s->norm[s->seen++] = norm;
+  return POISE_OK;
+}
+
+static PoiseErr Create(PoiseContext ctx, const char *method, Solver *s)
+{
+  PoisePC pc;
+  PoiseInt begin, m;
+  memset(s, 0, sizeof *s);
+  TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &s->A));
+  PoiseSplit(ctx, N, &begin, &m);
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (int k = 0; k < 5; k++) {
+      static const PoiseInt step[] = {0, -1, 1, -SIDE, SIDE};
+      PoiseInt j = i + step[k];
+      bool edge = (k == 1 && i % SIDE == 0) || (k == 2 && j % SIDE == 0) || j < 0 || j >= N;
+      double v = k ? -1 - 0.3 * TestRandom(5, (uint64_t)(i < j ? i * N + j : j * N + i)) : 6;
+      if (!edge) TRY(PoiseMatAddEntries(s->A, 1, &i, &j, &v));
+    }
+  TRY(PoiseMatAssemble(s->A));
+  TRY(PoiseMatCreateVecs(s->A, &s->x, &s->b));
+  SampleFill(s->b, 7);
+  TRY(PoiseVecToDevice(s->b));
+  TRY(PoiseKSPCreate(ctx, &s->ksp));
+  TRY(PoiseKSPSetOperators(s->ksp, s->A, NULL));
+  TRY(PoiseKSPSetType(s->ksp, method));
+  TRY(PoiseKSPGetPC(s->ksp, &pc));
+  TRY(PoisePCSetType(pc, "jacobi"));
+  if (!strcmp(method, "gmres")) TRY(PoiseKSPGMRESSetRestart(s->ksp, 7));
+  return PoiseKSPAddMonitor(s->ksp, See, s);
+}
+
+static void Destroy(Solver *s)
+{
+  CHECK_OK(PoiseKSPDestroy(&s->ksp));
+  CHECK_OK(PoiseVecDestroy(&s->x));
+  CHECK_OK(PoiseVecDestroy(&s->b));
+  CHECK_OK(PoiseMatDestroy(&s->A));
+}
+
+typedef struct Outcome {
+  PoiseKSPReason reason;
+  PoiseInt its, seen;
+  uint64_t x;
+  double norm[SEEN + 1];
+} Outcome;
+
+static void Run(Solver *s, PoiseInt replay, double rtol, PoiseInt most, Outcome *o)
+{
+  memset(o, 0, sizeof *o);
+  memset(s->norm, 0, sizeof s->norm);
+  s->seen = 0;
+  s->ksp->options.replay = replay;
+  CHECK_OK(PoiseKSPSetTolerances(s->ksp, rtol, 0, 1e30, most));
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  o->reason = PoiseKSPConvergedReason(s->ksp);
+  o->its = PoiseKSPIterations(s->ksp);
+  o->seen = s->seen;
+  o->x = SampleDigest(s->x);
+  memcpy(o->norm, s->norm, sizeof o->norm);
+}
+
+/* Solves that end anywhere in a turn, in the first or a later replay, and beyond the ring of norms. */
+static void CompareTurns(Solver *s, const char *method)
+{
+  static const PoiseInt replays[] = {-1, 1, 2, 3, 8, 100}, its[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 33};
+  Outcome eager, turns;
+  for (size_t k = 0; k < sizeof its / sizeof *its; k++) {
+    Run(s, 0, 1e-30, its[k], &eager);
+    CHECK_INT(eager.seen, eager.its + 1);
+    for (size_t r = 0; r < sizeof replays / sizeof *replays; r++) {
+      Run(s, replays[r], 1e-30, its[k], &turns);
+      if (!CHECK(!memcmp(&eager, &turns, sizeof eager)))
+        printf("%s, %d iterations, %d a step: %d and %d\n", method, (int)its[k], (int)replays[r],
+               (int)eager.its, (int)turns.its);
+    }
+  }
+  Run(s, 0, 1e-8, SEEN, &eager); /* by converging, or of many iterations */
+  for (size_t r = 0; r < sizeof replays / sizeof *replays; r++) {
+    Run(s, replays[r], 1e-8, SEEN, &turns);
+    CHECK(!memcmp(&eager, &turns, sizeof eager));
+  }
+}
+
+static void TestTurns(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  bool loops = dev->loops;
+  for (int m = 0; m < NMETHODS; m++)
+    for (int plain = 0; plain <= (loops && m < 4); plain++) {
+      Solver s;
+      dev->loops = loops && !plain;
+      if (CHECK_OK(Create(ctx, methods[m], &s))) CompareTurns(&s, methods[m]);
+      Destroy(&s);
+    }
+  dev->loops = loops;
+}
+
+/* More iterations than the ring holds, one behind the other without a look by the host: each is told. */
+static void TestRing(PoiseContext ctx)
+{
+  Solver s;
+  Outcome eager, turns;
+  if (CHECK_OK(Create(ctx, "richardson", &s))) {
+    CHECK_OK(PoiseKSPRichardsonSetScale(s.ksp, 0.01)); /* far from converged */
+    Run(&s, 0, 1e-12, SEEN, &eager);
+    Run(&s, -1, 1e-12, SEEN, &turns);
+    CHECK_INT(turns.its, SEEN);
+    CHECK_INT(turns.seen, SEEN + 1);
+    CHECK(!memcmp(&eager, &turns, sizeof eager));
+    CHECK(s.ksp->loop.eager || !ctx->device->loops || s.ksp->loop.ring < SEEN);
+  }
+  Destroy(&s);
+}
+
+static const Test tests[] = {{"device", TestDevice, 0},
+                             {"two_loops", TestTwoLoops, 0},
+                             {"plain", TestPlain, 0},
+                             {"refused", TestRefused, 0},
+                             {"turns", TestTurns, 0},
+                             {"ring", TestRing, 0},
+                             {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "loop", tests);
+}
