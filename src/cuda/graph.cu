@@ -15,14 +15,14 @@ struct Turns { /* memory of the device, for all its graphs, as one of them runs 
   int left;    /* of the present one */
 };
 
-struct Recording { /* what is being captured */
-  bool loop;       /* of a solver, repeated or not */
+struct Recording {         /* what is being captured */
+  bool loop;               /* of a solver, repeated or not */
   cudaGraph_t graph, body; /* body: of WHILE; NULL: what is captured runs once */
   cudaGraphNode_t last;    /* the latest node of body that was not captured; NULL: there is none */
   cudaGraphConditionalHandle again;
   const double *done;
   Turns *turns;
-  int most;        /* as Turns has it once the stream is there */
+  int most; /* as Turns has it once the stream is there */
 };
 
 struct Graph {
@@ -124,10 +124,10 @@ static cudaError_t EndBody(cudaStream_t stream)
   return cudaStreamEndCapture(stream, &body); /* belongs to its node */
 }
 
-#define STOP_AT(call)                  \
-  do {                                 \
-    cudaError_t e_ = (call);           \
-    if (e_ != cudaSuccess) return e_;  \
+#define STOP_AT(call)                 \
+  do {                                \
+    cudaError_t e_ = (call);          \
+    if (e_ != cudaSuccess) return e_; \
   } while (0)
 
 static cudaError_t BeginLoop(Recording *r, cudaStream_t stream)
@@ -214,7 +214,8 @@ PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph)
   if (!e) e = end;
   if (!e) e = poiseAlloc(dev->ctx, sizeof **graph, "graph", graph);
   if (!e) (*graph)->loop = r->body != NULL;
-  if (!e) e = poiseCudaCheck(cudaGraphInstantiate(&(*graph)->exec, r->graph, 0), "making a graph of a capture");
+  if (!e)
+    e = poiseCudaCheck(cudaGraphInstantiate(&(*graph)->exec, r->graph, 0), "making a graph of a capture");
   if (r->graph) cudaGraphDestroy(r->graph);
   if (e) poiseFree(dev->ctx, graph);
   return e;

@@ -62,7 +62,7 @@ typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   char type[POISE_OPTION_LENGTH];
   double rtol, atol, dtol;
   PoiseInt maxits, replay; /* replay: iterations a turn; 0: no turns, negative: chosen */
-  int norm, side; /* 0: default; side 1 left, 2 right */
+  int norm, side;          /* 0: default; side 1 left, 2 right */
   int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
   char monitor_words[POISE_OPTION_LENGTH];
   Monitored monitor;

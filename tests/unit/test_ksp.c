@@ -1779,9 +1779,9 @@ static void TestView(PoiseContext ctx)
     if (k == 2) CHECK_OK(PoiseKSPSetConvergenceTest(t.ksp, Test_User, &j));
     if (k == 3) CHECK_OK(PoiseKSPGMRESSetRestart(t.ksp, 300));
     char *text = Printed(ctx, &t);
-    static const char *const why[] = {"loop: repeated by the device\n", "enqueued: the matrix calls back to the host",
-                                      "enqueued: the convergence test is a user's",
-                                      "enqueued: the method's cycle is too long to capture"};
+    static const char *const why[] = {
+        "loop: repeated by the device\n", "enqueued: the matrix calls back to the host",
+        "enqueued: the convergence test is a user's", "enqueued: the method's cycle is too long to capture"};
     const char *expected = !mock     ? "the host runs at once"
                            : !serial ? "ranks exchange through the host"
                                      : why[k];

@@ -477,7 +477,8 @@ static void TestWrong(PoiseContext ctx)
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 0, 0, &A))) return;
   CHECK_OK(PoiseMatSetType(A, "csr"));
   CHECK_OK(PoiseMatPredictBytes(A, &none, &p));
-  CHECK_INT(SampleIsAway(ctx) ? p.most.device : p.most.host, ctx->hooks.most_narrow < 0 ? 8 : 4); /* an offset */
+  CHECK_INT(SampleIsAway(ctx) ? p.most.device : p.most.host,
+            ctx->hooks.most_narrow < 0 ? 8 : 4); /* an offset */
   CHECK_OK(PoiseVecPredictBytes(ctx, 5, &p));
   CHECK_INT(SampleIsAway(ctx) ? p.least.device : p.least.host, 40);
   CHECK_INT(p.most.host, 40);
