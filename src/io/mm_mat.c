@@ -6,7 +6,7 @@
 #include "mat/csr/csr_build.h"
 #include "mat/csr/entries.h"
 #include "load.h"
-#include "mat/mat.h"
+#include "mat/csr/blocks.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

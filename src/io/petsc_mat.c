@@ -12,7 +12,7 @@
 #include "mat/csr/csr_build.h"
 #include "mat/csr/entries.h"
 #include "load.h"
-#include "mat/mat.h"
+#include "mat/csr/blocks.h"
 
 enum { DENSE_CHUNK = 1 << 15 }; /* values */
 

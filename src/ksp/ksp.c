@@ -353,7 +353,7 @@ PoiseMat poiseKSPGiven(PoiseKSP ksp)
 /* Check the rows of b and x. Those of a solver inside are the rows of the matrix around it. */
 static PoiseErr CheckOutside(PoiseKSP ksp, const char *what)
 {
-  if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
+  if (!ksp->inside || !ksp->A || !ksp->A->origin.moves.to) return POISE_OK;
   FAIL(POISE_ERR_UNSUPPORTED,
        "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose "
        "rows are not the "

@@ -239,7 +239,7 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
          "%s 0",
          poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
-  PoiseMat from = ksp->A->moves.from; /* x has the application's rows */
+  PoiseMat from = ksp->A->origin.moves.from; /* x has the application's rows */
   PoiseVec own = x;
   PoiseErr e = CheckIterate(ksp, x);
   if (!e && from) e = poiseVecCreateLocal(ksp->layout, &own);

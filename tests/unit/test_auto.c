@@ -244,7 +244,7 @@ static void TestPatterns(PoiseContext ctx)
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, "csri");
   CHECK_OK(PoiseMatSetType(A, "csri"));
-  CHECK(!strcmp(PoiseMatType(A), "csri") && !A->choice);
+  CHECK(!strcmp(PoiseMatType(A), "csri") && A->asked.type == A->type);
   CHECK_OK(PoiseMatSetType(A, "auto"));
   CheckWorks(A, "csri");
   PoiseMatDestroy(&A);
@@ -391,7 +391,7 @@ static void TestSolves(PoiseContext ctx)
     CHECK(PoiseKSPConvergedReason(ksp) > 0);
     CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &residual));
     CHECK(residual <= 1e-7 * norm);
-    CHECK(!strcmp(PoiseMatType(ksp->A), "auto") && ksp->A->choice != NULL);
+    CHECK(!strcmp(PoiseMatType(ksp->A), "auto") && ksp->A->asked.type == &poiseMatType_auto);
     PoiseKSPDestroy(&ksp);
   }
   PoiseVecDestroy(&x);
@@ -1219,7 +1219,7 @@ static void TestOneRankFails(PoiseContext ctx)
       CheckAlike(A, to[k]);
       CHECK(!strcmp(PoiseMatType(A), to[k]) || (e && !strcmp(PoiseMatType(A), from)));
       CHECK_OK(PoiseMatSetFromOptions(A)); /* sets up what failed */
-      CHECK(!A->choice || !strcmp(A->type->name, "csri"));
+      CHECK(A->asked.type != &poiseMatType_auto || !strcmp(A->type->name, "csri"));
     }
     CHECK(!e);
   }
@@ -1239,9 +1239,9 @@ static void TestOneRankFailsBlocks(PoiseContext ctx)
     e = PoiseMatAssemble(A);
     FailAt(ctx, 0);
     if (!CHECK_OK(MakeChain(ctx, true, 3, &C))) return;
-    if (e && A->assembled && !A->changed) CheckSame(A, C); /* it was too late to fail */
+    if (e && A->assembled && !A->assembly.changed) CheckSame(A, C); /* it was too late to fail */
     CHECK_OK(PoiseMatAssemble(A));
-    CheckAlike(A, A->blocked ? "bcsr" : "auto");
+    CheckAlike(A, A->asked.type->blocked ? "bcsr" : "auto");
     CheckSame(A, C);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&C);

@@ -77,7 +77,7 @@ static const char *KernelOf(PoiseContext ctx, const char *type, int k)
 /* What cuSPARSE cannot: offsets of 64 bits. */
 static bool Refuses(PoiseMat A)
 {
-  bool refuses = A->library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
+  bool refuses = A->asked.library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
   PoiseVec x, y;
   if (!refuses || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return refuses;
   CHECK_ERR(PoiseMatMult(A, x, y), POISE_ERR_UNSUPPORTED, "64-bit offsets");

@@ -57,12 +57,12 @@ PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers,
                                RowArrays *r); /* columns, and so many scalars for each */
 void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r);
 /* Replace A's content and pattern by the arrays, without a copy. The arrays are released in any case; on
-   failure A is unchanged. mine: this rank's error so far. If the arrays are blocks, which A waits for or has,
-   A becomes type bcsr. Collective; agrees. */
+   failure A is unchanged. mine: this rank's error so far. If the arrays are blocks, A
+   becomes type bcsr. Collective; agrees. */
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
 /* the same with what poiseCsrAccept takes */
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made);
-/* Replace by one of the two, and set A's type (NULL: unchanged). Nothing is set up. */
-PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type);
+/* Replace by one of the two, and have the type work that fits. Nothing is set up. */
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made);
 
 #endif
