@@ -33,7 +33,7 @@ typedef struct Choice {
   int measure; /* options */
   char file[POISE_OPTION_LENGTH];
   void *settings[CANDIDATES]; /* data of each type before its set-up: its options */
-  void *blocks;               /* the same of bcsr, which A may become */
+  void *blocks;               /* the same of bcsr, which A may become; NULL: its options were not read */
   int64_t built;              /* A->csr.built at the choice; 0: none was made */
   double cut;                 /* nonzeros of this rank's rows with at least csri's limit of entries */
   ProductPlan plan[CANDIDATES];
@@ -442,7 +442,7 @@ static PoiseErr Fill(PoiseContext ctx, Choice *c)
 {
   TRY(PoiseOptionsDefaults(options, c));
   for (int k = 0; k < CANDIDATES; k++) TRY(poiseMatTypeData(ctx, candidates[k].type, &c->settings[k]));
-  return poiseMatTypeData(ctx, &poiseMatType_bcsr, &c->blocks);
+  return POISE_OK;
 }
 
 PoiseErr poiseChoiceCreate(PoiseContext ctx, void **choice)
@@ -472,7 +472,10 @@ PoiseErr poiseChoiceRead(PoiseMat A)
 {
   Choice *c = A->asked.data;
   uint64_t before = HashOptions(c);
-  PoiseErr e = PoiseOptionsRead(A->ctx, A->asked.prefix, options, c);
+  PoiseErr e = POISE_OK;
+  if (c->named && !c->blocks) e = poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &c->blocks);
+  if (c->named) TRY(PoiseAgree(A->ctx, e));
+  e = PoiseOptionsRead(A->ctx, A->asked.prefix, options, c);
   for (int k = 0; !e && k < CANDIDATES; k++)
     if (candidates[k].type->options)
       e = PoiseOptionsRead(A->ctx, A->asked.prefix, candidates[k].type->options, c->settings[k]);

@@ -16,7 +16,7 @@ PoiseErr poiseChoiceRead(PoiseMat A); /* read the options of all types that may 
 /* For type auto set by name, and A assembled. A becomes bcsr if all of it came entry by entry, and blocks of
    its block size take less time. Collective; agrees. */
 PoiseErr poiseChoiceBlocks(PoiseMat A);
-/* Data of bcsr, with the options that A would have as blocks. */
+/* Data of bcsr, with the options that A would have as blocks; NULL: the defaults. */
 const void *poiseChoiceBlockOptions(PoiseMat A);
 PoiseErr poiseChoiceView(PoiseMat A);
 
