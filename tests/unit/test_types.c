@@ -660,6 +660,8 @@ static void TestStates(PoiseContext ctx)
                : !strcmp(to, "auto") && strcmp(from, "bcsr") && strcmp(from, "auto") ? from
                : !strcmp(to, "auto")                                                 ? "csr"
                                                                                      : to);
+    CHECK_OK(PoiseMatAssemble(A));
+    CheckState(A, to, !strcmp(to, "auto") ? A->type->name : to);
     PoiseMatDestroy(&A);
     if (!CHECK_OK(Matrix(ctx, N / B, &C))) return;
     CHECK_OK(PoiseMatSetType(C, from));
