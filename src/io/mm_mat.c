@@ -6,7 +6,7 @@
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
 #include "load.h"
-#include "mat/mat.h"
+#include "mat/types/blocks.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

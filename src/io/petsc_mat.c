@@ -11,6 +11,7 @@
 #include "sections.h"
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
+#include "mat/types/blocks.h"
 #include "load.h"
 #include "mat/mat.h"
 #include "sys/files.h"

@@ -2,6 +2,7 @@
 /* Copies of diagonal blocks: the pattern once, values whenever those of P change. */
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
+#include "mat/mat_type.h"
 #include "vec/vec_kernels.h"
 #include "diagonal_block.h"
 
@@ -122,11 +123,11 @@ PoiseErr poiseDiagonalBlockCopyValues(PoisePC pc, DiagonalBlock *b)
 PoiseErr poiseDiagonalBlockCreateEmpty(PoisePC pc, const DiagonalBlock *b, PoiseMat *A)
 {
   PoiseMat P = pc->P;
-  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), poiseMatAsked(P), b->n, b->n, b->n, b->n, A));
+  TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), P->asked.type, b->n, b->n, b->n, b->n, A));
   (*A)->block_size = P->block_size;
   poiseMatInherit(P, *A);
-  (*A)->origin = P->origin + P->rows->begin + b->first;
-  return P->moves.to ? poiseMatShare(P->moves.to, &(*A)->moves.to) : POISE_OK;
+  (*A)->origin.row = P->origin.row + P->rows->begin + b->first;
+  return P->origin.moves.to ? poiseMatShare(P->origin.moves.to, &(*A)->origin.moves.to) : POISE_OK;
 }
 
 PoiseErr poiseDiagonalBlockCreate(PoisePC pc, DiagonalBlock *b)

@@ -86,7 +86,7 @@ PoiseErr poiseKSPCheckInside(PoiseKSP ksp, PoiseMat P)
 /* Check the rows of b and x. Those of a solver inside are the rows of the matrix around it. */
 PoiseErr poiseKSPCheckOutside(PoiseKSP ksp, const char *what)
 {
-  if (!ksp->inside || !ksp->A || !ksp->A->moves.to) return POISE_OK;
+  if (!ksp->inside || !ksp->A || !ksp->A->origin.moves.to) return POISE_OK;
   FAIL(POISE_ERR_UNSUPPORTED,
        "%s of a solver inside a preconditioner of a rearranged matrix (-mat_partition, -mat_order), whose "
        "rows are not the "

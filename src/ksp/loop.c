@@ -114,7 +114,7 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
          "%s 0",
          poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
-  PoiseMat from = ksp->A->moves.from; /* x has the application's rows */
+  PoiseMat from = ksp->A->origin.moves.from; /* x has the application's rows */
   PoiseVec own = x;
   PoiseErr e = CheckIterate(ksp, x);
   if (!e && from) e = poiseVecCreateLocal(ksp->layout, &own);
@@ -218,7 +218,8 @@ static int StepIterations(PoiseKSP ksp)
   if (ksp->options.replay > 0) return (int)ksp->options.replay;
   if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
   seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
-  return worth >= REPLAY_MOST * seconds ? REPLAY_MOST : worth <= 2 * seconds ? 2 : (int)ceil(worth / seconds);
+  if (worth >= REPLAY_MOST * seconds) return REPLAY_MOST;
+  return worth <= 2 * seconds ? 2 : (int)ceil(worth / seconds);
 }
 
 /* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */

@@ -17,15 +17,15 @@ static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
 {
   if (!p->from) return poiseMatShare(A, mat);
   TRY(poiseMatReordered(A, p, mat));
-  (*mat)->original = A;
-  TRY(poiseMatShare(p->from, &(*mat)->moves.from));
-  return poiseMatShare(p->to, &(*mat)->moves.to);
+  (*mat)->origin.mat = A;
+  TRY(poiseMatShare(p->from, &(*mat)->origin.moves.from));
+  return poiseMatShare(p->to, &(*mat)->origin.moves.to);
 }
 
 /* Drop the reference to the original, which the application may destroy. The copy will be made anew. */
 static void LetGo(Moved *m)
 {
-  if (m->mat) m->mat->original = NULL;
+  if (m->mat) m->mat->origin.mat = NULL;
   m->of = NULL;
 }
 
@@ -89,8 +89,8 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   if (moved || a->moves.from) ksp->pc->built = false; /* a kept preconditioner has the old numbers */
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->b));
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->x));
-  a->partition = A->partition;
-  a->order = A->order;
+  a->partition = A->asked.partition;
+  a->order = A->asked.order;
   a->rows = poiseLayoutShare(A->rows);
   a->outlived = false;
   if (!a->moves.from) return POISE_OK;
@@ -108,7 +108,7 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   stale[0] = Stale(&a->A, A);
   stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
   a->outlived = a->outlived || stale[0] == PATTERN;
-  stale[2] = !a->rows || a->partition != A->partition || a->order != A->order ||
+  stale[2] = !a->rows || a->partition != A->asked.partition || a->order != A->asked.order ||
              !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
   if (stale[2]) stale[0] = PATTERN;

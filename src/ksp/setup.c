@@ -250,7 +250,7 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   *p = matrix;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
-  if (PoiseSize(ksp->ctx) > 1 && A->partition != POISE_PARTITION_ROWS)
+  if (PoiseSize(ksp->ctx) > 1 && A->asked.partition != POISE_PARTITION_ROWS)
     p->beyond = "rows that -mat_partition moves";
   return poiseKSPPredict(ksp, A, &plan, p);
 }

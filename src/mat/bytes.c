@@ -4,7 +4,7 @@
 #include "bytes.h"
 #include "mat/assembly/triplets.h"
 #include "mat/types/csr_product.h"
-#include "mat.h"
+#include "mat_type.h"
 
 static void VecBytes(PoiseVec x, PoiseBytes *sum)
 {
@@ -24,7 +24,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   poiseBufferAdd(&c->order, bytes);
   poiseHaloBytes(c->halo, bytes);
   bytes->host += poiseAllocated(c->ghost) + poiseAllocated(A->fills);
-  poiseTripletsBytes(A->triplets, bytes);
+  poiseTripletsBytes(A->assembly.triplets, bytes);
   VecBytes(A->work, bytes);
   for (int s = 0; s < 3; s++)
     for (int k = 0; k < spaces[s]->n; k++) VecBytes(spaces[s]->v[k], bytes);
@@ -66,12 +66,12 @@ static void PlanBlocks(PoiseContext ctx, MatPlan *plan)
 
 static PoiseErr PlanCounts(PoiseMat A, const PoiseMatCounts *n, MatPlan *plan)
 {
-  int64_t b = poiseMatAsked(A)->blocked ? A->block_size : 1;
-  if (A->find) FAIL(POISE_ERR_STATE, "the block size is to be found when there are entries");
+  int64_t b = A->asked.type->blocked ? A->block_size : 1;
+  if (A->asked.find) FAIL(POISE_ERR_STATE, "the block size is to be found when there are entries");
   TRY(CheckCounts(A, n, b));
   *plan = (MatPlan){
       .counts = n, .transpose = n->transpose != 0, .nz = n->nonzeros / (b * b), .nghost = n->ghosts / b};
-  plan->b = poiseMatAsked(A)->blocked ? (int)b : 0;
+  plan->b = A->asked.type->blocked ? (int)b : 0;
   plan->m = A->rows->n / b, plan->nloc = A->cols->n / b, plan->columns = A->cols->N / b;
   plan->nsend = n->sends;
   plan->wide = plan->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
@@ -122,7 +122,7 @@ static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 
 PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan, PoisePrediction *p)
 {
-  const MatType *type = poiseMatAsked(A);
+  const MatType *type = A->asked.type;
   if (!poiseMatHolds(A)) {
     *plan = (MatPlan){.counts = counts, .m = A->rows->n, .nloc = A->cols->n, .columns = A->cols->N};
     PredictComposing(A, plan, p);
@@ -131,7 +131,7 @@ PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan
   TRY(counts ? PlanCounts(A, counts, plan) : PlanAsItIs(A, plan));
   plan->partials[0] = plan->nblock[0], plan->partials[1] = plan->nblock[1];
   PredictCsr(A, plan, p);
-  if (A->choice) return poiseChoicePredict(A, plan, p);
+  if (poiseMatIsAuto(A)) return poiseChoicePredict(A, plan, p);
   if (!type->fuse) PredictComposing(A, plan, p);
   if (type->predict) return type->predict(A, poiseMatAskedData(A), plan, p);
   if (type->bytes) p->beyond = "what its type keeps beside the entries";

@@ -8,18 +8,18 @@
 #include "mat/assembly/assemble.h"
 #include "mat/types/csr_product.h"
 #include "mat/csr/entries.h"
-#include "mat.h"
+#include "mat_type.h"
 #include "mat/csr/transpose.h"
 
 static PoiseErr RoomForRow(PoiseMat A, int64_t count)
 {
-  if (count <= A->row_room && (!A->csr.b || A->row_vals)) return POISE_OK;
-  poiseFree(A->ctx, &A->row_cols);
-  poiseFree(A->ctx, &A->row_vals);
-  A->row_room = 0;
-  TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(PoiseInt), "columns of a row", &A->row_cols));
-  if (A->csr.b) TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(double), "values of a row", &A->row_vals));
-  A->row_room = 2 * count;
+  if (count <= A->lent.room && (!A->csr.b || A->lent.vals)) return POISE_OK;
+  poiseFree(A->ctx, &A->lent.cols);
+  poiseFree(A->ctx, &A->lent.vals);
+  A->lent.room = 0;
+  TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(PoiseInt), "columns of a row", &A->lent.cols));
+  if (A->csr.b) TRY(poiseAllocArray(A->ctx, 2 * count, sizeof(double), "values of a row", &A->lent.vals));
+  A->lent.room = 2 * count;
   return POISE_OK;
 }
 
@@ -35,11 +35,38 @@ PoiseErr PoiseMatGetRow(PoiseMat A, PoiseInt row, PoiseInt *n, const PoiseInt **
   int64_t b = poiseCsrSide(&A->csr), first = poiseCsrPtr(&A->csr, h.ptr, i / b);
   int64_t count = (poiseCsrPtr(&A->csr, h.ptr, i / b + 1) - first) * b;
   TRY(RoomForRow(A, count));
-  for (int64_t k = 0; k < count; k++) A->row_cols[k] = poiseCsrGlobal(A, h.col[first + k / b]) * b + k % b;
-  for (int64_t k = 0; A->csr.b && k < count; k++) A->row_vals[k] = h.val[(first * b + k) * b + i % b];
+  for (int64_t k = 0; k < count; k++) A->lent.cols[k] = poiseCsrGlobal(A, h.col[first + k / b]) * b + k % b;
+  for (int64_t k = 0; A->csr.b && k < count; k++) A->lent.vals[k] = h.val[(first * b + k) * b + i % b];
   *n = count;
-  if (cols) *cols = A->row_cols;
-  if (v) *v = !count ? NULL : A->csr.b ? A->row_vals : h.val + first;
+  if (cols) *cols = A->lent.cols;
+  if (v) *v = !count ? NULL : A->csr.b ? A->lent.vals : h.val + first;
+  return POISE_OK;
+}
+
+PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
+{
+  CALLED(OBJECT(A), GIVEN(ptr), GIVEN(col), GIVEN(val));
+  Csr *c = &A->csr;
+  HostCsr h;
+  *ptr = *col = NULL, *val = NULL;
+  TRY(poiseMatReadEntries(A, &h));
+  int64_t b = poiseCsrSide(c), m = A->rows->n, out = 0;
+  size_t nz = (size_t)poiseCsrScalars(c);
+  *ptr = malloc((size_t)(m + 1) * sizeof **ptr);
+  *col = malloc(nz ? nz * sizeof **col : 1);
+  *val = malloc(nz ? nz * sizeof **val : 1);
+  if (!*ptr || !*col || !*val) {
+    free(*ptr), free(*col), free(*val);
+    *ptr = *col = NULL, *val = NULL;
+    FAIL(POISE_ERR_MEMORY, "a copy of %lld rows and %zu entries", (long long)m, nz);
+  }
+  (*ptr)[0] = 0;
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t k = poiseCsrPtr(c, h.ptr, i / b); k < poiseCsrPtr(c, h.ptr, i / b + 1); k++)
+      for (int64_t j = 0; j < b; j++, out++)
+        (*col)[out] = poiseCsrGlobal(A, h.col[k]) * b + j, (*val)[out] = h.val[(k * b + j) * b + i % b];
+    (*ptr)[i + 1] = out;
+  }
   return POISE_OK;
 }
 
@@ -49,10 +76,10 @@ static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, P
   *B = NULL;
   TRY(PoiseAgree(A->ctx, poiseMatCheckHolds(A)));
   TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
-  TRY(poiseMatCreateTyped(A->ctx, poiseMatAsked(A), rows->n, cols->n, rows->N, cols->N, B));
+  TRY(poiseMatCreateTyped(A->ctx, A->asked.type, rows->n, cols->n, rows->N, cols->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
-  PoiseErr e = poiseMatSetLibrary(*B, A->library);
+  PoiseErr e = poiseMatSetLibrary(*B, A->asked.library);
   if (e) PoiseMatDestroy(B);
   return e;
 }
@@ -172,7 +199,7 @@ static PoiseErr TransposeBlocks(PoiseMat A, PoiseMat T)
   PoiseErr e = PoiseAgree(A->ctx, ListTurned(A, &t));
   if (!e) e = PoiseMatSetBlockPatternCOO(T, A->csr.nz, t.row, t.col);
   if (!e) e = PoiseMatSetValuesCOO(T, t.val);
-  poiseTripletsDestroy(A->ctx, &T->triplets);
+  poiseTripletsDestroy(A->ctx, &T->assembly.triplets);
   poiseFree(A->ctx, &t.row);
   poiseFree(A->ctx, &t.col);
   poiseFree(A->ctx, &t.val);

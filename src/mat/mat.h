@@ -34,10 +34,10 @@ typedef struct ProductArgs { /* y = a A x + b y, then the dots of y; pointers of
 
 typedef struct MatType {
   const char *name;
-  bool stored;                /* stored as scalars in A->csr, */
-  bool blocked;               /* stored as blocks; else a user's functions */
-  bool fuse;                  /* mult takes any a, b and Fuse; otherwise mat.c composes them from y = A x */
-  bool eager;                 /* calls back to the host: a solver's loop cannot be replayed */
+  bool stored;  /* stored as scalars in A->csr, */
+  bool blocked; /* stored as blocks; else a user's functions */
+  bool fuse;    /* mult takes any a, b and Fuse; otherwise mat_product.c composes them from y = A x */
+  bool eager;   /* calls back to the host: a solver's loop cannot be replayed */
   bool (*composes)(PoiseMat); /* its product is only y = A x at present, as if it did not fuse; NULL: never */
   size_t size;                /* of A->data */
   const PoiseOption *options;
@@ -73,48 +73,59 @@ typedef struct Permutation { /* x = from x', x' = to x. `from` has the old rows 
   PoiseMat from, to;
 } Permutation;
 
+typedef struct MatRequest { /* what the program or its options asked for */
+  const MatType *type;      /* maybe auto or, with entries that are no blocks yet, bcsr: see mat_type.h */
+  void *data;               /* of that type while another works; else NULL, and they are A->data */
+  double share;             /* bytes(bcsr) / bytes(csr) if it was type auto that asked for bcsr; else 0 */
+  bool find;                /* the block size is to be found when A becomes bcsr */
+  bool settled;             /* the program set the type, or options were read; also of a copy's original */
+  int library;              /* kernel of type csr: 0: the device's own, k: its csr_libraries[k - 1] */
+  PoisePartition partition; /* how a solver must arrange it; in what order */
+  PoiseOrder order;
+  char *prefix;
+} MatRequest;
+
+typedef struct MatAssembly { /* how entries come */
+  Pending pending;
+  bool changed;              /* entries were added since A was assembled */
+  bool entries;              /* all entries come so, or by triplets: nobody has arrays for them */
+  Stash stash;               /* entries of other ranks' rows */
+  TermRows added;            /* entries of own rows that the pattern lacks */
+  Map row_map, col_map;      /* local numbers */
+  struct Triplets *triplets; /* the plan from triplets to values; NULL: no pattern was given by triplets */
+} MatAssembly;
+
+typedef struct LentRow { /* arrays lent by PoiseMatGetRow */
+  PoiseInt *cols;
+  double *vals; /* for blocks; else A's own are lent */
+  int64_t room; /* size of either */
+} LentRow;
+
+/* Of a copy that a solver has rearranged (ksp/reordered.c), or of a diagonal block, which has only moves.to
+   and row, for the names of rows. */
+typedef struct MatOrigin {
+  Permutation moves; /* vectors between the copy's rows and the application's */
+  PoiseMat mat;      /* the original, lent; NULL if the solver has dropped it */
+  PoiseInt row;      /* the first row of a diagonal block */
+} MatOrigin;
+
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
-  const MatType *type; /* the type in use, never auto */
+  MatRequest asked;
+  const MatType *type; /* the type that works, never auto */
   void *data;
-  struct Choice *choice; /* type auto: the candidates, and why the present type is used; NULL: this type
-                            was asked for */
   Layout *rows, *cols;
   Csr csr;
-  bool assembled, changed; /* changed: entries were added since */
-  int64_t state, pattern;  /* count changes of values and of pattern or pointers */
-  Stash stash;             /* entries of other ranks' rows */
-  TermRows added;          /* entries of own rows that the pattern lacks */
-  Pending pending;
-  Map row_map, col_map;
+  bool assembled;
+  int64_t state, pattern;     /* count changes of values and of pattern or pointers */
+  int block_size;             /* 1 to MAX_BLOCK_SIZE */
+  PoiseBlockFill *fills;      /* the sizes compared when it was found; NULL: none */
   NullSpace null, left, near; /* null space of A; of A^T; near null space */
-  struct Triplets *triplets;  /* the plan from triplets to values; NULL: no pattern was given by triplets */
-  PoiseInt *row_cols;         /* the columns lent by PoiseMatGetRow, and the size of that array */
-  double *row_vals;           /* and, for blocks, the values; of the same size */
-  int64_t row_room;
-  PoiseVec work; /* of y's layout, for composing; made on first need */
-  int library;   /* kernel of type csr: 0: the device's own, k: that of its csr_libraries[k - 1] */
-  char *prefix;
-  bool typed, configured;   /* the type was set by the program, or by the original of the copy A; options
-                             were read */
-  int block_size;           /* 1 to MAX_BLOCK_SIZE */
-  bool find;                /* the block size is to be determined when A becomes bcsr */
-  PoiseBlockFill *fills;    /* the sizes compared then; NULL: none */
-  bool blocked;             /* bcsr was asked for. Another type is used until A is assembled, and while A
-                               takes in new entries */
-  void *waiting;            /* data of bcsr with its options, kept meanwhile; NULL: none */
-  bool entries;             /* all entries came by PoiseMatAddBlock and its kin, or by triplets: nobody has
-                               arrays for them */
-  double share;             /* bytes(bcsr) / bytes(csr) if type auto chose bcsr for that; else 0 */
-  PoiseInt origin;          /* of a diagonal block: its first row in the original matrix, for messages */
-  PoisePartition partition; /* how a solver must arrange it; in what order */
-  PoiseOrder order;
-  /* Of a copy that a solver has rearranged (ksp/reordered.c): `moves` moves vectors between its rows and
-     the application's. The original is lent; NULL if the solver has dropped it. A block of such a copy has
-     only moves.to, for the names of rows. */
-  Permutation moves;
-  PoiseMat original;
+  PoiseVec work;              /* of y's layout, for composing; made on first need */
+  MatAssembly assembly;
+  LentRow lent;
+  MatOrigin origin;
 };
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M,
@@ -128,19 +139,6 @@ PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y);
 /* Bring all that a product needs to the device. Called before a captured loop is replayed. Collective; the
    caller agrees. */
 PoiseErr poiseMatReady(PoiseMat A);
-const MatType *poiseMatAsked(PoiseMat A); /* the type that was asked for */
-void *poiseMatAskedData(PoiseMat A);      /* of a type other than auto: its data, which hold its options */
-/* Ask for another type, to be set up later. After a failure the old type stays on all ranks. Under type
-   auto it is used until the new one is set up. Collective; agrees. */
-PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type);
-void poiseMatInherit(PoiseMat A, PoiseMat B); /* copy A's options to B, if B was asked for the same type */
-/* Make what the type keeps of A's pattern. Type auto chooses if pattern or options are new. Collective;
-   agrees. */
-PoiseErr poiseMatSetUp(PoiseMat A);
-/* Use this type; data become A's. */
-void poiseMatUse(PoiseMat A, const MatType *type, void *data);
-/* with the defaults of its options */
-PoiseErr poiseMatTypeData(PoiseContext ctx, const MatType *type, void **data);
 /* *B = A with one more reference */
 PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B);
 /* Offer A to a solver that takes options: read A's options, unless they have been read or the program has
@@ -155,10 +153,6 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
    columns' layout. mine: this rank's error so far. Collective; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
-/* The block size of a matrix from a file: that of -mat_block_size if it divides M and N, else 1. *unit: ranks
-   get multiples of so many rows. This is b; or if the size is to be determined, a multiple of the sizes to be
-   tried. Local. */
-PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit);
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row); /* *row: the first local row with an entry that is not
                                                        finite, or the number of rows. Local */

@@ -217,9 +217,10 @@ static PoiseErr CopyOperator(PoisePC pc)
   PoiseMat P = pc->P, copy;
   if (!poiseMatHolds(P)) return POISE_OK;
   TRY(PoiseMatDuplicate(P, 1, &copy));
-  copy->origin = P->origin;
-  PoiseErr e = P->moves.from ? poiseMatShare(P->moves.from, &copy->moves.from) : POISE_OK;
-  if (!e && P->moves.to) e = poiseMatShare(P->moves.to, &copy->moves.to);
+  copy->origin.row = P->origin.row;
+  PoiseErr e =
+      P->origin.moves.from ? poiseMatShare(P->origin.moves.from, &copy->origin.moves.from) : POISE_OK;
+  if (!e && P->origin.moves.to) e = poiseMatShare(P->origin.moves.to, &copy->origin.moves.to);
   if (!e && P->null.n) e = PoiseMatSetNullSpace(copy, 0, P->null.n, P->null.v);
   if (!e && P->left.n) e = PoiseMatSetTransposeNullSpace(copy, 0, P->left.n, P->left.v);
   if (e)
@@ -276,7 +277,7 @@ static PoiseErr CreateMoved(PoisePC pc, Layout *rows)
 /* Make r and z with the rows of the other side (the application's or the solver's). Collective; agrees. */
 static PoiseErr MakeMoved(PoisePC pc)
 {
-  if (!pc->P->moves.from) return POISE_OK;
+  if (!pc->P->origin.moves.from) return POISE_OK;
   PoiseErr e = CreateMoved(pc, pc->type->outside ? poiseMatRowsOutside(pc->P) : pc->P->rows);
   if (e) ReleaseMoved(pc);
   return PoiseAgree(pc->ctx, e);
@@ -286,7 +287,7 @@ static PoiseErr MakeMoved(PoisePC pc)
    rank, that rank still takes part in all moves, which are collective. */
 static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
-  const Permutation *m = &pc->P->moves;
+  const Permutation *m = &pc->P->origin.moves;
   if (!m->from || outside == pc->type->outside) return pc->type->apply(pc, r, z, skip, fuse);
   TRY(poiseVecMove(outside ? m->to : m->from, r, pc->moved[0]));
   PoiseErr e = pc->type->apply(pc, pc->moved[0], pc->moved[1], NULL, NULL);

@@ -139,9 +139,9 @@ static PoiseErr Invert(PoisePC pc, Supervariables *s, double *bad)
 static const char *Names(PoisePC pc, int64_t first, int64_t end, char *text, size_t size)
 {
   size_t at = 0;
-  if (!pc->P->moves.to)
+  if (!pc->P->origin.moves.to)
     snprintf(text, size, "%lld to %lld", poiseMatRowName(pc->P, first), poiseMatRowName(pc->P, end - 1));
-  for (int64_t i = first; pc->P->moves.to && i < end && at < size; i++)
+  for (int64_t i = first; pc->P->origin.moves.to && i < end && at < size; i++)
     at += (size_t)snprintf(text + at, size - at, "%s%lld", i == first ? "" : ", ", poiseMatRowName(pc->P, i));
   return text;
 }

@@ -1168,16 +1168,16 @@ static void TestSetOperator(PoiseContext ctx)
   CHECK_OK(PoiseMatAssemble(D));
   for (int k = 0; k < 2; k++) CHECK_OK(PoisePCSetOperator(s[k].pc, P));
   SolveBoth(s);
-  CHECK(!IsMoved(&s[1]) || s[1].pc->P->original == P);
+  CHECK(!IsMoved(&s[1]) || s[1].pc->P->origin.mat == P);
   for (int k = 0; k < 2; k++) CHECK_OK(PoisePCSetOperator(s[k].pc, D));
   SolveBoth(s);
-  CHECK(!IsMoved(&s[1]) || s[1].pc->P->original == D);
+  CHECK(!IsMoved(&s[1]) || s[1].pc->P->origin.mat == D);
   Ask(s[1].A, POISE_PARTITION_ROWS, POISE_ORDER_NATURAL);
   SolveBoth(s);
   CHECK(s[1].pc->P == D);
   Ask(s[1].A, POISE_PARTITION_BYTES, POISE_ORDER_RCM);
   SolveBoth(s);
-  CHECK(!IsMoved(&s[1]) || s[1].pc->P->original == D);
+  CHECK(!IsMoved(&s[1]) || s[1].pc->P->origin.mat == D);
   for (int k = 0; k < 2; k++) CHECK_OK(PoiseKSPSetOperators(s[k].ksp, s[k].A, NULL)); /* A again */
   SolveBoth(s);
   CHECK(s[1].pc->P == s[1].ksp->A);

@@ -223,7 +223,7 @@ static void TestPatterns(PoiseContext ctx)
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, "csri");
   CHECK_OK(PoiseMatSetType(A, "csri"));
-  CHECK(!strcmp(PoiseMatType(A), "csri") && !A->choice);
+  CHECK(!strcmp(PoiseMatType(A), "csri") && A->asked.type == A->type);
   CHECK_OK(PoiseMatSetType(A, "auto"));
   CheckWorks(A, "csri");
   PoiseMatDestroy(&A);
@@ -365,7 +365,7 @@ static void TestSolves(PoiseContext ctx)
     CHECK(PoiseKSPConvergedReason(ksp) > 0);
     CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &residual));
     CHECK(residual <= 1e-7 * norm);
-    CHECK(!strcmp(PoiseMatType(ksp->A), "auto") && ksp->A->choice != NULL);
+    CHECK(!strcmp(PoiseMatType(ksp->A), "auto") && ksp->A->asked.type == &poiseMatType_auto);
     PoiseKSPDestroy(&ksp);
   }
   PoiseVecDestroy(&x);
@@ -1176,7 +1176,7 @@ static void TestOneRankFails(PoiseContext ctx)
       CheckAlike(A, to[k]);
       CHECK(!strcmp(PoiseMatType(A), to[k]) || (e && !strcmp(PoiseMatType(A), from)));
       CHECK_OK(PoiseMatSetFromOptions(A)); /* sets up what failed */
-      CHECK(!A->choice || !strcmp(A->type->name, "csri"));
+      CHECK(A->asked.type != &poiseMatType_auto || !strcmp(A->type->name, "csri"));
     }
     CHECK(!e);
   }
@@ -1196,10 +1196,10 @@ static void TestOneRankFailsBlocks(PoiseContext ctx)
     e = PoiseMatAssemble(A);
     FailAt(ctx, 0);
     if (!CHECK_OK(MakeChain(ctx, true, 3, &C))) return;
-    if (e && A->assembled && !A->changed)
+    if (e && A->assembled && !A->assembly.changed)
       SampleSameProducts(A, C, false, 1e-13); /* it was too late to fail */
     CHECK_OK(PoiseMatAssemble(A));
-    CheckAlike(A, A->blocked ? "bcsr" : "auto");
+    CheckAlike(A, A->asked.type->blocked ? "bcsr" : "auto");
     SampleSameProducts(A, C, false, 1e-13);
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&C);

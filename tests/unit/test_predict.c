@@ -193,10 +193,10 @@ static void CheckMatrix(PoiseContext ctx, const Case *c, Pattern pattern, int tr
   CHECK_INT(ctx->memory.bytes + ctx->device->bytes, bytes); /* nothing is allocated */
   CHECK_OK(Work(A, transpose));
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (A->library) held.device -= poiseCsrData(A)->plan.bytes;
+  if (A->asked.library) held.device -= poiseCsrData(A)->plan.bytes;
   where = name;
   Judge(&before, held, factor);
-  CHECK((before.beyond != NULL) == (!strcmp(c->type, "auto") || A->library));
+  CHECK((before.beyond != NULL) == (!strcmp(c->type, "auto") || A->asked.library));
   CHECK_OK(PoiseMatPredictBytes(A, NULL, &after));
   Judge(&after, held, factor);
   CHECK_OK(PoiseMatDestroy(&A));
@@ -233,7 +233,7 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
   CHECK_OK(Work(A, 1));
   PoiseMatCounts counts = CountsOf(A, 1);
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (A->library) held.device -= poiseCsrData(A)->plan.bytes;
+  if (A->asked.library) held.device -= poiseCsrData(A)->plan.bytes;
   CHECK_OK(PoiseMatPredictBytes(A, &counts, &p));
   CHECK_OK(PoiseMatPredictBytes(A, NULL, &known));
   where = c->options;
@@ -361,7 +361,7 @@ static void CheckSolver(PoiseContext ctx, const Case *c, const PCCase *p, const 
   CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[0]));
   if (CHECK_OK(Solve(ksp))) {
     CHECK_OK(PoisePCBytes(pc, &held));
-    if (pc->kept && pc->kept->library) held.device -= poiseCsrData(pc->kept)->plan.bytes;
+    if (pc->kept && pc->kept->asked.library) held.device -= poiseCsrData(pc->kept)->plan.bytes;
     CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[1]));
     int64_t builds = pc->builds;
     CHECK_OK(Solve(ksp));

@@ -47,9 +47,9 @@ KSP_OPTION(Restart, PoiseKSPGMRESSetRestart(o->ksp, 5), poiseGMRESRestart(o->ksp
 KSP_OPTION(PCType, PoisePCSetType(o->pc, "sor"), PoisePCType(o->pc)[0])
 KSP_OPTION(MatType, PoiseMatSetType(o->A, "csri"), PoiseMatType(o->A)[3])
 KSP_OPTION(BlockSize, PoiseMatSetBlockSize(o->A, 3), PoiseMatBlockSize(o->A))
-KSP_OPTION(Partition, PoiseMatSetPartition(o->A, POISE_PARTITION_NONZEROS), o->A->partition)
-KSP_OPTION(Order, PoiseMatSetOrder(o->A, POISE_ORDER_RCM), o->A->order)
-KSP_OPTION(Library, PoiseMatSetCSRKernel(o->A, "mock"), o->A->library != 0)
+KSP_OPTION(Partition, PoiseMatSetPartition(o->A, POISE_PARTITION_NONZEROS), o->A->asked.partition)
+KSP_OPTION(Order, PoiseMatSetOrder(o->A, POISE_ORDER_RCM), o->A->asked.order)
+KSP_OPTION(Library, PoiseMatSetCSRKernel(o->A, "mock"), o->A->asked.library != 0)
 
 /* The solution after some iterations. */
 static double Norm(Objects *o)

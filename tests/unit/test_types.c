@@ -6,6 +6,7 @@
 #include "problem.h"
 #include "ksp/ksp.h"
 #include "mat/mat_device.h"
+#include "mat/mat_type.h"
 
 enum { N = 90, B = 3 };
 
@@ -77,7 +78,7 @@ static const char *KernelOf(PoiseContext ctx, const char *type, int k)
 /* What cuSPARSE cannot: offsets of 64 bits. */
 static bool Refuses(PoiseMat A)
 {
-  bool refuses = A->library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
+  bool refuses = A->asked.library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
   PoiseVec x, y;
   if (!refuses || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return refuses;
   CHECK_ERR(PoiseMatMult(A, x, y), POISE_ERR_UNSUPPORTED, "64-bit offsets");
@@ -614,10 +615,53 @@ static void TestLibrarySolves(PoiseContext ctx)
   }
 }
 
+/* ---- states of a Mat's type ------------------------------------------------------------------ */
+
+/* Asked for, works; data of the former wait exactly if they differ. Blocks are what bcsr works on. */
+static void CheckState(PoiseMat A, const char *asked, const char *works)
+{
+  CHECK(!strcmp(A->asked.type->name, asked) && !strcmp(PoiseMatType(A), asked));
+  CHECK(!strcmp(A->type->name, works) && A->data);
+  CHECK((A->asked.data != NULL) == (A->asked.type != A->type));
+  CHECK((A->csr.b > 0) == A->type->blocked);
+  CHECK(poiseMatWorking(A->asked.type, A->csr.b, A->type) == A->type);
+  CHECK(poiseMatWaits(A) == (!strcmp(asked, "bcsr") && !strcmp(works, "csr")));
+}
+
+/* Every pair of types, one after the other, before entries come and afterwards. */
+static void TestStates(PoiseContext ctx)
+{
+  static const char *const types[] = {"csr", "csri", "seg", "auto", "bcsr"};
+  for (int k = 0; k < 25; k++) {
+    const char *from = types[k / 5], *to = types[k % 5];
+    PoiseMat A, C;
+    if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
+    CheckState(A, "auto", "csr");
+    CHECK_OK(PoiseMatSetType(A, from));
+    CHECK_OK(PoiseMatSetType(A, to));
+    CheckState(A, to,
+               !strcmp(to, "bcsr")                                                   ? "csr"
+               : !strcmp(to, "auto") && strcmp(from, "bcsr") && strcmp(from, "auto") ? from
+               : !strcmp(to, "auto")                                                 ? "csr"
+                                                                                     : to);
+    CHECK_OK(PoiseMatAssemble(A));
+    CheckState(A, to, !strcmp(to, "auto") ? A->type->name : to);
+    PoiseMatDestroy(&A);
+    if (!CHECK_OK(Matrix(ctx, N / B, &C))) return;
+    CHECK_OK(PoiseMatSetType(C, from));
+    CHECK_OK(PoiseMatSetType(C, to));
+    bool stays = !strcmp(from, "bcsr") && !strcmp(to, "auto"); /* blocks are not taken apart */
+    CheckState(C, stays ? "bcsr" : to, !strcmp(to, "auto") ? C->type->name : to);
+    CheckProduct(C, 1);
+    PoiseMatDestroy(&C);
+  }
+}
+
 int main(int argc, char **argv)
 {
   static const Test tests[] = {
       {"mat", TestMats, 0}, {"libraries", TestLibraries, 0},          {"pc", TestPCs, 0},
-      {"ksp", TestKSPs, 0}, {"library_solves", TestLibrarySolves, 0}, {NULL, NULL, 0}};
+      {"ksp", TestKSPs, 0}, {"library_solves", TestLibrarySolves, 0}, {"states", TestStates, 0},
+      {NULL, NULL, 0}};
   return TestMain(argc, argv, "types", tests);
 }

@@ -9,7 +9,7 @@
 #include "mat/types/blocks.h"
 #include "mat/csr/complete.h"
 #include "mat/csr/entries.h"
-#include "mat/mat.h"
+#include "mat/mat_type.h"
 
 PoiseErr poiseMatCheckHolds(PoiseMat A)
 {
@@ -19,7 +19,7 @@ PoiseErr poiseMatCheckHolds(PoiseMat A)
 
 PoiseErr poiseMatCheckStored(PoiseMat A)
 {
-  if (A->blocked)
+  if (A->asked.type->blocked)
     FAIL(POISE_ERR_UNSUPPORTED,
          "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
   return poiseMatCheckHolds(A);
@@ -77,13 +77,13 @@ static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *
                       const double *v, HostCsr *h)
 {
   TRY(poiseMatCheckHolds(A));
-  TRY(poisePendingMode(&A->pending, mode, "PoiseMatAssemble"));
+  TRY(poisePendingMode(&A->assembly.pending, mode, "PoiseMatAssemble"));
   TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
   TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
   TRY(poiseValuesCheck(n, v));
   TRY(Open(A, h));
-  A->pending.mode = mode;
-  A->changed = true;
+  A->assembly.pending.mode = mode;
+  A->assembly.changed = true;
   return POISE_OK;
 }
 
@@ -167,7 +167,8 @@ static PoiseErr InsertRow(PoiseMat A, const HostCsr *h, int mode, PoiseInt row, 
   if (row < 0) return POISE_OK; /* tested first, as a difference could overflow */
   PoiseInt i = row - A->rows->begin;
   if (i < 0 || i >= A->rows->n) {
-    for (int j = 0; j < p->n; j++) TRY(poiseStashAdd(A->ctx, &A->stash, row, p->col[j], v[p->place[j]]));
+    for (int j = 0; j < p->n; j++)
+      TRY(poiseStashAdd(A->ctx, &A->assembly.stash, row, p->col[j], v[p->place[j]]));
     return POISE_OK;
   }
   if (!h->val) return poiseRowsAdd(A, mode, i, p, v);
@@ -187,7 +188,7 @@ static PoiseErr InsertEntry(PoiseMat A, const HostCsr *h, int mode, PoiseInt row
 /* Prefetch the rows of an element, which are not neighbours in memory, before the first of them is needed. */
 static void FetchRows(PoiseMat A, const Indices *rows)
 {
-  for (PoiseInt k = 0; A->added.row && k < rows->n; k++) {
+  for (PoiseInt k = 0; A->assembly.added.row && k < rows->n; k++) {
     PoiseInt row = poiseIndex(rows, k), i = row < 0 ? -1 : row - A->rows->begin;
     if (i >= 0 && i < A->rows->n) poiseRowsFetch(A, i);
   }
@@ -219,7 +220,7 @@ PoiseErr PoiseMatAddBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, cons
                           const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending,
+  return poisePendingKeep(&A->assembly.pending,
                           InsertBlock(A, ADDING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
@@ -227,7 +228,7 @@ PoiseErr PoiseMatSetBlock(PoiseMat A, int nr, const PoiseInt *rows, int nc, cons
                           const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending,
+  return poisePendingKeep(&A->assembly.pending,
                           InsertBlock(A, SETTING, (Indices){nr, rows, NULL}, (Indices){nc, cols, NULL}, v));
 }
 
@@ -235,7 +236,7 @@ PoiseErr PoiseMatAddEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const 
                             const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending,
+  return poisePendingKeep(&A->assembly.pending,
                           InsertEntries(A, ADDING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
@@ -243,7 +244,7 @@ PoiseErr PoiseMatSetEntries(PoiseMat A, PoiseInt n, const PoiseInt *rows, const 
                             const double *v)
 {
   CALLED(OBJECT(A));
-  return poisePendingKeep(&A->pending,
+  return poisePendingKeep(&A->assembly.pending,
                           InsertEntries(A, SETTING, (Indices){n, rows, NULL}, (Indices){n, cols, NULL}, v));
 }
 
@@ -251,8 +252,8 @@ PoiseErr PoiseMatSetLocalToGlobal(PoiseMat A, PoiseInt nr, const PoiseInt *rows,
                                   const PoiseInt *cols)
 {
   CALLED(OBJECT(A));
-  PoiseErr e = poiseMapSet(A->ctx, nr, rows, A->rows->N, "row", &A->row_map);
-  if (!e) e = poiseMapSet(A->ctx, nc, cols, A->cols->N, "column", &A->col_map);
+  PoiseErr e = poiseMapSet(A->ctx, nr, rows, A->rows->N, "row", &A->assembly.row_map);
+  if (!e) e = poiseMapSet(A->ctx, nc, cols, A->cols->N, "column", &A->assembly.col_map);
   return PoiseAgree(A->ctx, e);
 }
 
@@ -260,24 +261,24 @@ PoiseErr PoiseMatAddBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc,
                                const double *v)
 {
   CALLED(OBJECT(A));
-  Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
-  return poisePendingKeep(&A->pending, InsertBlock(A, ADDING, r, c, v));
+  Indices r = {nr, rows, &A->assembly.row_map}, c = {nc, cols, &A->assembly.col_map};
+  return poisePendingKeep(&A->assembly.pending, InsertBlock(A, ADDING, r, c, v));
 }
 
 PoiseErr PoiseMatSetBlockLocal(PoiseMat A, int nr, const PoiseInt *rows, int nc, const PoiseInt *cols,
                                const double *v)
 {
   CALLED(OBJECT(A));
-  Indices r = {nr, rows, &A->row_map}, c = {nc, cols, &A->col_map};
-  return poisePendingKeep(&A->pending, InsertBlock(A, SETTING, r, c, v));
+  Indices r = {nr, rows, &A->assembly.row_map}, c = {nc, cols, &A->assembly.col_map};
+  return poisePendingKeep(&A->assembly.pending, InsertBlock(A, SETTING, r, c, v));
 }
 
 void poiseMatDropPending(PoiseMat A)
 {
-  poiseStashDestroy(A->ctx, &A->stash);
-  poiseRowsDestroy(A->ctx, &A->added);
-  A->pending.mode = 0;
-  A->changed = false;
+  poiseStashDestroy(A->ctx, &A->assembly.stash);
+  poiseRowsDestroy(A->ctx, &A->assembly.added);
+  A->assembly.pending.mode = 0;
+  A->assembly.changed = false;
 }
 
 static PoiseErr ZeroEntries(PoiseMat A)
@@ -316,7 +317,8 @@ PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
 
 static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
 {
-  if (A->blocked) FAIL(POISE_ERR_ARG, "the matrix is of type bcsr, whose values PoiseMatSetValuesBCSR takes");
+  if (A->asked.type->blocked)
+    FAIL(POISE_ERR_ARG, "the matrix is of type bcsr, whose values PoiseMatSetValuesBCSR takes");
   return poiseMatSetEntries(A, HOST, val);
 }
 
@@ -333,7 +335,7 @@ static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
   double *own;
   int64_t b = A->block_size;
   TRY(poiseMatCheckHolds(A));
-  if (!A->blocked)
+  if (!A->asked.type->blocked)
     FAIL(POISE_ERR_ARG, "the matrix is of type %s, whose values PoiseMatSetValuesCSR takes", PoiseMatType(A));
   if (!row_major || b == 1) return poiseMatSetEntries(A, HOST, val);
   TRY(poiseMatCheckUsable(A));
@@ -411,58 +413,52 @@ static PoiseErr Replace(PoiseMat A, RowArrays *r, Csr *made)
   return e;
 }
 
-PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type)
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
 {
   PoiseContext ctx = A->ctx;
-  void *data = NULL;
-  bool waited = type && type->blocked && A->waiting;
-  PoiseErr e = PoiseAgree(ctx, mine || !type || waited ? mine : poiseMatTypeData(ctx, type, &data));
+  TypeChange c = {0};
+  int b = r ? r->b : made->b;
+  const MatType *asked = b ? &poiseMatType_bcsr : A->asked.type;
+  PoiseErr e = PoiseAgree(ctx, mine ? mine : poiseTypeChangeCreate(A, asked, b, &c));
   if (!e) e = Replace(A, r, made);
   if (r) poiseRowArraysDestroy(ctx, r);
   if (made) poiseCsrDestroy(ctx, made);
   if (e) {
-    poiseFree(ctx, &data);
+    poiseTypeChangeDestroy(ctx, &c);
     return e;
   }
-  if (type) poiseMatUse(A, type, waited ? A->waiting : data);
-  if (waited) A->waiting = NULL;
+  poiseTypeChangeApply(A, &c);
   A->assembled = true;
   return POISE_OK;
-}
-
-/* Type bcsr for a matrix that gets blocks of size b; NULL: the type stays. */
-static const MatType *TypeFor(const PoiseMat A, int b)
-{
-  return b && !A->type->blocked ? &poiseMatType_bcsr : NULL;
 }
 
 /* Set up after a replacement. Type auto waits for the first use, as its choice may fail, and the entries
    must be kept. */
 static PoiseErr SetUpReplaced(PoiseMat A)
 {
-  return A->choice ? POISE_OK : poiseMatSetUp(A);
+  return poiseMatIsAuto(A) ? POISE_OK : poiseMatSetUp(A);
 }
 
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
-  TRY(poiseMatReplaceAs(A, mine, r, NULL, TypeFor(A, r->b)));
+  TRY(poiseMatReplaceAs(A, mine, r, NULL));
   return SetUpReplaced(A);
 }
 
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made)
 {
-  TRY(poiseMatReplaceAs(A, mine, NULL, made, TypeFor(A, made->b)));
+  TRY(poiseMatReplaceAs(A, mine, NULL, made));
   return SetUpReplaced(A);
 }
 
 /* Merge the stored and the added row, which have no column in common, by columns, from place `out` on. */
 static void MergeRow(PoiseMat A, const HostCsr *h, int64_t i, RowArrays *r, int64_t out)
 {
-  AddedRow added = poiseRowsGet(&A->added, i);
+  AddedRow added = poiseRowsGet(&A->assembly.added, i);
   int64_t j = 0, k = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i) : 0,
           last = h->ptr ? poiseCsrPtr(&A->csr, h->ptr, i + 1) : 0;
   for (; j < added.n && k < last; out++) {
-    PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = poiseColumn(A->added.wide, added.col, j);
+    PoiseInt stored = poiseCsrGlobal(A, h->col[k]), col = poiseColumn(A->assembly.added.wide, added.col, j);
     if (col < stored)
       poiseRowArraysPut(r, out, col, added.val[j++]);
     else
@@ -485,11 +481,11 @@ static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
   (void)dev;
   TRY(poiseRowsSort(A, mode));
   TRY(Open(A, &h));
-  for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->added, i).n;
+  for (int64_t i = 0; i < m; i++) nz += poiseRowsGet(&A->assembly.added, i).n;
   TRY(poiseRowArraysCreate(A, nz, r));
   for (int64_t i = 0; i < m; i++) {
     int64_t stored = h.ptr ? poiseCsrPtr(&A->csr, h.ptr, i + 1) - poiseCsrPtr(&A->csr, h.ptr, i) : 0;
-    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->added, i).n;
+    r->ptr[i + 1] = r->ptr[i] + stored + poiseRowsGet(&A->assembly.added, i).n;
   }
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
@@ -501,7 +497,7 @@ static PoiseErr MergeRows(PoiseMat A, int mode, RowArrays *r)
 /* Take received entries in the order of the sending ranks. Entries that could not be taken stay. */
 static PoiseErr TakeReceived(PoiseMat A, int mode)
 {
-  Stash *s = &A->stash;
+  Stash *s = &A->assembly.stash;
   HostCsr h;
   PoiseErr e = Open(A, &h);
   int64_t k = 0;
@@ -518,19 +514,19 @@ static PoiseErr Assemble(PoiseMat A)
   PoiseContext ctx = A->ctx;
   RowArrays r = {0};
   int mode = ADDING;
-  PoiseErr e = poisePendingAgree(ctx, &A->pending, "PoiseMatAssemble", &mode);
+  PoiseErr e = poisePendingAgree(ctx, &A->assembly.pending, "PoiseMatAssemble", &mode);
   if (!mode) poiseMatDropPending(A);
   TRY(e);
-  TRY(poiseStashExchange(ctx, &A->stash, A->rows));
+  TRY(poiseStashExchange(ctx, &A->assembly.stash, A->rows));
   TRY(PoiseAgree(ctx, TakeReceived(A, mode)));
-  int64_t fresh = A->added.row || !A->assembled;
+  int64_t fresh = A->assembly.added.row || !A->assembled;
   TRY(poiseCommMaxInt(ctx->comm, &fresh, 1));
   if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
-  if (fresh) TRY(poiseMatReplaceAs(A, MergeRows(A, mode, &r), &r, NULL, NULL));
+  if (fresh) TRY(poiseMatReplaceAs(A, MergeRows(A, mode, &r), &r, NULL));
   poiseMatDropPending(A);
-  if (fresh && A->choice) TRY(poiseChoiceBlocks(A));
+  if (fresh && poiseMatIsAuto(A)) TRY(poiseChoiceBlocks(A));
   if (fresh) TRY(poiseMatSetUp(A));
-  if (A->blocked && A->type->stored) TRY(poiseMatToBlocks(A));
+  if (poiseMatWaits(A)) TRY(poiseMatToBlocks(A));
   A->state++;
   return PoiseAgree(ctx, poiseBufferSyncBorrowed(&A->csr.val));
 }

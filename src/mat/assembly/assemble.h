@@ -12,7 +12,7 @@
 PoiseErr poiseMatReplace(PoiseMat A, PoiseErr mine, RowArrays *r);
 /* the same with what poiseCsrAccept takes */
 PoiseErr poiseMatReplaceCsr(PoiseMat A, PoiseErr mine, Csr *made);
-/* Replace by one of the two, and set A's type (NULL: unchanged). Nothing is set up. */
-PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made, const MatType *type);
+/* Replace by one of the two, and have the type work that fits. Nothing is set up. */
+PoiseErr poiseMatReplaceAs(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made);
 
 #endif

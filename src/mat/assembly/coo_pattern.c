@@ -16,7 +16,7 @@
 #include "coo_kernels.h"
 #include "assemble.h"
 #include "mat/csr/keys.h"
-#include "mat/mat.h"
+#include "mat/mat_type.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
 
@@ -85,7 +85,7 @@ static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt
 PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols,
                                 TripletMap *t)
 {
-  Csr c = {.b = A->blocked ? A->block_size : 0};
+  Csr c = {.b = poiseMatAskedBlocks(A)};
   int64_t side = poiseCsrSide(&c);
   Keys k = {.n = t->ngiven,
             .m = A->rows->n / side,

@@ -229,7 +229,7 @@ POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, 
   int64_t sorted = row->sorted;
   bool wait = sorted < row->n || (f.at[0] < row->n && TAIL * f.n <= row->n);
   for (int j = 0; wait && j < f.n; j++) f.at[j] = row->n;
-  TRY(Spread(wide, A->ctx, &A->added, row, &f));
+  TRY(Spread(wide, A->ctx, &A->assembly.added, row, &f));
   if (!wait) return POISE_OK;
   row->sorted = sorted;
   return TAIL * (row->n - sorted) > row->n ? Combine(wide, A->ctx, row, mode) : POISE_OK;
@@ -237,7 +237,7 @@ POISE_INLINE PoiseErr Add(bool wide, PoiseMat A, int mode, struct TermRow *row, 
 
 PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const ColumnBatch *p, const double *v)
 {
-  TermRows *r = &A->added;
+  TermRows *r = &A->assembly.added;
   if (!r->row) {
     TRY(poiseAllocArray(A->ctx, A->rows->n, sizeof *r->row, "added rows", &r->row));
     r->wide = poiseMatWideColumns(A);
@@ -248,7 +248,7 @@ PoiseErr poiseRowsAdd(PoiseMat A, int mode, int64_t i, const ColumnBatch *p, con
 void poiseRowsFetch(PoiseMat A, int64_t i)
 {
   enum { LINE = 64, MOST = 10 * LINE };
-  const struct TermRow *row = &A->added.row[i];
+  const struct TermRow *row = &A->assembly.added.row[i];
   if (!row->block) return;
   const char *col = Columns(row), *val = (const char *)row->block;
   for (int64_t k = 0; k < 2 * LINE; k += LINE) __builtin_prefetch(col + k);
@@ -257,7 +257,7 @@ void poiseRowsFetch(PoiseMat A, int64_t i)
 
 PoiseErr poiseRowsSort(PoiseMat A, int mode)
 {
-  const TermRows *r = &A->added;
+  const TermRows *r = &A->assembly.added;
   for (int64_t i = 0; r->row && i < A->rows->n; i++) {
     struct TermRow *row = &r->row[i];
     if (row->sorted < row->n)

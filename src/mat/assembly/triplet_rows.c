@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triplets of this rank's rows, sorted, become rows of entries. Each value learns its place in its row. */
+#include "mat/mat_type.h"
 #include "triplet_plan.h"
 
 /* Terms by row: the given ones, then the received ones. */
@@ -37,7 +38,7 @@ static PoiseErr Number(PoiseMat A, TripletPattern *p, const int64_t *start)
       nz += k == start[i] || p->term[k].col != p->term[k - 1].col;
   }
   TRY(poiseAllocArray(ctx, p->n + p->stash.n, sizeof *p->inrow, "places in rows", &p->inrow));
-  TRY(poiseRowArraysCreateBlocks(A, A->blocked ? A->block_size : 0, nz, &p->arrays));
+  TRY(poiseRowArraysCreateBlocks(A, poiseMatAskedBlocks(A), nz, &p->arrays));
   for (int64_t i = 0; i < m; i++) {
     for (int64_t k = start[i]; k < start[i + 1]; k++) {
       if (k == start[i] || p->term[k].col != p->term[k - 1].col)

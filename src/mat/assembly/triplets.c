@@ -12,6 +12,7 @@
   matrix of scalars are taken as triplets of scalars.
 */
 #include "assemble.h"
+#include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"
 #include "triplet_plan.h"
@@ -93,9 +94,10 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
   TripletPattern p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
-  p.given = A->blocked ? 1 : b;
-  p.unit = A->blocked ? b : 1;
-  p.side = A->blocked ? A->block_size / b : 1;
+  bool blocks = poiseMatAskedBlocks(A);
+  p.given = blocks ? 1 : b;
+  p.unit = blocks ? b : 1;
+  p.side = blocks ? A->block_size / b : 1;
   p.n = n * p.given * p.given;
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, sizeof *t, "triplets", &t));
@@ -104,10 +106,10 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
   FreePattern(ctx, &p);
   if (!e) {
     poiseMatDropPending(A);
-    poiseTripletsDestroy(ctx, &A->triplets);
+    poiseTripletsDestroy(ctx, &A->assembly.triplets);
     t->ngiven = p.n;
     t->built = A->csr.built;
-    A->triplets = t;
+    A->assembly.triplets = t;
     t = NULL;
   }
   poiseTripletsDestroy(ctx, &t);
@@ -120,16 +122,15 @@ static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const Poi
 static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
                            const PoiseInt *cols)
 {
-  if (b > 1) A->find = false; /* blocks are given */
+  if (b > 1) A->asked.find = false; /* blocks are given */
   /* blocks have no reason to be taken apart */
-  if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatToBlocks(A));
-  if (!A->blocked || !A->find) return MakePattern(A, where, b, n, rows, cols);
-  A->blocked = false;
-  PoiseErr e = MakePattern(A, where, 1, n, rows, cols);
-  if (!e) e = poiseMatTakeBlockSize(A);
-  A->blocked = e || A->block_size > 1;
-  if (!A->blocked) poiseFree(A->ctx, &A->waiting);
-  return e || !A->blocked ? e : MakePattern(A, where, 1, n, rows, cols);
+  if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatChangeType(A, &poiseMatType_bcsr));
+  TRY(MakePattern(A, where, b, n, rows, cols));
+  if (!A->asked.type->blocked || !A->asked.find) return POISE_OK;
+  TRY(poiseMatTakeBlockSize(A));
+  if (A->block_size > 1) return MakePattern(A, where, 1, n, rows, cols);
+  poiseMatDropBlocks(A);
+  return POISE_OK;
 }
 
 PoiseErr PoiseMatSetPatternCOO(PoiseMat A, PoiseInt n, const PoiseInt *rows, const PoiseInt *cols)
@@ -160,7 +161,7 @@ PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt
 
 static PoiseErr Check(PoiseMat A, Side where, const double *v)
 {
-  const Triplets *t = A->triplets;
+  const Triplets *t = A->assembly.triplets;
   TRY(poiseMatCheckHolds(A));
   if (!t) FAIL(POISE_ERR_STATE, "the matrix has no triplets: call PoiseMatSetPatternCOO");
   TRY(poiseMatCheckUsable(A));
@@ -190,13 +191,13 @@ static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
   double *val;
   TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
-  poiseTripletsSumRuns(A->ctx, A->triplets, poiseCsrScalars(&A->csr), v, add, val);
+  poiseTripletsSumRuns(A->ctx, A->assembly.triplets, poiseCsrScalars(&A->csr), v, add, val);
   return POISE_OK;
 }
 
 static PoiseErr Take(PoiseMat A, Side where, const double *v, bool add)
 {
-  Triplets *t = A->triplets;
+  Triplets *t = A->assembly.triplets;
   bool is_host = A->ctx->device->ops->is_host;
   TRY(PoiseAgree(A->ctx, Check(A, where, v)));
   TRY(PoiseAgree(A->ctx, Travel(A->ctx, t, is_host ? HOST : where, v)));
@@ -210,7 +211,7 @@ PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
 {
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
   PoiseErr e = Take(A, where, v, add);
-  const Triplets *t = A->triplets;
+  const Triplets *t = A->assembly.triplets;
   double numbers = t ? (double)t->ngiven * t->numbers : 0;
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0,
               t ? 8 * numbers + 4 * (double)t->ngiven + 8 * (double)poiseCsrScalars(&A->csr) : 0);

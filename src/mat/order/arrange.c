@@ -10,6 +10,7 @@
 #include "mat/types/csr_product.h"
 #include "mat/csr/entries.h"
 #include "graph.h"
+#include "mat/mat_type.h"
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
 {
@@ -17,7 +18,7 @@ PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
   if ((int)partition < 0 || partition > POISE_PARTITION_GRAPH)
     FAIL(POISE_ERR_ARG, "there is no partition %d", (int)partition);
   if (partition == POISE_PARTITION_GRAPH) TRY(poiseMetisCheck());
-  A->partition = partition;
+  A->asked.partition = partition;
   return POISE_OK;
 }
 
@@ -25,13 +26,13 @@ PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
 {
   CALLED(OBJECT(A));
   if ((int)order < 0 || order > POISE_ORDER_RCM) FAIL(POISE_ERR_ARG, "there is no order %d", (int)order);
-  A->order = order;
+  A->asked.order = order;
   return POISE_OK;
 }
 
 bool poiseMatReorders(PoiseMat A)
 {
-  return A->partition != POISE_PARTITION_ROWS || A->order != POISE_ORDER_NATURAL;
+  return A->asked.partition != POISE_PARTITION_ROWS || A->asked.order != POISE_ORDER_NATURAL;
 }
 
 PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
@@ -112,11 +113,11 @@ static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
   int32_t *to = NULL;
   *m = A->rows->n;
   for (int64_t i = 0; i < A->rows->n; i++) number[i] = A->rows->begin + i;
-  if (A->partition == POISE_PARTITION_ROWS) return POISE_OK;
+  if (A->asked.partition == POISE_PARTITION_ROWS) return POISE_OK;
   PoiseErr e = poiseAllocArray(ctx, A->rows->n / A->block_size, sizeof(int32_t), "ranks of rows", &to);
   if (!e) e = poiseAllocArray(ctx, size + size * size, sizeof(int64_t), "counts of rows", &counts);
   e = PoiseAgree(ctx, e);
-  if (!e) e = poiseMatPartition(A, A->partition, to);
+  if (!e) e = poiseMatPartition(A, A->asked.partition, to);
   if (!e) e = NumberByRank(A, to, counts, number, m);
   poiseFree(ctx, &to);
   poiseFree(ctx, &counts);
@@ -166,8 +167,8 @@ static PoiseErr NumberByOrder(PoiseMat A, PoiseInt m, PoiseInt *number)
 {
   Permutation p = {0};
   PoiseMat B = NULL;
-  if (A->order == POISE_ORDER_NATURAL) return POISE_OK;
-  if (A->partition == POISE_PARTITION_ROWS) return TakeOrder(A, A, number);
+  if (A->asked.order == POISE_ORDER_NATURAL) return POISE_OK;
+  if (A->asked.partition == POISE_PARTITION_ROWS) return TakeOrder(A, A, number);
   TRY(Permute(A, m, number, &p));
   PoiseErr e = Move(A, &p, &B);
   if (!e) e = TakeOrder(A, B, number);
@@ -294,9 +295,9 @@ static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat
 
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 {
-  TRY(poiseMatChangeType(B, poiseMatAsked(A)));
+  TRY(poiseMatChangeType(B, A->asked.type));
   poiseMatInherit(A, B);
-  TRY(poiseMatSetLibrary(B, A->library));
+  TRY(poiseMatSetLibrary(B, A->asked.library));
   TRY(poiseMatSetUp(B));
   if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
   if (A->near.n || B->near.n) TRY(MoveSpace(&A->near, p, B, PoiseMatSetNearNullSpace));
@@ -306,10 +307,10 @@ PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
 {
   const Layout *l = p->from->cols;
-  TRY(poiseMatCreateTyped(A->ctx, poiseMatAsked(A), l->n, l->n, l->N, l->N, B));
+  TRY(poiseMatCreateTyped(A->ctx, A->asked.type, l->n, l->n, l->N, l->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
-  TRY(poiseMatSetLibrary(*B, A->library)); /* before it is set up */
+  TRY(poiseMatSetLibrary(*B, A->asked.library)); /* before it is set up */
   TRY(MovePattern(A, p->from, *B));
   TRY(MoveValues(A, *B));
   return poiseMatMoveRest(A, p, *B);
@@ -337,12 +338,12 @@ PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
 
 Layout *poiseMatRowsOutside(PoiseMat A)
 {
-  return A->moves.from ? A->moves.from->rows : A->rows;
+  return A->origin.moves.from ? A->origin.moves.from->rows : A->rows;
 }
 
 PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what)
 {
-  if (A->moves.to && !A->moves.from)
+  if (A->origin.moves.to && !A->origin.moves.from)
     FAIL(POISE_ERR_UNSUPPORTED,
          "%s in a block of a matrix that a solver has rearranged (-mat_partition, -mat_order): its rows are "
          "no block of the "
@@ -353,7 +354,7 @@ PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what)
 
 PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original)
 {
-  *original = A->moves.from ? A->original : A;
+  *original = A->origin.moves.from ? A->origin.mat : A;
   if (!*original)
     FAIL(POISE_ERR_STATE,
          "the solver of a rearranged matrix has been given another one: call its PoiseKSPSetUp first");
@@ -362,7 +363,7 @@ PoiseErr poiseMatOutside(PoiseMat A, PoiseMat *original)
 
 bool poiseMatSameRows(PoiseMat A, PoiseMat P)
 {
-  return A->moves.to == P->moves.to;
+  return A->origin.moves.to == P->origin.moves.to;
 }
 
 PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
@@ -378,7 +379,7 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
   if (e)
     PoiseMatDestroy(B);
   else
-    poiseTripletsDestroy(A->ctx, &(*B)->triplets);
+    poiseTripletsDestroy(A->ctx, &(*B)->assembly.triplets);
   if (!e && P) e = poiseMatShare(p.to, P);
   poisePermutationDestroy(&p);
   return e;
@@ -412,8 +413,8 @@ PoiseErr poiseMatShape(PoiseMat A, MatShape *shape)
 long long poiseMatRowName(PoiseMat A, int64_t i)
 {
   HostCsr h;
-  PoiseMat P = A->moves.to;
-  PoiseInt row = A->origin + A->rows->begin + i;
+  PoiseMat P = A->origin.moves.to;
+  PoiseInt row = A->origin.row + A->rows->begin + i;
   if (!P || row < P->rows->begin || row >= P->rows->begin + P->rows->n || poiseMatRead(P, &h))
     return (long long)row;
   return (long long)poiseCsrGlobal(P, h.col[row - P->rows->begin]);

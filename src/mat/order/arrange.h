@@ -10,8 +10,9 @@ typedef struct MatShape { /* over all ranks */
   double nonzeros, most, ghosts, bandwidth;
 } MatShape;
 
-bool poiseMatReorders(PoiseMat A);                                     /* not as it is */
-const char *poiseMatReorderWords(PoiseMat A, char *text, size_t size); /* the options that say so (mat.c) */
+bool poiseMatReorders(PoiseMat A); /* not as it is */
+const char *poiseMatReorderWords(PoiseMat A, char *text,
+                                 size_t size); /* the options that say so (mat_options.c) */
 /* can A be arranged as that matrix asks? */
 PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked);
 /* p stays empty if A is arranged so already. Collective; agrees. */

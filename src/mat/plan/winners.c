@@ -22,7 +22,7 @@ PoiseErr poiseWinnersHash(PoiseMat A, uint64_t *h)
 {
   Device *dev = A->ctx->device;
   Csr *c = &A->csr;
-  const int64_t sizes[] = {c->m, c->nloc, c->nghost, c->nz, c->wide, A->library, dev->threads};
+  const int64_t sizes[] = {c->m, c->nloc, c->nghost, c->nz, c->wide, A->asked.library, dev->threads};
   char name[128] = "";
   const uint64_t *found;
   Buffer there = {0};

@@ -10,7 +10,7 @@
 #include "mat/bytes.h"
 #include "mat/csr/statistics.h"
 #include "csr_product.h"
-#include "mat/mat.h"
+#include "mat/mat_type.h"
 #include "mat/csr/transpose.h"
 #include "mat/plan/winners.h"
 
@@ -33,6 +33,7 @@ typedef struct Choice {
   int measure; /* options */
   char file[POISE_OPTION_LENGTH];
   void *settings[CANDIDATES]; /* data of each type before its set-up: its options */
+  void *blocks;               /* the same of bcsr, which A may become; NULL: its options were not read */
   int64_t built;              /* A->csr.built at the choice; 0: none was made */
   double cut;                 /* nonzeros of this rank's rows with at least csri's limit of entries */
   ProductPlan plan[CANDIDATES];
@@ -47,13 +48,15 @@ static const PoiseOption options[] = {
     {0},
 };
 
+static void Inherit_AUTO(const void *from, void *to);
+
 const MatType poiseMatType_auto = {
-    .name = "auto", .stored = true, .size = sizeof(Choice), .options = options};
+    .name = "auto", .stored = true, .size = sizeof(Choice), .options = options, .inherit = Inherit_AUTO};
 
 /* Of all candidates, by the options of all of them. */
 static PoiseErr Plan(PoiseMat A)
 {
-  Choice *c = A->choice;
+  Choice *c = A->asked.data;
   const Csr *csr = &A->csr;
   ProductRequest request = {.columns = csr->nloc + csr->nghost, .hub_bits = HUBS_UNKNOWN};
   CsrStatistics cut;
@@ -88,7 +91,7 @@ static void List(char *words, const char *format, double factor, const double *v
 /* Ranks with more bytes weigh more. */
 static PoiseErr Predict(PoiseMat A, int *best)
 {
-  Choice *c = A->choice;
+  Choice *c = A->asked.data;
   const DeviceModel *model = &A->ctx->device->model;
   double cost[2 * CANDIDATES + 1] = {0},
                                *seconds = cost + CANDIDATES + 1; /* between them: of the bytes alone */
@@ -101,9 +104,9 @@ static PoiseErr Predict(PoiseMat A, int *best)
   if (!e) cost[CANDIDATES] = bytes;
   TRY(PoiseAgree(A->ctx, e));
   TRY(PoiseMax(A->ctx, 2 * CANDIDATES + 1, cost));
-  *best = A->library ? CSR : Least(cost);
-  if (A->library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
-  if (A->library) return POISE_OK;
+  *best = A->asked.library ? CSR : Least(cost);
+  if (A->asked.library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
+  if (A->asked.library) return POISE_OK;
   if (poiseModelIsGpu(model))
     snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
   else
@@ -128,7 +131,7 @@ typedef struct Timed { /* a type that is timed */
 static PoiseErr MakeData(PoiseMat A, int k, void **data)
 {
   TRY(poiseAlloc(A->ctx, candidates[k].type->size, candidates[k].type->name, data));
-  memcpy(*data, A->choice->settings[k], candidates[k].type->size);
+  memcpy(*data, ((Choice *)A->asked.data)->settings[k], candidates[k].type->size);
   return POISE_OK;
 }
 
@@ -290,14 +293,14 @@ static PoiseErr Key(PoiseMat A, uint64_t *key)
 {
   uint64_t h = 0;
   PoiseErr e = poiseWinnersHash(A, &h);
-  return poiseWinnersKey(A->ctx, e, HashSettings(h, A->choice), key);
+  return poiseWinnersKey(A->ctx, e, HashSettings(h, A->asked.data), key);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
 static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
 {
-  Choice *c = A->choice;
+  Choice *c = A->asked.data;
   PoiseContext ctx = A->ctx;
   double seconds[CANDIDATES];
   int predicted = *best;
@@ -317,7 +320,7 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
 /* The result of a measurement: a new one if asked for, or an earlier one. */
 static PoiseErr Measure(PoiseMat A, int *best)
 {
-  Choice *c = A->choice;
+  Choice *c = A->asked.data;
   uint64_t key = 0;
   int winner = -1;
   TRY(Key(A, &key));
@@ -344,7 +347,7 @@ static void UseInstead(PoiseMat A, const MatType *type, void *data)
 
 static PoiseErr Choose(PoiseMat A)
 {
-  Choice *c = A->choice;
+  Choice *c = A->asked.data;
   void *data = NULL;
   int best = 0;
   TRY(Predict(A, &best));
@@ -364,25 +367,28 @@ static PoiseErr Choose(PoiseMat A)
 
 PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 {
+  const Choice *c = A->asked.data;
   const MatPlan before = *plan;
   const PoisePrediction start = *p;
-  if (!plan->counts && A->choice->built == A->csr.built) return A->type->predict(A, A->data, plan, p);
+  if (!plan->counts && c->built == A->csr.built) return A->type->predict(A, A->data, plan, p);
   for (int k = 0; k < CANDIDATES; k++) {
     PoisePrediction mine = start;
     MatPlan cut = before;
-    TRY(candidates[k].type->predict(A, A->choice->settings[k], &cut, &mine));
+    TRY(candidates[k].type->predict(A, c->settings[k], &cut, &mine));
     if (!k)
       *p = mine, *plan = cut;
     else
       poisePredictEither(&mine, p), poisePlanEither(cut.partials, plan->partials);
   }
-  plan->open = A->choice->named && A->entries && A->block_size > 1 && plan->counts;
+  plan->open = c->named && A->assembly.entries && A->block_size > 1 && plan->counts;
   return POISE_OK;
 }
 
 PoiseErr poiseMatChoose(PoiseMat A)
 {
-  if (!A->choice || !A->assembled || A->choice->built == A->csr.built) return POISE_OK;
+  if (!poiseMatIsAuto(A) || !A->assembled) return POISE_OK;
+  const Choice *c = A->asked.data;
+  if (c->built == A->csr.built) return POISE_OK;
   poiseLogBegin(A->ctx, EVENT_MatChoose);
   PoiseErr e = Choose(A);
   poiseLogEnd(A->ctx, EVENT_MatChoose, 0, 0);
@@ -391,39 +397,43 @@ PoiseErr poiseMatChoose(PoiseMat A)
 
 PoiseErr poiseChoiceBlocks(PoiseMat A)
 {
+  const Choice *c = A->asked.data;
+  const MatAssembly *m = &A->assembly;
   double share;
-  int64_t waits = A->changed;
-  if (!A->choice->named || !A->entries || A->triplets || A->block_size == 1) return POISE_OK;
+  int64_t waits = m->changed;
+  if (!c->named || !m->entries || m->triplets || A->block_size == 1) return POISE_OK;
   TRY(poiseCommMaxInt(A->ctx->comm, &waits, 1));
   if (waits) return POISE_OK; /* the next PoiseMatAssemble of a new pattern asks again */
   TRY(poiseMatBlockShare(A, &share));
   if (AUTO_BLOCKS * share >= 1) return POISE_OK;
-  A->blocked = true;
-  PoiseErr e = poiseMatToBlocks(A);
-  if (e)
-    A->blocked = false;
-  else
-    A->share = share;
-  return e;
+  TRY(poiseMatToBlocks(A));
+  A->asked.share = share;
+  return POISE_OK;
 }
 
 bool poiseChoiceIsNamed(PoiseMat A)
 {
-  return A->choice && A->choice->named;
+  return poiseMatIsAuto(A) && ((const Choice *)A->asked.data)->named;
 }
 
 void poiseChoiceForget(PoiseMat A)
 {
-  if (A->choice) A->choice->built = 0;
+  if (poiseMatIsAuto(A)) ((Choice *)A->asked.data)->built = 0;
 }
 
 PoiseErr poiseChoiceName(PoiseMat A)
 {
-  if (A->choice->named) return POISE_OK;
-  A->choice->named = true;
-  PoiseErr e = A->assembled && !A->blocked ? poiseChoiceBlocks(A) : POISE_OK;
-  if (e && A->choice) A->choice->named = false;
+  Choice *c = A->asked.data;
+  if (c->named) return POISE_OK;
+  c->named = true;
+  PoiseErr e = A->assembled ? poiseChoiceBlocks(A) : POISE_OK;
+  if (e) c->named = false; /* A is auto yet */
   return e;
+}
+
+const void *poiseChoiceBlockOptions(PoiseMat A)
+{
+  return ((const Choice *)A->asked.data)->blocks;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -435,18 +445,21 @@ static PoiseErr Fill(PoiseContext ctx, Choice *c)
   return POISE_OK;
 }
 
-PoiseErr poiseChoiceCreate(PoiseMat A)
+PoiseErr poiseChoiceCreate(PoiseContext ctx, void **choice)
 {
-  TRY(poiseAlloc(A->ctx, sizeof *A->choice, "type auto", &A->choice));
-  PoiseErr e = Fill(A->ctx, A->choice);
-  if (e) poiseChoiceDestroy(A);
+  TRY(poiseAlloc(ctx, sizeof(Choice), "type auto", choice));
+  PoiseErr e = Fill(ctx, *choice);
+  if (e) poiseChoiceDestroy(ctx, choice);
   return e;
 }
 
-void poiseChoiceDestroy(PoiseMat A)
+void poiseChoiceDestroy(PoiseContext ctx, void **choice)
 {
-  for (int k = 0; A->choice && k < CANDIDATES; k++) poiseFree(A->ctx, &A->choice->settings[k]);
-  poiseFree(A->ctx, &A->choice);
+  Choice *c = *choice;
+  if (!c) return;
+  for (int k = 0; k < CANDIDATES; k++) poiseFree(ctx, &c->settings[k]);
+  poiseFree(ctx, &c->blocks);
+  poiseFree(ctx, choice);
 }
 
 static uint64_t HashOptions(const Choice *c)
@@ -457,23 +470,26 @@ static uint64_t HashOptions(const Choice *c)
 
 PoiseErr poiseChoiceRead(PoiseMat A)
 {
-  Choice *c = A->choice;
+  Choice *c = A->asked.data;
   uint64_t before = HashOptions(c);
-  if (c->named) TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A))); /* in case blocks are chosen */
-  PoiseErr e = PoiseOptionsRead(A->ctx, A->prefix, options, c);
+  PoiseErr e = POISE_OK;
+  if (c->named && !c->blocks) e = poiseMatTypeData(A->ctx, &poiseMatType_bcsr, &c->blocks);
+  if (c->named) TRY(PoiseAgree(A->ctx, e));
+  e = PoiseOptionsRead(A->ctx, A->asked.prefix, options, c);
   for (int k = 0; !e && k < CANDIDATES; k++)
     if (candidates[k].type->options)
-      e = PoiseOptionsRead(A->ctx, A->prefix, candidates[k].type->options, c->settings[k]);
-  if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->prefix, poiseMatType_bcsr.options, A->waiting);
+      e = PoiseOptionsRead(A->ctx, A->asked.prefix, candidates[k].type->options, c->settings[k]);
+  if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->asked.prefix, poiseMatType_bcsr.options, c->blocks);
   /* copies that follow A see the change by `pattern` */
   if (HashOptions(c) != before) A->pattern++, c->built = 0;
   return e;
 }
 
-void poiseChoiceInherit(PoiseMat A, PoiseMat B)
+/* A copy never becomes blocks by choice, so it does without their options. */
+static void Inherit_AUTO(const void *choice, void *others)
 {
-  const Choice *from = A->choice;
-  Choice *to = B->choice;
+  const Choice *from = choice;
+  Choice *to = others;
   uint64_t before = HashOptions(to);
   to->named = from->named;
   to->measure = from->measure;
@@ -484,7 +500,7 @@ void poiseChoiceInherit(PoiseMat A, PoiseMat B)
 
 PoiseErr poiseChoiceView(PoiseMat A)
 {
-  const Choice *c = A->choice;
+  const Choice *c = A->asked.data;
   const CsrStatistics *s = &A->csr.statistics;
   double sum[] = {(double)s->m, (double)s->nz, (double)s->squares, (double)s->empty, c->cut};
   if (!c->built) return POISE_OK;

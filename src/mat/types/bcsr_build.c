@@ -7,7 +7,7 @@
 #include "mat/assembly/triplets.h"
 #include "mat/csr/adopt.h"
 #include "mat/csr/entries.h"
-#include "mat/mat.h"
+#include "mat/mat_type.h"
 
 /* ---- from arrays ----------------------------------------------------------------------------- */
 
@@ -66,15 +66,16 @@ static PoiseErr TransposeEachBlock(PoiseMat A)
 
 static PoiseErr Fill(PoiseMat A, int b, const PoiseBCSR *in, PoiseOwn own, bool device)
 {
+  TypeChange c;
   const PoiseCSR csr = {.ptr32 = in->ptr32,
                         .ptr64 = in->ptr64,
                         .col32 = in->col32,
                         .col64 = in->col64,
                         .val = in->val,
                         .base = in->base};
-  poiseMatUse(A, &poiseMatType_bcsr, A->waiting);
-  A->waiting = NULL;
   A->block_size = A->csr.b = b;
+  TRY(poiseTypeChangeCreate(A, &poiseMatType_bcsr, b, &c)); /* cannot fail, as its data wait already */
+  poiseTypeChangeApply(A, &c);
   TRY(device ? poiseCsrBuildDevice(A, &csr, own) : poiseCsrBuild(A, &csr, own));
   A->assembled = true;
   return PoiseAgree(A->ctx, in->row_major && b > 1 ? TransposeEachBlock(A) : POISE_OK);
@@ -88,7 +89,7 @@ static PoiseErr Create(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt
   Split(ctx, b, &m, M);
   Split(ctx, b, &n, N);
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_bcsr, m, n, M, N, A));
-  (*A)->typed = true;
+  (*A)->asked.settled = true;
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = Fill(*A, b, bcsr, own, device);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
@@ -213,46 +214,37 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
 }
 
 /* Replace A's entries by those arrays, and its type. After a failure both stay. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, const MatType *type)
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r)
 {
-  TRY(poiseMatReplaceAs(A, mine, r, NULL, type));
-  poiseTripletsDestroy(A->ctx, &A->triplets); /* its places refer to the old arrays */
+  TRY(poiseMatReplaceAs(A, mine, r, NULL));
+  poiseTripletsDestroy(A->ctx, &A->assembly.triplets); /* its places refer to the old arrays */
   return POISE_OK;
 }
 
 PoiseErr poiseMatToBlocks(PoiseMat A)
 {
   RowArrays r = {0};
-  if (A->assembled) {
-    PoiseErr e = A->blocked ? POISE_OK : poiseMatCheckUsable(A);
-    bool found = A->find;
-    int before = A->block_size;
-    if (found) TRY(PoiseAgree(A->ctx, e));
-    if (found) TRY(poiseMatTakeBlockSize(A));
-    if (found && A->block_size == 1) {
-      poiseFree(A->ctx, &A->waiting);
-      A->blocked = false;
-      return POISE_OK;
-    }
-    poiseLogBegin(A->ctx, EVENT_MatConvert);
-    e = Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r, &poiseMatType_bcsr);
-    poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
-    if (e && found) A->block_size = before, A->find = true;
-    TRY(e);
-  } else {
-    TRY(PoiseAgree(A->ctx, poiseMatKeepWaiting(A)));
+  PoiseErr e = A->asked.type->blocked ? POISE_OK : poiseMatCheckUsable(A);
+  bool found = A->asked.find;
+  int before = A->block_size;
+  if (found) TRY(PoiseAgree(A->ctx, e));
+  if (found) TRY(poiseMatTakeBlockSize(A));
+  if (found && A->block_size == 1) {
+    poiseMatDropBlocks(A);
+    return POISE_OK;
   }
-  poiseChoiceDestroy(A);
-  A->blocked = true;
-  return POISE_OK;
+  poiseLogBegin(A->ctx, EVENT_MatConvert);
+  e = Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r);
+  poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
+  if (e && found) A->block_size = before, A->asked.find = true;
+  return e;
 }
 
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
-  PoiseErr e = poiseMatKeepWaiting(A); /* kept for a later conversion to blocks */
-  e = Convert(A, e ? e : MakeRows(A, &r), &r, &poiseMatType_csr);
+  PoiseErr e = Convert(A, MakeRows(A, &r), &r);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   return e;
 }

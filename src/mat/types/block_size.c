@@ -1,8 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Find the best block size for a matrix of scalars. The bytes of each size are counted, and the smallest
-   wins. */
+/*
+  The block size of a matrix: given, that of a file, or found. To find it, the bytes of each size are counted
+  for a matrix of scalars, and the smallest wins.
+*/
 #include "blocks.h"
-#include "mat/mat.h"
+#include "mat/mat_type.h"
+
+/* ---- given ----------------------------------------------------------------------------------- */
+
+PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
+{
+  int64_t most[2] = {b, -b};
+  TRY(PoiseAgree(ctx, mine));
+  TRY(poiseCommMaxInt(ctx->comm, most, 2));
+  if (most[0] == -most[1]) return POISE_OK;
+  FAIL(POISE_ERR_ARG, "block sizes differ from rank to rank, from %lld to %lld", (long long)-most[1],
+       (long long)most[0]);
+}
+
+PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
+{
+  CALLED(OBJECT(A));
+  PoiseErr e = POISE_OK;
+  if (b < 0 || b > MAX_BLOCK_SIZE)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__,
+                      "block size %d is not between 1 and %d, nor 0 (to be determined)", b, MAX_BLOCK_SIZE);
+  else if (!b)
+    e = POISE_OK;
+  else if (A->rows->n % b || A->cols->n % b)
+    e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
+                      "block size %d does not divide the %lld x %lld local rows and columns of rank %d", b,
+                      (long long)A->rows->n, (long long)A->cols->n, PoiseRank(A->ctx));
+  else if (A->asked.type->blocked && A->assembled && b != A->block_size)
+    e = PoiseErrorSet(POISE_ERR_STATE, __func__, __FILE__, __LINE__,
+                      "the matrix has blocks of %d x %d: make it csr before its block size becomes %d",
+                      A->block_size, A->block_size, b);
+  TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
+  A->asked.find = !b && !A->type->blocked;
+  if (!b) return POISE_OK;
+  if (b != A->block_size) A->state++; /* all that was built from the old blocks is invalid */
+  if (b != A->block_size) poiseFree(A->ctx, &A->fills);
+  A->block_size = b;
+  return POISE_OK;
+}
+
+int PoiseMatBlockSize(PoiseMat A)
+{
+  CALLED_OR(0, OBJECT(A));
+  return A->block_size;
+}
+
+/* A multiple of the block sizes that may be found, small ones first, as far as each rank gets SOME of it. */
+static int64_t UnitToFind(PoiseContext ctx, PoiseInt M, PoiseInt N)
+{
+  enum { SOME = 16 };
+  int64_t unit = 1;
+  for (int b = 2; b <= POISE_BLOCK_FILLS; b++) {
+    int64_t more = unit;
+    while (more % b) more += unit;
+    if (M % more == 0 && N % more == 0 && M / more >= SOME * (int64_t)PoiseSize(ctx)) unit = more;
+  }
+  return unit;
+}
+
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit)
+{
+  PoiseInt asked;
+  TRY(poiseMatReadBlockSize(ctx, &asked));
+  *b = asked > 1 && M % asked == 0 && N % asked == 0 ? asked : 1;
+  *unit = asked ? *b : UnitToFind(ctx, M, N);
+  return POISE_OK;
+}
+
+/* ---- found ----------------------------------------------------------------------------------- */
 
 /* Blocks of this rank, or -1 if b does not divide its rows and columns; and bytes of offsets, columns and
    values. */
@@ -82,7 +152,7 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A)
   e = Find(A, e, A->fills, &A->block_size);
   if (e && !table) poiseFree(A->ctx, &A->fills);
   TRY(e);
-  A->find = false;
+  A->asked.find = false;
   A->state++; /* all that was built from other blocks is invalid */
   return POISE_OK;
 }

@@ -12,21 +12,25 @@ static inline void poiseTransposeBlock(int64_t b, const double *block, double *o
     for (int64_t r = 0; r < b; r++) out[c * b + r] = block[r * b + c];
 }
 
-/* bcsr_build.c: convert A's entries to blocks of its block size, and its type to bcsr; or to scalars, and
-   csr. A matrix that is not assembled yet is converted when it is. Collective; agree. */
+/* bcsr_build.c: convert the entries of an assembled matrix to blocks of its block size, and its type to bcsr.
+   If the size is to be found and none is better than scalars, they stay. Collective; agrees. */
 PoiseErr poiseMatToBlocks(PoiseMat A);
-/* that it is the same everywhere (mat.c) */
-PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b);
+/* Convert them to scalars; csr works until they are blocks again. Collective; agrees. */
 PoiseErr poiseMatFromBlocks(PoiseMat A);
-/* Make A->waiting, with A's options if A is of blocks at present. Local (mat.c) */
-PoiseErr poiseMatKeepWaiting(PoiseMat A);
 /* B = A, with entries in the form of those of `like`: scalars, or blocks of that size. Collective; agrees. */
 PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B);
 /* ptr[i + 1] = the number of b x b blocks in A's rows before (i + 1) b, whose entries are scalars. ptr[0] =
    0. Local. */
 PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
 
-/* block_size.c: set A's block size to the one with the fewest bytes. Collective; agrees. */
+/* block_size.c: that b is the same everywhere. mine: this rank's error so far. Collective; agrees. */
+PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b);
+/* The block size of a matrix from a file: that of -mat_block_size if it divides M and N, else 1. *unit: ranks
+   get multiples of so many rows. This is b; or if the size is to be determined, a multiple of the sizes to be
+   tried. Local. */
+PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t *b, int64_t *unit);
+PoiseErr poiseMatReadBlockSize(PoiseContext ctx, PoiseInt *b); /* -mat_block_size (mat_options.c). Local */
+/* Set A's block size to the one with the fewest bytes. Collective; agrees. */
 PoiseErr poiseMatTakeBlockSize(PoiseMat A);
 /* *share = bytes in blocks of A's block size over bytes in CSR. The size must divide every rank's rows and
    columns. Collective; agrees. */

@@ -31,7 +31,7 @@ void poiseCsrRequest(const void *data, ProductRequest *r)
 static PoiseErr SetUp_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
-  return poiseIndex16SetUp(A, t->asked && !A->library && !A->ctx->device->ops->is_host, &t->index16);
+  return poiseIndex16SetUp(A, t->asked && !A->asked.library && !A->ctx->device->ops->is_host, &t->index16);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -81,14 +81,14 @@ static PoiseErr Ready_CSR(PoiseMat A)
   CsrView view;
   double *whole;
   TRY(SetUp_CSR(A));
-  if (!A->library || t->planned == A->pattern) return POISE_OK;
+  if (!A->asked.library || t->planned == A->pattern) return POISE_OK;
   DropPlan(A);
   TRY(poiseCsrView(c, &view));
   if (c->halo) {
     TRY(poiseBufferCreate(dev, (size_t)columns * sizeof(double), "x with its ghosts", &t->whole));
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
   }
-  TRY(dev->ops->mat->csr_plan(dev, A->library - 1, &view, columns, &t->plan));
+  TRY(dev->ops->mat->csr_plan(dev, A->asked.library - 1, &view, columns, &t->plan));
   t->planned = A->pattern;
   return POISE_OK;
 }
@@ -125,15 +125,15 @@ PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name)
 
 static bool Composes_CSR(PoiseMat A)
 {
-  return A->library != 0;
+  return A->asked.library != 0;
 }
 
 PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 {
-  if (A->library == library) return POISE_OK;
+  if (A->asked.library == library) return POISE_OK;
   if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
   if (A->type->composes == Composes_CSR) DropPlan(A);
-  A->library = library;
+  A->asked.library = library;
   poiseChoiceForget(A);
   A->pattern++; /* loops captured with the other product are invalid */
   return POISE_OK;
@@ -142,7 +142,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 const char *PoiseMatCSRKernel(PoiseMat A)
 {
   CALLED_OR("", OBJECT(A));
-  return A->library ? poiseCsrLibraries(A->ctx->device)[A->library - 1] : "own";
+  return A->asked.library ? poiseCsrLibraries(A->ctx->device)[A->asked.library - 1] : "own";
 }
 
 /* ---- products by the device's own kernel ----------------------------------------------------- */
@@ -151,7 +151,7 @@ const char *PoiseMatCSRKernel(PoiseMat A)
 static PoiseErr Launch_CSR(PoiseMat A, ProductPart part, const ProductArgs *p)
 {
   CsrMultArgs m = {0};
-  if (A->library) return LaunchLibrary(A, part, p);
+  if (A->asked.library) return LaunchLibrary(A, part, p);
   TRY(poiseCsrArguments(A, p, &m));
   TRY(poiseCsrBlocks(A, part, &m));
   TRY(poiseIndex16View(A, &((CsrType *)A->data)->index16, &m.index16));
@@ -271,8 +271,8 @@ static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePr
   const Device *dev = A->ctx->device;
   const CsrType *t = data;
   poiseCsrDataPredict(A, plan, p);
-  if (!A->library && t->asked && !dev->ops->is_host) poiseIndex16Predict(dev, plan, p);
-  if (!A->library) return POISE_OK;
+  if (!A->asked.library && t->asked && !dev->ops->is_host) poiseIndex16Predict(dev, plan, p);
+  if (!A->asked.library) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p);
   if (PoiseSize(A->ctx) > 1) poisePredict(dev, 8 * (plan->nloc + plan->nghost), ON_DEVICE, p);
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(plan->m);
@@ -290,9 +290,9 @@ static PoiseErr View_CSR(PoiseMat A)
                   A->ctx->device->ops->name));
   poiseCsrRequest(t, &request);
   poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
-  if (A->assembled && !A->library) TRY(poisePlanView(A, &plan));
+  if (A->assembled && !A->asked.library) TRY(poisePlanView(A, &plan));
   if (!t->asked || !A->assembled) return POISE_OK;
-  if (A->library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
+  if (A->asked.library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
     return PoisePrintf(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");
   TRY(PoiseAgree(A->ctx, SetUp_CSR(A)));

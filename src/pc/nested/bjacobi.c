@@ -73,7 +73,7 @@ static PoiseErr Split(PoisePC pc, PoiseInt count)
 {
   BJacobi *j = pc->data;
   const PoiseInt *length = j->lengths == count ? j->length : NULL;
-  if (length && pc->P->moves.to)
+  if (length && pc->P->origin.moves.to)
     FAIL(POISE_ERR_UNSUPPORTED, "pc_bjacobi: lengths of blocks are of the application's rows, which the "
                                 "solver has rearranged (-mat_partition, "
                                 "-mat_order): give their number alone");
