@@ -4,9 +4,9 @@
 
     Enter, WHILE { first step; Step, IF { second step }; Step, IF { third step }; ... Turn }
 
-  Enter, Step and Turn are kernels of one thread. Each sets conditions of the nodes behind it from *done. Turn
-  stands in the last IF's body, so Step also sets the condition of WHILE. The outer graph is made node by node,
-  the bodies are captured.
+  Enter, Step and Turn are kernels of one thread. Each sets conditions of the nodes behind it from *done.
+  Turn stands in the last IF's body, so Step also sets the condition of WHILE. The outer graph is made node
+  by node, the bodies are captured.
 */
 #include "cuda.h"
 

@@ -210,7 +210,7 @@ static bool Begins(PoiseKSP ksp)
 }
 
 /* Iterations between two looks at DONE by the device. Those behind the end are launched in vain, and a look
-   costs some microseconds. So two where an iteration takes long, by its bytes, of which one may be in vain. */
+   costs some microseconds. So it is two where an iteration takes long, by its bytes; one may be in vain. */
 static int StepIterations(PoiseKSP ksp)
 {
   const double worth = 100e-6; /* seconds that need no look */
