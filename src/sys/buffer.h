@@ -13,6 +13,8 @@ typedef struct Buffer {
   size_t bytes;
   void *host, *device; /* equal on a host device; device is allocated on first need */
   bool host_valid, device_valid;
+  bool quiet;               /* no queued work uses the host's side, nor was the device's asked for since: the
+                               host's is read and written without a wait */
   PoiseOwn own, own_device; /* owners of host and device; POISE_COPY means the library's own block */
   bool slice;               /* device is a part of another buffer's */
 } Buffer;

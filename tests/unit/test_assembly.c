@@ -1281,7 +1281,52 @@ static void TestSmallestIndex(PoiseContext ctx)
   }
 }
 
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+enum { CALLS = 250000, WIDTH = 4, CHAIN = 40 };
+
+/* An element loop over a vector and over a matrix that was assembled before, both used on the device: each
+   add is a call. Waits are for the first of them alone. */
+static void TestAddingDoesNotWait(PoiseContext ctx)
+{
+  PoiseVec x, y;
+  PoiseMat A;
+  PoiseInt begin, end, at[WIDTH];
+  double ones[WIDTH * WIDTH], sum;
+  int64_t waits, calls = PoiseSize(ctx) == 1 ? CALLS : CALLS / 50;
+  for (int k = 0; k < WIDTH * WIDTH; k++) ones[k] = 0.125;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, CHAIN, CHAIN, &A)) ||
+      !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)))
+    return;
+  PoiseVecRange(x, &begin, &end);
+  for (int round = 0; round < 2; round++) {
+    waits = ctx->device->waits;
+    for (int64_t k = 0; k < calls; k++) {
+      for (int j = 0; j < WIDTH; j++) at[j] = (begin + k + j) % CHAIN;
+      if (k % (CALLS / 4) == 0) at[0] = -1; /* is left out */
+      if (!CHECK_OK(PoiseVecAddValues(x, WIDTH, at, ones)) ||
+          !CHECK_OK(PoiseMatAddBlock(A, WIDTH, at, WIDTH, at, ones)))
+        break;
+    }
+    CHECK(ctx->device->waits - waits <= 10);
+    CHECK_OK(PoiseVecAssemble(x));
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_OK(PoiseMatMult(A, x, y)); /* both go to the device */
+    CHECK_OK(PoiseVecSet(x, 1));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    CHECK_OK(PoiseVecDot(x, y, &sum));
+    double blocks = (double)calls * WIDTH * WIDTH * PoiseSize(ctx), out = (2 * WIDTH - 1.0) * PoiseSize(ctx);
+    double left = ceil((double)calls / (CALLS / 4)); /* rows and columns that were left out */
+    CHECK_NEAR(sum, 0.125 * (round + 1) * (blocks - left * out), 0);
+    CHECK_OK(PoiseVecSet(x, 0));
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+}
+
 static const Test tests[] = {
+    {"adding_does_not_wait", TestAddingDoesNotWait, 0},
     {"smallest_index", TestSmallestIndex, 0},
     {"norms_of_any_size", TestNormsOfAnySize, 0},
     {"rounds", TestRounds, 0},

@@ -318,6 +318,7 @@ static void TestForbiddenInCapture(PoiseContext ctx)
   void *p;
   NewBuffer(dev, "array", 1, &b);
   CHECK_OK(Set(dev, N, y, 1));
+  CHECK_OK(poiseBufferRead(&b, DEVICE, &read)); /* a copy runs */
   CHECK_OK(dev->ops->capture_begin(dev, NULL));
   CHECK_OK(Axpby(dev, N, y, 5, y, 0, NULL));
   CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "a wait inside the capture");
