@@ -56,9 +56,10 @@ POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 /*
   The method by name:
-    "cg"          A and M symmetric positive definite
-    "prcg"        the same, in one pass over the vectors, for a diagonal M (Chen & Carson 2020). Faster if
-                  vectors or latency dominate. On hard problems it may take some per cent more iterations
+    "cg"          A and M symmetric positive definite. For a diagonal M in one of two forms, see
+                  -ksp_cg_variant
+    "prcg"        "cg" in one pass over the vectors, for a diagonal M (Chen & Carson 2020). If a solve takes
+                  more iterations than there are rows, it may take some per cent more of them
     "bicgstab"    (also "bcgs") any A
     "gmres"       any A
     "fgmres"      any A, preconditioned from the right. M may differ between applications (see below)

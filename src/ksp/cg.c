@@ -6,8 +6,68 @@
   Vectors read and written per iteration, beside the matrix, with a pointwise preconditioner d: q, r, d, r
   (update); r, d, p, x, x, p (direction); p, q (product): 12. Another preconditioner adds z and its own
   traffic. Dense blocks are an epilogue of the update.
+
+  With a diagonal M there is another form, in two kernels (prcg.c). The plan of products says where it is
+  faster, and takes as many iterations.
 */
 #include "cg.h"
+#include "mat/plan/product_plan.h"
+
+enum { AUTO, PHASES, PREDICT }; /* -ksp_cg_variant */
+
+typedef struct CG {
+  int variant;     /* as asked for */
+  bool predicts;   /* in the form of prcg.c */
+  const char *why; /* that form, or this one */
+} CG;
+
+static const PoiseOption options[] = {
+    {"ksp_cg_variant", POISE_OPTION_CHOICE, offsetof(CG, variant), "auto", 0, 0, "auto|phases|predict",
+     "form of cg with a diagonal preconditioner: three kernels an iteration, or two by predict and "
+     "recompute; auto: as is faster for device and size"},
+    {0},
+};
+
+/* The choice does not depend on time. On several ranks it is this form, so that all choose alike. */
+static bool Predicts(PoiseKSP ksp, const char **why)
+{
+  const CG *g = ksp->data;
+  const DeviceModel *model = &ksp->ctx->device->model;
+  const char *cannot = poiseCGCannotPredict(ksp);
+  *why = cannot ? cannot : g->variant != AUTO ? "-ksp_cg_variant" : "by the plan for this device and size";
+  if (cannot || g->variant != AUTO) return g->variant == PREDICT;
+  if (PoiseSize(ksp->ctx) > 1) *why = "there are several ranks";
+  return PoiseSize(ksp->ctx) == 1 &&
+         poiseSolverLoop(model, (double)ksp->A->rows->n, poiseMatTraffic(ksp->A)) == LOOP_PREDICTS;
+}
+
+static PoiseErr SetUp_CG(PoiseKSP ksp)
+{
+  CG *g = ksp->data;
+  bool before = g->predicts;
+  g->predicts = Predicts(ksp, &g->why);
+  if (g->predicts && poiseCGCannotPredict(ksp))
+    FAIL(POISE_ERR_UNSUPPORTED, "-ksp_cg_variant predict: %s", g->why);
+  if (g->predicts != before) poiseKSPForget(ksp); /* the captured loop has the other form */
+  return POISE_OK;
+}
+
+static PoiseErr View_CG(PoiseKSP ksp)
+{
+  const CG *g = ksp->data;
+  if (!g->why) return POISE_OK; /* not set up */
+  return PoisePrintf(ksp->ctx, "  %s: %s\n", g->predicts ? "predict and recompute" : "three phases", g->why);
+}
+
+static int Cycle_CG(PoiseKSP ksp)
+{
+  return ((const CG *)ksp->data)->predicts ? poisePRCGCycle(ksp) : 1;
+}
+
+static void Restart_CG(PoiseKSP ksp)
+{
+  if (((const CG *)ksp->data)->predicts) poisePRCGRestart(ksp);
+}
 
 int poiseCGVectors(PoiseKSP ksp)
 {
@@ -63,7 +123,10 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   const double *z = ksp->M.pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
   int even = ksp->loop.parity, odd = !even;
   Fuse pq = {0};
-  (void)j;
+  if (((const CG *)ksp->data)->predicts) {
+    poisePRCGIterate(ksp, j);
+    return;
+  }
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
   /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
@@ -76,8 +139,14 @@ static void Iterate_CG(PoiseKSP ksp, int j)
 
 const KSPType poiseKSPType_cg = {
     .name = "cg",
+    .size = sizeof(CG),
+    .options = options,
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
+    .setup = SetUp_CG,
+    .cycle = Cycle_CG,
     .start = poiseCGStart,
     .iterate = Iterate_CG,
+    .restart = Restart_CG,
+    .view = View_CG,
 };

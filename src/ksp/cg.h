@@ -9,6 +9,11 @@
 enum { X, R, P, Q, Z };
 
 int poiseCGVectors(PoiseKSP ksp);
+/* The form that predicts (prcg.c). */
+const char *poiseCGCannotPredict(PoiseKSP ksp); /* why; NULL: it can */
+int poisePRCGCycle(PoiseKSP ksp);
+void poisePRCGIterate(PoiseKSP ksp, int j);
+void poisePRCGRestart(PoiseKSP ksp);
 /* r = b - A x, p = z = M r, (r, z), and the first norm. */
 void poiseCGStart(PoiseKSP ksp, PoiseVec b);
 int poiseCGFlags(PoiseKSP ksp); /* flags of phases that test convergence: the norm, and CG_PROJECTED */

@@ -6,13 +6,19 @@
   The next (r, z) is predicted from dots that come with the product. So p can be made in the same pass as r.
   (r, z) is also computed anew in that pass, so that errors do not build up.
 
-  Vectors read and written per iteration, beside the matrix: p, q (product); q, d, x, x, r, r, p, p (update).
-  These are 10, where cg has 12. There is also one wait for a sum less between kernels. The norm of an
-  iteration is tested at the start of the next update, when one product has been made in vain. Or it is tested
-  at the end of a cycle, which is one iteration if the host looks at each.
+  Vectors read and written per iteration, beside the matrix: p, q, d (product); q, d, x, x, r, r, p, p
+  (update). These are 11, where cg has 12. There is also one wait for a sum less between kernels. The norm of
+  an iteration is tested at the start of the next update, when one product has been made in vain. Or it is
+  tested at the end of a cycle, which is one iteration if the host looks at each.
 */
 #include "cg.h"
 #include "prcg_phases.h"
+
+const char *poiseCGCannotPredict(PoiseKSP ksp)
+{
+  if (ksp->A->null.n) return "the matrix has a null space";
+  return ksp->pc->type->pointwise ? NULL : "the preconditioner is no diagonal";
+}
 
 static PoiseErr SetUp_PRCG(PoiseKSP ksp)
 {
@@ -24,12 +30,12 @@ static PoiseErr SetUp_PRCG(PoiseKSP ksp)
   return POISE_OK;
 }
 
-static int Cycle_PRCG(PoiseKSP ksp)
+int poisePRCGCycle(PoiseKSP ksp)
 {
   return ksp->loop.eager ? 1 : 16;
 }
 
-static void Iterate_PRCG(PoiseKSP ksp, int j)
+void poisePRCGIterate(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   int even = ksp->loop.parity, odd = !even;
@@ -46,7 +52,7 @@ static void Iterate_PRCG(PoiseKSP ksp, int j)
       CG_RZ + odd, CG_NN);
 }
 
-static void Restart_PRCG(PoiseKSP ksp)
+void poisePRCGRestart(PoiseKSP ksp)
 {
   poiseKSPScalars(ksp, PHASE_prcg_judge, (PhaseArgs){.flags = (int)ksp->norm});
 }
@@ -55,9 +61,9 @@ const KSPType poiseKSPType_prcg = {
     .name = "prcg",
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
-    .cycle = Cycle_PRCG,
+    .cycle = poisePRCGCycle,
     .setup = SetUp_PRCG,
     .start = poiseCGStart,
-    .iterate = Iterate_PRCG,
-    .restart = Restart_PRCG,
+    .iterate = poisePRCGIterate,
+    .restart = poisePRCGRestart,
 };

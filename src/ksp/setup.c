@@ -40,7 +40,7 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   int64_t most = 2 * cycle + (ksp->options.replay < 0 ? REPLAY_MOST : ksp->options.replay);
   int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that hold whole blocks of M */
   ksp->loop.eager = eager;
-  Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = ksp->ctx->device->loops ? 512 : 64};
+  Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = ksp->ctx->device->loops ? 512 : 256};
   s.stride = (A->rows->n + least - 1) / least;
   if (product > s.stride) s.stride = product;
   while (s.ring < 4 * most) s.ring *= 2;

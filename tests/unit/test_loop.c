@@ -294,13 +294,50 @@ static void TestRing(PoiseContext ctx)
   Destroy(&s);
 }
 
-static const Test tests[] = {{"device", TestDevice, 0},
-                             {"two_loops", TestTwoLoops, 0},
-                             {"plain", TestPlain, 0},
-                             {"refused", TestRefused, 0},
-                             {"turns", TestTurns, 0},
-                             {"ring", TestRing, 0},
-                             {NULL, NULL, 0}};
+static void SetVariant(Solver *s, const char *variant)
+{
+  PoiseContext ctx = PoiseVecContext(s->b);
+  CHECK_OK(PoiseOptionsSet(ctx, "ksp_cg_variant", variant));
+  CHECK_OK(PoiseKSPSetFromOptions(s->ksp));
+  CHECK_OK(PoiseOptionsSet(ctx, "ksp_cg_variant", "auto"));
+}
+
+/* cg in either form, changed between solves: what was captured for the other form is not replayed. */
+static void TestForms(PoiseContext ctx)
+{
+  Solver cg, prcg;
+  Outcome phases, predicts, other;
+  PoisePC pc;
+  if (CHECK_OK(Create(ctx, "cg", &cg)) && CHECK_OK(Create(ctx, "prcg", &prcg))) {
+    Run(&cg, -1, 1e-8, SEEN, &phases); /* too few rows to predict */
+    Run(&prcg, -1, 1e-8, SEEN, &predicts);
+    CHECK(phases.its == predicts.its && phases.x != predicts.x);
+    for (int k = 0; k < 4; k++) {
+      SetVariant(&cg, k % 2 ? "phases" : "predict");
+      Run(&cg, -1, 1e-8, SEEN, &other);
+      CHECK(!memcmp(&other, k % 2 ? &phases : &predicts, sizeof other));
+    }
+    SetVariant(&cg, "predict");
+    CHECK_OK(PoiseKSPGetPC(cg.ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, "sor"));
+    CHECK_ERR(PoiseKSPSolve(cg.ksp, cg.b, cg.x), POISE_ERR_UNSUPPORTED,
+              "-ksp_cg_variant predict: the preconditioner is no diagonal");
+    SetVariant(&cg, "auto");
+    Run(&cg, -1, 1e-8, SEEN, &other);
+    CHECK_OK(PoisePCSetType(pc, "jacobi"));
+    CHECK_OK(PoiseMatSetNullSpace(cg.A, 1, 0, NULL));
+    SetVariant(&cg, "predict");
+    CHECK_ERR(PoiseKSPSolve(cg.ksp, cg.b, cg.x), POISE_ERR_UNSUPPORTED,
+              "-ksp_cg_variant predict: the matrix has a null space");
+  }
+  Destroy(&cg);
+  Destroy(&prcg);
+}
+
+static const Test tests[] = {{"forms", TestForms, 0},        {"device", TestDevice, 0},
+                             {"two_loops", TestTwoLoops, 0}, {"plain", TestPlain, 0},
+                             {"refused", TestRefused, 0},    {"turns", TestTurns, 0},
+                             {"ring", TestRing, 0},          {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

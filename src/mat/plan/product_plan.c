@@ -455,6 +455,16 @@ static double Seconds(const DeviceModel *model, const CsrStatistics *s, double t
   return times * bytes / (MEMORY_REACHED * model->bandwidth);
 }
 
+/* ---- the form of a solver -------------------------------------------------------------------- */
+
+/* Predicting saves two passes over vectors, and reads the diagonal of M once more: a vector. */
+SolverLoop poiseSolverLoop(const DeviceModel *model, double rows, double traffic)
+{
+  const double others = 10; /* vectors of an iteration in three kernels, beside those of the product */
+  bool may = poiseModelIsGpu(model) && rows >= LOOP_ROWS;
+  return may && 8 * rows >= LOOP_GAIN * (traffic + 8 * others * rows) ? LOOP_PREDICTS : LOOP_OF_PHASES;
+}
+
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 ProductRequest poiseStoredRequest(int b)
@@ -465,7 +475,7 @@ ProductRequest poiseStoredRequest(int b)
 void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *all,
                       const CsrStatistics *cut, ProductPlan *plan)
 {
-  *plan = (ProductPlan){.carveout = -1, .uncut = all->nz, .loop = LOOP_OF_PHASES};
+  *plan = (ProductPlan){.carveout = -1, .uncut = all->nz};
   plan->times = Times(model, request, all, cut);
   plan->seconds = Seconds(model, all, plan->times);
   if (request->type == PRODUCT_CSR) PlanCsr(model, all, plan);

@@ -45,7 +45,10 @@ typedef enum ProductForm {
 } ProductForm;
 
 /* What an iteration of a solver around the product is made of. */
-typedef enum SolverLoop { LOOP_OF_PHASES } SolverLoop;
+typedef enum SolverLoop {
+  LOOP_OF_PHASES, /* cg in three kernels */
+  LOOP_PREDICTS   /* cg in two, by predict and recompute (prcg.c) */
+} SolverLoop;
 
 typedef struct ProductPlan {
   ProductForm form;
@@ -62,7 +65,6 @@ typedef struct ProductPlan {
   int64_t segment;   /* entries of a segment */
   double times;      /* predicted time, in units of what its bytes take; 0: not predicted */
   double seconds;    /* the same; 0 where the bandwidth is not known, or L2 holds all that is read */
-  SolverLoop loop;
 } ProductPlan;
 
 /* all: statistics of the rows without a limit, of which seg plans by sizes alone; cut: with that of
@@ -70,6 +72,8 @@ typedef struct ProductPlan {
    not predicted. */
 void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *all,
                       const CsrStatistics *cut, ProductPlan *plan);
+/* The form of cg with a diagonal M, on one rank. traffic: bytes of a product, x and y among them. */
+SolverLoop poiseSolverLoop(const DeviceModel *model, double rows, double traffic);
 /* "row blocks of 628 rows and entries, ..." */
 void poisePlanWords(const DeviceModel *model, const ProductPlan *plan, char *text, size_t size);
 /* Entries from which csri splits rows, of so many rows and entries in all. */
