@@ -70,7 +70,8 @@ __device__ __forceinline__ void JoinFragments(const CsriMultArgs &a, int64_t p, 
    begin, end: offsets of the thread's first block row. */
 template <int B>
 __device__ __forceinline__ void SumRowBlock(const CsrMultArgs &m, const RowBlock &row_block, int64_t first,
-                                            const double *term, int64_t begin, int64_t end, double (&dots)[2])
+                                            const double *term, int64_t begin, int64_t end,
+                                            double (&dots)[POISE_MAX_DOTS])
 {
   constexpr int Q = ROW_BLOCK_THREADS / B;
   int r = threadIdx.x % B, q = threadIdx.x / B;
@@ -88,7 +89,8 @@ __device__ __forceinline__ void SumRowBlock(const CsrMultArgs &m, const RowBlock
 }
 
 /* Reduces the dots of a row block to its partial. */
-__device__ __forceinline__ void FuseRowBlock(const CsrMultArgs &m, const double (&dots)[2], int64_t number)
+__device__ __forceinline__ void FuseRowBlock(const CsrMultArgs &m, const double (&dots)[POISE_MAX_DOTS],
+                                             int64_t number)
 {
   for (int f = 0; f < m.fuse.ndot; f++) {
     double d[1] = {dots[f]};
@@ -162,7 +164,7 @@ static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
     return;
   }
   __syncthreads();
-  double dots[2] = {0, 0};
+  double dots[POISE_MAX_DOTS] = {0};
   SumRowBlock<B>(m, row_block, first, term, begin, end, dots);
   FuseRowBlock(m, dots, number);
 }

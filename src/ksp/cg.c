@@ -16,8 +16,9 @@
 enum { AUTO, PHASES, PREDICT }; /* -ksp_cg_variant */
 
 typedef struct CG {
-  int variant;     /* as asked for */
-  bool predicts;   /* in the form of prcg.c */
+  int variant; /* as asked for */
+  /* In the form of prcg.c? It depends on options, M and A: when these change, loops are captured anew. */
+  bool predicts;
   const char *why; /* that form, or this one */
 } CG;
 
@@ -28,27 +29,25 @@ static const PoiseOption options[] = {
     {0},
 };
 
-/* The choice does not depend on time. On several ranks it is this form, so that all choose alike. */
-static bool Predicts(PoiseKSP ksp, const char **why)
+/* Is the form of prcg.c the faster one? On several ranks it is not taken, so that all choose alike. */
+static bool Pays(PoiseKSP ksp, const char **why)
 {
-  const CG *g = ksp->data;
   const DeviceModel *model = &ksp->ctx->device->model;
-  const char *cannot = poiseCGCannotPredict(ksp);
-  *why = cannot ? cannot : g->variant != AUTO ? "-ksp_cg_variant" : "by the plan for this device and size";
-  if (cannot || g->variant != AUTO) return g->variant == PREDICT;
-  if (PoiseSize(ksp->ctx) > 1) *why = "there are several ranks";
-  return PoiseSize(ksp->ctx) == 1 &&
+  bool several = PoiseSize(ksp->ctx) > 1;
+  *why = several ? "there are several ranks" : "by the plan for this device and size";
+  return !several &&
          poiseSolverLoop(model, (double)ksp->A->rows->n, poiseMatTraffic(ksp->A)) == LOOP_PREDICTS;
 }
 
 static PoiseErr SetUp_CG(PoiseKSP ksp)
 {
   CG *g = ksp->data;
-  bool before = g->predicts;
-  g->predicts = Predicts(ksp, &g->why);
-  if (g->predicts && poiseCGCannotPredict(ksp))
-    FAIL(POISE_ERR_UNSUPPORTED, "-ksp_cg_variant predict: %s", g->why);
-  if (g->predicts != before) poiseKSPForget(ksp); /* the captured loop has the other form */
+  const char *cannot = poiseCGCannotPredict(ksp);
+  if (cannot && g->variant == PREDICT)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s predict: %s (%s)",
+         poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_cg_variant"), cannot, ksp->pc->type->name);
+  g->why = cannot ? cannot : "-ksp_cg_variant";
+  g->predicts = g->variant == PREDICT || (!cannot && g->variant == AUTO && Pays(ksp, &g->why));
   return POISE_OK;
 }
 
