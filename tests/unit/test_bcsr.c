@@ -536,7 +536,7 @@ static void TestBytes(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* The same solution and, but for rounding, iterations as with CSR. */
+/* The same solution and, but for rounding, iterations as with CSR; those of bicgstab scatter. */
 static void TestSolve(PoiseContext ctx)
 {
   static const char *const options[] = {
@@ -575,7 +575,8 @@ static void TestSolve(PoiseContext ctx)
       PoiseVecDestroy(&b);
       PoiseVecDestroy(&r);
     }
-    if (!CHECK(llabs((long long)(its[0] - its[1])) <= 1))
+    long long scatter = strstr(options[k], "bicgstab") ? 1 + its[0] / 10 : 1;
+    if (!CHECK(llabs((long long)(its[0] - its[1])) <= scatter))
       printf("%s: %lld and %lld iterations\n", options[k], (long long)its[0], (long long)its[1]);
   }
   PoiseMatDestroy(&A[0]);
