@@ -560,7 +560,7 @@ static void TestSolve(PoiseContext ctx)
       SampleSet(b, X);
       CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
       CHECK_OK(PoiseOptionsSetString(ctx, options[k]));
-      CHECK_OK(PoiseOptionsSetString(ctx, "-s_ksp_rtol 1e-10"));
+      CHECK_OK(PoiseOptionsSetString(ctx, "-s_ksp_rtol 1e-9"));
       CHECK_OK(PoiseKSPSetOperators(ksp, A[t], A[t]));
       CHECK_OK(PoiseKSPSetFromOptions(ksp));
       CHECK_OK(PoiseKSPSolve(ksp, b, x));
