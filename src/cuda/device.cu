@@ -4,6 +4,7 @@
 #include "cuda.h"
 extern "C" {
 #include "mat/mat_device.h"
+#include "sys/link_device.h"
 #include "pc/pc_device.h"
 }
 
@@ -19,6 +20,7 @@ enum { EVENTS = 8 }; /* more than are ever waited for at once */
   F(cuCtxPopCurrent, 4000)          \
   F(cuDeviceGet, 2000)              \
   F(cuDevicePrimaryCtxRetain, 7000) \
+  F(cuModuleGetLoadingMode, 11070)  \
   F(cuStreamGetCtx, 9020)
 
 typedef struct Driver {
@@ -425,6 +427,52 @@ static PoiseErr Wait(Device *dev, int64_t event)
   return poiseCudaCheck(cudaEventSynchronize(cuda->event[event % EVENTS]), "waiting for an event");
 }
 
+/* ---- what a link asks for -------------------------------------------------------------------- */
+
+static PoiseErr LinkPlaceOf(Device *dev, LinkPlace *place)
+{
+  CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
+  const Cuda *cuda = (const Cuda *)dev->data;
+  place->device = dev->id;
+  TRY(poiseCudaCheck((cudaError_t)cuda->driver.cuModuleGetLoadingMode(&mode), "how kernels are loaded"));
+  place->eager = mode == CU_MODULE_EAGER_LOADING;
+  return POISE_OK;
+}
+
+static PoiseErr AllocShared(Device *dev, size_t bytes, const char *what, void **p)
+{
+  *p = NULL;
+  if (!bytes) return POISE_OK;
+  TRY(poiseAllocCount(dev->ctx, bytes, what));
+  cudaError_t e = cudaMalloc(p, bytes);
+  if (e == cudaSuccess) e = cudaMemsetAsync(*p, 0, bytes, poiseCudaStream(dev));
+  if (e == cudaSuccess) e = cudaStreamSynchronize(poiseCudaStream(dev));
+  if (e == cudaSuccess) return POISE_OK;
+  if (*p) cudaFree(*p);
+  *p = NULL;
+  poiseFreeCount(dev->ctx);
+  return poiseCudaCheck(e, what);
+}
+
+static void FreeShared(Device *dev, void *p)
+{
+  if (!p) return;
+  cudaStreamSynchronize(poiseCudaStream(dev));
+  cudaFree(p);
+  poiseFreeCount(dev->ctx);
+}
+
+static PoiseErr ReachPeer(Device *dev, const LinkPlace *place)
+{
+  int can = 0;
+  if (place->device == dev->id) return POISE_OK;
+  TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, place->device), "asking for peer access"));
+  if (!can) FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to memory of GPU %d", dev->id, place->device);
+  cudaError_t e = cudaDeviceEnablePeerAccess(place->device, 0);
+  if (e == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();
+  return e == cudaErrorPeerAccessAlreadyEnabled ? POISE_OK : poiseCudaCheck(e, "enabling peer access");
+}
+
 /* ---- memory that is asked about -------------------------------------------------------------- */
 
 /* What CUDA knows of a pointer; where that is nothing, it is the host's. */
@@ -493,6 +541,15 @@ static const PCDevice for_pc = {
     .factor_plan_free = Through<poiseCudaFactorPlanFree>::Door,
 };
 
+static const LinkDevice link_device = {
+    .patience = 0.1,
+    .most = 4,
+    .place = Through<LinkPlaceOf>::Door,
+    .alloc = Through<AllocShared>::Door,
+    .free = Through<FreeShared>::Door,
+    .reach = Through<ReachPeer>::Door,
+};
+
 /* In the order of DeviceOps, as C++ wants it. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
@@ -501,6 +558,7 @@ const DeviceOps poiseDevice_cuda = {
     .kernel = kernels,
     .mat = &for_mat,
     .pc = &for_pc,
+    .link = &link_device,
     .create = Create,
     .destroy = Through<Destroy>::Door,
     .alloc = Through<Alloc>::Door,

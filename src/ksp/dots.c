@@ -54,17 +54,33 @@ static void Reduce(PoiseKSP ksp, ReduceArgs r)
   poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, reduce, &r));
 }
 
-/* Sum pending dots over ranks. Each then has one partial. */
-static void SumPending(PoiseKSP ksp)
+static void SumByLink(PoiseKSP ksp, LinkSumArgs a)
+{
+  poiseKSPFailed(ksp, poiseLinkSum(ksp->ctx->link, a));
+}
+
+static void ReducePending(PoiseKSP ksp)
 {
   KSPDots *d = &ksp->dots;
-  if (PoiseSize(ksp->ctx) == 1 || !d->npending) return;
   for (int k = 0; k < d->npending; k++)
     Reduce(ksp, (ReduceArgs){.nsum = 1,
                              .count = d->pending[k].count,
                              .partial = d->pending[k].partial,
                              .dst = d->stage + k});
   SumStage(ksp, d->npending);
+}
+
+/* Sum pending dots over ranks. Each then has one partial. */
+static void SumPending(PoiseKSP ksp)
+{
+  KSPDots *d = &ksp->dots;
+  LinkSumArgs a = {.n = d->npending, .dst = d->stage};
+  if (PoiseSize(ksp->ctx) == 1 || !d->npending) return;
+  memcpy(a.sum, d->pending, (size_t)d->npending * sizeof *a.sum);
+  if (poiseLinkIsUsed(ksp->ctx))
+    SumByLink(ksp, a);
+  else
+    ReducePending(ksp);
   for (int k = 0; k < d->npending; k++) d->pending[k].partial = d->stage + k, d->pending[k].count = 1;
 }
 
@@ -195,9 +211,14 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
                   .partial = DotPartials(ksp),
                   .dst = dst};
   if (PoiseSize(ksp->ctx) > 1) {
+    LinkSumArgs a = {.n = k, .stride = r.stride, .count = r.count, .partial = r.partial, .dst = ksp->dots.stage};
     r.dst = ksp->dots.stage;
-    Reduce(ksp, r);
-    SumStage(ksp, k);
+    if (poiseLinkIsUsed(ksp->ctx)) {
+      SumByLink(ksp, a);
+    } else {
+      Reduce(ksp, r);
+      SumStage(ksp, k);
+    }
     r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->dots.stage, .dst = dst};
   }
   r.skip = skip;

@@ -245,7 +245,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
 }
 
-bool poiseKSPCapture(PoiseKSP ksp)
+static bool Capture(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   KSPLoop *loop = &ksp->loop;
@@ -265,6 +265,7 @@ bool poiseKSPCapture(PoiseKSP ksp)
     ksp->type->iterate(ksp, loop->cycle_at);
     AdvanceCycle(ksp);
   }
+  if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseLinkSettle(ksp->ctx->link)); /* for the next turn */
   poiseLogCounts(ksp->ctx, &loop->counts[now.turn]);
   AddCounts(ksp, -1, now.turn); /* nothing has run */
   poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.turn]);
@@ -272,6 +273,14 @@ bool poiseKSPCapture(PoiseKSP ksp)
   if (ksp->solve.failed) poiseKSPForget(ksp);
   loop->captured = now;
   return !ksp->solve.failed;
+}
+
+/* Devices of other ranks may poll for this one from the first replay on. So all ranks must be there. */
+bool poiseKSPCapture(PoiseKSP ksp)
+{
+  bool any = Capture(ksp);
+  if (PoiseSize(ksp->ctx) > 1) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
+  return any && !ksp->solve.failed;
 }
 
 void poiseKSPForget(PoiseKSP ksp)
@@ -329,6 +338,15 @@ static void CountReplays(PoiseKSP ksp, PoiseInt done)
   poiseLogAddLaunches(ksp->ctx, 1, &counts[0], &counts[rest]);
 }
 
+/* Sums are NaN when a rank did not come. */
+static PoiseErr CheckLink(PoiseKSP ksp)
+{
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  PoiseErr e = poiseLinkIsUsed(ksp->ctx) ? poiseLinkCheck(ksp->ctx) : POISE_OK;
+  poiseDeviceForbid(Dev(ksp), forbids);
+  return e;
+}
+
 /* The host stays one replay behind: it looks at one while the next runs. That one changes nothing once DONE
    is set; nobody waits for it. */
 void poiseKSPReplay(PoiseKSP ksp)
@@ -348,5 +366,6 @@ void poiseKSPReplay(PoiseKSP ksp)
     since = now;
   }
   if (ksp->solve.failed) poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  if (ksp->result.reason == POISE_DIVERGED_NANORINF) poiseKSPFailed(ksp, CheckLink(ksp));
   CountReplays(ksp, ksp->result.its - ksp->solve.base);
 }

@@ -171,12 +171,9 @@ static void Reset(PoiseKSP ksp)
   ksp->solve.claim = (Claim){.best = INFINITY, .best_square = INFINITY};
 }
 
-PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+/* From the guess to x. */
+static PoiseErr Run(PoiseKSP ksp, PoiseVec x)
 {
-  Reset(ksp);
-  TRY(LeaveOut(ksp, &b));
-  ksp->solve.b = b;
-  if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->solve.norm_b));
   if (ksp->options.guess_nonzero)
     poiseKSPCopy(ksp, x, ksp->work[0]);
   else
@@ -195,6 +192,19 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     if (again) TRY(Restart(ksp, x));
   }
   return POISE_OK;
+}
+
+/* By the link where no function of the application's, which may allocate, runs between sums. */
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  Reset(ksp);
+  TRY(LeaveOut(ksp, &b));
+  ksp->solve.b = b;
+  if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->solve.norm_b));
+  bool linked = poiseLinkUse(ksp->ctx, !ksp->loop.eager);
+  PoiseErr e = Run(ksp, x);
+  poiseLinkUse(ksp->ctx, linked);
+  return e;
 }
 
 /* ---- from the call to the answer ------------------------------------------------------------- */

@@ -53,7 +53,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ------------------------------------------------------------- */
 
 typedef struct System {
-  int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check;
+  int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check, exchange;
   PoiseInt ranks, host_threads, device_id;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
@@ -93,11 +93,15 @@ static const PoiseOption table[] = {
      "threads of host kernels per rank; 0: divide the cores evenly"},
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
      "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
+    {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|host",
+     "how devices of ranks exchange numbers inside solvers: peer: through each other's memory; host: through "
+     "the hosts'; auto: peer where it can"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
      "show the progress of long reads of files in a line on standard error, if that is a terminal"},
     {0}};
 
 enum { CHECK_AUTO, CHECK_YES, CHECK_NO };
+enum { EXCHANGE_AUTO, EXCHANGE_PEER, EXCHANGE_HOST };
 #ifdef NDEBUG
 static const bool checks_collectives = false;
 #else
@@ -194,13 +198,15 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   int id = (int)system.device_id;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
-  return PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id));
+  TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
+  return poiseLinkOpen(ctx, system.exchange != EXCHANGE_HOST, system.exchange == EXCHANGE_PEER);
 }
 
 void poiseRankEmpty(PoiseContext ctx)
 {
   DestroySelf(ctx);
   poiseReduceDestroy(ctx);
+  poiseLinkClose(ctx);
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
   poiseFileLinesClose(ctx);
@@ -446,9 +452,10 @@ PoiseErr PoiseView(PoiseContext ctx)
       "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD ", compiler " __VERSION__ "\n"
       "  device: %s%s\n"
       "  ranks: %d (%s)\n"
+      "  exchange between devices: %s\n"
       "  host threads per rank: %d\n",
       POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
-      ctx->comm->size, ctx->comm->ops->name, ctx->device->threads);
+      ctx->comm->size, ctx->comm->ops->name, poiseLinkWords(ctx), ctx->device->threads);
   if (!e && !ctx->parent && system.ranks > 1)
     e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
   return PoiseAgree(ctx, e);

@@ -28,6 +28,7 @@ typedef struct DeviceOps {
   /* What layers above ask of a device beside kernels, and declare; NULL: it has nothing of the kind */
   const struct MatDevice *mat; /* mat/mat_device.h */
   const struct PCDevice *pc;   /* pc/pc_device.h */
+  const struct LinkDevice *link; /* sys/link_device.h */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p); /* not zeroed */
@@ -40,6 +41,8 @@ typedef struct DeviceOps {
   PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
   /* wait for all enqueued work */
   PoiseErr (*sync)(Device *);
+  /* run what is enqueued, as this rank is going to wait for others; NULL: it runs by itself */
+  void (*run)(Device *);
   PoiseErr (*poison)(Device *, void *p, size_t bytes); /* enqueue: fill with NaN; NULL: nothing is checked */
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);

@@ -11,6 +11,7 @@
 
   Kernels are the host's, so host and mock give the same bits.
 */
+#include "link_device.h"
 #include "sys.h"
 
 extern const KernelFn poiseHostKernels[];
@@ -231,6 +232,13 @@ static bool InLoop(const Mock *mock)
   return mock->capturing && mock->capturing->done;
 }
 
+/* What polls for another rank must run before this rank waits for others, which may poll for it. */
+static void RunAll(Device *dev)
+{
+  Mock *mock = dev->data;
+  if (!mock->capturing) Run(dev, mock->enqueued);
+}
+
 static PoiseErr Record(Device *dev, int64_t *event)
 {
   Mock *mock = dev->data;
@@ -424,11 +432,38 @@ static void Destroy(Device *dev)
   poiseFree(dev->ctx, &dev->data);
 }
 
+/* ---- what a link asks for -------------------------------------------------------------------- */
+
+static PoiseErr Place(Device *dev, LinkPlace *place)
+{
+  place->device = dev->id;
+  place->eager = true;
+  return POISE_OK;
+}
+
+static PoiseErr AllocShared(Device *dev, size_t bytes, const char *what, void **p)
+{
+  TRY(Alloc(dev, bytes, what, p));
+  if (*p) memset(*p, 0, bytes);
+  return POISE_OK;
+}
+
+/* Blocks of all mocks are memory of one process. */
+static PoiseErr Reach(Device *dev, const LinkPlace *place)
+{
+  (void)dev, (void)place;
+  return POISE_OK;
+}
+
+static const LinkDevice link_device = {
+    .patience = 10, .most = 4096, .place = Place, .alloc = AllocShared, .free = Free, .reach = Reach};
+
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
     .kernel = poiseHostKernels,
     .mat = &poiseMatDevice_mock,
     .pc = &poisePCDevice_mock,
+    .link = &link_device,
     .create = Create,
     .destroy = Destroy,
     .alloc = Alloc,
@@ -439,6 +474,7 @@ const DeviceOps poiseDevice_mock = {
     .copy = EnqueueCopy,
     .launch = Enqueue,
     .sync = Sync,
+    .run = RunAll,
     .poison = EnqueuePoison,
     .record = Record,
     .wait = Wait,

@@ -56,7 +56,7 @@ static uint64_t Near(const DeviceOps *ops, int count)
   return near;
 }
 
-static uint64_t Machine(void)
+uint64_t poiseMachine(void)
 {
   char name[256] = "";
   uint64_t hash = UINT64_C(14695981039346656037);
@@ -101,7 +101,7 @@ PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
   if (!e) e = poiseAllocArray(ctx, comm->size, sizeof *all, "places of ranks", &all);
   e = PoiseAgree(ctx, e);
   if (!e && *id < 0) {
-    GpuPlace mine = {Machine(), Near(ops, count)};
+    GpuPlace mine = {poiseMachine(), Near(ops, count)};
     e = PoiseAgree(ctx, comm->ops->allgather(comm, &mine, sizeof mine, all));
     if (!e) *id = poisePickGpu(comm->rank, all, count);
   }

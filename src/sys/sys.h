@@ -19,6 +19,7 @@
 #include "error.h"
 #include "host_loop.h"
 #include "kernels.h"
+#include "link.h"
 #include "log.h"
 #include "memory.h"
 #include "objects.h"
@@ -39,6 +40,7 @@ struct PoiseContext_s {
   Options *options; /* shared by the ranks of PoiseRun (locked inside) */
   Log *log;
   Device *device;
+  Link *link; /* how devices of ranks exchange; NULL: through the host */
   FILE *out;
   struct Lines *lines;     /* files of poiseFileLines */
   struct Winners *winners; /* of measurements by type auto of Mat (winners.c) */

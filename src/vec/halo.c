@@ -24,6 +24,7 @@ void poiseHaloDestroy(Halo **halo)
   if (!ctx->device->ops->is_host)
     (void)ctx->device->ops->sync(ctx->device); /* a copy of ghosts from the host's buffer may still be
                                                   running */
+  poiseHaloLinkDestroy(h);
   poiseExchangeDestroy(ctx, &h->back, false);
   poiseExchangeDestroy(ctx, &h->ex, true);
   poiseBufferDestroy(&h->index);
@@ -38,6 +39,7 @@ void poiseHaloBytes(const Halo *h, PoiseBytes *sum)
   poiseBufferAdd(&h->index, sum);
   poiseBufferAdd(&h->send, sum);
   poiseBufferAdd(&h->ghost, sum);
+  poiseHaloLinkBytes(h, sum);
   sum->host += poiseAllocated(h->ex.send) + poiseAllocated(h->ex.recv);
 }
 
@@ -137,7 +139,7 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   TRY(PoiseAgree(ctx, Fill(*halo, layout, p)));
   TRY(comm->ops->exchange_setup(comm, &(*halo)->ex));
   TRY(comm->ops->exchange_setup(comm, &(*halo)->back));
-  return POISE_OK;
+  return ctx->link ? poiseHaloLinkCreate(*halo) : POISE_OK;
 }
 
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo)
@@ -166,12 +168,22 @@ static PoiseErr Pack(Halo *h, const double *x)
   return poiseDeviceSync(dev);
 }
 
+static bool ByLink(const Halo *h)
+{
+  return h->link && poiseLinkIsUsed(h->ctx);
+}
+
 PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
 {
   Comm *comm = h->ctx->comm;
   poiseLogBegin(h->ctx, EVENT_HaloBegin);
-  h->pending = mine ? mine : Pack(h, x);
-  PoiseErr e = comm->ops->exchange_begin(comm, &h->ex);
+  PoiseErr e;
+  if (ByLink(h)) {
+    e = poiseHaloPush(h, mine, x);
+  } else {
+    h->pending = mine ? mine : Pack(h, x);
+    e = comm->ops->exchange_begin(comm, &h->ex);
+  }
   poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 16.0 * (double)h->nsend);
   return e;
 }
@@ -193,7 +205,7 @@ static PoiseErr Receive(Halo *h, const double **ghost)
 PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
 {
   poiseLogBegin(h->ctx, EVENT_HaloEnd);
-  PoiseErr e = Receive(h, ghost);
+  PoiseErr e = ByLink(h) ? poiseHaloWait(h, ghost) : Receive(h, ghost);
   poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, 8.0 * (double)h->nghost);
   return e;
 }

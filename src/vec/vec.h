@@ -140,7 +140,8 @@ typedef struct Halo {
   Exchange back;      /* ghosts out, owned entries in */
   Buffer index;       /* int32 [nsend]: the owned entries to send */
   Buffer send, ghost; /* device sides of the exchanged entries */
-  PoiseErr pending;   /* this rank's failure between Begin and End */
+  struct HaloLink *link; /* NULL: this context has none */
+  PoiseErr pending;      /* this rank's failure between Begin and End */
 } Halo;
 
 /* Make one side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank. *count is 0 on
@@ -153,6 +154,12 @@ PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *g
 void poiseHaloDestroy(Halo **halo);
 void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += bytes that it holds; halo may be NULL */
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
+/* By the link, for halo.c (halo_link.c). Create is collective and agrees. */
+PoiseErr poiseHaloLinkCreate(Halo *halo);
+void poiseHaloLinkDestroy(Halo *halo);
+void poiseHaloLinkBytes(const Halo *halo, PoiseBytes *sum);
+PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, const double *x);
+PoiseErr poiseHaloWait(Halo *halo, const double **ghost);
 /* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next
    Begin). mine: an earlier failure of this rank, which then does not read x. The exchange takes place even
    if this rank fails, so that no rank waits in vain. End returns the failure. */

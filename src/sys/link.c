@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening a link: which ranks reach each other, memory that they share, and a probe. See link.h. */
+#include "link.h"
+
+#include <unistd.h>
+
+#include "link_device.h"
+#include "place.h"
+#include "sys.h"
+
+enum { WORDS = 200 };
+
+struct Link {
+  PoiseContext ctx;
+  const LinkDevice *ops;
+  bool used;
+  Shared mail;      /* LinkMail [2][size] */
+  LinkMail **boxes; /* on the device: mail.all */
+  uint64_t *state;  /* on the device: epoch of the sums, late */
+  bool unread; /* ghosts were sent since the latest sum */
+  double seconds; /* that a device waits for another one */
+};
+enum { EPOCH, LATE, STATE };
+
+static const LinkDevice *Ops(PoiseContext ctx)
+{
+  return ctx->device->ops->link;
+}
+
+/* ---- memory that all reach ------------------------------------------------------------------- */
+
+static PoiseErr AllocShared(Link *link, size_t bytes, const char *what, Shared *s)
+{
+  PoiseContext ctx = link->ctx;
+  TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *s->all, what, &s->all));
+  return link->ops->alloc(ctx->device, bytes, what, &s->mine);
+}
+
+PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *s)
+{
+  PoiseContext ctx = link->ctx;
+  *s = (Shared){NULL, NULL};
+  PoiseErr e = PoiseAgree(ctx, AllocShared(link, bytes, what, s));
+  if (!e) e = ctx->comm->ops->allgather(ctx->comm, &s->mine, sizeof s->mine, s->all);
+  if (e) poiseLinkUnshare(link, s);
+  return e;
+}
+
+void poiseLinkUnshare(Link *link, Shared *s)
+{
+  if (s->mine) link->ops->free(link->ctx->device, s->mine);
+  poiseFree(link->ctx, &s->all);
+  s->mine = NULL;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+LinkPatience poiseLinkPatience(const Link *link)
+{
+  return (LinkPatience){link->seconds, link->state + LATE};
+}
+
+PoiseErr poiseLinkSum(Link *link, LinkSumArgs a)
+{
+  PoiseContext ctx = link->ctx;
+  a.rank = PoiseRank(ctx), a.size = PoiseSize(ctx);
+  a.mail = link->boxes;
+  a.epoch = link->state + EPOCH;
+  a.patience = poiseLinkPatience(link);
+  link->unread = false;
+  return LAUNCH(ctx->device, link_sum, &a);
+}
+
+PoiseErr poiseLinkSettle(Link *link)
+{
+  return link->unread ? poiseLinkSum(link, (LinkSumArgs){.n = 0}) : POISE_OK;
+}
+
+void poiseLinkSent(Link *link)
+{
+  link->unread = true;
+}
+
+PoiseErr poiseLinkCheck(PoiseContext ctx)
+{
+  Link *link = ctx->link;
+  uint64_t late = 0;
+  if (!link) return POISE_OK;
+  TRY(poiseDeviceCopy(ctx->device, &late, link->state + LATE, sizeof late, COPY_TO_HOST));
+  TRY(poiseDeviceSync(ctx->device));
+  if (late)
+    FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for that of rank %d in vain", PoiseRank(ctx),
+         link->seconds, (int)late - 1);
+  return POISE_OK;
+}
+
+bool poiseLinkUse(PoiseContext ctx, bool on)
+{
+  if (!ctx->link) return false;
+  bool used = ctx->link->used;
+  ctx->link->used = on;
+  return used;
+}
+
+bool poiseLinkIsUsed(PoiseContext ctx)
+{
+  return ctx->link && ctx->link->used;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static PoiseErr Place(PoiseContext ctx, LinkPlace *place)
+{
+  memset(place, 0, sizeof *place); /* compared as bytes */
+  place->machine = poiseMachine();
+  place->process = (int64_t)getpid();
+  return Ops(ctx)->place(ctx->device, place);
+}
+
+/* May these ranks be linked? If not, *why says it. */
+static bool MayLink(PoiseContext ctx, const LinkPlace *all, char *why)
+{
+  int size = PoiseSize(ctx);
+  for (int r = 0; r < size; r++) {
+    int sharing = 0;
+    for (int q = 0; q < size; q++) sharing += all[q].machine == all[r].machine && all[q].device == all[r].device;
+    if (all[r].machine != all[0].machine || all[r].process != all[0].process)
+      snprintf(why, WORDS, "ranks are processes");
+    else if (sharing > Ops(ctx)->most)
+      snprintf(why, WORDS, "%d ranks share a device, at most %d may", sharing, Ops(ctx)->most);
+    else if (sharing > 1 && !all[r].eager)
+      snprintf(why, WORDS, "ranks share a GPU, whose kernels are loaded on first use (CUDA_MODULE_LOADING=EAGER)");
+    else
+      continue;
+    return false;
+  }
+  return true;
+}
+
+static PoiseErr Reach(PoiseContext ctx, const LinkPlace *all)
+{
+  for (int r = 0; r < PoiseSize(ctx); r++)
+    if (r != PoiseRank(ctx)) TRY(Ops(ctx)->reach(ctx->device, &all[r]));
+  return POISE_OK;
+}
+
+static PoiseErr Upload(Device *dev, void *to, const void *from, size_t bytes)
+{
+  TRY(poiseDeviceCopy(dev, to, from, bytes, COPY_TO_DEVICE));
+  return poiseDeviceSync(dev);
+}
+
+static PoiseErr FillBoxes(Link *link)
+{
+  Device *dev = link->ctx->device;
+  size_t bytes = (size_t)PoiseSize(link->ctx) * sizeof *link->boxes;
+  TRY(link->ops->alloc(dev, bytes, "mailboxes of the link", (void **)&link->boxes));
+  TRY(link->ops->alloc(dev, STATE * sizeof *link->state, "state of the link", (void **)&link->state));
+  return Upload(dev, link->boxes, link->mail.all, bytes);
+}
+
+static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
+{
+  Link *link;
+  PoiseErr e = poiseAlloc(ctx, sizeof *link, "link", &ctx->link);
+  link = ctx->link;
+  if (!e) *link = (Link){.ctx = ctx, .ops = Ops(ctx), .seconds = 10};
+  if (!e) e = Reach(ctx, all);
+  TRY(PoiseAgree(ctx, e));
+  size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMail);
+  TRY(poiseLinkShare(link, bytes, "mailboxes of the link", &link->mail));
+  return PoiseAgree(ctx, FillBoxes(link));
+}
+
+/* The numbers that rank r brings to sum k of the probe. */
+static double Sample(int r, int k)
+{
+  return (r + 1) * 0x1p-3 + k;
+}
+
+/* Three sums with known results: they go wrong where kernels of ranks do not run side by side. */
+static PoiseErr Sums(Link *link, double *device)
+{
+  enum { SUMS = 3, WIDTH = 2 };
+  Device *dev = link->ctx->device;
+  int size = PoiseSize(link->ctx), rank = PoiseRank(link->ctx);
+  double v[2 * SUMS * WIDTH] = {0};
+  for (int k = 0; k < SUMS * WIDTH; k++) v[k] = Sample(rank, k);
+  TRY(Upload(dev, device, v, sizeof v));
+  for (int k = 0; k < SUMS; k++)
+    TRY(poiseLinkSum(link, (LinkSumArgs){.n = WIDTH,
+                                         .stride = 1,
+                                         .count = 1,
+                                         .partial = device + k * WIDTH,
+                                         .dst = device + (SUMS + k) * WIDTH}));
+  TRY(poiseDeviceCopy(dev, v, device, sizeof v, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  for (int k = 0; k < SUMS * WIDTH; k++) {
+    double sum = 0;
+    for (int r = 0; r < size; r++) sum += Sample(r, k);
+    if (v[SUMS * WIDTH + k] != sum) FAIL(POISE_ERR_COMM, "kernels of ranks do not run side by side");
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Probe(Link *link)
+{
+  Device *dev = link->ctx->device;
+  double seconds = link->seconds;
+  void *device = NULL;
+  PoiseErr e = PoiseAgree(link->ctx, link->ops->alloc(dev, 512, "probe of the link", &device));
+  link->seconds = link->ops->patience;
+  if (!e) e = PoiseAgree(link->ctx, Sums(link, device));
+  link->seconds = seconds;
+  if (device) link->ops->free(dev, device);
+  return e;
+}
+
+void poiseLinkClose(PoiseContext ctx)
+{
+  Link *link = ctx->link;
+  if (!link) return;
+  poiseLinkUnshare(link, &link->mail);
+  if (link->boxes) link->ops->free(ctx->device, link->boxes);
+  if (link->state) link->ops->free(ctx->device, link->state);
+  poiseFree(ctx, &ctx->link);
+}
+
+static PoiseErr Gather(PoiseContext ctx, LinkPlace **all)
+{
+  LinkPlace mine;
+  PoiseErr e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof **all, "places of ranks", all);
+  if (!e) e = Place(ctx, &mine);
+  TRY(PoiseAgree(ctx, e));
+  return ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, *all);
+}
+
+PoiseErr poiseLinkOpen(PoiseContext ctx, bool wanted, bool needed)
+{
+  LinkPlace *all = NULL;
+  char why[WORDS] = "";
+  if (PoiseSize(ctx) == 1 || !Ops(ctx) || !wanted) return POISE_OK;
+  PoiseErr e = Gather(ctx, &all);
+  bool may = !e && MayLink(ctx, all, why);
+  if (!e && may) e = Create(ctx, all);
+  if (!e && may) e = Probe(ctx->link);
+  poiseFree(ctx, &all);
+  if (e || !may) poiseLinkClose(ctx);
+  if (needed && !may) FAIL(POISE_ERR_UNSUPPORTED, "the devices of ranks cannot exchange by peer memory: %s", why);
+  if (needed || !e) return e;
+  PoiseErrorClear();
+  return POISE_OK;
+}
+
+const char *poiseLinkWords(PoiseContext ctx)
+{
+  return PoiseSize(ctx) == 1 ? "none" : ctx->link ? "peer memory" : "through the host";
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The link: how the devices of ranks exchange numbers without their hosts, inside the loop of a solver too.
+  It has two verbs: sums over all ranks, and ghosts for neighbours (halo.c). Without a link exchanges go
+  through the hosts' memory.
+
+  A device that polls waits for kernels that other ranks enqueue later. So between poiseLinkUse(ctx, true) and
+  the end of that work no rank allocates memory of a device, as that may wait for devices that poll.
+*/
+#ifndef POISE_LINK_H
+#define POISE_LINK_H
+
+#include "device.h"
+#include "link_kernels.h"
+
+typedef struct Link Link;
+
+typedef struct Shared { /* memory that the devices of all ranks reach: a block for each */
+  void *mine;
+  void **all; /* by rank */
+} Shared;
+
+/* Try to link the ranks: ctx->link is NULL if there are none, or where they cannot be linked. Collective;
+   agrees. */
+PoiseErr poiseLinkOpen(PoiseContext ctx, bool wanted, bool needed);
+void poiseLinkClose(PoiseContext ctx);
+/* How ranks exchange, in words. */
+const char *poiseLinkWords(PoiseContext ctx);
+
+/* Are exchanges made by the link? Returns the old setting. All ranks, at the same place. */
+bool poiseLinkUse(PoiseContext ctx, bool on);
+bool poiseLinkIsUsed(PoiseContext ctx);
+/* POISE_ERR_COMM if a rank has waited in vain since the context was made. Waits. */
+PoiseErr poiseLinkCheck(PoiseContext ctx);
+
+/* Zeroed; bytes may differ between ranks. Collective; agrees. */
+PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *shared);
+/* Nobody's device uses it any more: work that does has ended. */
+void poiseLinkUnshare(Link *link, Shared *shared);
+
+/* dst = sums over ranks, enqueued. Of a only n, the partials and dst are given. */
+PoiseErr poiseLinkSum(Link *link, LinkSumArgs a);
+/* Ghosts may be sent behind this: all ranks have read those that were sent before. They have when a sum was
+   enqueued since, as each joins it behind its product. If none was, this enqueues a sum of nothing. */
+PoiseErr poiseLinkSettle(Link *link);
+/* Ghosts were sent. */
+void poiseLinkSent(Link *link);
+LinkPatience poiseLinkPatience(const Link *link);
+
+#endif
