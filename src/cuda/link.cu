@@ -58,8 +58,8 @@ __device__ __forceinline__ void OwnSums(const LinkSumArgs &a, double *v)
     int k = first + group;
     double s = 0;
     if (k < a.n) {
-      const double *p = a.partial ? a.partial + k * a.stride : a.sum[k].partial;
-      int64_t count = a.partial ? a.count : a.sum[k].count;
+      const double *p = a.listed ? a.sum[k].partial : a.partial + k * a.stride;
+      int64_t count = a.listed ? a.sum[k].count : a.count;
       for (int64_t b = t; b < count; b += THREADS) s += p[b];
     }
     s = WarpReduce<COMBINE_SUM>(s);

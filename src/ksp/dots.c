@@ -74,7 +74,7 @@ static void ReducePending(PoiseKSP ksp)
 static void SumPending(PoiseKSP ksp)
 {
   KSPDots *d = &ksp->dots;
-  LinkSumArgs a = {.n = d->npending, .dst = d->stage};
+  LinkSumArgs a = {.n = d->npending, .listed = 1, .dst = d->stage};
   if (PoiseSize(ksp->ctx) == 1 || !d->npending) return;
   memcpy(a.sum, d->pending, (size_t)d->npending * sizeof *a.sum);
   if (poiseLinkIsUsed(ksp->ctx))

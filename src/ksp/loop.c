@@ -320,6 +320,7 @@ static int NextTurns(PoiseKSP ksp, int turns, double seconds)
 {
   const double longest = 50e-3;
   int most = MostTurns(ksp);
+  if (PoiseSize(ksp->ctx) > 1 && ksp->user.nmonitors) return 2 * turns < most ? 2 * turns : most; /* alike on all ranks */
   if (seconds > longest) return turns > 1 ? turns / 2 : 1;
   if (seconds > longest / 4) return turns;
   return 2 * turns < most ? 2 * turns : most;
@@ -360,7 +361,9 @@ void poiseKSPReplay(PoiseKSP ksp)
     EnqueueReplay(ksp, !k, turns, &event[!k]);
     poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
     poiseKSPFailed(ksp, dev->failed);
-    if (!ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k])) break;
+    bool over = !ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k]);
+    if (PoiseSize(ksp->ctx) > 1 && ksp->user.nmonitors) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
+    if (over) break;
     double now = PoiseTime();
     turns = NextTurns(ksp, turns, now - since);
     since = now;

@@ -97,7 +97,9 @@ PoiseErr poiseMatReady(PoiseMat A)
   TRY(poiseCsrView(&A->csr, &v));
   if (A->type->ready) TRY(A->type->ready(A));
   if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
-  return A->csr.halo ? poiseBufferRead(&A->csr.order, DEVICE, &order) : POISE_OK;
+  if (!A->csr.halo) return POISE_OK;
+  TRY(poiseHaloReady(A->csr.halo));
+  return poiseBufferRead(&A->csr.order, DEVICE, &order);
 }
 
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost)

@@ -261,10 +261,16 @@ static void Destroy_LU(PoisePC pc)
   Release(pc->data);
 }
 
+static const char *Eager_LU(PoisePC pc)
+{
+  return PoiseSize(pc->ctx) > 1 ? "the right-hand side of dense factors travels through the host" : NULL;
+}
+
 const PCType poisePCType_lu = {
     .name = "lu",
     .size = sizeof(LU),
     .options = options,
+    .eager = Eager_LU,
     .setup = SetUp_LU,
     .apply = Apply_LU,
     .cost = Cost_LU,

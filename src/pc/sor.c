@@ -79,6 +79,7 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, (int)poiseCsrSide(&pc->P->csr), false)));
   TRY(CreateVectors(pc));
   TRY(poiseTriangularSetup(pc, &s->triangular, false, true));
+  if (pc->P->csr.halo) TRY(poiseHaloReady(pc->P->csr.halo));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* copied now, as a captured loop needs them */
 }
 

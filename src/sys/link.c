@@ -246,8 +246,11 @@ PoiseErr poiseLinkOpen(PoiseContext ctx, bool wanted, bool needed)
   if (!e && may) e = Probe(ctx->link);
   poiseFree(ctx, &all);
   if (e || !may) poiseLinkClose(ctx);
-  if (needed && !may) FAIL(POISE_ERR_UNSUPPORTED, "the devices of ranks cannot exchange by peer memory: %s", why);
-  if (needed || !e) return e;
+  if (needed && !e && !may)
+    FAIL(POISE_ERR_UNSUPPORTED, "the devices of ranks cannot exchange by peer memory: %s", why);
+  int64_t fatal = needed || e == POISE_ERR_MEMORY;
+  TRY(poiseCommMaxInt(ctx->comm, &fatal, 1));
+  if (fatal) return e;
   PoiseErrorClear();
   return POISE_OK;
 }

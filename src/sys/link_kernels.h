@@ -32,8 +32,9 @@ typedef struct LinkPatience { /* of who polls */
    wait for each other. */
 typedef struct LinkSumArgs {
   int n, rank, size;
-  int64_t stride, count; /* sum k is of partial[k * stride + 0 .. count), unless sum[] is used */
-  const double *partial; /* NULL: sum[] */
+  int listed;            /* the partials of sum k are those of sum[k]; */
+  int64_t stride, count; /* else they are partial[k * stride + 0 .. count) */
+  const double *partial;
   double *dst;
   Sum sum[POISE_MAX_SUMS]; /* their dst is not used */
   LinkMail *const *mail;   /* by rank */

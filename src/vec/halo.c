@@ -48,6 +48,7 @@ void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePre
   poisePredict(dev, 4 * nsend, ON_BOTH, p);
   poisePredict(dev, 8 * (nsend + nghost), ON_DEVICE, p);
   poisePredictHost(8 * (nsend + nghost), p);
+  poiseHaloLinkPredict(dev, nghost, p);
 }
 
 typedef struct Plan {                /* how many entries this rank wants from each rank, and each rank from

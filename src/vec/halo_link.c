@@ -8,10 +8,11 @@
 #include "vec.h"
 
 typedef struct HaloLink {
-  Shared room; /* double ghost [nghost]; uint64_t came [ex.nrecv] */
+  Shared room; /* double ghost [nghost]; uint64_t came [size] */
   double *ghost;
   uint64_t *came;
-  /* on the device: LinkTarget [ex.nsend]; int32 [ex.nrecv]; int64 [ex.nrecv + 1]; epoch and arrived */
+  /* LinkTarget [size]; int32 [size]; int64 [size + 1]; epoch and arrived. Of the size, as many are used as
+     there are neighbours, but bytes are known before these are */
   Buffer target, from, start, state;
 } HaloLink;
 
@@ -21,26 +22,50 @@ typedef struct Where {  /* what a rank has for a sender in its room, in bytes fr
   int64_t ghost, epoch; /* epoch = 0: nothing */
 } Where;
 
+static int64_t RoomBytes(const Device *dev, int64_t nghost)
+{
+  return 8 * nghost + (int64_t)sizeof(uint64_t) * PoiseSize(dev->ctx);
+}
+
 static PoiseErr Tables(Halo *h)
 {
   HaloLink *l = h->link;
   const Exchange *ex = &h->ex;
   Device *dev = h->ctx->device;
+  size_t size = (size_t)PoiseSize(h->ctx);
   int32_t *from;
   int64_t *start;
-  void *there;
-  TRY(poiseBufferCreate(dev, (size_t)ex->nsend * sizeof(LinkTarget), "halo targets", &l->target));
-  TRY(poiseBufferCreate(dev, (size_t)ex->nrecv * sizeof(int32_t), "halo senders", &l->from));
-  TRY(poiseBufferCreate(dev, (size_t)(ex->nrecv + 1) * sizeof(int64_t), "halo senders", &l->start));
+  TRY(poiseBufferCreate(dev, size * sizeof(LinkTarget), "halo targets", &l->target));
+  TRY(poiseBufferCreate(dev, size * sizeof(int32_t), "halo senders", &l->from));
+  TRY(poiseBufferCreate(dev, (size + 1) * sizeof(int64_t), "halo senders", &l->start));
   TRY(poiseBufferCreate(dev, STATE * sizeof(uint64_t), "halo epochs", &l->state));
-  TRY(poiseBufferWrite(&l->from, HOST, &from));
-  TRY(poiseBufferWrite(&l->start, HOST, &start));
+  TRY(poiseBufferUpdate(&l->from, HOST, &from));
+  TRY(poiseBufferUpdate(&l->start, HOST, &start));
   for (int k = 0; k < ex->nrecv; k++) from[k] = ex->recv_rank[k];
   for (int k = 0; k <= ex->nrecv; k++) start[k] = ex->recv_start[k];
-  TRY(poiseBufferRead(&l->from, DEVICE, &there)); /* so that an exchange allocates nothing */
-  TRY(poiseBufferRead(&l->start, DEVICE, &there));
+  return POISE_OK;
+}
+
+PoiseErr poiseHaloReady(Halo *h)
+{
+  HaloLink *l = h->link;
+  void *there;
+  if (!l) return POISE_OK;
   TRY(poiseBufferRead(&h->index, DEVICE, &there));
+  TRY(poiseBufferRead(&l->target, DEVICE, &there));
+  TRY(poiseBufferRead(&l->from, DEVICE, &there));
+  TRY(poiseBufferRead(&l->start, DEVICE, &there));
   return poiseBufferUpdate(&l->state, DEVICE, &there);
+}
+
+void poiseHaloLinkPredict(const Device *dev, int64_t nghost, PoisePrediction *p)
+{
+  int64_t size = PoiseSize(dev->ctx);
+  if (!dev->ctx->link) return;
+  poisePredict(dev, (int64_t)sizeof(LinkTarget) * size, ON_BOTH, p);
+  poisePredict(dev, 4 * size, ON_BOTH, p);
+  poisePredict(dev, 8 * (size + 1), ON_BOTH, p);
+  poisePredict(dev, STATE * (int64_t)sizeof(uint64_t) + RoomBytes(dev, nghost), ON_DEVICE, p);
 }
 
 /* where: of all ranks, for each sender. */
@@ -49,8 +74,7 @@ static PoiseErr Targets(Halo *h, const Where *where)
   HaloLink *l = h->link;
   int size = PoiseSize(h->ctx), rank = PoiseRank(h->ctx);
   LinkTarget *target;
-  void *there;
-  TRY(poiseBufferWrite(&l->target, HOST, &target));
+  TRY(poiseBufferUpdate(&l->target, HOST, &target));
   for (int k = 0; k < h->ex.nsend; k++) {
     int to = h->ex.send_rank[k];
     const Where *w = &where[(int64_t)to * size + rank];
@@ -58,7 +82,7 @@ static PoiseErr Targets(Halo *h, const Where *where)
     target[k] = (LinkTarget){h->ex.send_start[k], (double *)(void *)(room + w->ghost),
                              (uint64_t *)(void *)(room + w->epoch)};
   }
-  return poiseBufferRead(&l->target, DEVICE, &there);
+  return POISE_OK;
 }
 
 static PoiseErr Meet(Halo *h, Where **where)
@@ -82,7 +106,7 @@ PoiseErr poiseHaloLinkCreate(Halo *h)
 {
   PoiseContext ctx = h->ctx;
   Where *where = NULL;
-  size_t bytes = (size_t)h->nghost * sizeof(double) + (size_t)h->ex.nrecv * sizeof(uint64_t);
+  size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost);
   PoiseErr e = poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link);
   if (!e) e = Tables(h);
   TRY(PoiseAgree(ctx, e));
@@ -116,6 +140,7 @@ void poiseHaloLinkBytes(const Halo *h, PoiseBytes *sum)
   poiseBufferAdd(&l->from, sum);
   poiseBufferAdd(&l->start, sum);
   poiseBufferAdd(&l->state, sum);
+  sum->device += RoomBytes(h->ctx->device, h->nghost);
 }
 
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */

@@ -44,8 +44,11 @@ static PoiseErr Poll(const LinkPatience *p, const uint64_t *epoch, uint64_t valu
 static double Partials(Device *dev, const LinkSumArgs *a, int k)
 {
   double s = 0;
-  ReduceArgs r = {.nsum = 1, .count = a->count, .partial = a->partial + k * a->stride, .dst = &s};
-  if (!a->partial) r.count = a->sum[k].count, r.partial = a->sum[k].partial;
+  ReduceArgs r = {.nsum = 1, .count = a->count, .dst = &s};
+  if (a->listed)
+    r.count = a->sum[k].count, r.partial = a->sum[k].partial;
+  else if (a->count)
+    r.partial = a->partial + k * a->stride;
   (void)poiseHost_reduce(dev, &r);
   return s;
 }

@@ -127,6 +127,12 @@ static inline bool SampleIsAway(PoiseContext ctx)
   return !ctx->device->ops->is_host;
 }
 
+/* Are loops of solvers replayed: away from the host, on one rank or with a link? */
+static inline bool SampleReplays(PoiseContext ctx)
+{
+  return SampleIsAway(ctx) && (PoiseSize(ctx) == 1 || ctx->link);
+}
+
 /* An application's own array in the memory of the device, which the library has not counted. */
 static inline void *SampleLend(PoiseContext ctx, size_t bytes, const void *content)
 {

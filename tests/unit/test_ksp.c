@@ -1760,7 +1760,7 @@ static void TestMonitorFile(PoiseContext ctx)
 
 static void TestView(PoiseContext ctx)
 {
-  bool mock = !ctx->device->ops->is_host, serial = PoiseSize(ctx) == 1;
+  bool mock = !ctx->device->ops->is_host, serial = SampleReplays(ctx);
   CHECK_OK(PoiseOptionsSet(ctx, "ksp_view", NULL));
   CHECK_OK(PoiseBarrier(ctx));
   for (int k = 0; k < 4; k++) { /* a stored matrix, a shell, a user's test */
