@@ -361,9 +361,7 @@ void poiseKSPReplay(PoiseKSP ksp)
     EnqueueReplay(ksp, !k, turns, &event[!k]);
     poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
     poiseKSPFailed(ksp, dev->failed);
-    bool over = !ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k]);
-    if (PoiseSize(ksp->ctx) > 1 && ksp->user.nmonitors) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
-    if (over) break;
+    if (!ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k])) break;
     double now = PoiseTime();
     turns = NextTurns(ksp, turns, now - since);
     since = now;

@@ -115,11 +115,14 @@ static void Tell(PoiseKSP ksp, PoiseInt it, double norm)
 
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
 {
+  bool several = PoiseSize(ksp->ctx) > 1;
   if (ksp->norm == POISE_KSP_NORM_NONE) return;
   while (ksp->solve.reported < last && !ksp->solve.failed) {
     PoiseInt it = ++ksp->solve.reported;
     ksp->result.rnorm = ksp->loop.norms[it & (ksp->loop.ring - 1)] / ksp->solve.scale;
     Tell(ksp, it, ksp->result.rnorm);
+    /* an eager loop asks once an iteration (SomeRankFailed) */
+    if (several && ksp->user.nmonitors && !ksp->loop.eager) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
   }
 }
 

@@ -29,17 +29,33 @@ static const LinkDevice *Ops(PoiseContext ctx)
 
 /* ---- memory that all reach ------------------------------------------------------------------- */
 
+/* Counted as memory of the device. */
+static PoiseErr Alloc(Link *link, size_t bytes, const char *what, void **p)
+{
+  Device *dev = link->ctx->device;
+  TRY(link->ops->alloc(dev, bytes, what, p));
+  dev->bytes += (int64_t)bytes;
+  return POISE_OK;
+}
+
+static void Free(Link *link, size_t bytes, void *p)
+{
+  Device *dev = link->ctx->device;
+  if (!p) return;
+  link->ops->free(dev, p);
+  dev->bytes -= (int64_t)bytes;
+}
+
 static PoiseErr AllocShared(Link *link, size_t bytes, const char *what, Shared *s)
 {
-  PoiseContext ctx = link->ctx;
-  TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *s->all, what, &s->all));
-  return link->ops->alloc(ctx->device, bytes, what, &s->mine);
+  TRY(poiseAllocArray(link->ctx, PoiseSize(link->ctx), sizeof *s->all, what, &s->all));
+  return Alloc(link, bytes, what, &s->mine);
 }
 
 PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *s)
 {
   PoiseContext ctx = link->ctx;
-  *s = (Shared){NULL, NULL};
+  *s = (Shared){.bytes = bytes};
   PoiseErr e = PoiseAgree(ctx, AllocShared(link, bytes, what, s));
   if (!e) e = ctx->comm->ops->allgather(ctx->comm, &s->mine, sizeof s->mine, s->all);
   if (e) poiseLinkUnshare(link, s);
@@ -48,7 +64,7 @@ PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *s)
 
 void poiseLinkUnshare(Link *link, Shared *s)
 {
-  if (s->mine) link->ops->free(link->ctx->device, s->mine);
+  Free(link, s->bytes, s->mine);
   poiseFree(link->ctx, &s->all);
   s->mine = NULL;
 }
@@ -154,8 +170,8 @@ static PoiseErr FillBoxes(Link *link)
 {
   Device *dev = link->ctx->device;
   size_t bytes = (size_t)PoiseSize(link->ctx) * sizeof *link->boxes;
-  TRY(link->ops->alloc(dev, bytes, "mailboxes of the link", (void **)&link->boxes));
-  TRY(link->ops->alloc(dev, STATE * sizeof *link->state, "state of the link", (void **)&link->state));
+  TRY(Alloc(link, bytes, "mailboxes of the link", (void **)&link->boxes));
+  TRY(Alloc(link, STATE * sizeof *link->state, "state of the link", (void **)&link->state));
   return Upload(dev, link->boxes, link->mail.all, bytes);
 }
 
@@ -205,14 +221,14 @@ static PoiseErr Sums(Link *link, double *device)
 
 static PoiseErr Probe(Link *link)
 {
-  Device *dev = link->ctx->device;
+  enum { PROBE = 512 }; /* bytes */
   double seconds = link->seconds;
   void *device = NULL;
-  PoiseErr e = PoiseAgree(link->ctx, link->ops->alloc(dev, 512, "probe of the link", &device));
+  PoiseErr e = PoiseAgree(link->ctx, Alloc(link, PROBE, "probe of the link", &device));
   link->seconds = link->ops->patience;
   if (!e) e = PoiseAgree(link->ctx, Sums(link, device));
   link->seconds = seconds;
-  if (device) link->ops->free(dev, device);
+  Free(link, PROBE, device);
   return e;
 }
 
@@ -221,8 +237,8 @@ void poiseLinkClose(PoiseContext ctx)
   Link *link = ctx->link;
   if (!link) return;
   poiseLinkUnshare(link, &link->mail);
-  if (link->boxes) link->ops->free(ctx->device, link->boxes);
-  if (link->state) link->ops->free(ctx->device, link->state);
+  Free(link, (size_t)PoiseSize(ctx) * sizeof *link->boxes, link->boxes);
+  Free(link, STATE * sizeof *link->state, link->state);
   poiseFree(ctx, &ctx->link);
 }
 

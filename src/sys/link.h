@@ -16,6 +16,7 @@
 typedef struct Link Link;
 
 typedef struct Shared { /* memory that the devices of all ranks reach: a block for each */
+  size_t bytes; /* of mine */
   void *mine;
   void **all; /* by rank */
 } Shared;

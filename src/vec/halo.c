@@ -39,7 +39,7 @@ void poiseHaloBytes(const Halo *h, PoiseBytes *sum)
   poiseBufferAdd(&h->index, sum);
   poiseBufferAdd(&h->send, sum);
   poiseBufferAdd(&h->ghost, sum);
-  poiseHaloLinkBytes(h, sum);
+  if (h->link) sum->device += poiseHaloLinkBytes(h->ctx->device, h->nghost, h->nsend);
   sum->host += poiseAllocated(h->ex.send) + poiseAllocated(h->ex.recv);
 }
 
@@ -48,7 +48,7 @@ void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePre
   poisePredict(dev, 4 * nsend, ON_BOTH, p);
   poisePredict(dev, 8 * (nsend + nghost), ON_DEVICE, p);
   poisePredictHost(8 * (nsend + nghost), p);
-  poiseHaloLinkPredict(dev, nghost, p);
+  poisePredict(dev, poiseHaloLinkBytes(dev, nghost, nsend), ON_DEVICE, p);
 }
 
 typedef struct Plan {                /* how many entries this rank wants from each rank, and each rank from
@@ -167,6 +167,12 @@ static PoiseErr Pack(Halo *h, const double *x)
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * sizeof(double), COPY_TO_HOST));
   return poiseDeviceSync(dev);
+}
+
+PoiseErr poiseHaloReady(Halo *h)
+{
+  const int32_t *index;
+  return poiseBufferRead(&h->index, DEVICE, &index);
 }
 
 static bool ByLink(const Halo *h)

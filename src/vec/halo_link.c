@@ -4,99 +4,90 @@
 
   There is one set of ghosts. So an exchange must not begin before all neighbours have read those of the one
   before (poiseLinkSettle).
+
+  A rank has a room in memory that the others reach: its ghosts, the epochs of those who send them, and tables
+  of its own. These have a place for every rank, so that bytes are known before the neighbours are. A rank
+  without neighbours has no room.
 */
 #include "vec.h"
 
-typedef struct HaloLink {
-  Shared room; /* double ghost [nghost]; uint64_t came [size] */
-  double *ghost;
-  uint64_t *came;
-  /* LinkTarget [size]; int32 [size]; int64 [size + 1]; epoch and arrived. Of the size, as many are used as
-     there are neighbours, but bytes are known before these are */
-  Buffer target, from, start, state;
-} HaloLink;
-
 enum { EPOCH, ARRIVED, STATE };
+
+typedef struct HaloLink {
+  Shared room;
+  double *ghost;      /* [nghost] */
+  uint64_t *came;     /* [ex.nrecv]: set by the senders */
+  uint64_t *state;    /* [STATE] */
+  int64_t *start;     /* [ex.nrecv + 1]: offsets of the senders' ghosts */
+  LinkTarget *target; /* [ex.nsend] */
+  int32_t *from;      /* [ex.nrecv]: the senders */
+} HaloLink;
 
 typedef struct Where {  /* what a rank has for a sender in its room, in bytes from its start */
   int64_t ghost, epoch; /* epoch = 0: nothing */
 } Where;
 
-static int64_t RoomBytes(const Device *dev, int64_t nghost)
+static int64_t RoomBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
-  return 8 * nghost + (int64_t)sizeof(uint64_t) * PoiseSize(dev->ctx);
+  int64_t size = PoiseSize(dev->ctx), tables = 8 * (size + STATE + size + 1);
+  return nghost + nsend ? 8 * nghost + tables + size * (int64_t)(sizeof(LinkTarget) + sizeof(int64_t)) : 0;
 }
 
-static PoiseErr Tables(Halo *h)
+/* Where things are in the room. */
+static void Furnish(Halo *h)
 {
   HaloLink *l = h->link;
-  const Exchange *ex = &h->ex;
-  Device *dev = h->ctx->device;
-  size_t size = (size_t)PoiseSize(h->ctx);
-  int32_t *from;
-  int64_t *start;
-  TRY(poiseBufferCreate(dev, size * sizeof(LinkTarget), "halo targets", &l->target));
-  TRY(poiseBufferCreate(dev, size * sizeof(int32_t), "halo senders", &l->from));
-  TRY(poiseBufferCreate(dev, (size + 1) * sizeof(int64_t), "halo senders", &l->start));
-  TRY(poiseBufferCreate(dev, STATE * sizeof(uint64_t), "halo epochs", &l->state));
-  TRY(poiseBufferUpdate(&l->from, HOST, &from));
-  TRY(poiseBufferUpdate(&l->start, HOST, &start));
-  for (int k = 0; k < ex->nrecv; k++) from[k] = ex->recv_rank[k];
-  for (int k = 0; k <= ex->nrecv; k++) start[k] = ex->recv_start[k];
-  return POISE_OK;
-}
-
-PoiseErr poiseHaloReady(Halo *h)
-{
-  HaloLink *l = h->link;
-  void *there;
-  if (!l) return POISE_OK;
-  TRY(poiseBufferRead(&h->index, DEVICE, &there));
-  TRY(poiseBufferRead(&l->target, DEVICE, &there));
-  TRY(poiseBufferRead(&l->from, DEVICE, &there));
-  TRY(poiseBufferRead(&l->start, DEVICE, &there));
-  return poiseBufferUpdate(&l->state, DEVICE, &there);
-}
-
-void poiseHaloLinkPredict(const Device *dev, int64_t nghost, PoisePrediction *p)
-{
-  int64_t size = PoiseSize(dev->ctx);
-  if (!dev->ctx->link) return;
-  poisePredict(dev, (int64_t)sizeof(LinkTarget) * size, ON_BOTH, p);
-  poisePredict(dev, 4 * size, ON_BOTH, p);
-  poisePredict(dev, 8 * (size + 1), ON_BOTH, p);
-  poisePredict(dev, STATE * (int64_t)sizeof(uint64_t) + RoomBytes(dev, nghost), ON_DEVICE, p);
+  int size = PoiseSize(h->ctx);
+  l->ghost = l->room.mine;
+  l->came = (uint64_t *)(void *)(l->ghost + h->nghost);
+  l->state = l->came + size;
+  l->start = (int64_t *)(void *)(l->state + STATE);
+  l->target = (LinkTarget *)(void *)(l->start + size + 1);
+  l->from = (int32_t *)(void *)(l->target + size);
 }
 
 /* where: of all ranks, for each sender. */
-static PoiseErr Targets(Halo *h, const Where *where)
+static PoiseErr Upload(Halo *h, const Where *where)
 {
+  PoiseContext ctx = h->ctx;
   HaloLink *l = h->link;
-  int size = PoiseSize(h->ctx), rank = PoiseRank(h->ctx);
-  LinkTarget *target;
-  TRY(poiseBufferUpdate(&l->target, HOST, &target));
-  for (int k = 0; k < h->ex.nsend; k++) {
-    int to = h->ex.send_rank[k];
+  const Exchange *ex = &h->ex;
+  int size = PoiseSize(ctx), rank = PoiseRank(ctx);
+  LinkTarget *target = NULL;
+  int32_t *from = ex->recv_rank; /* int, as it is on all machines with a device */
+  _Static_assert(sizeof(int) == sizeof(int32_t), "ranks are int32 on a device");
+  TRY(poiseAllocArray(ctx, ex->nsend, sizeof *target, "halo targets", &target));
+  for (int k = 0; k < ex->nsend; k++) {
+    int to = ex->send_rank[k];
     const Where *w = &where[(int64_t)to * size + rank];
     char *room = l->room.all[to];
-    target[k] = (LinkTarget){h->ex.send_start[k], (double *)(void *)(room + w->ghost),
+    target[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + w->ghost),
                              (uint64_t *)(void *)(room + w->epoch)};
   }
-  return POISE_OK;
+  Device *dev = ctx->device;
+  size_t nrecv = (size_t)ex->nrecv;
+  PoiseErr e = poiseDeviceCopy(dev, l->target, target, (size_t)ex->nsend * sizeof *target, COPY_TO_DEVICE);
+  if (!e) e = poiseDeviceCopy(dev, l->from, from, nrecv * sizeof *from, COPY_TO_DEVICE);
+  if (!e) e = poiseDeviceCopy(dev, l->start, ex->recv_start, (nrecv + 1) * sizeof *l->start, COPY_TO_DEVICE);
+  if (!e) e = poiseDeviceSync(dev);
+  poiseFree(ctx, &target);
+  return e;
 }
 
+/* *where = what all ranks have for each sender. Collective; agrees. */
 static PoiseErr Meet(Halo *h, Where **where)
 {
   PoiseContext ctx = h->ctx;
+  const HaloLink *l = h->link;
   int size = PoiseSize(ctx);
-  int64_t epochs = h->nghost * (int64_t)sizeof(double);
   Where *mine = NULL;
   PoiseErr e = poiseAllocArray(ctx, (int64_t)size * size, sizeof **where, "places of ghosts", where);
   if (!e) e = poiseAllocArray(ctx, size, sizeof *mine, "places of ghosts", &mine);
   e = PoiseAgree(ctx, e);
   for (int k = 0; k < h->ex.nrecv && !e; k++)
-    mine[h->ex.recv_rank[k]] = (Where){h->ex.recv_start[k] * (int64_t)sizeof(double),
-                                       epochs + k * (int64_t)sizeof(uint64_t)};
+    mine[h->ex.recv_rank[k]] =
+        (Where){(char *)(l->ghost + h->ex.recv_start[k]) - (char *)l->room.mine,
+                (char *)(l->came + k) - (char *)l->room.mine};
   if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, (size_t)size * sizeof *mine, *where);
   poiseFree(ctx, &mine);
   return e;
@@ -106,74 +97,55 @@ PoiseErr poiseHaloLinkCreate(Halo *h)
 {
   PoiseContext ctx = h->ctx;
   Where *where = NULL;
-  size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost);
-  PoiseErr e = poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link);
-  if (!e) e = Tables(h);
-  TRY(PoiseAgree(ctx, e));
-  HaloLink *l = h->link;
-  TRY(poiseLinkShare(ctx->link, bytes, "ghosts of a link", &l->room));
-  l->ghost = l->room.mine;
-  l->came = (uint64_t *)(void *)((char *)l->room.mine + h->nghost * (int64_t)sizeof(double));
-  e = Meet(h, &where);
-  if (!e) e = PoiseAgree(ctx, Targets(h, where));
+  size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost, h->nsend);
+  TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link)));
+  TRY(poiseLinkShare(ctx->link, bytes, "room of a halo", &h->link->room));
+  if (h->link->room.mine) Furnish(h);
+  PoiseErr e = Meet(h, &where);
+  if (!e) e = PoiseAgree(ctx, h->link->room.mine ? Upload(h, where) : POISE_OK);
   poiseFree(ctx, &where);
   return e;
 }
 
 void poiseHaloLinkDestroy(Halo *h)
 {
-  HaloLink *l = h->link;
-  if (!l) return;
-  if (h->ctx->link) poiseLinkUnshare(h->ctx->link, &l->room);
-  poiseBufferDestroy(&l->target);
-  poiseBufferDestroy(&l->from);
-  poiseBufferDestroy(&l->start);
-  poiseBufferDestroy(&l->state);
+  if (!h->link) return;
+  poiseLinkUnshare(h->ctx->link, &h->link->room);
   poiseFree(h->ctx, &h->link);
 }
 
-void poiseHaloLinkBytes(const Halo *h, PoiseBytes *sum)
+int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
-  const HaloLink *l = h->link;
-  if (!l) return;
-  poiseBufferAdd(&l->target, sum);
-  poiseBufferAdd(&l->from, sum);
-  poiseBufferAdd(&l->start, sum);
-  poiseBufferAdd(&l->state, sum);
-  sum->device += RoomBytes(h->ctx->device, h->nghost);
+  return dev->ctx->link ? RoomBytes(dev, nghost, nsend) : 0;
 }
 
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */
 PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, const double *x)
 {
   HaloLink *l = h->link;
-  Device *dev = h->ctx->device;
-  uint64_t *state;
   const int32_t *index;
-  LinkPushArgs a = {.n = mine ? 0 : h->nsend, .x = x, .ntarget = h->ex.nsend};
+  LinkPushArgs a = {.n = mine ? 0 : h->nsend, .x = x, .ntarget = h->ex.nsend, .target = l->target};
   h->pending = mine;
-  TRY(poiseBufferUpdate(&l->state, DEVICE, &state));
-  TRY(poiseBufferRead(&l->target, DEVICE, &a.target));
-  TRY(poiseBufferRead(&h->index, DEVICE, &index));
   TRY(poiseLinkSettle(h->ctx->link));
   poiseLinkSent(h->ctx->link);
-  a.index = index, a.epoch = &state[EPOCH], a.arrived = &state[ARRIVED];
-  return LAUNCH(dev, link_push, &a);
+  if (!l->room.mine) return POISE_OK;
+  TRY(poiseBufferRead(&h->index, DEVICE, &index));
+  a.index = index, a.epoch = &l->state[EPOCH], a.arrived = &l->state[ARRIVED];
+  return LAUNCH(h->ctx->device, link_push, &a);
 }
 
 PoiseErr poiseHaloWait(Halo *h, const double **ghost)
 {
   HaloLink *l = h->link;
-  uint64_t *state;
   LinkWaitArgs a = {.nfrom = h->ex.nrecv,
+                    .from = l->from,
+                    .start = l->start,
                     .came = l->came,
                     .ghost = l->ghost,
                     .patience = poiseLinkPatience(h->ctx->link)};
-  TRY(poiseBufferUpdate(&l->state, DEVICE, &state));
-  TRY(poiseBufferRead(&l->from, DEVICE, &a.from));
-  TRY(poiseBufferRead(&l->start, DEVICE, &a.start));
-  a.epoch = &state[EPOCH];
-  TRY(LAUNCH(h->ctx->device, link_wait, &a));
   *ghost = l->ghost;
+  if (!l->room.mine) return h->pending;
+  a.epoch = &l->state[EPOCH];
+  TRY(LAUNCH(h->ctx->device, link_wait, &a));
   return h->pending;
 }

@@ -154,13 +154,12 @@ PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *g
 void poiseHaloDestroy(Halo **halo);
 void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += bytes that it holds; halo may be NULL */
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
-/* Bring all that an exchange needs to the device, so that it allocates and copies nothing. */
+/* Bring all that an exchange needs to the device, so that it allocates nothing. */
 PoiseErr poiseHaloReady(Halo *halo);
 /* By the link, for halo.c (halo_link.c). Create is collective and agrees. */
 PoiseErr poiseHaloLinkCreate(Halo *halo);
 void poiseHaloLinkDestroy(Halo *halo);
-void poiseHaloLinkBytes(const Halo *halo, PoiseBytes *sum);
-void poiseHaloLinkPredict(const Device *dev, int64_t nghost, PoisePrediction *p);
+int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend); /* of the device */
 PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloWait(Halo *halo, const double **ghost);
 /* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next

@@ -200,7 +200,7 @@ static void ReplayedCounts(PoiseContext ctx)
       /* bicgstab judges each iteration that the host looks at, and replayed every eighth */
       double done = (double)its[k], judge = m == 1 && !s.ksp->loop.eager;
       SameWork(&eager, &replayed, judge * (done - floor(done / 8)));
-      if (!s.ksp->loop.eager && m < 2) { /* each iteration launches as many kernels */
+      if (!s.ksp->loop.eager && PoiseSize(ctx) == 1 && m < 2) { /* each iteration launches as many kernels */
         Solve(ctx, &s, its[k] + 1, 0, &more);
         double each = more.log.launches - eager.log.launches, replays = Replays(loops, its[k]) + 1,
                all = loops ? done : replays * 8, dead = all - done; /* launched behind the end */
