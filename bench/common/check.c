@@ -88,9 +88,10 @@ PoiseErr Check(const Task *task, Contender *c, double *error, double *early)
   if (!c->result) return POISE_OK;
   double *y = malloc((size_t)(task->n + 1) * sizeof *y);
   if (!y) POISE_FAIL(POISE_ERR_MEMORY, "a result of %lld entries", (long long)task->n);
-  PoiseErr e = Look(task, c, solve ? c->units / 2 * 3 : 1, y, error);
+  bool brief = solve && task->sustained;
+  PoiseErr e = Look(task, c, brief ? EARLY : solve ? c->units / 2 * 3 : 1, y, error);
   *early = *error;
-  if (!e && solve) e = Look(task, c, EARLY, y, early);
+  if (!e && solve && !brief) e = Look(task, c, EARLY, y, early);
   free(y);
   return e;
 }

@@ -257,7 +257,7 @@ static void ForgetGraph(void *graph)
 
 static const Recorder recorder = {BeginGraph, EndGraph, ReplayGraph, ForgetGraph};
 
-/* A cycle was run in the other ways before: nothing is loaded while it is captured. */
+/* A cycle was run before, in other ways or by Rehearse: nothing is loaded while it is captured. */
 static PoiseErr Capture(Textbook *t, int op)
 {
   Way *w = WayOf(t);
@@ -766,17 +766,27 @@ static PoiseErr EnterProducts(Cuda *p, const Task *task, List *list)
   return POISE_OK;
 }
 
-static PoiseErr EnterSolves(Cuda *p, List *list, int op)
+/* A cycle without a graph. */
+static PoiseErr Rehearse(Textbook *t, int op)
+{
+  TRY(TextbookSteps(t, op, TextbookCycle(op)));
+  CUDA(cudaStreamSynchronize(WayOf(t)->cuda->stream));
+  return POISE_OK;
+}
+
+static PoiseErr EnterSolves(Cuda *p, List *list, const Task *task)
 {
   static const char *const kinds[WAYS] = {"host scalars", "device scalars", "graph"};
+  int op = task->op;
   Product *q = &p->product[p->nproduct++];
   TRY(Make(p, 0, q));
-  for (int passes = op == OP_GMRES ? 1 : 2; passes <= 2; passes++)
-    for (int kind = HOST_SCALARS; kind < WAYS; kind++) {
+  for (int passes = op == OP_GMRES ? 1 : 2; passes <= (task->sustained && op == OP_GMRES ? 1 : 2); passes++)
+    for (int kind = task->sustained ? GRAPH : HOST_SCALARS; kind < WAYS; kind++) {
       char how[48];
       snprintf(how, sizeof how, "%s%s", op == OP_GMRES ? (passes == 1 ? "once, " : "twice, ") : "",
                kinds[kind]);
       EnterWay(p, list, "cuSPARSE", how, op, passes, q, kind);
+      if (task->sustained) TRY(Rehearse(&p->text[p->ntext - 1], op));
     }
   return POISE_OK;
 }
@@ -789,7 +799,7 @@ static PoiseErr EnterTask(void *peer, const Task *task, List *list)
   TRY(Fill(p, task));
   if (task->rows) TRY(FillMatrix(p, task));
   if (task->op == OP_MULT) return EnterProducts(p, task, list);
-  if (IsSolve(task->op)) return EnterSolves(p, list, task->op);
+  if (IsSolve(task->op)) return EnterSolves(p, list, task);
   EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL,
            HOST_SCALARS);
   if (task->op != OP_JACOBI) EnterWay(p, list, "cuBLAS", "device scalars", task->op, 0, NULL, DEVICE_SCALARS);

@@ -248,5 +248,7 @@ static PoiseErr Result(void *arg, int op, double *y)
 
 Contender *EnterTextbook(List *list, const char *who, const char *how, const Lane *lane, Textbook *t, int op)
 {
-  return Enter(list, who, how, lane, t, op, Call, op == OP_AXPY ? NULL : Result);
+  Contender *c = Enter(list, who, how, lane, t, op, Call, op == OP_AXPY ? NULL : Result);
+  c->solves = op == OP_CG || op == OP_BICGSTAB || op == OP_GMRES;
+  return c;
 }
