@@ -23,8 +23,7 @@ static double ProductError(const Rows *A, const double *x, const double *y)
   return worst;
 }
 
-/* |b - A x| / |b| */
-static double Residual(const Rows *A, const double *b, const double *x)
+double TrueResidual(const Rows *A, const double *b, const double *x)
 {
   double rr = 0, bb = 0;
 #pragma omp parallel for schedule(static) reduction(+ : rr, bb)
@@ -68,7 +67,7 @@ static double Error(const Task *task, const double *y)
   case OP_JACOBI:
     return JacobiError(task->rows, task->x, y);
   default:
-    return Residual(task->rows, task->x, y);
+    return TrueResidual(task->rows, task->x, y);
   }
 }
 

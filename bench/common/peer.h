@@ -69,6 +69,12 @@ typedef struct Task {
   bool sustained;       /* who can be replayed from a graph takes part in no other way */
 } Task;
 
+typedef struct Solved { /* a solve from arrays where the device is, by jacobi and a task's method */
+  double first, second; /* seconds: from the arrays to x, and once more with what that has made */
+  int64_t iterations;
+  double *x; /* copied here, on the host */
+} Solved;
+
 /* Somebody who does the same: functions in C loops (peer_loops.c), cuSPARSE and cuBLAS (cuda.cu). */
 typedef struct Peer {
   const char *name;
@@ -86,6 +92,9 @@ typedef struct Peer {
   PoiseErr (*lend)(const void *from, size_t bytes, void **to);
   void (*take_back)(void *p);
   const Recorder *recorder; /* for streams of that device; NULL: it has none */
+  /* Solve until the norm is at most rtol times the one before the first iteration, which is looked at
+     after each cycle, or after `most` iterations; then leave. */
+  PoiseErr (*solve)(void *peer, const Task *task, double rtol, int64_t most, Solved *s);
 } Peer;
 
 extern const Peer peer_plain, peer_cuda;
