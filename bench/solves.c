@@ -8,7 +8,8 @@
   With -iterations they converge in so many, from PoiseKSPSolve to its return: what a loop costs beside its
   iterations. The tolerance of a row is the norm that a solve before it had after so many iterations, so the
   solve ends there by converging, and checks its claim. A row: iterations, median and least of the times in
-  microseconds, and the median's per iteration beyond the row before.
+  microseconds, and the median's per iteration beyond the row before. With -products bare products follow, in
+  a section of the log: -log_view and -log_device_time tell their time, and that of all products.
 
   With -rtol they go from arrays to x with all set-up: the arrays of A and b are where the device is, and x
   stays there. So they do by the others with jacobi (C loops, or cuSPARSE and cuBLAS as a graph), who look at
@@ -32,7 +33,7 @@
 typedef struct Options {
   int problem;
   double bytes, seconds, rtol;
-  PoiseInt rounds;
+  PoiseInt rounds, products;
   char iterations[POISE_OPTION_LENGTH];
 } Options;
 
@@ -42,6 +43,8 @@ static const PoiseOption table[] = {
     {"iterations", POISE_OPTION_STRING, offsetof(Options, iterations), "1 9 17 100", 0, 0, NULL,
      "numbers of iterations, ascending"},
     {"seconds", POISE_OPTION_REAL, offsetof(Options, seconds), "1", 0, 1e4, NULL, "of each row, at least"},
+    {"products", POISE_OPTION_INT, offsetof(Options, products), "0", 0, 1000000, NULL,
+     "bare products behind the solves, in a section of the log"},
     {"rtol", POISE_OPTION_REAL, offsetof(Options, rtol), "0", 0, 1, NULL,
      "from arrays to a solution this exact, beside others; 0: given numbers of iterations"},
     {"rounds", POISE_OPTION_INT, offsetof(Options, rounds), "5", 1, MAX_REPEATS - 1, NULL,
@@ -119,12 +122,20 @@ static PoiseErr Row(PoiseContext ctx, const Options *o, Solver *s, PoiseInt its)
   return POISE_OK;
 }
 
+static PoiseErr Products(PoiseContext ctx, PoiseInt count, Solver *s)
+{
+  TRY(PoiseLogBegin(ctx, "bare products"));
+  for (PoiseInt k = 0; k < count; k++) TRY(PoiseMatMult(s->A, s->b, s->x));
+  return PoiseLogEnd(ctx, "bare products");
+}
+
 static PoiseErr Measure(PoiseContext ctx, const Options *o, Solver *s)
 {
   TRY(Create(ctx, o, s));
   TRY(PoisePrintf(ctx, "iterations   median us     least us  us per iteration\n"));
   for (char *p = (char *)o->iterations, *end; strtol(p, &end, 10) > 0; p = end)
     TRY(Row(ctx, o, s, strtol(p, NULL, 10)));
+  if (o->products) TRY(Products(ctx, o->products, s));
   return PoiseKSPView(s->ksp);
 }
 
@@ -221,7 +232,8 @@ static PoiseErr Build(Whole *w, Solver *s)
 {
   const Rows *r = &w->rows, *at = w->there.ptr ? &w->there : r;
   PoiseCSR csr = {.ptr32 = at->ptr, .col32 = at->col, .val = at->val};
-  TRY(PoiseMatCreateDeviceCSR(w->ctx, r->n, r->n, r->N, r->N, &csr, POISE_BORROW, &s->A));
+  TRY(w->there.ptr ? PoiseMatCreateDeviceCSR(w->ctx, r->n, r->n, r->N, r->N, &csr, POISE_BORROW, &s->A)
+                   : PoiseMatCreateCSR(w->ctx, r->n, r->n, r->N, r->N, &csr, POISE_BORROW, &s->A));
   TRY(PoiseMatSetBlockSize(s->A, r->block));
   TRY(PoiseMatSetFromOptions(s->A));
   TRY(PoiseMatCreateVecs(s->A, &s->x, NULL));
