@@ -342,8 +342,8 @@ def main():
             f"{words} {statistics.fmean(s[k] for s in samples):.0f} {unit}"
             for k, words, unit in ((1, "SM", "MHz"), (2, "memory", "MHz"), (3, "power", "W"))))
     page = ["# The record", "", *(f"    {line}" for line in told), "",
-            *long_tables(rows, samples), *whole_tables(solves), *fused_tables(products), *short_tables(folder),
-            *slower(rows, said, solves, products)]
+            *long_tables(rows, samples), *whole_tables(solves), *short_tables(folder),
+            *fused_tables(products), *slower(rows, said, solves, products)]
     with open(os.path.join(folder, "record.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(page))
     pictures(folder, rows, solves, told[:1] + told[1:2] + told[4:5])

@@ -5,8 +5,8 @@
 # Steps, in this order; without any all of them, as far as the time goes:
 #   long    long runs, with bare products, copies and the others: cg, and bicgstab and gmres on 7-point
 #   whole   whole solves to 1e-8 from arrays to x, with set-up, beside the others
-#   fused   products inside a loop beside bare ones, both timed by the log
 #   short   whole solves of given numbers of iterations
+#   fused   products inside a loop beside bare ones, both timed by the log
 #   rest    long runs of bicgstab and gmres on the other matrices
 #
 # Options
@@ -19,8 +19,8 @@
 #   --commit <id>         of what was built (as git says)
 #
 # It builds nothing. record_*.csv and record_*.txt are as measured; record.md has the tables, record_*.svg are
-# the pictures (bench/record.py, which makes them again). record_clocks.csv has the clocks and the power of the
-# GPU, four times a second.
+# the pictures (bench/record.py, which makes them again). record_clocks.csv has clocks and power of the GPU,
+# four times a second.
 #
 # Exit status: 0 all was measured; 1 something failed; 3 nothing failed, but not everything came to its end in
 # time; 2 wrong usage.
@@ -43,14 +43,14 @@ while [ $# -gt 0 ]; do
       declare "${1#--}=$2"
       shift 2
       ;;
-    long | whole | fused | short | rest)
+    long | whole | short | fused | rest)
       steps+=("$1")
       shift
       ;;
     *) usage ;;
   esac
 done
-[ ${#steps[@]} -gt 0 ] || steps=(long whole fused short rest)
+[ ${#steps[@]} -gt 0 ] || steps=(long whole short fused rest)
 [[ $budget =~ ^[1-9][0-9]*$ && $iterations =~ ^[1-9][0-9]*$ && $device =~ ^(cuda|host|)$ ]] || usage
 [[ $bytes =~ ^[0-9.e]*$ ]] || usage
 
@@ -116,7 +116,7 @@ head_of()
 EOF
 }
 
-# In the background, until this script ends. Times are UTC, but for a driver that knows better: `started` tells.
+# In the background, until this script ends. Times are UTC if nvidia-smi heeds TZ; `started` tells.
 sampler=
 watch_clocks()
 {
@@ -125,8 +125,8 @@ watch_clocks()
   head_of "$file"
   echo "# started: $(date +%s.%N)" >> "$file"
   echo "time,sm_mhz,memory_mhz,watts,celsius" >> "$file"
-  TZ=UTC stdbuf -oL nvidia-smi -i "$gpu" --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu \
-    --format=csv,noheader,nounits -lms 250 >> "$file" 2> /dev/null &
+  TZ=UTC stdbuf -oL nvidia-smi -i "$gpu" -lms 250 --format=csv,noheader,nounits \
+    --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu >> "$file" 2> /dev/null &
   sampler=$!
 }
 
@@ -217,7 +217,8 @@ solves()
 {
   local file=$1 name=$2 problem=$3 size=$4
   shift 4
-  attempt "$name" "$programs/solves" -device $device -problem "$problem" -bytes "$(size "$size")" "$@" || return
+  attempt "$name" "$programs/solves" -device $device -problem "$problem" -bytes "$(size "$size")" "$@" ||
+    return
   printf '\n$ %s\n' "$name" >> "$out/$file"
   cat "$output" >> "$out/$file"
 }
@@ -243,8 +244,9 @@ step_fused()
   local run file=$out/record_fused.csv problem type form log=$out/record.part
   head_of "$file"
   echo "problem,type,form,event,calls,seconds" >> "$file"
-  for run in "7 csr phases" "7 csr predict" "5 csr phases" "5 csr predict" "27 csr phases" "27 csr predict" \
-    "elasticity csr phases" "elasticity csr predict" "elasticity bcsr phases" "elasticity bcsr predict"; do
+  for run in "27 csr phases" "27 csr predict" "elasticity csr phases" "elasticity csr predict" \
+    "7 csr phases" "7 csr predict" "5 csr phases" "5 csr predict" "elasticity bcsr phases" \
+    "elasticity bcsr predict"; do
     read -r problem type form <<< "$run"
     attempt "fused $run" "$programs/solves" -device $device -problem "$problem" -bytes "$(size "$problem")" \
       -mat_type "$type" -ksp_type cg -ksp_cg_variant "$form" -pc_type jacobi -iterations 50 -seconds 0.5 \
@@ -267,10 +269,10 @@ step_short()
 
 : > "$out/record.log"
 watch_clocks
-for step in long whole fused short rest; do
+for step in long whole short fused rest; do
   if wanted $step; then "step_$step"; fi
 done
-rm -f "$output"
+rm -f "$output" "$out"/record.part* # one that was stopped leaves a part
 if python3 bench/record.py "$out"; then :; else failed=1; fi
 
 if [ $failed -ne 0 ]; then

@@ -14,9 +14,10 @@
   With -rtol they go from arrays to x with all set-up: the arrays of A and b are where the device is, and x
   stays there. So they do by the others with jacobi (C loops, or cuSPARSE and cuBLAS as a graph), who look at
   their norm, which is the same, after each 8 iterations, or each cycle of gmres. What is opened once in a
-  program is there: the context, and handles. Everybody rehearses once; then all take turns. A row: iterations,
-  medians of the times of the first solve, of a second one with what the first has made, and of the
-  difference, in microseconds; |b - A x| / |b|, computed on the host. The exit status is 1 where that is far
+  program is there: the context, and handles. Everybody rehearses once; then all take turns.
+
+  A row: iterations; in microseconds the medians of the first solve, of a second one with what the first has
+  made, and of the difference; |b - A x| / |b|, computed on the host. The exit status is 1 where that is far
   above rtol.
 */
 #include <inttypes.h>

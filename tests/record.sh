@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # bench/solves from arrays on tiny matrices, and bench/record.sh: record.sh <bench/solves>. The script's
-# programs and nvidia-smi are small scripts here, with numbers whose ratios are known. This nvidia-smi lives in
-# another time zone.
+# programs and nvidia-smi are small scripts here, with numbers whose ratios are known. This nvidia-smi lives
+# in another time zone.
 # shellcheck disable=SC2016 # their $ are their own
 set -euo pipefail
 solves=$1
