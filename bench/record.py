@@ -144,8 +144,8 @@ def long_tables(rows, samples):
     if not rows:
         return []
     page = ["## Long runs", "",
-            "Each line is a run of 2000 operations and more, unless the command says otherwise; lines of a row "
-            "took turns. us: the median of the turns of one operation. Bound: the bare products of the "
+            "Each line is a run of 2000 operations and more, unless the command says otherwise; lines of a "
+            "row took turns. us: one operation, the median of the turns. Bound: the bare products of the "
             "iteration, plus its other bytes at the rate of copying. Inside: what the iteration leaves for a "
             "product, over the bare one. Of ours: time over that of our first solver in the row. Clocks and "
             "power are those at the begin, in the middle and at the end of the first turn.", ""]
@@ -194,9 +194,9 @@ def whole_tables(solves):
              for who, method, its, first, second, difference, residual in results]
     return ["## Whole solves", "",
             "From arrays where the device is to x, until the norm has fallen by the tolerance. The second "
-            "solve has what the first one made; set-up is the difference.", ""] + table(
-                ["matrix", "rows", "who", "method", "iterations", "first, ms", "second, ms", "set-up, ms",
-                 "true residual"], lines)
+            "solve has what the first one made; set-up is the difference.", "",
+            *table(["matrix", "rows", "who", "method", "iterations", "first, ms", "second, ms", "set-up, ms",
+                    "true residual"], lines)]
 
 
 def read_fused(folder):
@@ -217,11 +217,11 @@ def read_fused(folder):
 def fused_tables(products):
     if not products:
         return []
+    lines = [[problem, kind, form, f"{bare:.1f}", f"{inside:.1f}", f"{inside / bare:.3f}"]
+             for problem, kind, form, bare, inside in products]
     return ["## Products inside a loop", "",
-            "Timed by the log, which waits at both ends of each and replays no loop; microseconds.", ""] + table(
-                ["matrix", "type", "form of cg", "bare", "inside", "inside / bare"],
-                [[problem, kind, form, f"{bare:.1f}", f"{inside:.1f}", f"{inside / bare:.3f}"]
-                 for problem, kind, form, bare, inside in products])
+            "Timed by the log, which waits at both ends of each and replays no loop; microseconds.", "",
+            *table(["matrix", "type", "form of cg", "bare", "inside", "inside / bare"], lines)]
 
 
 def short_tables(folder):
@@ -236,8 +236,8 @@ def short_tables(folder):
     if not lines:
         return []
     return ["## Whole solves of given numbers of iterations", "",
-            "Claims checked; microseconds. An iteration: beyond the line before.", ""] + table(
-                ["matrix and method", "iterations", "median", "least", "an iteration"], lines)
+            "Claims checked; microseconds. An iteration: beyond the line before.", "",
+            *table(["matrix and method", "iterations", "median", "least", "an iteration"], lines)]
 
 
 # ---- what is slower ----------------------------------------------------------------------------------------
@@ -251,7 +251,8 @@ def slower(rows, said, solves, products):
                 page.append(f"- {row}, {loop.name}: an iteration is {loop.over_bound:.3f} of its bound, the "
                             f"limit is {BOUND}.")
             if not loop.ours and loop.solves and loop.chosen and loop.us < loop.chosen.us:
-                page.append(f"- {row}: {loop.name} takes {loop.us / loop.chosen.us:.3f} of {loop.chosen.name}.")
+                page.append(f"- {row}: {loop.name} takes {loop.us / loop.chosen.us:.3f} of "
+                            f"{loop.chosen.name}.")
         solvers = [loop for loop in loops if loop.ours and loop.solves]
         for loop in solvers[1:]:
             same = loop.how.split()[0] == loop.chosen.how.split()[0]
