@@ -47,21 +47,21 @@ def number(text):
 
 
 def clocks(folder):
-    """[(seconds since 1970, SM in MHz, memory in MHz, W)]; the first one was taken when the script started,
-    which tells the driver's time zone."""
-    lines = lines_of(folder, "record_clocks.csv")
-    started, samples = number(head_of(lines).get("started", "")), []
-    for line in lines:
+    """[(seconds since 1970, SM in MHz, memory in MHz, W)]; the first one of a run was taken when the script
+    started, which tells the time zone."""
+    started, shift, samples = math.nan, None, []
+    for line in lines_of(folder, "record_clocks.csv"):
         cells = [cell.strip() for cell in line.split(",")]
+        if line.startswith("# started: "):
+            started, shift = number(line.split()[2]), None
         if not re.match(r"\d{4}/\d\d/\d\d ", line) or len(cells) < 4:
             continue
         form = "%Y/%m/%d %H:%M:%S.%f" if "." in cells[0] else "%Y/%m/%d %H:%M:%S"
         time = datetime.datetime.strptime(cells[0], form).replace(tzinfo=datetime.timezone.utc).timestamp()
-        samples.append((time, *map(number, cells[1:4])))
-    if not samples or math.isnan(started):
-        return samples
-    shift = 900 * round((started - samples[0][0]) / 900)
-    return [(sample[0] + shift, *sample[1:]) for sample in samples]
+        if shift is None:
+            shift = 0 if math.isnan(started) else 900 * round((started - time) / 900)
+        samples.append((time + shift, *map(number, cells[1:4])))
+    return samples
 
 
 def during(samples, begin, end, column):

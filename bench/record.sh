@@ -20,7 +20,7 @@
 #
 # It builds nothing. record_*.csv and record_*.txt are as measured; record.md has the tables, record_*.svg are
 # the pictures (bench/record.py, which makes them again). record_clocks.csv has clocks and power of the GPU,
-# four times a second.
+# four times a second. A step replaces its files; those of other steps stay, and so do the clocks.
 #
 # Exit status: 0 all was measured; 1 something failed; 3 nothing failed, but not everything came to its end in
 # time; 2 wrong usage.
@@ -122,9 +122,11 @@ watch_clocks()
 {
   local file=$out/record_clocks.csv
   [ $device = cuda ] || return 0
-  head_of "$file"
+  if [ ! -f "$file" ]; then # else other steps were measured before
+    head_of "$file"
+    echo "time,sm_mhz,memory_mhz,watts,celsius" >> "$file"
+  fi
   echo "# started: $(date +%s.%N)" >> "$file"
-  echo "time,sm_mhz,memory_mhz,watts,celsius" >> "$file"
   TZ=UTC stdbuf -oL nvidia-smi -i "$gpu" -lms 250 --format=csv,noheader,nounits \
     --query-gpu=timestamp,clocks.sm,clocks.mem,power.draw,temperature.gpu >> "$file" 2> /dev/null &
   sampler=$!

@@ -116,6 +116,16 @@ for picture in long whole; do
   python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/out/record_$picture.svg" || bad=1
 done
 
+# A step alone: the files and clocks of the others stay. Without a GPU there are no clocks.
+record 0 rest
+holds record.md '^\| auto cg as phases \| 660.0 .* \| 1.012 .* \| 1700, 1700, 1700 \|' '^## Whole solves'
+[ "$(grep -c '^# started: ' "$dir/out/record_clocks.csv")" = 2 ] || { echo "clocks were lost" && bad=1; }
+rm -r "$dir/out"
+record 0 --device host long
+holds record.md '^\| auto cg as phases \| 660.0 .* \| 3 \| - \| - \| - \|$'
+holds record_long.csv '^# clocks: not recorded$'
+[ ! -e "$dir/out/record_clocks.csv" ] || { echo "clocks of no GPU" && bad=1; }
+
 # What is not finished, what fails, and wrong usage.
 program build/bench/poise_bench 'exec sleep 60'
 record 3 --budget 6 long short
