@@ -74,6 +74,7 @@ static PoiseErr CreateMat(PoiseContext ctx, const Options *o, PoiseMat *A)
   TRY(CreateRows(ctx, o->problem, true, o->bytes, &r));
   PoiseCSR csr = {.ptr32 = r.ptr, .col32 = r.col, .val = r.val};
   PoiseErr e = PoiseMatCreateCSR(ctx, r.n, r.n, r.N, r.N, &csr, POISE_COPY, A);
+  if (!e) e = PoiseMatSetBlockSize(*A, r.block);
   if (!e) e = PoisePrintf(ctx, "%" PRId64 " rows\n", r.N);
   DestroyRows(&r);
   return e ? e : PoiseMatSetFromOptions(*A);

@@ -34,6 +34,10 @@ if ! grep -q '^poise  *cg icc' <<< "$log" || grep -q '^C loops' <<< "$log"; then
   bad=1
 fi
 
+# Matrices of several unknowns per node are cut into their blocks.
+log=$("$solves" -problem elasticity -bytes 3e4 -mat_type bcsr -iterations 3 -seconds 0 -products 2)
+grep -q 'blocks of 3 x 3' <<< "$log" || { printf '%s\n' "no blocks:" "$log" && bad=1; }
+
 # ---- the script --------------------------------------------------------------------------------------------
 
 command -v python3 > /dev/null || { echo "no python3: the tables are not looked at: skipped"; exit 77; }
