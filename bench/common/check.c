@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { EARLY = 6 };
+enum { EARLY = 6, REPLAYS = 32 /* a cycle of each method and more: others replay it as a graph */ };
 
 /* The largest |y - A x| over |A| |x| of a row. */
 static double ProductError(const Rows *A, const double *x, const double *y)
@@ -88,7 +88,7 @@ PoiseErr Check(const Task *task, Contender *c, double *error, double *early)
   double *y = malloc((size_t)(task->n + 1) * sizeof *y);
   if (!y) POISE_FAIL(POISE_ERR_MEMORY, "a result of %lld entries", (long long)task->n);
   bool brief = solve && task->sustained;
-  PoiseErr e = Look(task, c, brief ? EARLY : solve ? c->units / 2 * 3 : 1, y, error);
+  PoiseErr e = Look(task, c, brief ? REPLAYS : solve ? c->units / 2 * 3 : 1, y, error);
   *early = *error;
   if (!e && solve && !brief) e = Look(task, c, EARLY, y, early);
   free(y);

@@ -7,7 +7,7 @@
 
 /* Of one more operation: a product's |y - A x| over |A| |x|, row by row, |b - A x| / |b| of the longer solve,
    and such; NAN where nothing is looked at. early: the same of a solve of few iterations, in which rounding
-   errors have not grown yet. Of long runs both are of that one. */
+   errors have not grown yet. Of long runs both are of one of some more iterations. */
 PoiseErr Check(const Task *task, Contender *c, double *error, double *early);
 /* |b - A x| / |b| */
 double TrueResidual(const Rows *A, const double *b, const double *x);
