@@ -135,7 +135,7 @@ static const Operation operations[] = {
     {"blocks", OP_MULT, PRODUCT, 1, 2, 0, one},
     {"cg", OP_CG, SOLVE, 1, 12, 13, by_cg},
     {"cg_pbjacobi", OP_OTHER, SOLVE, 1, 11, 13, by_cg_pbjacobi},
-    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 26, 22, by_bicgstab},
+    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 20, 22, by_bicgstab},
     /* in the mean of a cycle, of which the restart has a product and 42 vectors */
     {"gmres", OP_GMRES, SOLVE, 1 + 1. / RESTART, 41 + 42. / RESTART, 66, by_gmres},
     {"pc_jacobi", OP_JACOBI, PRECONDITION, 0, 3, 1, by_jacobi},
