@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   int64_t i = first + threadIdx.x;
   double y = 0, beta = poiseScalar(a.b);
   if (i < a.A.m) {
-    y = poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]);
+    y = ScaleRow(a, i, poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]));
     a.y[i] = y;
   }
   for (int f = 0; f < a.fuse.ndot; f++) {
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   RowShare row = ShareOfRow<L, true>(a.A, r);
   WaitForTile(tile);
   double s = SumRow<L, INDEX16, false>(a, tile, row), y = 0;
-  if (row.stores) a.y[row.i] = y = s;
+  if (row.stores) a.y[row.i] = y = ScaleRow(a, row.i, s);
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
