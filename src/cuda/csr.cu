@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
 
 static_assert((int)TILE_THREADS == (int)THREADS, "rows of a tile are as many as there are threads for");
 
-/* y = a A x + b y. */
+/* y = D (a A x + b y). */
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* y = A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
+/* y = D A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
    so more blocks are resident. */
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)

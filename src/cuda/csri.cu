@@ -25,8 +25,8 @@ static_assert((int)HUB == (int)HUB_BYTES &&
                   (int)HUB_BESIDE == RESIDENT_ROW_BLOCKS * SPAN * (int)sizeof(uint16_t) + 1024,
               "room for hubs beside the marks and what the system takes");
 
-/* PLAIN: y = A x without ghosts, which takes fewer registers. EXACT: y = A x by row blocks of equal size that
-   share rows; y is zero before the launch. */
+/* PLAIN: y = D A x without ghosts, which takes fewer registers. EXACT: y = A x by row blocks of equal size
+   that share rows; y is zero before the launch. */
 enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)

@@ -10,7 +10,8 @@
 
   Vectors read and written per iteration, beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
   r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right, the phases that
-  write s and p apply dense blocks as an epilogue.
+  write s and p apply dense blocks as an epilogue. From the left a diagonal scales the products: it is read
+  once for each.
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
