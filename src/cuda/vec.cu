@@ -56,7 +56,7 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
-/* y = a x + b y and its dots. Traffic: 16 bytes per row, 24 if y is read. */
+/* y = D (a x + b y) and its dots. Traffic: 16 bytes per row, 24 if y is read, and 8 for D. */
 static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ AxpbyArgs a)
 {
   PdlLaunchDependents();
@@ -70,6 +70,7 @@ static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ 
     y[r] = 0;
     if (i >= a.n) continue;
     y[r] = alpha * a.x[i] + (beta == 0 ? 0 : beta * a.y[i]);
+    if (a.scale) y[r] *= a.scale[i];
     a.y[i] = y[r];
   }
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);

@@ -5,8 +5,8 @@
   the correction is x0 + M^-1 V y.
 
   Vectors read and written in iteration j, beside the product and the preconditioner: j + 2 for the
-  projections, j + 4 for the update, 2 to scale. A second pass adds j + 4, as the first update computes its
-  projections too.
+  projections, j + 4 for the update, 2 to scale. A diagonal from the left scales the product: it is read. A
+  second pass adds j + 4, as the first update computes its projections too.
 */
 #include "gmres.h"
 

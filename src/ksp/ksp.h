@@ -248,17 +248,18 @@ static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
 
 /* ---- what methods call (operator.c, dots.c, solve.c) ----------------------------------------- */
 
-/* y = a A x + b y, with the dots that were added to f (may be NULL). */
-void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f);
+/* y = D (a A x + b y), D = diag(scale), NULL: 1; with the dots that were added to f (may be NULL). */
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
+                     const Fuse *f);
 /* y = A x */
 static inline void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  poiseKSPProduct(ksp, 1, x, 0, y, f);
+  poiseKSPProduct(ksp, 1, x, 0, y, NULL, f);
 }
 /* y -= A x */
 static inline void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  poiseKSPProduct(ksp, -1, x, 1, y, f);
+  poiseKSPProduct(ksp, -1, x, 1, y, NULL, f);
 }
 /* Is M the identity? */
 static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
@@ -267,7 +268,7 @@ static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 }
 /* z = M^-1 r */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
-/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
+/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch. From the left a diagonal M scales the product. */
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
 /* r = b - A x0, or b when the guess is zero */
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);

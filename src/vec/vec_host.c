@@ -82,6 +82,7 @@ PoiseErr poiseHost_axpby(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     Update(alpha, a->x, beta, a->y, begin, end);
+    if (a->scale) poiseHostScale(a->scale, a->y, begin, end);
     poiseHostFuse(&a->fuse, a->y, begin, end, b);
   }
   return POISE_OK;

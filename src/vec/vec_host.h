@@ -40,6 +40,13 @@ static inline double poiseHostWeightedDot(const double *d, const double *y, int6
   return poiseHostAddLanes(s);
 }
 
+/* y_i *= d_i */
+static inline void poiseHostScale(const double *restrict d, double *restrict y, int64_t begin, int64_t end)
+{
+  HOST_SIMD
+  for (int64_t i = begin; i < end; i++) y[i] *= d[i];
+}
+
 /* The dots of rows [begin, end) while they are in cache, as the partials of block `at`. */
 static inline void poiseHostFuse(const Fuse *f, const double *y, int64_t begin, int64_t end, int64_t at)
 {

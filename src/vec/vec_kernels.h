@@ -25,10 +25,11 @@ typedef struct MaxpyArgs {
   Fuse fuse;
 } MaxpyArgs;
 
-typedef struct AxpbyArgs { /* y = a x + b y, then dots of y; b = 0 overwrites whatever y held */
+/* y = D (a x + b y), D = diag(scale), NULL: 1; then dots of y. b = 0 overwrites whatever y held */
+typedef struct AxpbyArgs {
   int64_t n;
   ScalarRef a, b;
-  const double *x, *skip;
+  const double *x, *skip, *scale;
   double *y;
   Fuse fuse;
 } AxpbyArgs;
