@@ -5,25 +5,32 @@
 
 #include "sys/kernels.h"
 
-/* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[j * stride + block] */
-typedef struct MdotArgs {
-  int64_t n, stride;
-  int k;
-  const double *x[POISE_MAX_BATCH], *y, *skip; /* *skip != 0: do nothing (skip may be NULL) */
-  double *partial;
-} MdotArgs;
-
-/* y += sign * sum_j a_j x_j, j < k; then dots of y, and partial sums of (x_j, y) as by mdot (again may be
-   NULL) */
-typedef struct MaxpyArgs {
-  int64_t n, stride;
-  int k;
-  double sign;
-  const double *x[POISE_MAX_BATCH], *a, *skip; /* a: k device scalars, or NULL: value */
-  double value[POISE_MAX_BATCH];
-  double *y, *again;
-  Fuse fuse;
-} MaxpyArgs;
+/* The arguments of kernels with many vectors x_j of one type, which the suffix tells; y and sums are fp64. */
+#define MANY_VECTORS(Real, suffix)                                                                            \
+  /* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[j * stride + block] */                       \
+  typedef struct MdotArgs##suffix {                                                                           \
+    int64_t n, stride;                                                                                        \
+    int k;                                                                                                    \
+    const Real *x[POISE_MAX_BATCH];                                                                           \
+    const double *y, *skip; /* *skip != 0: do nothing (skip may be NULL) */                                   \
+    double *partial;                                                                                          \
+  } MdotArgs##suffix;                                                                                         \
+                                                                                                              \
+  /* y += sign * sum_j a_j x_j, j < k; then dots of y, and partial sums of (x_j, y) as by mdot (again may   \
+     be NULL) */ \
+  typedef struct MaxpyArgs##suffix {                                                                          \
+    int64_t n, stride;                                                                                        \
+    int k;                                                                                                    \
+    double sign;                                                                                              \
+    const Real *x[POISE_MAX_BATCH];                                                                           \
+    const double *a, *skip; /* a: k device scalars, or NULL: value */                                         \
+    double value[POISE_MAX_BATCH];                                                                            \
+    double *y, *again;                                                                                        \
+    Fuse fuse;                                                                                                \
+  } MaxpyArgs##suffix;
+MANY_VECTORS(double, )
+MANY_VECTORS(float, _f32)
+#undef MANY_VECTORS
 
 typedef struct AxpbyArgs { /* y = a x + b y, then dots of y; b = 0 overwrites whatever y held */
   int64_t n;
