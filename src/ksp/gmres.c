@@ -16,6 +16,8 @@
   - The residual at the end of a cycle then differs from the recurrence by some 1e-7 of the norm at its
     beginning. So a cycle ends where the recurrence has fallen to FALL: what is left is right to some
     per cent. The method is then started again from x, as after a false claim.
+  - Classical Gram-Schmidt loses orthogonality sooner, and the recurrence falls faster than the residual. A
+    restart computes the residual anyway. So there this ends the solve only if the residual has not fallen.
 */
 #include "gmres.h"
 
@@ -184,7 +186,8 @@ void poiseGMRESContinue(PoiseKSP ksp)
   poiseKSPCopy(ksp, ksp->work[GM_B], ksp->work[GM_T]);
   poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T], NULL); /* t = b - A x */
   PreconditionResidual(ksp);
-  MakeVector(ksp, PHASE_gmres_restart, PHASE_gmres_restart_f32, GM_W, 0, (PhaseArgs){0});
+  MakeVector(ksp, PHASE_gmres_restart, PHASE_gmres_restart_f32, GM_W, 0,
+             (PhaseArgs){.c[0].value = IsSingle(ksp)});
 }
 
 /* No work vector. At a restart b - A x has been computed. But its vector is reused for iterates that are
@@ -223,7 +226,7 @@ void poiseGMRESExplain(PoiseKSP ksp)
         poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_gmres_basis"));
   double recurrence = ksp->result.slots[GM_RECURRENCE] / ksp->solve.scale,
          computed = ksp->result.slots[GM_COMPUTED] / ksp->solve.scale;
-  if (ksp->norm == POISE_KSP_NORM_NONE ||
+  if (ksp->norm == POISE_KSP_NORM_NONE || (IsSingle(ksp) && ksp->result.reason > 0) ||
       fabs(computed - recurrence) <= g->breakdown * ksp->result.slots[GM_FIRST] / ksp->solve.scale)
     return;
   char hint[POISE_OPTION_LENGTH + 80] = "";

@@ -194,14 +194,16 @@ PROLOGUE(gmres_solve)
 }
 
 /* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides;
-   v_0 = r / |r|. As in PETSc, a recurrence that has left the residual is a breakdown. */
+   v_0 = r / |r|. As in PETSc, a recurrence that has left the residual is a breakdown; but with c[0] != 0 only
+   if the norm has not fallen in the cycle. */
 PROLOGUE(gmres_restart)
 {
   double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);
   int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
   double recurrence = a->array ? fabs(poiseGMRESGamma(a->array, a->flags)[a->flags]) : norm;
-  if (!reason && !a->conv.none && fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST])
-    reason = REASON_BREAKDOWN;
+  int left = fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST];
+  int forgiven = a->c[0].value != 0 && norm < in[GM_FIRST];
+  if (!reason && !a->conv.none && left && !forgiven) reason = REASON_BREAKDOWN;
   out[GM_RECURRENCE] = recurrence;
   out[GM_COMPUTED] = norm;
   out[GM_LARGEST + a->parity] = 0;
