@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels on vectors that are not phases. Those with many vectors x_j are one text for both types of these. */
+/* Kernels on vectors that are not phases. Those with many vectors x_j are one text for both types of x_j. */
 #include <type_traits>
 
 #include "vec/vec_kernels.h"

@@ -5,7 +5,7 @@
   the correction is x0 + M^-1 V y.
 
   Vectors read and written in iteration j, beside the product and the preconditioner: j + 2 for the
-  projections, j + 4 for the update, 2 to scale. A second pass adds j + 4, as the first update computes its
+  projections, j + 3 for the update, 2 to scale. A second pass adds j + 3, as the first update computes its
   projections too.
 
   The basis may be in fp32: v_j is what remains of w / |w| after rounding. Products, projections, sums and w
@@ -205,8 +205,8 @@ static bool Ended(PoiseKSP ksp, int so)
   return ksp->result.reason == POISE_DIVERGED_BREAKDOWN && (int)ksp->result.slots[GM_ENDED] == so;
 }
 
-/* A cycle that has fallen far must be continued. Without a norm nobody asks what it has gained, and it goes on
-   to the last iteration. The part of a cycle before a dropped column may have gained. */
+/* A cycle that has fallen far must be continued. Without a norm nobody asks what it has gained, and it goes
+   on to the last iteration. The part of a cycle before a dropped column may have gained. */
 bool poiseGMRESStalls(PoiseKSP ksp, double *norm)
 {
   *norm = ksp->norm == POISE_KSP_NORM_NONE ? 0 : ksp->result.slots[GM_FIRST];

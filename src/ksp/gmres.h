@@ -13,8 +13,8 @@ typedef struct GMRES {
   double breakdown; /* tolerance */
 } GMRES;
 
-/* Work vectors. From GM_V on restart + 1 of the basis, then the method's own. With a basis in fp32 GM_V alone,
-   the newest vector, and the basis is ksp->v32. */
+/* Work vectors. From GM_V on restart + 1 of the basis, then the method's own. With a basis in fp32, which is
+   ksp->v32, GM_V alone: its newest vector. */
 enum { GM_X, GM_B, GM_T, GM_W, GM_V };
 
 extern const PoiseOption poiseGMRESOptions[];

@@ -132,8 +132,8 @@ PROLOGUE(gmres_refine)
 }
 
 /* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j.
-   c[0] != 0: a second pass may have been made. c[1]: to which part of its beginning the recurrence may fall in
-   a cycle; 0: to any. Behind the last column the cycle ends anyway. */
+   c[0] != 0: a second pass may have been made. c[1]: to which part of its beginning the recurrence may fall
+   in a cycle; 0: to any. Behind the last column the cycle ends anyway. */
 PROLOGUE(gmres_givens)
 {
   int64_t m = a->flags, j = a->k;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gmres and fgmres with a basis in fp32: what is solved, where cycles end, the Arnoldi relation, what it holds
-   and moves, and what it says. */
+/* gmres and fgmres with a basis in fp32: what is solved, where cycles end, the Arnoldi relation, what it
+   holds and moves, and what it says. */
 #include "ksp/gmres.h"
 #include "problem.h"
 
