@@ -234,14 +234,17 @@ void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double 
 static void AddBatch(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
                      const double *skip, const Fuse *f, double *again)
 {
-#define FIELDS                                                                                           \
-  {                                                                                                      \
-    .n = ksp->layout->n, .stride = ksp->dots.nblock, .k = k, .sign = sign, .a = c, .skip = skip, .y = y, \
-    .again = again, .fuse = f ? *f : (Fuse)                                                              \
-    {                                                                                                    \
-      0                                                                                                  \
-    }                                                                                                    \
-  }
+  const Fuse fuse = f ? *f : (Fuse){0};
+#define FIELDS                 \
+  {.n = ksp->layout->n,        \
+   .stride = ksp->dots.nblock, \
+   .k = k,                     \
+   .sign = sign,               \
+   .a = c,                     \
+   .skip = skip,               \
+   .y = y,                     \
+   .again = again,             \
+   .fuse = fuse}
   MaxpyArgs m = FIELDS;
   MaxpyArgs_f32 s = FIELDS;
 #undef FIELDS
