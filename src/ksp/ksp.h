@@ -33,6 +33,7 @@ typedef struct KSPType {
   bool flexible;               /* M may vary between applications */
   unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
+  int (*singles)(PoiseKSP);    /* work vectors in fp32 beside them; NULL: none */
   int64_t (*array)(PoiseKSP);  /* number of doubles of its small device array; may be NULL */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
@@ -227,6 +228,8 @@ struct PoiseKSP_s {
   int nwork;
   PoiseVec *work;
   double **v;        /* device pointers of work */
+  Buffer singles;    /* work vectors in fp32 */
+  float **v32;       /* device pointers of these */
   PoiseVec residual; /* b - A x, where it is monitored */
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;
@@ -305,11 +308,20 @@ void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double
 /* y += sign sum_j c_j x_j, with dots to f. c is on the device; NULL: ones. */
 void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
                    const double *skip, const Fuse *f);
-/* The same, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH. poiseKSPTakeDots must take
+typedef struct Columns { /* device pointers of vectors of one type; the other is NULL */
+  double *const *f64;
+  float *const *f32;
+} Columns;
+/* poiseKSPMdot and poiseKSPMaxpy of x_j of either type. */
+void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
+                        const double *skip);
+void poiseKSPColumnsAdd(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                        const double *skip, const Fuse *f);
+/* The latter, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH. poiseKSPTakeDots must take
    these dots before any others are made. */
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                       const double *skip, const Fuse *f);
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+void poiseKSPColumnsAddDots(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                            const double *skip, const Fuse *f);
+void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
                       const double *skip);
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
