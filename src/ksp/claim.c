@@ -39,7 +39,7 @@ bool poiseKSPChecks(PoiseKSP ksp)
   return IsLeft(ksp) || Known(ksp) < 0;
 }
 
-static void Measure(PoiseKSP ksp, const double *b)
+static bool Measure(PoiseKSP ksp, const double *b, double *to)
 {
   enum { X, R, Z };
   int known = Known(ksp);
@@ -48,20 +48,22 @@ static void Measure(PoiseKSP ksp, const double *b)
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, r), READS(VEC_Y, r)}, SLOT_TRUE_RESIDUAL,
                   NO_SLOT);
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, b), READS(VEC_Y, b)}, SLOT_CHECK_BB, NO_SLOT);
-  } else {
-    poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
-    poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT);
+    return false;
   }
+  poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
+  poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT, to);
+  return to != NULL;
 }
 
-void poiseKSPMeasure(PoiseKSP ksp)
+bool poiseKSPMeasure(PoiseKSP ksp, double *to)
 {
   const double *b = NULL;
   PoiseErr e = poiseVecRead(ksp->solve.b, &b);
   poiseKSPFailed(ksp, e);
   poiseLogBegin(ksp->ctx, EVENT_KSPVerify);
-  Measure(ksp, e ? ksp->v[0] : b);              /* also after a failure, as other ranks do so */
-  poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0); /* nested events count */
+  bool delivered = Measure(ksp, e ? ksp->v[0] : b, to); /* also after a failure, as other ranks do so */
+  poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0);         /* nested events count */
+  return delivered;
 }
 
 static int SlotOfNorm(PoiseKSP ksp)

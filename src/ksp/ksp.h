@@ -37,11 +37,11 @@ typedef struct KSPType {
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
   int (*cycle)(PoiseKSP);      /* iterations after which the enqueued work repeats; NULL: 1 */
-  void (*start)(PoiseKSP, PoiseVec b);
-  void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
-  void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
-  void (*finish)(PoiseKSP);         /* make x; NULL: the iteration keeps x */
-  PoiseVec (*solution)(PoiseKSP);   /* make the iterate in a work vector, with the scalars in
+  void (*start)(PoiseKSP, PoiseVec b); /* from the x in work[0], or from 0 without a guess, with x set so */
+  void (*iterate)(PoiseKSP, int j);    /* iteration j of a cycle */
+  void (*restart)(PoiseKSP);           /* at the end of a cycle; may be NULL */
+  void (*finish)(PoiseKSP);            /* make x; NULL: the iteration keeps x */
+  PoiseVec (*solution)(PoiseKSP);      /* make the iterate in a work vector, with the scalars in
                                        ksp->result.slots; NULL likewise */
   int factor; /* slot of the factor between the tested norm and the natural one; 0: the tested norm is the
                  one in use */
@@ -269,7 +269,7 @@ static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
 /* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
-/* r = b - A x0, or b when the guess is zero */
+/* r = b - A x0. Without a guess x = 0 and r = b. */
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
 /* SLOT_NORM0 = |b| in the norm in use; nothing if the guess is zero. t: scratch. Returns whether rtol is
    relative to it. */
@@ -289,12 +289,17 @@ typedef struct {
   int r, z;   /* work vectors */
   int rz, zz; /* slots of the dots (r, z) and (z, z), or NO_SLOT */
 } Application;
+/* The first residual r, as above, and the dots of z = M^-1 r. The dot (r, r) goes to slot rr (NO_SLOT: not
+   wanted). A diagonal M does not store z. */
+void poiseKSPFirstResidual(PoiseKSP ksp, PoiseVec b, Application m, int rr);
+/* Its pass over the rows: r = b and x = 0, or r is b (NULL); the dots of z with a diagonal M. */
+void poiseKSPFirstPhase(PoiseKSP ksp, const double *b, double *r, int rz, int zz, int rr);
 /* poiseKSPPhase, then z = M^-1 r of the r that the phase (marked EPILOGUE) has just written. If M is dense
    blocks, this is an epilogue in the same pass; else it comes behind the phase. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
 /* Work vector r, which holds A x, becomes b - A x. Its dots and b's go to their slots. So do those of work
-   vector z = M^-1 r, if z is not NO_SLOT. */
-void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z);
+   vector z = M^-1 r, if z is not NO_SLOT. And x is delivered there, if that is not NULL. */
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, double *x);
 void poiseKSPPublish(PoiseKSP ksp); /* move pending dots to their slots, without a phase that takes them */
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
 /* dst[0..k) = (x_j, y) over all ranks, any k, also added to sum[0..k) (may be NULL). Skipped if *skip !=
@@ -384,8 +389,8 @@ extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 /* Must the claim in the result be checked, or a result after a refuted claim be compared with it? */
 bool poiseKSPChecks(PoiseKSP ksp);
 /* Enqueue the dots of b - A x for the x in work[0]. They take two more work vectors. b - A x may be
-   available already. */
-void poiseKSPMeasure(PoiseKSP ksp);
+   available already; if not, x is delivered too, to `to` (NULL: it is not). Returns whether it was. */
+bool poiseKSPMeasure(PoiseKSP ksp, double *to);
 /* Judge the claim from these dots, which are in `slots`. Returns whether the method must continue from x. */
 bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
 /* The square of the norm computed before, which x must not exceed to be delivered; infinite: no limit.

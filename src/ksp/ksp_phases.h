@@ -128,11 +128,33 @@ PROLOGUE(ksp_norm0)
   return 0;
 }
 
-enum { KSP_B, KSP_D, KSP_R }; /* operands of ksp_check */
+/* ksp_publish: the sums alone. */
+PROLOGUE(ksp_publish)
+{
+  return 0;
+}
 
-/* ksp_check: r = b - r, where r holds A x; z = d r; dots (r, z), (z, z), (r, r), (b, b). */
+enum { KSP_B, KSP_D, KSP_R, KSP_X, KSP_USERS_X }; /* operands of the three phases below */
+
+/* ksp_first: r = b (absent: it is b); x = 0 (absent: it stays); z = d r; dots (r, z), (z, z), (r, r). */
+PROLOGUE(ksp_first)
+{
+  return 1;
+}
+
+ELEMENTWISE(ksp_first)
+{
+  double r = READ(KSP_B), z = poisePoint(a, KSP_D, r, i);
+  if (a->out[KSP_R]) OUT(KSP_R) = r;
+  if (a->out[KSP_X]) OUT(KSP_X) = 0;
+  return poiseDots(r * z, z * z, r * r);
+}
+
+/* ksp_check: r = b - r, where r holds A x; z = d r; dots (r, z), (z, z), (r, r), (b, b). And x is delivered, as
+   by ksp_deliver, if there is an operand for it. */
 PROLOGUE(ksp_check)
 {
+  c[0] = poiseScalar(a->c[2]);
   return 1;
 }
 
@@ -143,10 +165,13 @@ ELEMENTWISE(ksp_check)
   double z = poisePoint(a, KSP_D, r, i);
   Dots t = poiseDots(r * z, z * z, r * r);
   t.d[3] = b * b;
+  if (a->out[KSP_USERS_X]) {
+    double x = c[0] * READ(KSP_X);
+    OUT(KSP_USERS_X) = x;
+    t.d[4] = x - x;
+  }
   return t;
 }
-
-enum { KSP_X, KSP_USERS_X }; /* operands of ksp_deliver */
 
 /* ksp_deliver: the user's x = c_2 x, unless |c_0| is more than a finite c_1, or no number; the dot is 0,
    or NaN when an entry is not finite. */

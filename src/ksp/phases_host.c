@@ -29,7 +29,7 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   const PhaseArgs local = *args, *a = &local; /* a local copy, so that stores to vectors cannot change it */
   double c[POISE_MAX_COEFS];
   memcpy(c, coefs, sizeof c);
-  double s[POISE_MAX_DOTS][HOST_LANES] = {{0}};
+  double s[POISE_PHASE_DOTS][HOST_LANES] = {{0}};
   int64_t i = begin;
   for (; i + HOST_LANES <= end; i += HOST_LANES) {
     HOST_SIMD

@@ -95,25 +95,33 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 
 /* Copy the solution to the user's vector, unless an earlier one is better. With absurd scales x may
    overflow while residuals vanish: that is no convergence. The pass that copies x detects it, and costs
-   only one more sum. */
-static void Deliver(PoiseKSP ksp, PoiseVec x)
+   only one more sum. Where b - A x is computed for the claim, and no earlier x can be better, it is one pass. */
+static void EnqueueDelivery(PoiseKSP ksp, PoiseVec x, bool checks)
 {
   int slot;
   double *p, most = poiseKSPMost(ksp, &slot);
   PoiseErr e = poiseFinite(most) ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
-  PhaseArgs a = {READS(KSP_X, ksp->v[0]),
-                 .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->solve.scale}}};
+  double *to = e ? ksp->v[0] : p;
   poiseKSPFailed(ksp, e);
-  a.out[KSP_USERS_X] = e ? ksp->v[0] : p;
-  if (poiseFinite(most)) {
-    poiseKSPPublish(ksp);
-    a.c[0].slot = poiseKSPSlot(ksp, slot);
+  if (!checks || !poiseKSPMeasure(ksp, poiseFinite(most) ? NULL : to)) {
+    PhaseArgs a = {READS(KSP_X, ksp->v[0]), WRITES(KSP_USERS_X, to),
+                   .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->solve.scale}}};
+    if (poiseFinite(most)) {
+      poiseKSPPublish(ksp);
+      a.c[0].slot = poiseKSPSlot(ksp, slot);
+    }
+    poiseKSPPhase(ksp, PHASE_ksp_deliver, a, SLOT_RESULT, NO_SLOT);
   }
-  poiseKSPPhase(ksp, PHASE_ksp_deliver, a, SLOT_RESULT, NO_SLOT);
   poiseKSPPublish(ksp);
-  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
-  bool delivered = !poiseFinite(most) || fabs(ksp->loop.status[0][slot]) <= most;
-  if (ksp->result.reason > 0 && delivered && ksp->loop.status[0][SLOT_RESULT] != 0)
+}
+
+/* Is what was delivered a solution? */
+static void LookAtDelivery(PoiseKSP ksp, const double *slots)
+{
+  int slot;
+  double most = poiseKSPMost(ksp, &slot);
+  bool delivered = !poiseFinite(most) || fabs(slots[slot]) <= most;
+  if (ksp->result.reason > 0 && delivered && slots[SLOT_RESULT] != 0)
     ksp->result.reason = POISE_DIVERGED_NANORINF;
 }
 
@@ -134,8 +142,9 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   ksp->solve.finishing = true;
   if (ksp->type->finish) ksp->type->finish(ksp);
   if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, ksp->work[0], NULL);
-  if (checks) poiseKSPMeasure(ksp);
-  Deliver(ksp, x);
+  EnqueueDelivery(ksp, x, checks);
+  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
+  LookAtDelivery(ksp, ksp->loop.status[0]);
   TRY(poiseKSPAgree(ksp));
   *again = checks && poiseKSPJudge(ksp, ksp->loop.status[0]);
   if (!*again) *again = Retries(ksp);
@@ -177,10 +186,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(LeaveOut(ksp, &b));
   ksp->solve.b = b;
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->solve.norm_b));
-  if (ksp->options.guess_nonzero)
-    poiseKSPCopy(ksp, x, ksp->work[0]);
-  else
-    poiseKSPZero(ksp, ksp->work[0]);
+  if (ksp->options.guess_nonzero) poiseKSPCopy(ksp, x, ksp->work[0]);
   for (bool again = true; again;) {
     /* from the x in work[0], until the solve is over, or b must be scaled */
     ksp->solve.finishing = false;

@@ -26,7 +26,8 @@
 
 enum {
   POISE_BLOCK = 1024, /* rows per partial sum */
-  POISE_MAX_DOTS = 4, /* of one phase or Fuse */
+  POISE_MAX_DOTS = 4, /* of one Fuse */
+  POISE_PHASE_DOTS = 5,
   POISE_MAX_VECS = 8, /* of one phase */
   POISE_MAX_COEFS = 4,
   POISE_MAX_SUMS = 8,   /* pending sums one phase may take in */
@@ -141,7 +142,7 @@ typedef struct PhaseArgs {
   double *array;
   int64_t k; /* a small integer for the prologue (GMRES: the column) */
   Sum sum[POISE_MAX_SUMS];
-  double *partial[POISE_MAX_DOTS];
+  double *partial[POISE_PHASE_DOTS];
   BlockEpilogue end;
   Convergence conv;
 } PhaseArgs;
@@ -159,7 +160,7 @@ POISE_INLINE int64_t poisePhaseBlocks(const PhaseArgs *a)
 }
 
 typedef struct {
-  double d[POISE_MAX_DOTS];
+  double d[POISE_PHASE_DOTS];
 } Dots; /* what an element adds to the dots */
 
 /*
