@@ -90,6 +90,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   a.n = rows;
   a.parity = ksp->loop.parity;
   a.slots = ksp->solve.finishing ? NULL : ksp->scalars.slots;
+  a.skip = ksp->solve.finishing ? ksp->solve.unless : NULL;
   a.array = ksp->scalars.array;
   a.conv = ksp->scalars.conv;
   a.nsum = d->npending;
@@ -134,11 +135,11 @@ void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int 
   PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT, NO_SLOT}, m);
 }
 
-void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, double *x)
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, bool delivers, double *x)
 {
-  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB, x ? SLOT_RESULT : NO_SLOT};
-  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r]), READS(KSP_X, x ? ksp->v[0] : NULL),
-                 WRITES(KSP_USERS_X, x), .c[2].value = 1 / ksp->solve.scale};
+  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB, delivers ? SLOT_RESULT : NO_SLOT};
+  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r]), READS(KSP_X, delivers ? ksp->v[0] : NULL),
+                 WRITES(KSP_USERS_X, delivers ? x : NULL), .c[2].value = 1 / ksp->solve.scale};
   if (z != NO_SLOT && !ksp->M.pointwise) {
     PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
     return;

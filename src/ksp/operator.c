@@ -2,10 +2,10 @@
 /* A and M, as methods enqueue them: products, the preconditioner, residuals, corrections. */
 #include "ksp.h"
 
-/* The slot that skips work behind the end of the loop. */
+/* The word that skips work behind the end of the loop, or work ahead. */
 static const double *Done(PoiseKSP ksp)
 {
-  return ksp->solve.finishing ? NULL : poiseKSPSlot(ksp, SLOT_DONE);
+  return ksp->solve.finishing ? ksp->solve.unless : poiseKSPSlot(ksp, SLOT_DONE);
 }
 
 /* Count the partials of a product: one per thread block and dot. */
