@@ -36,10 +36,10 @@ static bool Verifies(PoiseKSP ksp)
   return ksp->options.verify && has_norm && (IsLeft(ksp) || Known(ksp) < 0);
 }
 
-/* If the method keeps x, and no earlier x may be better. */
+/* If the method keeps x. */
 bool poiseKSPForesees(PoiseKSP ksp, bool *checks)
 {
-  bool foresees = !ksp->type->finish && !ksp->A->null.n && !ksp->solve.claim.refuted;
+  bool foresees = !ksp->type->finish && !ksp->A->null.n;
   *checks = foresees && Verifies(ksp);
   return foresees;
 }

@@ -344,11 +344,13 @@ static void EnqueueReplay(PoiseKSP ksp, int turns)
   if (!dev->loops) poiseLogAddLaunches(ksp->ctx, 1, &loop->counts[0], &loop->counts[loop->captured.turn]);
 }
 
-static void EnqueueLook(PoiseKSP ksp, double *status, int64_t *event)
+/* event: where more is enqueued before the host waits; else LATEST. */
+static void EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *event)
 {
   Device *dev = Dev(ksp);
   poiseKSPFailed(ksp, CopySlots(ksp, status));
-  poiseKSPFailed(ksp, dev->ops->record(dev, event));
+  *event = LATEST;
+  if (more) poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
 /* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. */
@@ -404,10 +406,11 @@ void poiseKSPReplay(PoiseKSP ksp, PoiseVec x)
   bool checks, ends = EndsAhead(ksp, x, &checks);
   double since = PoiseTime();
   for (bool over = false; !over; seen++) {
-    for (int last = seen > 0 || !loop->brief ? seen + 1 : 0; sent <= last; sent++) {
+    bool more = seen > 0 || !loop->brief;
+    for (; sent <= seen + more; sent++) {
       EnqueueReplay(ksp, turns);
       if (ends && sent == 0) EnqueueEndAhead(ksp, x, checks, counts);
-      EnqueueLook(ksp, loop->status[sent % 2], &event[sent % 2]);
+      EnqueueLook(ksp, loop->status[sent % 2], more, &event[sent % 2]);
     }
     over = Look(ksp, loop->status[seen % 2], event[seen % 2]);
     double now = PoiseTime();
