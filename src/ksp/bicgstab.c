@@ -137,6 +137,7 @@ const KSPType poiseKSPType_bicgstab = {
     .start = Start_BiCGSTAB,
     .iterate = Iterate_BiCGSTAB,
     .finish = Finish_BiCGSTAB,
+    .foreseen = true,
     .solution = Solution_BiCGSTAB,
     .explain = Explain_BiCGSTAB,
 };

@@ -36,10 +36,9 @@ static bool Verifies(PoiseKSP ksp)
   return ksp->options.verify && has_norm && (IsLeft(ksp) || Known(ksp) < 0);
 }
 
-/* If the method keeps x. */
 bool poiseKSPForesees(PoiseKSP ksp, bool *checks)
 {
-  bool foresees = !ksp->type->finish && !ksp->A->null.n;
+  bool foresees = !ksp->type->finish || ksp->type->foreseen;
   *checks = foresees && Verifies(ksp);
   return foresees;
 }

@@ -45,12 +45,14 @@ typedef struct KSPType {
   void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
   void (*finish)(PoiseKSP);         /* make x; NULL: the iteration keeps x */
+  bool foreseen;                    /* after a claim it needs no result, and may be enqueued ahead */
   PoiseVec (*solution)(PoiseKSP);   /* make the iterate in a work vector, with the scalars in
                                        ksp->result.slots; NULL likewise */
   int factor; /* slot of the factor between the tested norm and the natural one; 0: the tested norm is the
                  one in use */
   /* The work vector that holds b - A x, from which the norm in ksp->result.slots was computed. 0: it was
-     computed so, but no vector holds it. -1, or NULL: it was not. Without `finish` it is asked for before. */
+     computed so, but no vector holds it. -1, or NULL: it was not. Asked for before the end where
+     x is foreseen. */
   int (*residual)(PoiseKSP);
   /* Has the method ended where a restart from x may gain? Then *norm is the norm at its start. NULL:
      never. */
@@ -412,7 +414,7 @@ double poiseKSPInaccuracy(PoiseKSP ksp);
 /* Is it one of those in ksp.h? */
 bool poiseKSPIsReason(PoiseKSPReason reason);
 void poiseKSPSayClaim(PoiseKSP ksp); /* describe the outcome of claims, by poiseKSPSay */
-/* Is it known before how x will be delivered after a success, and whether the claim will be checked? */
+/* Is it known before how x will be made after a success, and whether the claim will be checked? */
 bool poiseKSPForesees(PoiseKSP ksp, bool *checks);
 int poiseKSPRange(PoiseKSP ksp); /* the test of the first norm: RANGE_... */
 /* Has it found a norm that requires scaling? ksp->solve.scaling says so. */
@@ -441,7 +443,7 @@ void poiseKSPEager(PoiseKSP ksp);
 bool poiseKSPCapture(PoiseKSP ksp);
 /* Replay what was captured, until the solve is over. x: where it may be delivered. */
 void poiseKSPReplay(PoiseKSP ksp, PoiseVec x);
-/* Enqueue the check of the claim, if `checks`, and the delivery of x. */
+/* Make x, and enqueue the check of the claim, if `checks`, and the delivery of x. */
 void poiseKSPEnqueueEnd(PoiseKSP ksp, PoiseVec x, bool checks);
 void poiseKSPForget(PoiseKSP ksp); /* drop what was captured */
 /* Copy the slots to loop.status[0], and wait for them. */

@@ -96,7 +96,7 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 
 /* ---- behind the loop ------------------------------------------------------------------------- */
 
-/* Copy the solution to the user's vector, unless an earlier one is better. With absurd scales x may
+/* Make x and copy it to the user's vector, unless an earlier one is better. With absurd scales x may
    overflow while residuals vanish: that is no convergence. The pass that copies x detects it, and costs
    only one more sum. The pass that computes b - A x for the claim does it, unless an earlier x may be
    better. */
@@ -108,6 +108,8 @@ void poiseKSPEnqueueEnd(PoiseKSP ksp, PoiseVec x, bool checks)
   PoiseErr e = may_stay ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
   double *to = e ? ksp->v[0] : p;
   poiseKSPFailed(ksp, e);
+  if (ksp->type->finish) ksp->type->finish(ksp);
+  if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, ksp->work[0], NULL);
   if (!checks || !poiseKSPMeasure(ksp, !poiseFinite(most), to)) {
     PhaseArgs a = {READS(KSP_X, ksp->v[0]), WRITES(KSP_USERS_X, to),
                    .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->solve.scale}}};
@@ -139,22 +141,16 @@ static bool Retries(PoiseKSP ksp)
   return norm <= before / 2;
 }
 
-/* Make x, and enqueue the end. */
-static void End(PoiseKSP ksp, PoiseVec x, bool checks)
-{
-  ksp->solve.finishing = true;
-  if (ksp->type->finish) ksp->type->finish(ksp);
-  if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, ksp->work[0], NULL);
-  poiseKSPEnqueueEnd(ksp, x, checks);
-  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
-}
-
 /* After the loop: make x, and check what the method claims of it. *again: the claim is false, and the
    method must continue. */
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
 {
   bool checks = poiseKSPChecks(ksp);
-  if (!ksp->solve.ended) End(ksp, x, checks);
+  if (!ksp->solve.ended) {
+    ksp->solve.finishing = true;
+    poiseKSPEnqueueEnd(ksp, x, checks);
+    poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
+  }
   LookAtDelivery(ksp, ksp->loop.status[0]);
   TRY(poiseKSPAgree(ksp));
   *again = checks && poiseKSPJudge(ksp, ksp->loop.status[0]);

@@ -203,8 +203,8 @@ static void ReplayedCounts(PoiseContext ctx)
       if (!s.ksp->loop.eager && m < 2) { /* each iteration launches as many kernels */
         Solve(ctx, &s, its[k] + 1, 0, &more);
         double each = more.log.launches - eager.log.launches, looks = Replays(loops, its[k]);
-        double replays = looks > 1 ? looks + 1 : 1;    /* one is enough, as in the solve before */
-        bool later = looks > 1 || s.ksp->type->finish; /* x is delivered when the host has seen the end */
+        double replays = looks > 1 ? looks + 1 : 1; /* one is enough, as in the solve before */
+        bool later = looks > 1;                     /* x is delivered when the host has seen the end */
         double dead = loops ? 0 : replays * 8 - (double)its[k]; /* launched behind the end */
         CHECK_NEAR(replayed.log.launches, eager.log.launches + dead * each, 0);
         double mult = replayed.log.event[EVENT_MatMult].launches;
