@@ -151,6 +151,7 @@ const KSPType poiseKSPType_bicgstab = {
     .iterate = Iterate_BiCGSTAB,
     .restart = Restart_BiCGSTAB,
     .finish = Finish_BiCGSTAB,
+    .foreseen = true,
     .solution = Solution_BiCGSTAB,
     .explain = Explain_BiCGSTAB,
 };

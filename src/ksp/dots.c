@@ -68,15 +68,6 @@ static void SumPending(PoiseKSP ksp)
   for (int k = 0; k < d->npending; k++) d->pending[k].partial = d->stage + k, d->pending[k].count = 1;
 }
 
-void poiseKSPPublish(PoiseKSP ksp)
-{
-  KSPDots *d = &ksp->dots;
-  SumPending(ksp);
-  for (const Sum *s = d->pending; s < d->pending + d->npending; s++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
-  d->npending = 0;
-}
-
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and
@@ -89,7 +80,7 @@ static double Streams(const PhaseArgs *a)
 }
 
 /* dot: slots of the phase's own. */
-static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS],
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_PHASE_DOTS],
                         int rz, int zz)
 {
   KSPDots *d = &ksp->dots;
@@ -99,12 +90,13 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   a.n = rows;
   a.parity = ksp->loop.parity;
   a.slots = ksp->solve.finishing ? NULL : ksp->scalars.slots;
+  a.skip = ksp->solve.finishing ? ksp->solve.unless : NULL;
   a.array = ksp->scalars.array;
   a.conv = ksp->scalars.conv;
   a.nsum = d->npending;
   memcpy(a.sum, d->pending, (size_t)d->npending * sizeof *a.sum);
   d->npending = 0;
-  for (int k = 0; k < POISE_MAX_DOTS; k++)
+  for (int k = 0; k < POISE_PHASE_DOTS; k++)
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
   if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
   if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
@@ -112,17 +104,18 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
-static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS])
+static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_PHASE_DOTS])
 {
   LaunchPhase(ksp, id, a, ksp->layout->n, dot, NO_SLOT, NO_SLOT);
 }
 
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
 {
-  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
+  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT, NO_SLOT});
 }
 
-static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS], Application m)
+static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_PHASE_DOTS],
+                              Application m)
 {
   Fuse f = {0};
   if (ksp->M.blocks.b) {
@@ -139,13 +132,14 @@ static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[P
 
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
 {
-  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT}, m);
+  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT, NO_SLOT}, m);
 }
 
-void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, bool delivers, double *x)
 {
-  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
-  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r])};
+  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB, delivers ? SLOT_RESULT : NO_SLOT};
+  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r]), READS(KSP_X, delivers ? ksp->v[0] : NULL),
+                 WRITES(KSP_USERS_X, delivers ? x : NULL), .c[2].value = 1 / ksp->solve.scale};
   if (z != NO_SLOT && !ksp->M.pointwise) {
     PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
     return;
@@ -154,9 +148,22 @@ void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
   PlainPhase(ksp, PHASE_ksp_check, a, dot);
 }
 
+void poiseKSPFirstPhase(PoiseKSP ksp, const double *b, double *r, int rz, int zz, int rr)
+{
+  PhaseArgs a = {READS(KSP_B, b), READS(KSP_D, ksp->M.diagonal), WRITES(KSP_R, r),
+                 WRITES(KSP_X, r ? ksp->v[0] : NULL)};
+  if (rz == NO_SLOT && zz == NO_SLOT) a.in[KSP_D] = NULL;
+  PlainPhase(ksp, PHASE_ksp_first, a, (int[]){rz, zz, rr, NO_SLOT, NO_SLOT});
+}
+
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 {
-  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
+  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
+}
+
+void poiseKSPPublish(PoiseKSP ksp)
+{
+  if (ksp->dots.npending) poiseKSPScalars(ksp, PHASE_ksp_publish, (PhaseArgs){0});
 }
 
 /* ---- dots with many vectors, and their updates ----------------------------------------------- */

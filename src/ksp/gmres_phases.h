@@ -107,14 +107,13 @@ POISE_INLINE Dots poiseScaleElement_f32(const double *c, const PhaseArgs *a, int
 PROLOGUE(gmres_start)
 {
   double norm = sqrt(in[GM_RR]);
+  int reason = poiseTestFirst(in, a, norm, (int)a->k);
   out[GM_COLUMNS] = 0;
   out[GM_LARGEST + a->parity] = 0;
   out[GM_TOLERANCE] = a->c[0].value;
   if (a->array) poiseGMRESGamma(a->array, a->flags)[0] = norm;
   c[0] = 1 / norm;
-  if (poiseDecideFirst(in, out, a, norm, (int)a->k)) return 0;
-  if (norm == 0) poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
-  return norm != 0;
+  return !poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && norm == 0 ? REASON_ATOL : reason);
 }
 
 MAKES_VECTOR(gmres_start)

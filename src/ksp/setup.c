@@ -48,10 +48,10 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   s.stride = (A->rows->n + least - 1) / least;
   if (product > s.stride) s.stride = product;
   while (s.ring < 4 * most) s.ring *= 2;
-  s.status = POISE_SLOTS + s.ring;
+  s.status = RING_AT + s.ring;
   s.array = ksp->type->array ? ksp->type->array(ksp) : 0;
   s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
-  s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
+  s.pinned = 2 * (s.status + POISE_COMM_WIDTH) + RING_AT;
   s.vectors = ksp->type->vectors(ksp);
   s.single = (A->rows->n + 31) / 32 * 16;
   s.singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
@@ -94,6 +94,7 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   ksp->loop.status[1] = ksp->loop.status[0] + s.status;
   ksp->dots.staged = ksp->loop.status[1] + s.status;
   ksp->dots.summed = ksp->dots.staged + POISE_COMM_WIDTH;
+  ksp->scalars.first = ksp->dots.summed + POISE_COMM_WIDTH;
   ksp->nwork = s.vectors;
   TRY(AllocateSingles(ksp, s));
   TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
@@ -252,8 +253,8 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   Sizes s = SizesFor(ksp, A, plan->partials[0]);
   partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
   ksp->side = before;
-  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n + s.singles * s.single;
-  poisePredict(dev, 8 * s.status, ON_BOTH, &mine);
+  fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n +
+          s.singles * s.single;
   poisePredictHost(8 * s.pinned, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
   poisePredictOpen(plan, &mine);
@@ -289,7 +290,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);
   poiseBufferAdd(&ksp->dots.partial_buffer, bytes);
   poiseBufferAdd(&ksp->dots.stage_buffer, bytes);
-  bytes->host += 2 * (ksp->loop.ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
+  bytes->host += (2 * (ksp->loop.ring + RING_AT + POISE_COMM_WIDTH) + RING_AT) * (int64_t)sizeof(double);
   poiseBufferAdd(&ksp->singles, bytes);
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
   AddVector(ksp->residual, bytes);

@@ -44,6 +44,8 @@ typedef struct DeviceOps {
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);
   PoiseErr (*wait)(Device *, int64_t event);
+  /* begins the capture of a loop with what runs once a replay; that of the loop follows */
+  PoiseErr (*capture_first)(Device *, const double *done);
   /* done: NULL, or of the loop of a solver, which changes no matrix. A device with `loops` repeats what is
      captured, as long as *done, on the device, is 0 */
   PoiseErr (*capture_begin)(Device *, const double *done);

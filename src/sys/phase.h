@@ -65,7 +65,7 @@ POISE_INLINE double poiseRead(const PhaseArgs *a, int k, int64_t i)
 POISE_INLINE Dots poiseDots(double d0, double d1, double d2)
 {
   Dots t;
-  t.d[0] = d0, t.d[1] = d1, t.d[2] = d2, t.d[3] = 0;
+  t.d[0] = d0, t.d[1] = d1, t.d[2] = d2, t.d[3] = t.d[4] = 0;
   return t;
 }
 
