@@ -2,7 +2,8 @@
 /*
   Sparse matrices A of M x N, distributed by contiguous ranges of rows. Each rank owns m local rows. The
   vector x of y = A x has N entries, n of them local. The assembled matrix is one plain CSR per rank, whatever
-  its type. All functions are collective unless said otherwise.
+  its type. The exceptions are matrices that stay as the application holds them: see PoiseMatCreateCSC,
+  PoiseMatCreateTriplets and PoiseMatCreateShell. All functions are collective unless said otherwise.
 */
 #ifndef POISE_MAT_H
 #define POISE_MAT_H

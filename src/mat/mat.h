@@ -176,9 +176,14 @@ PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val); /* th
    it is unsupported; what: that A does not offer. */
 PoiseErr poiseMatCheckHolds(PoiseMat A, const char *what);
 PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are scalars */
-static inline bool poiseMatHolds(PoiseMat A) /* does A have arrays of its own? */
+static inline bool poiseTypeHolds(const MatType *type) /* do its matrices have arrays of their own? */
 {
-  return A->type->stored || A->type->blocked;
+  return type->stored || type->blocked;
+}
+
+static inline bool poiseMatHolds(PoiseMat A)
+{
+  return poiseTypeHolds(A->type);
 }
 
 #endif
