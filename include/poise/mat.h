@@ -132,8 +132,8 @@ typedef struct PoiseTriplets {
 /*
   A of type pcoo, which stays as the application holds it: as triplets. Each rank gives some of them, in any
   order; rows and columns may be of any rank. An entry is the sum of all triplets at its row and column, on
-  all ranks. An index out of range is POISE_ERR_ARG naming it and its place. To sum triplets once, into CSR,
-  use PoiseMatSetPatternCOO: that takes a matrix to all functions.
+  all ranks; PoiseMatNonzeros counts triplets. An index out of range is POISE_ERR_ARG naming it and its place.
+  PoiseMatSetPatternCOO sums triplets once, into a CSR, which all functions take.
 
   POISE_COPY copies the values, POISE_ADOPT and POISE_BORROW use them in place; they are never moved. Rows and
   columns are read in this call alone. Adopted ones are freed in it. After a failure the arrays are the
@@ -200,8 +200,9 @@ POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
 /* Replace all values of this rank's rows; the pattern stays. val has them row by row with ascending columns,
    as the user's CSR arrays do if their rows are sorted. Of types pcsc and pcoo it has them as their arrays
-   do: column by column with ascending rows, or triplet by triplet. It is copied. Or val is the array that A borrowed, on
-   the host or on the device, after the user has written to it. Only this call shows A the new values. */
+   do: column by column with ascending rows, or triplet by triplet. It is copied. Or val is the array that A
+   borrowed, on the host or on the device, after the user has written to it. Only this call shows A the new
+   values. */
 POISE_API PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val);
 /* The same of type bcsr: all scalars of its blocks, block row by block row, with ascending block columns.
    row_major says how val stores a block; with row_major = 1 val cannot be the borrowed array. Each of

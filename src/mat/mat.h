@@ -175,7 +175,7 @@ PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val); /* th
 /* A has arrays of its own, as neither a shell has nor a matrix that stays as the application holds it. Else
    it is unsupported; what: that A does not offer. */
 PoiseErr poiseMatCheckHolds(PoiseMat A, const char *what);
-PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are scalars */
+PoiseErr poiseMatCheckStored(PoiseMat A);              /* and they are scalars */
 static inline bool poiseTypeHolds(const MatType *type) /* do its matrices have arrays of their own? */
 {
   return type->stored || type->blocked;
