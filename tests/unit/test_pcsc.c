@@ -440,9 +440,11 @@ static void CheckHeld(PoiseContext ctx, const char *name)
   int64_t device = ctx->device->bytes, count = a.n;
   if (!CHECK_OK(CreateOf(ctx, &a, &A))) return;
   CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
-  int64_t calls = ctx->memory.calls; /* a product finds all that it needs */
-  CHECK_OK(PoiseMatMult(A, x, y));
-  if (PoiseSize(ctx) == 1) CHECK_INT(ctx->memory.calls, calls);
+  for (int k = PoiseSize(ctx) > 1; k < 3; k++) { /* several ranks bring indices of the exchange at first */
+    int64_t calls = ctx->memory.calls;
+    CHECK_OK(PoiseMatMult(A, x, y));
+    if (k != 1) CHECK_INT(ctx->memory.calls, calls);
+  }
   CHECK_OK(PoiseMatMultTranspose(A, y, x));
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
   /* what is borrowed there counts for the application */
