@@ -509,7 +509,7 @@ typedef struct PoiseMatCounts { /* of this rank's rows; of type pcsc exchange ro
                    On cuda row blocks, or none
     cuSPARSE       its buffer, of which only it knows the size: see `beyond`
     pcsc           as csri, with the part of A^T
-    pcoo           the index of the diagonal, and ghosts with their exchange: see `beyond`
+    pcoo           the index of the diagonal, if it is asked for: see `beyond`
     cuda           the number of thread blocks of a product (4 to 1024 rows each), 4 bytes per block on
                    several ranks
 

@@ -349,23 +349,32 @@ static void Bytes_PCOO(PoiseMat A, PoiseBytes *sum) /* the values are A->csr's *
   poiseBufferAdd(&t->one, sum);
 }
 
-/* An index by row is what a CSR of the transpose has for products with its transpose. */
+static void PredictAxis(const Device *dev, const Axis *a, bool gathers, PoisePrediction *p)
+{
+  if (!a->halo) return;
+  poisePredictHost(a->nghost * (int64_t)sizeof *a->ghost, p);
+  poiseHaloPredict(dev, a->nghost, a->halo->nsend, p);
+  if (gathers && a->nghost) poisePredict(dev, 8 * (a->n + a->nghost), ON_DEVICE, p);
+}
+
+/* An index by row is what a CSR of the transpose has for products with its transpose. Ghosts are those of A's
+   triplets, whatever counts say. */
 static PoiseErr Predict_PCOO(PoiseMat A, const void *data, MatPlan *plan, PoisePrediction *p)
 {
   const Pcoo *t = data;
   const Device *dev = A->ctx->device;
   const PoiseMatCounts *counts = plan->counts;
   if (t->held.csr) return poiseHeldPredict(&t->held, counts, p);
+  bool transpose = counts ? counts->transpose != 0 : t->by_column.made;
   int64_t nz = counts ? counts->nonzeros : A->csr.nz;
   MatPlan index = {.transpose = true, .nz = nz, .m = nz, .nloc = t->rows.n, .nghost = t->rows.nghost};
   poisePredict(dev, 8 * nz, ON_BOTH, p);
   poiseCsrDataPredict(A, &index, p);
   index.nloc = t->columns.n, index.nghost = t->columns.nghost;
-  if (counts ? counts->transpose : t->by_column.made) poiseCsrDataPredict(A, &index, p);
-  if (PoiseSize(A->ctx) > 1 || t->diagonal.made)
-    p->beyond = "ghosts of triplets, their exchange, and the index of the diagonal";
-  else
-    p->beyond = "the index of the diagonal, if it is asked for";
+  if (transpose) poiseCsrDataPredict(A, &index, p);
+  PredictAxis(dev, &t->rows, transpose, p);
+  PredictAxis(dev, &t->columns, true, p);
+  p->beyond = "the index of the diagonal, if it is asked for";
   return POISE_OK;
 }
 
