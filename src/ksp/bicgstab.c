@@ -8,9 +8,15 @@
   below eps |r| |r^| lost convergences (olm1000). Later starts are often worse. So the best x of all starts is
   kept, and is the result if the method gets nowhere.
 
-  Vectors read and written per iteration, beside two matrices and two preconditioners: v, r, r (s); p, t, r^,
-  r, x, x, r (update); r, v, p, p (direction): 14, and those of the products. From the right, the phases that
-  write s and p apply dense blocks as an epilogue.
+  An iteration is two products and two passes over the vectors. rho' = (r^, r') is -omega (r^, t), as s is
+  orthogonal to r^. So it is predicted from a dot of the second product, and p is made in the same pass as x
+  and r. There rho' is also computed anew: alpha uses that one, so that errors do not build up.
+
+  Vectors read and written per iteration, beside two matrices and two preconditioners: p, r^, v (product); v,
+  r, r (s); s, r^, t (product); v, p, p, t, x, x, r, r, r^ (update): 18. From the right, the phases that write
+  s and p apply dense blocks as an epilogue. From the left a diagonal scales the products: it is read once for
+  each. The norm of an iteration is tested at the start of the next, when one product has been made in vain.
+  Or it is tested at the end of a cycle, which is one iteration if the host looks at each.
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
@@ -46,12 +52,12 @@ static void Operator(PoiseKSP ksp, int of, int y, const Fuse *f)
 }
 
 /* A phase that writes v[y]. */
-static void Phase(PoiseKSP ksp, int id, PhaseArgs a, int y, int dot)
+static void Phase(PoiseKSP ksp, int id, PhaseArgs a, int y, int dot0, int dot1)
 {
   if (IsAhead(ksp))
-    poiseKSPPhasePrecondition(ksp, id, a, dot, NO_SLOT, (Application){y, W, NO_SLOT, NO_SLOT});
+    poiseKSPPhasePrecondition(ksp, id, a, dot0, dot1, (Application){y, W, NO_SLOT, NO_SLOT});
   else
-    poiseKSPPhase(ksp, id, a, dot, NO_SLOT);
+    poiseKSPPhase(ksp, id, a, dot0, dot1);
 }
 
 static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
@@ -74,27 +80,33 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
   if (IsAhead(ksp)) poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
 
+static int Cycle_BiCGSTAB(PoiseKSP ksp)
+{
+  return ksp->loop.eager ? 1 : 8;
+}
+
 static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
 {
   double **v = ksp->v, *x = v[Unknown(ksp)];
   Fuse vr = {0}, st = {0};
-  (void)j;
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
   Operator(ksp, P, V, &vr);    /* v = K p, (r^, v) */
-  Phase(ksp, PHASE_bicgstab_s, /* alpha = rho / (r^, v); s = r - alpha v */
-        (PhaseArgs){READS(BI_V, v[V]), UPDATES(BI_R, v[R])}, R, BI_SS);
+  Phase(ksp, PHASE_bicgstab_s, /* converged? alpha = rho / (r^, v); s = r - alpha v */
+        (PhaseArgs){READS(BI_V, v[V]), UPDATES(BI_R, v[R]), .k = j > 0}, R, BI_SS, NO_SLOT);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
-  Operator(ksp, R, T, &st); /* t = K s, (s, t), (t, t) */
-  poiseKSPPhase(
-      ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho' */
-      (PhaseArgs){READS(BI_P, v[P]), READS(BI_T, v[T]), READS(BI_RHAT, v[RHAT]), UPDATES(BI_X, x),
-                  UPDATES(BI_R, v[R])},
-      BI_RHO, BI_RR);
-  Phase(ksp, PHASE_bicgstab_direction, /* converged? beta = ...; p = r + beta (p - omega v) */
-        (PhaseArgs){READS(BI_R, v[R]), READS(BI_V, v[V]), UPDATES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]),
-                    WRITES(BI_X, x), WRITES(BI_KEPT_X, v[KEPT]), .seldom = 3},
-        P, NO_SLOT);
+  poiseKSPAddDot(ksp, &st, v[RHAT], BI_RT);
+  Operator(ksp, R, T, &st);         /* t = K s, (s, t), (t, t), (r^, t) */
+  Phase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho';
+                                  beta = ...; p = r + beta (p - omega v) */
+        (PhaseArgs){READS(BI_V, v[V]), READS(BI_T, v[T]), UPDATES(BI_P, v[P]), UPDATES(BI_X, x),
+                    UPDATES(BI_R, v[R]), UPDATES(BI_RHAT, v[RHAT]), WRITES(BI_KEPT_X, v[KEPT]), .seldom = 2},
+        P, BI_RHO, BI_RR);
+}
+
+static void Restart_BiCGSTAB(PoiseKSP ksp)
+{
+  poiseKSPScalars(ksp, PHASE_bicgstab_judge, (PhaseArgs){0});
 }
 
 /* |r|^2 of the kept x, if that is better than the x of a solve that failed; else 0. */
@@ -134,8 +146,10 @@ const KSPType poiseKSPType_bicgstab = {
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_BiCGSTAB,
+    .cycle = Cycle_BiCGSTAB,
     .start = Start_BiCGSTAB,
     .iterate = Iterate_BiCGSTAB,
+    .restart = Restart_BiCGSTAB,
     .finish = Finish_BiCGSTAB,
     .solution = Solution_BiCGSTAB,
     .explain = Explain_BiCGSTAB,

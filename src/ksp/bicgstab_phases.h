@@ -17,16 +17,17 @@ enum {
 
 /* Slots. */
 enum {
-  BI_RHO = SLOT_FIRST_OWN, /* (r, r^) as summed */
-  BI_USED,                 /* the rho that an iteration works with; two, by parity */
-  BI_USED_ODD,
+  BI_RHO = SLOT_FIRST_OWN, /* (r, r^) of the iteration that begins, unless the method starts afresh */
   BI_VR,
   BI_SS,
   BI_ST,
   BI_TT,
+  BI_RT, /* (r^, t) */
   BI_RR,
   BI_ALPHA,
   BI_OMEGA,
+  BI_AFRESH,   /* the latest update made the method start afresh, */
+  BI_KEPT_NOW, /* and kept its x */
   BI_KEPT, /* |r|^2 of the x that is kept since the method started afresh, 0: it never has; two, by parity */
   BI_KEPT_ODD,
   BI_END
@@ -37,7 +38,6 @@ enum {
 PROLOGUE(bicgstab_start)
 {
   double rr = in[BI_RHO];
-  out[BI_USED] = rr;
   if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0)
     poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
   return 1;
@@ -49,13 +49,31 @@ ELEMENTWISE(bicgstab_start)
   return poiseDots(0, 0, 0);
 }
 
-/* bicgstab_s: alpha = rho / (r^, v); s = r - alpha v, in place of r; dot (s, s). */
+/* Judge the update before. The second start afresh must find half of the norm kept. Divergence after a start
+   is a breakdown, for the x that is kept is the result. Returns nonzero when the solve is over. */
+POISE_INLINE int poiseBiCGSTABJudge(const double *in, double *out, const PhaseArgs *a)
+{
+  double rr = in[BI_RR], kept = in[BI_KEPT + a->parity];
+  int reason = poiseTestNext(in, a, sqrt(rr)), afresh = in[BI_AFRESH] != 0;
+  if (!reason && rr == 0) reason = REASON_ATOL; /* solved, without a norm */
+  if (!reason && (in[BI_OMEGA] == 0 || (kept > 0 && afresh && rr > 0.25 * kept))) reason = REASON_BREAKDOWN;
+  if (reason == REASON_DTOL && kept > 0) reason = REASON_BREAKDOWN;
+  out[BI_KEPT + !a->parity] = in[BI_KEPT_NOW] != 0 ? rr : kept;
+  reason = poiseConclude(in, out, a, sqrt(rr), reason);
+  if (reason) out[SLOT_SEEN] = 1;
+  return reason;
+}
+
+/* bicgstab_s: alpha = rho / (r^, v); s = r - alpha v, in place of r; dot (s, s). k: there is an update before
+   that has not been judged. */
 PROLOGUE(bicgstab_s)
 {
-  double vr = in[BI_VR];
-  if (!poiseFinite(vr)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (vr == 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
-  c[0] = in[BI_USED + a->parity] / vr; /* alpha */
+  double vr = in[BI_VR], rho = in[BI_AFRESH] != 0 ? in[BI_RR] : in[BI_RHO];
+  double its = a->k ? in[SLOT_ITS + a->parity] + 1 : in[SLOT_ITS + !a->parity];
+  c[0] = rho / vr; /* alpha */
+  if (a->k && poiseBiCGSTABJudge(in, out, a)) return 0;
+  if (!poiseFinite(vr)) return poiseStopAt(out, REASON_NANORINF, its);
+  if (vr == 0) return poiseStopAt(out, REASON_BREAKDOWN, its);
   out[BI_ALPHA] = c[0];
   return 1;
 }
@@ -67,55 +85,48 @@ ELEMENTWISE(bicgstab_s)
   return poiseDots(s * s, 0, 0);
 }
 
-/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; dots (r, r^), (r, r).
-   r holds s. When t = 0 and s = 0, alpha p was the solution: omega = 0. */
+/* bicgstab_update: omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; beta = (rho' / rho)
+   (alpha / omega); p = r + beta (p - omega v); dots (r, r^), (r, r). r holds s. As (r^, s) = 0, the next rho'
+   is -omega (r^, t), and beta = -(r^, t) / (r^, v). When t = 0 and s = 0, alpha p was the solution: omega =
+   0.
+
+   When rho' = 0 the method starts afresh from r: r^ = p = r, and rho' is (r, r). It keeps x if no r was
+   smaller when it did so before, by the (r, r) that follows from the dots of s and t. */
 PROLOGUE(bicgstab_update)
 {
-  double tt = in[BI_TT];
-  if (!poiseFinite(tt)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (tt == 0 && in[BI_SS] != 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
-  c[0] = in[BI_ALPHA];                 /* alpha */
-  c[1] = tt == 0 ? 0 : in[BI_ST] / tt; /* omega */
-  out[BI_OMEGA] = c[1];
+  double tt = in[BI_TT], st = in[BI_ST], kept = in[BI_KEPT + !a->parity], omega = tt == 0 ? 0 : st / tt;
+  double its = in[SLOT_ITS + !a->parity];
+  if (!poiseFinite(tt)) return poiseStopAt(out, REASON_NANORINF, its);
+  if (tt == 0 && in[BI_SS] != 0) return poiseStopAt(out, REASON_BREAKDOWN, its);
+  int afresh = omega * in[BI_RT] == 0;
+  c[0] = in[BI_ALPHA];
+  c[1] = omega;
+  c[2] = afresh ? 0 : -in[BI_RT] / in[BI_VR];                               /* beta */
+  c[3] = afresh + (afresh && (kept == 0 || in[BI_SS] - omega * st < kept)); /* 2: x is kept, too */
+  out[BI_OMEGA] = omega;
+  out[BI_AFRESH] = c[3] > 0;
+  out[BI_KEPT_NOW] = c[3] > 1;
   return 1;
 }
 
 ELEMENTWISE(bicgstab_update)
 {
-  double alpha = c[0], omega = c[1], s = READ(BI_R), r = s - omega * READ(BI_T);
-  OUT(BI_X) = READ(BI_X) + (alpha * READ(BI_P) + omega * s);
+  double alpha = c[0], omega = c[1], beta = c[2], starts = c[3], p = READ(BI_P), s = READ(BI_R);
+  double r = s - omega * READ(BI_T), x = READ(BI_X) + (alpha * p + omega * s);
+  OUT(BI_X) = x;
   OUT(BI_R) = r;
-  return poiseDots(r * READ(BI_RHAT), r * r, 0);
+  OUT(BI_P) = r + beta * (p - omega * READ(BI_V));
+  double rhat = READ(BI_RHAT);
+  if (starts > 0) OUT(BI_RHAT) = r;
+  if (starts > 1) OUT(BI_KEPT_X) = x;
+  return poiseDots(r * rhat, r * r, 0);
 }
 
-/* bicgstab_direction: decides; beta = (rho' / rho)(alpha / omega); p = r + beta (p - omega v). When rho' = 0
-   the method starts afresh from r: r^ = p = r, rho' = (r, r), and keeps x if no r was smaller when it did so
-   before. The second start must find half of the norm kept. Divergence after a start is a breakdown, for the
-   x that is kept is the result. */
-PROLOGUE(bicgstab_direction)
+/* bicgstab_judge: the update before. */
+PROLOGUE(bicgstab_judge)
 {
-  double rho = in[BI_RHO], rr = in[BI_RR], omega = in[BI_OMEGA], kept = in[BI_KEPT + a->parity];
-  int afresh = rho == 0, keep = afresh && (kept == 0 || rr < kept);
-  int reason = poiseTestNext(in, a, sqrt(rr));
-  if (!reason && rr == 0) reason = REASON_ATOL; /* solved, without a norm */
-  if (!reason && (omega == 0 || (kept > 0 && afresh && rr > 0.25 * kept))) reason = REASON_BREAKDOWN;
-  if (reason == REASON_DTOL && kept > 0) reason = REASON_BREAKDOWN;
-  c[0] = afresh ? 0 : (rho / in[BI_USED + a->parity]) * (in[BI_ALPHA] / omega); /* beta */
-  c[1] = omega;
-  c[2] = afresh;
-  c[3] = keep;
-  out[BI_USED + !a->parity] = afresh ? rr : rho;
-  out[BI_KEPT + !a->parity] = keep ? rr : kept;
-  return !poiseConclude(in, out, a, sqrt(rr), reason);
-}
-
-ELEMENTWISE(bicgstab_direction)
-{
-  double beta = c[0], omega = c[1], afresh = c[2], keep = c[3], r = READ(BI_R);
-  OUT(BI_P) = r + beta * (READ(BI_P) - omega * READ(BI_V));
-  if (afresh != 0) OUT(BI_RHAT) = r;
-  if (keep != 0) OUT(BI_KEPT_X) = OUT(BI_X);
-  return poiseDots(0, 0, 0);
+  (void)poiseBiCGSTABJudge(in, out, a);
+  return 0;
 }
 
 #endif

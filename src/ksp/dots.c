@@ -85,7 +85,7 @@ static double Streams(const PhaseArgs *a)
 {
   double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
   for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
-  return streams;
+  return streams + (a->out_f32 ? 0.5 : 0);
 }
 
 /* dot: slots of the phase's own. */
@@ -171,19 +171,32 @@ static int Batch(int k, int first)
   return k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
 }
 
-/* Partial sums of (x_j, y). */
-static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
+/* x without its first vectors */
+static Columns Behind(Columns x, int first)
 {
-  MdotArgs m = {.n = ksp->layout->n,
-                .stride = ksp->dots.nblock,
-                .k = k,
-                .y = y,
-                .skip = skip,
-                .partial = DotPartials(ksp)};
-  for (int j = 0; j < k; j++) m.x[j] = x[j];
+  return (Columns){.f64 = x.f64 ? x.f64 + first : NULL, .f32 = x.f32 ? x.f32 + first : NULL};
+}
+
+/* Bytes of a row of k vectors of x, and of `more` vectors in fp64. */
+static double RowBytes(Columns x, int k, int more)
+{
+  return (x.f32 ? 4.0 : 8.0) * k + 8.0 * more;
+}
+
+/* Partial sums of (x_j, y). */
+static void Multiply(PoiseKSP ksp, int k, Columns x, const double *y, const double *skip)
+{
+#define FIELDS \
+  {.n = ksp->layout->n, .stride = ksp->dots.nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)}
+  MdotArgs m = FIELDS;
+  MdotArgs_f32 s = FIELDS;
+#undef FIELDS
+  Device *dev = ksp->ctx->device;
+  for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j];
+  for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j];
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, mdot, &m));
-  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
+  poiseKSPFailed(ksp, x.f32 ? LAUNCH(dev, mdot_f32, &s) : LAUNCH(dev, mdot, &m));
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, RowBytes(x, k, 1) * (double)m.n);
 }
 
 /* Sum the partials of k dots over all ranks into dst, and add them to sum. */
@@ -208,52 +221,82 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
   Reduce(ksp, r);
 }
 
-void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
-                  const double *skip)
+void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
+                        const double *skip)
 {
   for (int first = 0; first < k; first += POISE_MAX_BATCH) {
-    Multiply(ksp, Batch(k, first), x + first, y, skip);
+    Multiply(ksp, Batch(k, first), Behind(x, first), y, skip);
     FinishDots(ksp, Batch(k, first), dst + first, sum ? sum + first : NULL, skip);
   }
 }
 
-static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                const double *skip, const Fuse *f, double *again)
+/* y += sign sum_j c_j x_j, k <= POISE_MAX_BATCH */
+static void AddBatch(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                     const double *skip, const Fuse *f, double *again)
+{
+  const Fuse fuse = f ? *f : (Fuse){0};
+#define FIELDS                 \
+  {.n = ksp->layout->n,        \
+   .stride = ksp->dots.nblock, \
+   .k = k,                     \
+   .sign = sign,               \
+   .a = c,                     \
+   .skip = skip,               \
+   .y = y,                     \
+   .again = again,             \
+   .fuse = fuse}
+  MaxpyArgs m = FIELDS;
+  MaxpyArgs_f32 s = FIELDS;
+#undef FIELDS
+  Device *dev = ksp->ctx->device;
+  for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j], m.value[j] = 1;
+  for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j], s.value[j] = 1;
+  poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
+  poiseKSPFailed(ksp, x.f32 ? LAUNCH(dev, maxpy_f32, &s) : LAUNCH(dev, maxpy, &m));
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * k * (double)m.n,
+              RowBytes(x, k, 2) * (double)m.n);
+}
+
+static void Add(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y, const double *skip,
+                const Fuse *f, double *again)
 {
   int first = 0;
   do {
-    int batch = Batch(k, first);
-    MaxpyArgs m = {
-        .n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
-    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
-    m.stride = ksp->dots.nblock;
-    m.again = again;
-    first += batch;
-    if (f && first == k) m.fuse = *f;
-    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-    poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, maxpy, &m));
-    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n,
-                8.0 * (batch + 2) * (double)m.n);
+    int batch = Batch(k, first), end = first + batch;
+    AddBatch(ksp, batch, Behind(x, first), sign, c ? c + first : NULL, y, skip, end == k ? f : NULL, again);
+    first = end;
   } while (first < k);
 }
 
-void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                   const double *skip, const Fuse *f)
+void poiseKSPColumnsAdd(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                        const double *skip, const Fuse *f)
 {
   Add(ksp, k, x, sign, c, y, skip, f, NULL);
 }
 
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                       const double *skip, const Fuse *f)
+void poiseKSPColumnsAddDots(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                            const double *skip, const Fuse *f)
 {
   Add(ksp, k, x, sign, c, y, skip, f, k <= POISE_MAX_BATCH ? DotPartials(ksp) : NULL);
 }
 
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
                       const double *skip)
 {
   if (k <= POISE_MAX_BATCH)
     FinishDots(ksp, k, dst, sum, skip);
   else
-    poiseKSPMdot(ksp, k, x, y, dst, sum, skip);
+    poiseKSPColumnsDot(ksp, k, x, y, dst, sum, skip);
+}
+
+void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+                  const double *skip)
+{
+  poiseKSPColumnsDot(ksp, k, (Columns){.f64 = x}, y, dst, sum, skip);
+}
+
+void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                   const double *skip, const Fuse *f)
+{
+  poiseKSPColumnsAdd(ksp, k, (Columns){.f64 = x}, sign, c, y, skip, f);
 }

@@ -33,6 +33,7 @@ typedef struct KSPType {
   bool flexible;               /* M may vary between applications */
   unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
+  int (*singles)(PoiseKSP);    /* work vectors in fp32 beside them; NULL: none */
   int64_t (*array)(PoiseKSP);  /* number of doubles of its small device array; may be NULL */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
@@ -227,6 +228,8 @@ struct PoiseKSP_s {
   int nwork;
   PoiseVec *work;
   double **v;        /* device pointers of work */
+  Buffer singles;    /* work vectors in fp32 */
+  float **v32;       /* device pointers of these */
   PoiseVec residual; /* b - A x, where it is monitored */
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;
@@ -248,17 +251,18 @@ static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
 
 /* ---- what methods call (operator.c, dots.c, solve.c) ----------------------------------------- */
 
-/* y = a A x + b y, with the dots that were added to f (may be NULL). */
-void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f);
+/* y = D (a A x + b y), D = diag(scale), NULL: 1; with the dots that were added to f (may be NULL). */
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
+                     const Fuse *f);
 /* y = A x */
 static inline void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  poiseKSPProduct(ksp, 1, x, 0, y, f);
+  poiseKSPProduct(ksp, 1, x, 0, y, NULL, f);
 }
 /* y -= A x */
 static inline void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  poiseKSPProduct(ksp, -1, x, 1, y, f);
+  poiseKSPProduct(ksp, -1, x, 1, y, NULL, f);
 }
 /* Is M the identity? */
 static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
@@ -267,7 +271,7 @@ static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 }
 /* z = M^-1 r */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
-/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
+/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch. From the left a diagonal M scales the product. */
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
 /* r = b - A x0, or b when the guess is zero */
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
@@ -304,11 +308,20 @@ void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double
 /* y += sign sum_j c_j x_j, with dots to f. c is on the device; NULL: ones. */
 void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
                    const double *skip, const Fuse *f);
-/* The same, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH. poiseKSPTakeDots must take
+typedef struct Columns { /* device pointers of vectors of one type; the other is NULL */
+  double *const *f64;
+  float *const *f32;
+} Columns;
+/* poiseKSPMdot and poiseKSPMaxpy of x_j of either type. */
+void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
+                        const double *skip);
+void poiseKSPColumnsAdd(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                        const double *skip, const Fuse *f);
+/* The latter, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH. poiseKSPTakeDots must take
    these dots before any others are made. */
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                       const double *skip, const Fuse *f);
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+void poiseKSPColumnsAddDots(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                            const double *skip, const Fuse *f);
+void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
                       const double *skip);
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);

@@ -25,12 +25,13 @@ static void OnDevice(PoiseKSP ksp, PoiseVec v)
   poiseKSPFailed(ksp, poiseVecUpdate(v, &p));
 }
 
-void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f)
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
+                     const Fuse *f)
 {
   if (f) CountPartials(ksp, f);
   OnDevice(ksp, x);
-  poiseKSPFailed(ksp,
-                 poiseMatMultFuse(ksp->A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, Done(ksp), f));
+  poiseKSPFailed(
+      ksp, poiseMatMultFuse(ksp->A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, Done(ksp), scale, f));
   OnDevice(ksp, y);
 }
 
@@ -75,6 +76,8 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
 {
   if (poiseKSPIsIdentity(ksp)) {
     poiseKSPMult(ksp, x, y, f);
+  } else if (ksp->side == POISE_PC_LEFT && ksp->M.blocks.b == 1) {
+    poiseKSPProduct(ksp, 1, x, 0, y, ksp->M.blocks.d, f);
   } else if (ksp->side == POISE_PC_LEFT) {
     poiseKSPMult(ksp, x, t, NULL);
     poiseKSPPrecondition(ksp, t, y, f);

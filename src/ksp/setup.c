@@ -15,6 +15,8 @@ void poiseKSPRelease(PoiseKSP ksp)
   for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
   poiseFree(ctx, &ksp->work);
   poiseFree(ctx, &ksp->v);
+  poiseBufferDestroy(&ksp->singles);
+  poiseFree(ctx, &ksp->v32);
   PoiseVecDestroy(&ksp->residual);
   PoiseVecDestroy(&ksp->rhs);
   poiseBufferDestroy(&ksp->scalars.slot_buffer);
@@ -28,6 +30,8 @@ void poiseKSPRelease(PoiseKSP ksp)
 
 typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
   int64_t nblock, stride, ring, status, array, partials, pinned;
+  int64_t single;     /* of a vector in fp32: whole cache lines */
+  int singles;        /* such vectors */
   int vectors, extra; /* extra: vectors for monitoring, and for b without a part of it */
 } Sizes;
 
@@ -49,8 +53,23 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
   s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
   s.vectors = ksp->type->vectors(ksp);
+  s.single = (A->rows->n + 31) / 32 * 16;
+  s.singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
   s.extra = (ksp->options.true_residual != 0) + (A->left.n > 0);
   return s;
+}
+
+/* The work vectors in fp32 are parts of one buffer. */
+static PoiseErr AllocateSingles(PoiseKSP ksp, Sizes s)
+{
+  float *first;
+  size_t bytes = (size_t)(s.singles * s.single) * sizeof(double);
+  if (!s.singles) return POISE_OK;
+  TRY(poiseBufferCreate(ksp->ctx->device, bytes, "work vectors in fp32", &ksp->singles));
+  TRY(poiseBufferWrite(&ksp->singles, DEVICE, &first));
+  TRY(poiseAllocArray(ksp->ctx, s.singles, sizeof(float *), "work vectors in fp32", &ksp->v32));
+  for (int k = 0; k < s.singles; k++) ksp->v32[k] = first ? first + k * 2 * s.single : NULL;
+  return POISE_OK;
 }
 
 static PoiseErr AllocateBuffers(PoiseKSP ksp)
@@ -76,6 +95,7 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   ksp->dots.staged = ksp->loop.status[1] + s.status;
   ksp->dots.summed = ksp->dots.staged + POISE_COMM_WIDTH;
   ksp->nwork = s.vectors;
+  TRY(AllocateSingles(ksp, s));
   TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
 }
@@ -232,7 +252,7 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   Sizes s = SizesFor(ksp, A, plan->partials[0]);
   partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
   ksp->side = before;
-  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
+  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n + s.singles * s.single;
   poisePredict(dev, 8 * s.status, ON_BOTH, &mine);
   poisePredictHost(8 * s.pinned, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
@@ -270,6 +290,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   poiseBufferAdd(&ksp->dots.partial_buffer, bytes);
   poiseBufferAdd(&ksp->dots.stage_buffer, bytes);
   bytes->host += 2 * (ksp->loop.ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
+  poiseBufferAdd(&ksp->singles, bytes);
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
   AddVector(ksp->residual, bytes);
   AddVector(ksp->rhs, bytes);

@@ -24,10 +24,11 @@ typedef struct MatPlan {        /* the sizes of a matrix that need have no entri
 /* What a launch multiplies: all rows, or on several ranks those that need no ghosts, and then the others. */
 typedef enum { WHOLE, INTERIOR, REST } ProductPart;
 
-typedef struct ProductArgs { /* y = a A x + b y, then the dots of y; pointers of the device */
+typedef struct ProductArgs { /* y = D (a A x + b y), then the dots of y; pointers of the device */
   ScalarRef a, b;
   const double *x, *ghost; /* ghost: x at the ghost columns; NULL until the exchange has ended */
   const double *skip;      /* *skip != 0: y stays as it is; NULL: never */
+  const double *scale;     /* the diagonal D; NULL: the identity */
   double *y;
   const Fuse *fuse; /* NULL: no dots */
 } ProductArgs;
@@ -36,7 +37,7 @@ typedef struct MatType {
   const char *name;
   bool stored;  /* stored as scalars in A->csr, */
   bool blocked; /* stored as blocks; else as the application holds them (held.h), or a user's functions */
-  bool fuse;    /* mult takes any a, b and Fuse; otherwise mat_product.c composes them from y = A x */
+  bool fuse;    /* mult takes any a, b, D and Fuse; otherwise mat_product.c composes them from y = A x */
   bool eager;   /* the functions of a user, who has the entries: a solver's loop cannot be replayed */
   bool (*composes)(PoiseMat); /* its product is only y = A x at present, as if it did not fuse; NULL: never */
   size_t size;                /* of A->data */
@@ -137,10 +138,11 @@ PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, 
 PoiseErr poiseMatCreateArrays(PoiseContext ctx, const MatType *type, bool by_columns, PoiseInt m, PoiseInt n,
                               PoiseInt M, PoiseInt N, const PoiseCSR *csr, PoiseOwn own, bool device,
                               PoiseMat *A);
-/* y = a A x + b y, then the dots of y (fuse may be NULL). If *skip != 0 (skip may be NULL), nothing need
-   be done. The halo exchange takes place whatever fails on this rank. */
+/* y = D (a A x + b y), D = diag(scale), then the dots of y. scale (NULL: D = 1) is on the device; fuse may be
+   NULL. If *skip != 0 (skip may be NULL), nothing need be done. The halo exchange takes place whatever fails
+   on this rank. */
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                          const Fuse *fuse);
+                          const double *scale, const Fuse *fuse);
 /* y = A x, as products are composed from where a type does not fuse. Not logged. The exchange likewise. */
 PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y);
 /* Bring all that a product needs to the device. Called before a captured loop is replayed. Collective; the

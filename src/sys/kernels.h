@@ -134,7 +134,8 @@ typedef struct PhaseArgs {
   const double *in[POISE_MAX_VECS];
   /* those that are read too stand among in; element i reads and writes entry i only */
   double *out[POISE_MAX_VECS];
-  int seldom; /* how many of out are touched once in a while only: not counted as traffic */
+  float *out_f32; /* one more that is written, in fp32; NULL: none */
+  int seldom;     /* how many of out are touched once in a while only: not counted as traffic */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots; /* POISE_SLOTS of them; NULL outside solvers */
   /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */

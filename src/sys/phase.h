@@ -15,6 +15,7 @@
         READ(X)                entry i of operand X; not behind an assignment to it
         OUT(X)                 entry i of operand X, to be assigned or changed in place
         a->in[X], a->out[X]    NULL: operand X is absent
+        a->out_f32[i]          entry i of a vector in fp32, to be assigned
 
   A phase of scalars alone has no ELEMENTWISE: SCALARS(name) in phases.def.
 

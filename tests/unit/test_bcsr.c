@@ -7,8 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "mat/mat.h"
-#include "sample.h"
+#include "scaled.h"
 
 /* ---- a matrix that is a function of its indices ---------------------------------------------- */
 
@@ -170,6 +169,7 @@ static void CheckProducts(const Shape *s, PoiseMat A)
   CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
   CHECK_NEAR(norm, 0, 1e-14 * size);
   CheckDots(A, x, y);
+  ScaledCheck(A, x, y, true);
   SampleSet(y, X);
   CHECK_OK(PoiseMatMultTranspose(A, y, t));
   CheckVec(s, t, true);
@@ -536,7 +536,7 @@ static void TestBytes(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* The same solution and, but for rounding, iterations as with CSR. */
+/* The same solution and, but for rounding, iterations as with CSR; those of bicgstab scatter. */
 static void TestSolve(PoiseContext ctx)
 {
   static const char *const options[] = {
@@ -560,7 +560,7 @@ static void TestSolve(PoiseContext ctx)
       SampleSet(b, X);
       CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
       CHECK_OK(PoiseOptionsSetString(ctx, options[k]));
-      CHECK_OK(PoiseOptionsSetString(ctx, "-s_ksp_rtol 1e-10"));
+      CHECK_OK(PoiseOptionsSetString(ctx, "-s_ksp_rtol 1e-9"));
       CHECK_OK(PoiseKSPSetOperators(ksp, A[t], A[t]));
       CHECK_OK(PoiseKSPSetFromOptions(ksp));
       CHECK_OK(PoiseKSPSolve(ksp, b, x));
@@ -575,7 +575,8 @@ static void TestSolve(PoiseContext ctx)
       PoiseVecDestroy(&b);
       PoiseVecDestroy(&r);
     }
-    if (!CHECK(llabs((long long)(its[0] - its[1])) <= 1))
+    long long scatter = strstr(options[k], "bicgstab") ? 1 + its[0] / 10 : 1;
+    if (!CHECK(llabs((long long)(its[0] - its[1])) <= scatter))
       printf("%s: %lld and %lld iterations\n", options[k], (long long)its[0], (long long)its[1]);
   }
   PoiseMatDestroy(&A[0]);

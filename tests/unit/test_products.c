@@ -13,9 +13,8 @@
 */
 #include <float.h>
 
-#include "harness.h"
-#include "mat/mat.h"
 #include "mat/mat_device.h"
+#include "scaled.h"
 
 #define MAT_TYPE(name) #name,
 static const char *const types[] = {
@@ -307,6 +306,7 @@ static void CheckProducts(PoiseMat A, PoiseVec x, PoiseVec y, const Problem *p, 
   for (PoiseInt i = 0; i < p->m; i++) dots[0] += p->sum[i] * p->sum[i], dots[1] += p->size[i] * p->size[i];
   CHECK_OK(PoiseSum(PoiseMatContext(A), 2, dots));
   CHECK_NEAR(dot, dots[0], 1e-12 * dots[1]);
+  ScaledCheck(A, x, y, repeats);
   free(bits);
 }
 

@@ -40,7 +40,7 @@ PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
 {
   m->a = p->a, m->b = p->b;
   m->x = p->x, m->ghost = p->ghost, m->skip = p->skip;
-  m->y = p->y;
+  m->y = p->y, m->scale = p->scale;
   if (p->fuse) m->fuse = *p->fuse;
   return poiseCsrView(&A->csr, &m->A);
 }
@@ -389,7 +389,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
       poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
     else
       poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
-    poiseHostFuse(&a->fuse, a->y, begin, end, block);
+    poiseHostFinishRows(a, begin, end, block);
   }
   return POISE_OK;
 }
