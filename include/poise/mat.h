@@ -107,11 +107,11 @@ typedef struct PoiseCSC {
   a rank). A x reads values through it. Each rank multiplies its columns by its part of x. The results for
   rows of other ranks travel to their owners, who add them in the order of ranks.
 
-  Matrices of types pcsc and pcoo offer PoiseMatMult and its kin, PoiseMatMultTranspose, PoiseMatGetDiagonal,
-  PoiseMatNorm, PoiseMatSetValuesCSR (values in the order of the arrays), the functions on vectors, sizes,
-  bytes and null spaces, and PoiseMatView. So all methods solve with them, without preconditioner or with
-  jacobi. All else is POISE_ERR_UNSUPPORTED naming the type and what it does not offer. Their type cannot be
-  changed, nor can another matrix become one of them.
+  Matrices of types pcsc and pcoo offer PoiseMatMult and its kin, PoiseMatMultTranspose, PoiseMatGetDiagonal
+  and PoiseMatNorm. PoiseMatSetValuesCSR takes values in the order of the arrays. The view and the functions
+  on vectors, sizes, bytes and null spaces are as of other matrices. So all methods solve with them, without
+  preconditioner or with jacobi. All else is POISE_ERR_UNSUPPORTED naming the type and what it does not offer.
+  Their type cannot be changed, nor can another matrix become one of them.
 */
 POISE_API PoiseErr PoiseMatCreateCSC(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                      const PoiseCSC *csc, PoiseOwn own, PoiseMat *A);
@@ -139,11 +139,11 @@ typedef struct PoiseTriplets {
   columns are read in this call alone. Adopted ones are freed in it. After a failure the arrays are the
   caller's.
 
-  If on each rank the triplets ascend by row and column, and the rows are its own, offsets and columns are
-  made, of 4 bytes per nonzero, and products are as of CSR. Otherwise an index by row is made, of 8 bytes per
-  nonzero (12 beyond 2^31 of a rank). A x reads values through it. On several ranks the ranks exchange the
-  entries of x that they need, and their results for rows of other ranks travel to the owners, who add them
-  in the order of ranks. The first product with A^T makes one more index, by column.
+  On each rank the triplets may ascend by row and column, and the rows be its own. Offsets and columns are
+  then made, of 4 bytes per nonzero, and products are as of CSR. Otherwise an index by row is made, of 8 bytes
+  per nonzero (12 beyond 2^31 of a rank). A x reads values through it. Ranks exchange the entries of x that
+  they need. Their results for rows of other ranks travel to the owners, who add them in the order of ranks.
+  The first product with A^T makes one more index, by column.
 
   What A offers is said at PoiseMatCreateCSC. PoiseMatNorm assembles a copy through the host for the call,
   unless products are as of CSR.

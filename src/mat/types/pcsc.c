@@ -4,8 +4,8 @@
   range of columns, with the part of x that they multiply. Its product is a partial result for all rows that
   it touches; partial results are added at the owners of the rows, in the order of ranks.
 
-  The arrays are the CSR of A^T. So A x is the product with the transpose of that CSR, through its index of
-  the entries by row, and A^T x is its plain product.
+  The arrays are the CSR of A^T. So A x is the transposed product of that CSR, through its index by row, and
+  A^T x is its plain product.
 */
 #include "held.h"
 
