@@ -139,11 +139,11 @@ typedef struct PoiseTriplets {
   columns are read in this call alone. Adopted ones are freed in it. After a failure the arrays are the
   caller's.
 
-  On each rank the triplets may ascend by row and column, and the rows be its own. Offsets and columns are
-  then made, of 4 bytes per nonzero, and products are as of CSR. Otherwise an index by row is made, of 8 bytes
-  per nonzero (12 beyond 2^31 of a rank). A x reads values through it. Ranks exchange the entries of x that
-  they need. Their results for rows of other ranks travel to the owners, who add them in the order of ranks.
-  The first product with A^T makes one more index, by column.
+  Best are triplets that ascend by row and column, on all ranks of their own rows. Offsets and columns are
+  then made, of 4 bytes per nonzero, and products are as of CSR. For others an index by row is made, of 8
+  bytes per nonzero (12 beyond 2^31 of a rank). A x reads values through it. Ranks exchange the entries of x
+  that they need. Their results for rows of other ranks travel to the owners, who add them in the order of
+  ranks. The first product with A^T makes one more index, by column.
 
   What A offers is said at PoiseMatCreateCSC. PoiseMatNorm assembles a copy through the host for the call,
   unless products are as of CSR.
