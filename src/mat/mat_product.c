@@ -22,7 +22,7 @@ int64_t poiseMatPartials(PoiseMat A)
 double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
-  if (!poiseMatHolds(A)) return 0;
+  if (A->type->eager) return 0;
   return 8.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
@@ -94,8 +94,8 @@ PoiseErr poiseMatReady(PoiseMat A)
   TRY(poiseMatChoose(A));
   TRY(poiseMatCheckUsable(A));
   if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
-  if (!poiseMatHolds(A)) return POISE_OK;
-  TRY(poiseCsrView(&A->csr, &v));
+  if (A->type->eager) return POISE_OK;
+  if (poiseMatHolds(A)) TRY(poiseCsrView(&A->csr, &v));
   if (A->type->ready) TRY(A->type->ready(A));
   if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
   return A->csr.halo ? poiseBufferRead(&A->csr.order, DEVICE, &order) : POISE_OK;
