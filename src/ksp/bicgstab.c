@@ -16,7 +16,7 @@
   r, r (s); s, r^, t (product); v, p, p, t, x, x, r, r, r^ (update): 18. From the right, the phases that write
   s and p apply dense blocks as an epilogue. From the left a diagonal scales the products: it is read once for
   each. The norm of an iteration is tested at the start of the next, when one product has been made in vain.
-  Or it is tested at the end of a cycle, which is one iteration if the host looks at each.
+  Or it is tested at the end of a cycle (poiseKSPLateCycle).
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
@@ -82,7 +82,7 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
 
 static int Cycle_BiCGSTAB(PoiseKSP ksp)
 {
-  return ksp->loop.eager ? 1 : 8;
+  return poiseKSPLateCycle(ksp, 8);
 }
 
 static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)

@@ -8,8 +8,9 @@
 #include "ksp.h"
 
 enum {
-  LATEST = -1, /* the latest of all enqueued iterations */
-  FIRST = 16   /* iterations of the first replay of a loop that is new */
+  LATEST = -1,  /* the latest of all enqueued iterations */
+  FIRST = 16,   /* iterations of the first replay of a loop that is new */
+  STEP_LONG = 2 /* iterations between two looks by the device where one takes long */
 };
 
 static Device *Dev(PoiseKSP ksp)
@@ -20,6 +21,11 @@ static Device *Dev(PoiseKSP ksp)
 static int Cycle(PoiseKSP ksp)
 {
   return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
+}
+
+int poiseKSPLateCycle(PoiseKSP ksp, int most)
+{
+  return ksp->loop.eager || (ksp->loop.step > 0 && ksp->loop.step <= STEP_LONG) ? 1 : most;
 }
 
 /* Behind an iteration that was enqueued. */
@@ -211,7 +217,7 @@ static int StepIterations(PoiseKSP ksp)
   if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
   seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
   if (worth >= REPLAY_MOST * seconds) return REPLAY_MOST;
-  return worth <= 2 * seconds ? 2 : (int)ceil(worth / seconds);
+  return worth <= STEP_LONG * seconds ? STEP_LONG : (int)ceil(worth / seconds);
 }
 
 /* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */
@@ -256,7 +262,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->pattern = ksp->A->pattern, c->generation = ksp->pc->generation;
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
   c->norm = (int)ksp->norm, c->side = (int)ksp->side;
-  c->step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
+  c->step = ksp->loop.step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);
 }
 
