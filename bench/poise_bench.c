@@ -5,6 +5,7 @@
     poise_bench -device cuda -out h200.csv              everything; on a CPU rather: -device host -bytes 2e8
     poise_bench -device cuda -only "mult cg.7"          rows that begin so
     poise_bench -matrix A.mtx -only "mult cg"           the same on a matrix from a file
+    poise_bench -device cuda -sustained 2000            long runs of solvers beside their products and copies
     poise_bench -only blocks                            matrices of full blocks: of 1 to 32 unknowns per node,
     of uneven rows, ...
     poise_bench -matrix A.mtx -only "blocks.5 blocks.7" a matrix from a file, cut into such blocks
@@ -23,6 +24,10 @@
   are moved once for each pass of the fused methods of the library (docs/solvers.md), of one of two formats:
   CSR, the same for all who do not keep blocks, and blocks: 8 per number, zeros too, 4 per block and per row
   of blocks. Each line says which.
+
+  A long run (-sustained) is solves of some hundred iterations one behind the other, less as many short ones.
+  Bare products, replayed, and copies of as many bytes take turns with it. A line of the file tells when each
+  turn began and ended, in seconds since 1970, so that clocks and power can be looked up (bench/record.sh).
 */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -69,6 +74,8 @@ static const PoiseOption table[] = {
      "of a row, after which 3 repeats are enough"},
     {"iterations", POISE_OPTION_INT, offsetof(Options, rules.iterations), "48", 1, 1000000, NULL,
      "of the shorter solve, for gmres rounded up to whole cycles; the longer has three times as many"},
+    {"sustained", POISE_OPTION_INT, offsetof(Options, rules.sustained), "0", 0, 100000000, NULL,
+     "iterations of long runs, which alone are measured then; 0: none"},
     {"numbers", POISE_OPTION_INT, offsetof(Options, numbers), "33554432", 1024, 1000000000, NULL,
      "length of the arrays that bandwidth is measured with"},
     {"peers", POISE_OPTION_BOOL, offsetof(Options, peers), "yes", 0, 0, NULL, "the others take part"},
@@ -82,25 +89,30 @@ static const PoiseOption table[] = {
 /* Of the library: a type of solver or preconditioner, an option of it, and the solver's preconditioner. */
 typedef struct Variant {
   const char *name, *type, *key, *value, *pc;
+  bool brief; /* not in long runs */
 } Variant;
 
 /* Each list ends with a NULL name. */
 static const Variant one[] = {{.name = ""}, {0}},
-                     by_cg[] = {{.name = "cg", .type = "cg"}, {.name = "prcg", .type = "prcg"}, {0}},
+                     by_cg[] = {{.name = "cg", .type = "cg"},
+                                {"cg phases", "cg", "ksp_cg_variant", "phases", NULL, false},
+                                {.name = "prcg", .type = "prcg"},
+                                {0}},
                      by_bicgstab[] = {{.name = "bicgstab", .type = "bicgstab"}, {0}},
                      by_gmres[] = {{.name = "gmres once", .type = "gmres"},
                                    {"gmres twice", "gmres", "ksp_gmres_cgs_refinement_type", "refine_always",
-                                    NULL},
+                                    NULL, true},
                                    {0}},
                      by_jacobi[] = {{.name = "jacobi", .type = "jacobi"}, {0}},
                      by_pbjacobi[] = {{.name = "pbjacobi", .type = "pbjacobi"}, {0}},
                      by_cg_pbjacobi[] = {{.name = "cg pbjacobi", .type = "cg", .pc = "pbjacobi"}, {0}},
                      by_bjacobi[] = {{"bjacobi supervariables 8", "bjacobi", "pc_bjacobi_supervariables", "8",
-                                      NULL},
+                                      NULL, false},
                                      {0}},
-                     by_ilu[] = {{.name = "ilu", .type = "ilu"},
-                                 {"ilu, solves by cusparse", "ilu", "pc_factor_kernel", "cusparse", NULL},
-                                 {0}};
+                     by_ilu[] = {
+                         {.name = "ilu", .type = "ilu"},
+                         {"ilu, solves by cusparse", "ilu", "pc_factor_kernel", "cusparse", NULL, false},
+                         {0}};
 
 /* Values of -mat_bcsr_kernel that products by blocks are measured with. */
 static const char *const bcsr_kernels[] = {"auto", "even", "balanced", "block", "column", "row"};
@@ -122,9 +134,10 @@ static const Operation operations[] = {
     {"mult", OP_MULT, PRODUCT, 1, 2, 0, one},
     {"blocks", OP_MULT, PRODUCT, 1, 2, 0, one},
     {"cg", OP_CG, SOLVE, 1, 12, 13, by_cg},
-    {"cg_pbjacobi", OP_OTHER, SOLVE, 1, 12, 13, by_cg_pbjacobi},
-    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 24, 22, by_bicgstab},
-    {"gmres", OP_GMRES, SOLVE, 1, 42, 66, by_gmres},
+    {"cg_pbjacobi", OP_OTHER, SOLVE, 1, 11, 13, by_cg_pbjacobi},
+    {"bicgstab", OP_BICGSTAB, SOLVE, 2, 20, 22, by_bicgstab},
+    /* in the mean of a cycle, of which the restart has a product and 42 vectors */
+    {"gmres", OP_GMRES, SOLVE, 1 + 1. / RESTART, 41 + 42. / RESTART, 66, by_gmres},
     {"pc_jacobi", OP_JACOBI, PRECONDITION, 0, 3, 1, by_jacobi},
     {"pc_pbjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_pbjacobi},
     {"pc_bjacobi", OP_OTHER, PRECONDITION, 0, 0, 0, by_bjacobi},
@@ -144,11 +157,13 @@ static const struct {
 
 enum { PLAIN = 0, VARIED = 1 };
 
-/* Every row there is, by problem so that a matrix is made once. All types of -types take part in each. */
-static const struct {
+/* By problem, so that a matrix is made once. All types of -types take part in each. */
+typedef struct BenchRow {
   const char *operation;
   int problem, vary, size;
-} rows[] = {
+} BenchRow;
+
+static const BenchRow rows[] = {
     {"dot", SEVEN, PLAIN, LARGE},
     {"axpy", SEVEN, PLAIN, LARGE},
     {"norm", SEVEN, PLAIN, LARGE},
@@ -192,10 +207,30 @@ static const struct {
     {"coo_values", TWENTY_SEVEN, PLAIN, LARGE},
 };
 
+static const BenchRow long_rows[] = {
+    {"cg", SEVEN, VARIED, LARGE},
+    {"bicgstab", SEVEN, VARIED, LARGE},
+    {"gmres", SEVEN, VARIED, LARGE},
+    {"cg", FIVE, VARIED, LARGE},
+    {"bicgstab", FIVE, VARIED, LARGE},
+    {"gmres", FIVE, VARIED, LARGE},
+    {"cg", ELASTICITY, VARIED, LARGE},
+    {"cg_pbjacobi", ELASTICITY, VARIED, LARGE},
+    {"bicgstab", ELASTICITY, VARIED, LARGE},
+    {"gmres", ELASTICITY, VARIED, LARGE},
+    {"cg", TWENTY_SEVEN, VARIED, LARGE},
+    {"bicgstab", TWENTY_SEVEN, VARIED, LARGE},
+    {"gmres", TWENTY_SEVEN, VARIED, LARGE},
+};
+
 /* What a matrix from a file is measured with. */
 static const char *const on_file[] = {"mult", "cg", "bicgstab", "gmres", "pc_jacobi", "pc_ilu"};
 
-enum { ROWS = sizeof rows / sizeof *rows, ON_FILE = sizeof on_file / sizeof *on_file };
+enum {
+  ROWS = sizeof rows / sizeof *rows,
+  LONG_ROWS = sizeof long_rows / sizeof *long_rows,
+  ON_FILE = sizeof on_file / sizeof *on_file
+};
 
 typedef struct Bench {
   PoiseContext ctx;
@@ -218,6 +253,31 @@ typedef struct Bench {
   Coo coo, there; /* there: copies in a GPU's memory, or NULL */
 } Bench;
 
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+static double MatrixBytes(const Bench *bench, bool blocks)
+{
+  const Rows *r = &bench->matrix;
+  return blocks ? BlockBytes(&bench->blocks) : 12.0 * r->ptr[r->n] + 4.0 * (double)(r->n + 1);
+}
+
+/* Of one operation, by the matrix's rows or its blocks: what must be moved, and additions and
+   multiplications. */
+static void Cost(const Bench *bench, bool blocks, double *bytes, double *flops)
+{
+  const Rows *r = &bench->matrix;
+  const Operation *o = bench->operation;
+  double n = (double)r->n, nz = (double)r->ptr[r->n], triplets = (double)bench->coo.n, b = r->block;
+  *bytes = o->products * MatrixBytes(bench, blocks) + o->vectors * 8 * n;
+  *flops = o->products * 2 * nz + o->flops * n;
+  if (!strcmp(o->name, "pc_pbjacobi")) *bytes = 8 * n * (b + 2), *flops = 2 * b * n;
+  if (!strcmp(o->name, "cg_pbjacobi"))
+    *bytes += 8 * n * b, *flops += (2 * b - 1) * n; /* its blocks; z instead of d and of one r */
+  if (!strcmp(o->name, "pc_ilu")) *bytes += 4 * n;  /* two triangles: their offsets */
+  if (o->kind == PATTERN) *bytes = 16 * triplets + 12 * nz + 4 * (n + 1);
+  if (o->kind == REFRESH || o->kind == VALUES) *bytes += 12 * triplets + 8 * nz, *flops += triplets;
+}
+
 /* ---- the library's contenders ---------------------------------------------------------------- */
 
 typedef struct Ours {
@@ -226,6 +286,7 @@ typedef struct Ours {
   PoiseVec x, y;
   PoiseKSP ksp;
   PoisePC pc;
+  bool predicts; /* a cg in the form of prcg */
   double number; /* of dots and norms */
 } Ours;
 
@@ -301,6 +362,15 @@ static PoiseErr Call(void *arg, int op, int64_t count)
   return POISE_OK;
 }
 
+/* Bare products, beside a solver's. */
+static PoiseErr CallProducts(void *arg, int op, int64_t count)
+{
+  Ours *p = arg;
+  (void)op;
+  for (int64_t k = 0; k < count; k++) TRY(PoiseMatMult(p->A, p->x, p->y));
+  return POISE_OK;
+}
+
 static PoiseErr Result(void *arg, int op, double *y)
 {
   Ours *p = arg;
@@ -314,11 +384,19 @@ static PoiseErr Result(void *arg, int op, double *y)
   return PoiseVecRestore(p->y, &from);
 }
 
-static PoiseErr CreateOurs(Bench *bench, PoiseMat A, const Variant *v, Ours *p)
+/* Which form a cg has is told by its view. */
+static PoiseErr FindForm(Ours *p)
+{
+  char *text;
+  PoiseErr e = ViewText(p->bench->ctx, ViewKSP, p->ksp, &text);
+  p->predicts = !e && strstr(text, "predict and recompute");
+  free(text);
+  return e;
+}
+
+static PoiseErr CreateVectors(Bench *bench, PoiseMat A, Ours *p)
 {
   double *array;
-  char key[128];
-  const char *prefix = v->key ? "variant_" : NULL;
   *p = (Ours){.bench = bench, .A = A};
   TRY(PoiseVecCreate(bench->ctx, bench->matrix.n, POISE_DECIDE, &p->x));
   TRY(PoiseVecDuplicate(p->x, &p->y));
@@ -327,6 +405,14 @@ static PoiseErr CreateOurs(Bench *bench, PoiseMat A, const Variant *v, Ours *p)
     memcpy(array, bench->x, (size_t)bench->matrix.n * sizeof *array);
     TRY(PoiseVecRestore(k ? p->y : p->x, &array));
   }
+  return POISE_OK;
+}
+
+static PoiseErr CreateOurs(Bench *bench, PoiseMat A, const Variant *v, Ours *p)
+{
+  char key[128];
+  const char *prefix = v->key ? "variant_" : NULL;
+  TRY(CreateVectors(bench, A, p));
   if (v->key) {
     snprintf(key, sizeof key, "-%s%s", prefix, v->key);
     TRY(PoiseOptionsSet(bench->ctx, key, v->value));
@@ -339,7 +425,9 @@ static PoiseErr CreateOurs(Bench *bench, PoiseMat A, const Variant *v, Ours *p)
     TRY(PoisePCSetType(p->pc, v->pc ? v->pc : "jacobi"));
     TRY(PoiseKSPSetOperators(p->ksp, A, NULL));
     TRY(PoiseKSPSetFromOptions(p->ksp));
-    return PoiseKSPSetUp(p->ksp);
+    TRY(PoiseKSPSetUp(p->ksp));
+    p->predicts = !strcmp(v->type, "prcg");
+    return strcmp(v->type, "cg") ? POISE_OK : FindForm(p);
   }
   if (bench->operation->kind != PRECONDITION) return POISE_OK;
   TRY(PoisePCCreate(bench->ctx, &p->pc));
@@ -410,6 +498,26 @@ static PoiseErr CreateMat(Bench *bench, const char *type, const char *kernel, Po
   return PoiseMatSetFromOptions(*A);
 }
 
+static bool AreKept(const Bench *bench, PoiseMat A)
+{
+  return bench->blocks.b && !strcmp(PoiseMatType(A), "bcsr");
+}
+
+/* The bare products by a matrix that solvers work with. */
+static PoiseErr EnterProducts(Bench *bench, PoiseMat A, const char *type, Team *team, List *list)
+{
+  char how[48];
+  Ours *p = &team->ours[team->n++];
+  TRY(CreateVectors(bench, A, p));
+  TRY(Remark(bench, ViewMat, A));
+  TRY(PoiseMatMult(A, p->x, p->y)); /* nothing is loaded while it is recorded */
+  snprintf(how, sizeof how, "%s product", type);
+  Contender *c = Enter(list, "poise", how, &bench->library.lane, p, OP_MULT, CallProducts, NULL);
+  c->blocks = AreKept(bench, A);
+  c->bytes = MatrixBytes(bench, c->blocks) + 16 * (double)bench->matrix.n;
+  return POISE_OK;
+}
+
 /* One type of matrix, with one kernel: all variants of the operation. */
 static PoiseErr EnterType(Bench *bench, const char *type, const char *word, Team *team, List *list)
 {
@@ -423,24 +531,36 @@ static PoiseErr EnterType(Bench *bench, const char *type, const char *word, Team
     if (bench->operation->kind == PRODUCT) TRY(Remark(bench, ViewMat, *place));
     A = *place;
   }
+  if (bench->task.sustained) TRY(EnterProducts(bench, A, type, team, list));
+  const Ours *first = &team->ours[team->n];
   for (const Variant *v = bench->operation->ours; v->name; v++) {
     char how[128];
+    if (v->brief && bench->task.sustained) continue;
     const char *kernel = A && strcmp(PoiseMatCSRKernel(A), "own") ? PoiseMatCSRKernel(A) : word;
     double start = PoiseTime();
     Ours *p = &team->ours[team->n++];
     TRY(CreateOurs(bench, A, v, p));
-    double setup = PoiseTime() - start;
+    double setup = PoiseTime() - start, bytes, flops;
+    if (bench->task.sustained && p != first && p->predicts == first->predicts) continue; /* as cg chose */
     if (bench->operation->kind == PRECONDITION) TRY(Remark(bench, ViewPC, p->pc));
     /* not all kernels take all sizes */
     if (bench->operation->kind == PRODUCT) TRY(PoiseMatMult(A, p->x, p->y));
-    snprintf(how, sizeof how, "%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "",
-             kernel, *v->name ? " " : "", v->name, p->ksp ? ", " : "",
-             p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
+    bool chose = bench->task.sustained && !v->key && !strcmp(v->type, "cg");
+    snprintf(how, sizeof how, "%s%s%s%s%s%s%s%s", matrix ? type : bench->operation->name, *kernel ? " " : "",
+             kernel, *v->name ? " " : "", v->name,
+             !chose        ? ""
+             : p->predicts ? " as prcg"
+                           : " as phases",
+             p->ksp ? ", " : "", p->ksp ? PoiseKSPNormString(PoiseKSPNormUsed(p->ksp)) : "");
     bool looked_at = p->ksp || (bench->operation->op != OP_OTHER && bench->operation->op != OP_AXPY);
     Contender *c = Enter(list, "poise", how, &bench->library.lane, p, bench->operation->op, Call,
                          looked_at ? Result : NULL);
     c->setup = setup;
-    c->blocks = A && bench->blocks.b && !strcmp(PoiseMatType(A), "bcsr");
+    c->blocks = A && AreKept(bench, A);
+    c->solves = p->ksp != NULL;
+    if (!p->ksp) continue;
+    Cost(bench, c->blocks, &bytes, &flops);
+    c->bytes = bytes - (p->predicts ? 8 * (double)bench->matrix.n : 0); /* one vector fewer */
   }
   return POISE_OK;
 }
@@ -472,7 +592,7 @@ static PoiseErr EnterOurs(Bench *bench, Team *team, List *list)
   return POISE_OK;
 }
 
-/* ---- rows: what they cost, what is right, and what is told ----------------------------------- */
+/* ---- rows: what is right, and what is told --------------------------------------------------- */
 
 /* Whose bytes are counted. */
 static const char *FormatOf(const Bench *bench, const Contender *c)
@@ -515,22 +635,22 @@ static void Print(Bench *bench, const char *name, Contender *c, const char *mode
           limit[READ], c->setup, error, FormatOf(bench, c));
 }
 
-/* Of one operation, by the matrix's rows or its blocks: what must be moved, and additions and
-   multiplications. */
-static void Cost(const Bench *bench, bool blocks, double *bytes, double *flops)
+/* When it was measured. */
+static void PrintSpans(const Bench *bench, const Contender *c)
 {
-  const Rows *r = &bench->matrix;
-  const Operation *o = bench->operation;
-  double n = (double)r->n, nz = (double)r->ptr[r->n], triplets = (double)bench->coo.n, b = r->block;
-  double matrix = blocks ? BlockBytes(&bench->blocks) : 12 * nz + 4 * (n + 1);
-  *bytes = o->products * matrix + o->vectors * 8 * n;
-  *flops = o->products * 2 * nz + o->flops * n;
-  if (!strcmp(o->name, "pc_pbjacobi")) *bytes = 8 * n * (b + 2), *flops = 2 * b * n;
-  if (!strcmp(o->name, "cg_pbjacobi"))
-    *bytes += 8 * n * b, *flops += (2 * b - 1) * n; /* its blocks, z written and read, and no d twice */
-  if (!strcmp(o->name, "pc_ilu")) *bytes += 4 * n;  /* two triangles: their offsets */
-  if (o->kind == PATTERN) *bytes = 16 * triplets + 12 * nz + 4 * (n + 1);
-  if (o->kind == REFRESH || o->kind == VALUES) *bytes += 12 * triplets + 8 * nz, *flops += triplets;
+  char how[64];
+  PlainField(c->how, how, sizeof how);
+  for (int k = 0; k < c->full.n && bench->file.stream; k++)
+    fprintf(bench->file.stream, "# turn: %s,%s,%s,%d,%.3f,%.3f\n", bench->name, c->who, how, k,
+            c->span[k].begin, c->span[k].end);
+}
+
+/* The run of copies that took turns with a long row. */
+static void ReportCopy(Bench *bench)
+{
+  Contender *c = &bench->limits.c[COPY];
+  Print(bench, bench->name, c, "sustained", c->bytes, 0, NAN);
+  PrintSpans(bench, c);
 }
 
 static PoiseErr Report(Bench *bench, List *list, const char *mode)
@@ -544,7 +664,9 @@ static PoiseErr Report(Bench *bench, List *list, const char *mode)
     const Contender *c = &list->c[k];
     if (!c->full.n) continue;
     Cost(bench, c->blocks, &bytes, &flops);
+    if (c->bytes > 0) bytes = c->bytes;
     Print(bench, bench->name, &list->c[k], mode, bytes, flops, error[k]);
+    if (bench->task.sustained) PrintSpans(bench, c);
     if (!c->result || !Wrong(&bench->task, early[k], least)) continue;
     printf("%-22s %s %s is WRONG: %g, the best %g\n", bench->name, c->who, c->how, early[k], least);
     if (bench->file.stream) fprintf(bench->file.stream, "# wrong: %s %s %s\n", bench->name, c->who, c->how);
@@ -558,6 +680,14 @@ static PoiseErr Contest(Bench *bench, List *list)
   double bytes, flops;
   const Operation *o = bench->operation;
   Cost(bench, bench->blocks.b > 0, &bytes, &flops);
+  if (bench->task.sustained) {
+    Rules rules = bench->o.rules;
+    rules.copied = bytes;
+    TRY(Race(&rules, &bench->limits, list, SUSTAINED));
+    TRY(Report(bench, list, "sustained"));
+    ReportCopy(bench);
+    return POISE_OK;
+  }
   if (o->kind == SOLVE) {
     TRY(Race(&bench->o.rules, &bench->limits, list, BY_ITERATIONS));
     return Report(bench, list, "step");
@@ -584,7 +714,8 @@ static PoiseErr Row(Bench *bench)
                        .n = bench->matrix.n,
                        .rows = matrix ? &bench->matrix : NULL,
                        .blocks = matrix && bench->blocks.b ? &bench->blocks : NULL,
-                       .x = bench->x};
+                       .x = bench->x,
+                       .sustained = bench->o.rules.sustained > 0};
   PoiseErr e = EnterOurs(bench, &team, &list);
   if (!e && bench->o.peers) e = bench->peer->enter(bench->peer_data, &bench->task, &list);
   if (!e && list.n) e = Contest(bench, &list);
@@ -693,12 +824,14 @@ static void Note(Bench *bench, PoiseErr e)
 static int MadeRows(Bench *bench)
 {
   int measured = 0;
-  for (int k = 0; k < ROWS; k++) {
-    bench->operation = FindOperation(rows[k].operation);
-    snprintf(bench->name, sizeof bench->name, "%s.%s%s%s", rows[k].operation, problems[rows[k].problem].name,
-             rows[k].vary ? ".varied" : "", rows[k].size == SMALL ? ".small" : "");
+  bool sustained = bench->o.rules.sustained > 0;
+  for (int k = 0; k < (sustained ? LONG_ROWS : ROWS); k++) {
+    const BenchRow *row = sustained ? &long_rows[k] : &rows[k];
+    bench->operation = FindOperation(row->operation);
+    snprintf(bench->name, sizeof bench->name, "%s.%s%s%s", row->operation, problems[row->problem].name,
+             row->vary ? ".varied" : "", row->size == SMALL ? ".small" : "");
     if (!Asked(bench->o.only, bench->name)) continue;
-    PoiseErr e = Prepare(bench, rows[k].problem, rows[k].vary, rows[k].size);
+    PoiseErr e = Prepare(bench, row->problem, row->vary, row->size);
     if (!e) e = Row(bench);
     Note(bench, e);
     measured++;
@@ -763,6 +896,7 @@ static int FileRows(Bench *bench)
     bench->operation = FindOperation(on_file[k]);
     snprintf(bench->name, sizeof bench->name, "%s.file", on_file[k]);
     if (!Asked(bench->o.only, bench->name)) continue;
+    if (bench->o.rules.sustained && bench->operation->kind != SOLVE) continue;
     Note(bench, Row(bench));
     measured++;
   }
@@ -811,7 +945,7 @@ static PoiseErr Body(Bench *bench, int argc, char **argv)
   TRY(Header(bench, argc, argv));
   TRY(Limits(bench));
   int measured = *bench->o.matrix ? FileRows(bench) : MadeRows(bench);
-  measured += BlockRows(bench);
+  if (!bench->o.rules.sustained) measured += BlockRows(bench);
   if (!measured && !Asked(bench->o.only, "limits"))
     POISE_FAIL(POISE_ERR_OPTION, "no row begins with '%s'", bench->o.only);
   return CommitFile(&bench->file);

@@ -37,6 +37,19 @@ for device in host mock; do
     fail "on $device"
 done
 
+# Long runs, and when each turn was.
+"$program" "${tiny[@]}" -sustained 2 -only "cg.7 cg.elasticity gmres.5" -out "$dir/long.csv" > "$dir/log" ||
+  fail "$(cat "$dir/log")"
+for row in 'cg.7.varied,poise,auto product,sustained' 'cg.7.varied,poise,auto cg as phases; .*,sustained' \
+  'cg.7.varied,poise,auto prcg; .*,sustained' 'cg.7.varied,C loops,textbook,sustained' \
+  'cg.7.varied,memory,copy,sustained' 'cg.elasticity.varied,poise,bcsr product,sustained' \
+  'gmres.5.varied,poise,auto gmres once; .*,sustained' '# turn: cg.7.varied,poise,auto product,1,'; do
+  grep -q "^$row" "$dir/long.csv" || fail "no row $row:" "$(cat "$dir/long.csv")"
+done
+if grep -q '^cg.7.varied,poise,auto cg phases' "$dir/long.csv"; then
+  fail "the form that cg chose twice:" "$(cat "$dir/long.csv")"
+fi
+
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 -1\n2 2 2\n' > "$dir/A.mtx"
 "$program" "${tiny[@]}" -matrix "$dir/A.mtx" -only mult -out "$dir/file.csv" > "$dir/log" ||
   fail "$(cat "$dir/log")"

@@ -67,14 +67,22 @@ static int32_t block_ptr[3] = {0, 1, 2}, block_col[2] = {0, 1}, block_beyond[2] 
 static double block_val[8] = {2, 0, 0, 2, 2, 0, 0, 2};
 static const int64_t ptr_64[N + 1] = {0, 2, 5, 8, 10};
 
-#define CSR_OF(...)   (&(PoiseCSR){__VA_ARGS__})
-#define BCSR_OF(...)  (&(PoiseBCSR){__VA_ARGS__})
-#define FALLING       .ptr32 = falling, .col32 = col, .val = val
-#define TWICE         .ptr32 = ptr, .col32 = twice, .val = val
-#define MINUS         .ptr32 = ptr, .col32 = minus, .val = val
-#define GOOD          .ptr32 = ptr, .col32 = col, .val = val
-#define GOOD_BLOCKS   .ptr32 = block_ptr, .col32 = block_col, .val = block_val
-#define BLOCKS_BEYOND .ptr32 = block_ptr, .col32 = block_beyond, .val = block_val
+#define CSR_OF(...)     (&(PoiseCSR){__VA_ARGS__})
+#define BCSR_OF(...)    (&(PoiseBCSR){__VA_ARGS__})
+#define CSC_OF(...)     (&(PoiseCSC){__VA_ARGS__})
+#define COO_OF(...)     (&(PoiseTriplets){.n = 10, __VA_ARGS__})
+#define FALLING         .ptr32 = falling, .col32 = col, .val = val
+#define TWICE           .ptr32 = ptr, .col32 = twice, .val = val
+#define MINUS           .ptr32 = ptr, .col32 = minus, .val = val
+#define GOOD            .ptr32 = ptr, .col32 = col, .val = val
+#define GOOD_COLUMNS    .ptr32 = ptr, .row32 = col, .val = val
+#define FALLING_COLUMNS .ptr32 = falling, .row32 = col, .val = val
+#define TWICE_A_ROW     .ptr32 = ptr, .row32 = twice, .val = val
+#define BEYOND_COO      .row32 = wide, .col32 = col, .val = val
+#define MINUS_COO       .row32 = col, .col32 = minus, .val = val
+#define GOOD_COO        .row32 = col, .col32 = col, .val = val
+#define GOOD_BLOCKS     .ptr32 = block_ptr, .col32 = block_col, .val = block_val
+#define BLOCKS_BEYOND   .ptr32 = block_ptr, .col32 = block_beyond, .val = block_val
 
 typedef struct Fields {
   PoiseInt n;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "contest.h"
 
 #include <math.h>
+#include <time.h>
 
 #define TRY POISE_TRY
+
+/* Iterations of a solve in a long run beyond those of a short one: whole cycles of all methods, and whole
+   graphs of the others'. In many more the residuals' squares vanish. */
+enum { LONG = 240 };
 
 /* Operations as a graph. Whoever cannot be recorded takes no part, and says why. */
 static void Record(Contender *c)
@@ -49,16 +55,30 @@ static PoiseErr Sample(Contender *c, int64_t count, bool flush, bool work, Times
   return POISE_OK;
 }
 
+static int64_t RoundedUp(PoiseInt count, int64_t unit)
+{
+  return (count + unit - 1) / unit * unit;
+}
+
 /* Whole cycles of GMRES: its iterations cost more and more. */
 static int64_t Iterations(const Rules *rules, int op)
 {
-  int64_t unit = op == OP_GMRES ? RESTART : 1;
-  return (rules->iterations + unit - 1) / unit * unit;
+  return RoundedUp(rules->iterations, op == OP_GMRES ? RESTART : 1);
+}
+
+/* Iterations of a short solve beside long ones. */
+static int64_t Short(const Contender *c)
+{
+  return c->op == OP_GMRES ? RESTART : 32;
 }
 
 PoiseErr Calibrate(const Rules *rules, Contender *c, int mode)
 {
   Times t = {0};
+  if (mode == SUSTAINED) {
+    c->units = RoundedUp(rules->sustained, c->solves ? LONG : RECORDED);
+    return c->solves ? c->call(c->arg, c->op, Short(c)) : Work(c, RECORDED);
+  }
   if (mode == BY_ITERATIONS) {
     c->units = 2 * Iterations(rules, c->op);
     return c->call(c->arg, c->op, c->units / 2);
@@ -72,8 +92,39 @@ PoiseErr Calibrate(const Rules *rules, Contender *c, int mode)
   return POISE_OK;
 }
 
+static double Now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Time of solves, one behind the other. */
+static PoiseErr SampleSolves(Contender *c, int64_t solves, int64_t iterations, Times *t)
+{
+  TRY(c->lane->wait(c->lane->arg));
+  double start = PoiseTime();
+  for (int64_t k = 0; k < solves; k++) TRY(c->call(c->arg, c->op, iterations));
+  TRY(c->lane->wait(c->lane->arg));
+  t->t[t->n++] = PoiseTime() - start;
+  return POISE_OK;
+}
+
+static PoiseErr LongTurn(Contender *c)
+{
+  Span *s = &c->span[c->full.n];
+  int64_t solves = c->units / LONG;
+  if (c->solves) TRY(SampleSolves(c, solves, Short(c), &c->base));
+  s->begin = Now();
+  TRY(c->solves ? SampleSolves(c, solves, Short(c) + LONG, &c->full)
+                : Sample(c, c->units, false, true, &c->full));
+  s->end = Now();
+  return POISE_OK;
+}
+
 PoiseErr Turn(Contender *c, int mode)
 {
+  if (mode == SUSTAINED) return LongTurn(c);
   if (mode == BY_ITERATIONS) {
     TRY(Sample(c, c->units / 2, false, true, &c->base));
     return Sample(c, c->units / 2 * 3, false, true, &c->full);
@@ -94,10 +145,11 @@ double GBs(double bytes, double seconds)
 
 static PoiseErr Turns(const Rules *rules, List *limits, List *list, int mode)
 {
-  for (int k = READ; k <= COPY; k++) limits->c[k].full.n = 0;
+  int first = mode == SUSTAINED ? COPY : READ, fewest = mode == SUSTAINED ? 1 : FEWEST;
+  for (int k = first; k <= COPY; k++) limits->c[k].full.n = 0;
   double start = PoiseTime();
-  for (PoiseInt r = 0; r < rules->repeats && (r < FEWEST || PoiseTime() - start < rules->seconds); r++) {
-    for (int k = READ; k <= COPY; k++) TRY(Turn(&limits->c[k], BACK_TO_BACK));
+  for (PoiseInt r = 0; r < rules->repeats && (r < fewest || PoiseTime() - start < rules->seconds); r++) {
+    for (int k = first; k <= COPY; k++) TRY(Turn(&limits->c[k], mode == SUSTAINED ? mode : BACK_TO_BACK));
     for (int k = 0; k < list->n; k++) {
       Contender *c = &list->c[(k + r) % list->n]; /* nobody always comes first */
       if (c->graph || mode != REPLAYED) TRY(Turn(c, mode));
@@ -109,10 +161,12 @@ static PoiseErr Turns(const Rules *rules, List *limits, List *list, int mode)
 PoiseErr Race(const Rules *rules, List *limits, List *list, int mode)
 {
   PoiseErr e = POISE_OK;
+  if (mode == SUSTAINED)
+    limits->c[COPY].units = (int64_t)ceil((double)rules->sustained * rules->copied / limits->c[COPY].bytes);
   for (int k = 0; k < list->n && !e; k++) {
     Contender *c = &list->c[k];
     c->base.n = c->full.n = 0;
-    if (mode == REPLAYED) Record(c);
+    if (mode == REPLAYED || (mode == SUSTAINED && !c->solves)) Record(c);
     if (c->graph || mode != REPLAYED) e = Calibrate(rules, c, mode);
   }
   if (!e) e = Turns(rules, limits, list, mode);

@@ -90,6 +90,8 @@ typedef struct Cuda {
   Textbook text[PRODUCTS + WAYS];
   int ntext;
   Textbook base; /* what all of them share */
+
+  bool rehearsed[OP_OTHER]; /* kernels of a solve are loaded */
 } Cuda;
 
 /* ---- the textbook's operations --------------------------------------------------------------- */
@@ -257,7 +259,7 @@ static void ForgetGraph(void *graph)
 
 static const Recorder recorder = {BeginGraph, EndGraph, ReplayGraph, ForgetGraph};
 
-/* A cycle was run in the other ways before: nothing is loaded while it is captured. */
+/* A cycle was run before, in other ways or by Rehearse: nothing is loaded while it is captured. */
 static PoiseErr Capture(Textbook *t, int op)
 {
   Way *w = WayOf(t);
@@ -677,13 +679,28 @@ static void LeaveTask(void *peer)
   p->x = p->y = NULL;
 }
 
+/* What is given: vectors and the matrix. */
+static PoiseErr FillInputs(Cuda *p, const Task *task)
+{
+  const Rows *r = task->rows;
+  p->base.n = task->n;
+  TRY(UPLOAD(task->x, task->n, p->base.v[IsSolve(task->op) ? B : P]));
+  if (!IsSolve(task->op)) TRY(UPLOAD(task->x, task->n, p->base.v[Q]));
+  if (!r) return POISE_OK;
+  p->host = *r;
+  p->blocks = task->blocks;
+  TRY(UPLOAD(r->ptr, r->n + 1, p->ptr));
+  TRY(UPLOAD(r->col, r->ptr[r->n], p->col));
+  return UPLOAD(r->val, r->ptr[r->n], p->val);
+}
+
+/* What methods work with. */
 static PoiseErr Fill(Cuda *p, const Task *task)
 {
   static const double constants[] = {0, 1, -1}; /* ZERO, ONE, MINUS_ONE */
   Textbook *t = &p->base;
-  bool solve = IsSolve(task->op);
-  size_t bytes = (size_t)task->n * sizeof(double);
-  for (int k = solve ? 0 : P; k < (solve ? VECTORS : Q + 1); k++) TRY(Vector(task->n, &t->v[k]));
+  for (int k = 0; k < (IsSolve(task->op) ? VECTORS : 0); k++)
+    if (!t->v[k]) TRY(Vector(task->n, &t->v[k]));
   if (task->op == OP_GMRES) TRY(Vector((RESTART + 1) * task->n, &t->basis));
   TRY(Vector(SMALL, &t->small));
   TRY(Vector(SCALARS, &t->scalar));
@@ -691,30 +708,33 @@ static PoiseErr Fill(Cuda *p, const Task *task)
   memset(p->host_scalar, 0, SCALARS * sizeof(double));
   memcpy(p->host_scalar, constants, sizeof constants);
   CUDA(cudaMemcpy(t->scalar, constants, sizeof constants, cudaMemcpyHostToDevice));
-  CUDA(cudaMemcpy(t->v[solve ? B : P], task->x, bytes, cudaMemcpyHostToDevice));
-  if (!solve) CUDA(cudaMemcpy(t->v[Q], task->x, bytes, cudaMemcpyHostToDevice));
   return POISE_OK;
 }
 
-static PoiseErr FillDiagonal(Cuda *p, const Rows *r)
+/* As InverseDiagonal. */
+static __global__ void DiagonalKernel(int n, const int *ptr, const int *col, const double *val, double *d)
 {
-  double *d = (double *)malloc((size_t)(r->n + 1) * sizeof *d);
-  if (!d) POISE_FAIL(POISE_ERR_MEMORY, "a diagonal of %lld entries", (long long)r->n);
-  InverseDiagonal(r, d);
-  PoiseErr e = UPLOAD(d, r->n, p->d);
-  free(d);
-  return e;
+  int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= n) return;
+  double entry = 1;
+  for (int k = ptr[i]; k < ptr[i + 1]; k++)
+    if (col[k] == i && val[k] != 0) entry = val[k];
+  d[i] = 1 / entry;
+}
+
+static PoiseErr FillDiagonal(Cuda *p)
+{
+  int n = (int)p->host.n;
+  TRY(Vector(n, &p->d));
+  if (n) DiagonalKernel<<<BlocksFor(n), BLOCK, 0, p->stream>>>(n, p->ptr, p->col, p->val, p->d);
+  CUDA(cudaGetLastError());
+  return POISE_OK;
 }
 
 static PoiseErr FillMatrix(Cuda *p, const Task *task)
 {
   const Rows *r = task->rows;
-  if (task->op != OP_MULT) TRY(FillDiagonal(p, r));
-  p->host = *r;
-  p->blocks = task->blocks;
-  TRY(UPLOAD(r->ptr, r->n + 1, p->ptr));
-  TRY(UPLOAD(r->col, r->ptr[r->n], p->col));
-  TRY(UPLOAD(r->val, r->ptr[r->n], p->val));
+  if (task->op != OP_MULT) TRY(FillDiagonal(p));
   SPARSE(cusparseCreateDnVec(&p->x, r->N, p->base.v[P], CUDA_R_64F));
   SPARSE(cusparseCreateDnVec(&p->y, r->n, p->base.v[Q], CUDA_R_64F));
   return POISE_OK;
@@ -766,30 +786,77 @@ static PoiseErr EnterProducts(Cuda *p, const Task *task, List *list)
   return POISE_OK;
 }
 
-static PoiseErr EnterSolves(Cuda *p, List *list, int op)
+/* A cycle without a graph. */
+static PoiseErr Rehearse(Textbook *t, int op)
+{
+  TRY(TextbookSteps(t, op, TextbookCycle(op)));
+  CUDA(cudaStreamSynchronize(WayOf(t)->cuda->stream));
+  return POISE_OK;
+}
+
+static PoiseErr EnterSolves(Cuda *p, List *list, const Task *task)
 {
   static const char *const kinds[WAYS] = {"host scalars", "device scalars", "graph"};
+  int op = task->op;
   Product *q = &p->product[p->nproduct++];
   TRY(Make(p, 0, q));
-  for (int passes = op == OP_GMRES ? 1 : 2; passes <= 2; passes++)
-    for (int kind = HOST_SCALARS; kind < WAYS; kind++) {
+  for (int passes = op == OP_GMRES ? 1 : 2; passes <= (task->sustained && op == OP_GMRES ? 1 : 2); passes++)
+    for (int kind = task->sustained ? GRAPH : HOST_SCALARS; kind < WAYS; kind++) {
       char how[48];
       snprintf(how, sizeof how, "%s%s", op == OP_GMRES ? (passes == 1 ? "once, " : "twice, ") : "",
                kinds[kind]);
       EnterWay(p, list, "cuSPARSE", how, op, passes, q, kind);
+      if (task->sustained) TRY(Rehearse(&p->text[p->ntext - 1], op));
     }
   return POISE_OK;
+}
+
+/* From the arrays to a solver. */
+static PoiseErr CreateSolver(Cuda *p, const Task *task, Textbook **t)
+{
+  List list = {};
+  Product *q = &p->product[p->nproduct++];
+  TRY(Fill(p, task));
+  TRY(FillMatrix(p, task));
+  TRY(Make(p, 0, q));
+  EnterWay(p, &list, "cuSPARSE", "graph", task->op, 1, q, GRAPH);
+  *t = &p->text[p->ntext - 1];
+  if (!p->rehearsed[task->op]) TRY(Rehearse(*t, task->op));
+  p->rehearsed[task->op] = true;
+  return POISE_OK;
+}
+
+static PoiseErr TimeSolves(Cuda *p, const Task *task, double rtol, int64_t most, Solved *s)
+{
+  Textbook *t;
+  TRY(FillInputs(p, task));
+  double start = PoiseTime();
+  TRY(CreateSolver(p, task, &t));
+  for (int k = 0; k < 2; k++) {
+    TRY(TextbookSolve(t, task->op, rtol, most, &s->iterations));
+    CUDA(cudaStreamSynchronize(p->stream));
+    (k ? s->second : s->first) = PoiseTime() - start;
+    start = PoiseTime();
+  }
+  return Move(t, t->v[X], task->n, s->x);
+}
+
+static PoiseErr Solve(void *peer, const Task *task, double rtol, int64_t most, Solved *s)
+{
+  PoiseErr e = TimeSolves((Cuda *)peer, task, rtol, most, s);
+  LeaveTask(peer);
+  return e;
 }
 
 static PoiseErr EnterTask(void *peer, const Task *task, List *list)
 {
   Cuda *p = (Cuda *)peer;
   if (task->op == OP_OTHER) return POISE_OK;
-  p->base.n = task->n;
+  TRY(FillInputs(p, task));
   TRY(Fill(p, task));
   if (task->rows) TRY(FillMatrix(p, task));
   if (task->op == OP_MULT) return EnterProducts(p, task, list);
-  if (IsSolve(task->op)) return EnterSolves(p, list, task->op);
+  if (IsSolve(task->op)) return EnterSolves(p, list, task);
   EnterWay(p, list, "cuBLAS", task->op == OP_JACOBI ? "ddgmm" : "host scalars", task->op, 0, NULL,
            HOST_SCALARS);
   if (task->op != OP_JACOBI) EnterWay(p, list, "cuBLAS", "device scalars", task->op, 0, NULL, DEVICE_SCALARS);
@@ -1004,6 +1071,6 @@ static void TakeBack(void *p)
 /* In the order of Peer: C++17 has no designated initialisers. */
 extern "C" {
 extern const Peer peer_cuda;
-const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open,      Close,  Machine,  Limits,
-                        EnterTask,          LeaveTask, Upload, TakeBack, &recorder};
+const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open,   Close,    Machine,   Limits, EnterTask,
+                        LeaveTask,          Upload, TakeBack, &recorder, Solve};
 }

@@ -91,6 +91,11 @@ PoiseErr ViewPC(void *pc)
   return PoisePCView(pc);
 }
 
+PoiseErr ViewKSP(void *ksp)
+{
+  return PoiseKSPView(ksp);
+}
+
 PoiseErr ViewContext(void *ctx)
 {
   return PoiseView(ctx);

@@ -21,6 +21,7 @@ void CloseLibrary(Library *library);
 PoiseErr ViewText(PoiseContext ctx, PoiseErr (*view)(void *object), void *object, char **text);
 PoiseErr ViewMat(void *A);
 PoiseErr ViewPC(void *pc);
+PoiseErr ViewKSP(void *ksp);
 PoiseErr ViewContext(void *ctx);
 
 /* A field between the commas of a file. */

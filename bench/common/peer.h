@@ -27,6 +27,10 @@ typedef struct Lane { /* where work is done; it may still go on when a call has 
   void *stream;                 /* for it */
 } Lane;
 
+typedef struct Span { /* seconds since 1970 */
+  double begin, end;
+} Span;
+
 typedef struct Contender {
   char who[24], how[48];
   const Lane *lane;
@@ -38,11 +42,13 @@ typedef struct Contender {
   PoiseErr (*result)(void *arg, int op, double *y);
   double bytes; /* of one operation, where they are its own; else 0 */
   bool blocks;  /* its matrix is that of the task's blocks */
+  bool solves;  /* a call is one solve of count iterations */
   /* seconds: what it needs beside its copies of rows and blocks */
   double setup;
   Times base, full; /* of calls that differ by `units` operations; none: it took no part */
   void *graph;      /* of RECORDED operations, while they are replayed */
   int64_t units;
+  Span span[MAX_REPEATS]; /* when each of `full` was measured, in this order: they may be sorted */
 } Contender;
 
 typedef struct List {
@@ -60,7 +66,14 @@ typedef struct Task {
   const Rows *rows;     /* NULL: on vectors of n entries */
   const Blocks *blocks; /* the same in blocks, or NULL */
   const double *x;      /* what is multiplied; the right-hand side of a solve */
+  bool sustained;       /* who can be replayed from a graph takes part in no other way */
 } Task;
+
+typedef struct Solved { /* a solve from arrays where the device is, by jacobi and a task's method */
+  double first, second; /* seconds: from the arrays to x, and once more with what that has made */
+  int64_t iterations;
+  double *x; /* copied here, on the host */
+} Solved;
 
 /* Somebody who does the same: functions in C loops (peer_loops.c), cuSPARSE and cuBLAS (cuda.cu). */
 typedef struct Peer {
@@ -79,6 +92,9 @@ typedef struct Peer {
   PoiseErr (*lend)(const void *from, size_t bytes, void **to);
   void (*take_back)(void *p);
   const Recorder *recorder; /* for streams of that device; NULL: it has none */
+  /* Solve until the norm is at most rtol times the one before the first iteration, which is looked at
+     after each cycle, or after `most` iterations; then leave. */
+  PoiseErr (*solve)(void *peer, const Task *task, double rtol, int64_t most, Solved *s);
 } Peer;
 
 extern const Peer peer_plain, peer_cuda;

@@ -177,15 +177,16 @@ static PoiseErr EndGMRES(Textbook *t, int k)
 
 typedef struct Method {
   int cycle;
+  int watched, norm; /* whose norm decides, and the scalar of its square; VECTORS: the start has set that */
   PoiseErr (*start)(Textbook *t);
   PoiseErr (*step)(Textbook *t, int j);
   PoiseErr (*end)(Textbook *t, int steps); /* of a cycle; NULL: nothing to do */
 } Method;
 
 static const Method methods[] = {
-    [OP_CG] = {REPEATED, StartCG, StepCG, NULL},
-    [OP_BICGSTAB] = {REPEATED, StartBiCGSTAB, StepBiCGSTAB, NULL},
-    [OP_GMRES] = {RESTART, StartGMRES, StepGMRES, EndGMRES},
+    [OP_CG] = {REPEATED, Z, NN, StartCG, StepCG, NULL},
+    [OP_BICGSTAB] = {REPEATED, R, NN, StartBiCGSTAB, StepBiCGSTAB, NULL},
+    [OP_GMRES] = {RESTART, VECTORS, RZ, StartGMRES, StepGMRES, EndGMRES},
 };
 
 int TextbookCycle(int op)
@@ -199,18 +200,35 @@ PoiseErr TextbookSteps(Textbook *t, int op, int steps)
   return POISE_OK;
 }
 
-static PoiseErr Solve(Textbook *t, int op, int64_t count)
+static PoiseErr Cycle(Textbook *t, int op, int steps)
 {
   const Method *m = &methods[op];
+  if (t->replay && steps == m->cycle)
+    TRY(t->replay(t, op));
+  else
+    TRY(TextbookSteps(t, op, steps));
+  return m->end ? m->end(t, steps) : POISE_OK;
+}
+
+static PoiseErr Solve(Textbook *t, int op, int64_t count)
+{
+  int cycle = methods[op].cycle;
+  TRY(methods[op].start(t));
+  for (; count > 0; count -= cycle) TRY(Cycle(t, op, count < cycle ? (int)count : cycle));
+  return POISE_OK;
+}
+
+PoiseErr TextbookSolve(Textbook *t, int op, double rtol, int64_t most, int64_t *done)
+{
+  const Method *m = &methods[op];
+  double first, square, *s = t->scalar + m->norm;
   TRY(m->start(t));
-  while (count > 0) {
-    int steps = count < m->cycle ? (int)count : m->cycle;
-    if (t->replay && steps == m->cycle)
-      TRY(t->replay(t, op));
-    else
-      TRY(TextbookSteps(t, op, steps));
-    if (m->end) TRY(m->end(t, steps));
-    count -= steps;
+  if (m->watched < VECTORS) TRY(t->dot(t, t->v[m->watched], t->v[m->watched], s));
+  TRY(t->fetch(t, s, 1, &first));
+  *done = 0;
+  for (square = first; square > rtol * rtol * first && *done < most; *done += m->cycle) {
+    TRY(Cycle(t, op, m->cycle));
+    TRY(t->fetch(t, s, 1, &square));
   }
   return POISE_OK;
 }
@@ -248,5 +266,7 @@ static PoiseErr Result(void *arg, int op, double *y)
 
 Contender *EnterTextbook(List *list, const char *who, const char *how, const Lane *lane, Textbook *t, int op)
 {
-  return Enter(list, who, how, lane, t, op, Call, op == OP_AXPY ? NULL : Result);
+  Contender *c = Enter(list, who, how, lane, t, op, Call, op == OP_AXPY ? NULL : Result);
+  c->solves = op == OP_CG || op == OP_BICGSTAB || op == OP_GMRES;
+  return c;
 }

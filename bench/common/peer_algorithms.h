@@ -2,7 +2,7 @@
 /*
   Methods as textbooks have them, one call per operation, over whatever does these calls: loops in C, or
   cuBLAS and cuSPARSE with their scalars on the host or on the GPU. The text is the same, so are the numbers.
-  No convergence is looked at.
+  No convergence is looked at but by TextbookSolve.
 */
 #ifndef BENCH_PEER_ALGORITHMS_H
 #define BENCH_PEER_ALGORITHMS_H
@@ -68,6 +68,8 @@ struct Textbook {
 /* A new last contender. JACOBI and MULT take v[P] to v[Q], operations on vectors have the same two, solves
    take v[B] to v[X]. */
 Contender *EnterTextbook(List *list, const char *who, const char *how, const Lane *lane, Textbook *t, int op);
+/* A solve as Peer has it. *done: iterations. */
+PoiseErr TextbookSolve(Textbook *t, int op, double rtol, int64_t most, int64_t *done);
 /* The iterations after which the calls of a solve repeat, and those calls. */
 int TextbookCycle(int op);
 PoiseErr TextbookSteps(Textbook *t, int op, int steps);

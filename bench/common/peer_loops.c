@@ -274,17 +274,38 @@ static PoiseErr Fill(Plain *p, const Task *task)
   return POISE_OK;
 }
 
-static PoiseErr EnterTask(void *peer, const Task *task, List *list)
+static void Prepare(Plain *p, const Task *task)
 {
-  Plain *p = peer;
-  if (task->op == OP_OTHER) return POISE_OK;
   p->t = functions;
   p->t.n = task->n;
   p->t.own = p;
   p->rows = task->rows;
+}
+
+static PoiseErr EnterTask(void *peer, const Task *task, List *list)
+{
+  Plain *p = peer;
+  if (task->op == OP_OTHER) return POISE_OK;
+  Prepare(p, task);
   POISE_TRY(Fill(p, task));
   EnterTextbook(list, "C loops", task->op == OP_GMRES ? "twice" : "textbook", &p->lane, &p->t, task->op);
   return POISE_OK;
+}
+
+static PoiseErr Solve(void *peer, const Task *task, double rtol, int64_t most, Solved *s)
+{
+  Plain *p = peer;
+  double start = PoiseTime();
+  Prepare(p, task);
+  PoiseErr e = Fill(p, task);
+  if (!e) e = TextbookSolve(&p->t, task->op, rtol, most, &s->iterations);
+  s->first = PoiseTime() - start;
+  start = PoiseTime();
+  if (!e) e = TextbookSolve(&p->t, task->op, rtol, most, &s->iterations);
+  s->second = PoiseTime() - start;
+  if (!e) e = Move(&p->t, p->t.v[X], task->n, s->x);
+  Leave(p);
+  return e;
 }
 
 const Peer peer_plain = {
@@ -295,4 +316,5 @@ const Peer peer_plain = {
     .limits = Limits,
     .enter = EnterTask,
     .leave = Leave,
+    .solve = Solve,
 };

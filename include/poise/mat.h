@@ -2,7 +2,8 @@
 /*
   Sparse matrices A of M x N, distributed by contiguous ranges of rows. Each rank owns m local rows. The
   vector x of y = A x has N entries, n of them local. The assembled matrix is one plain CSR per rank, whatever
-  its type. All functions are collective unless said otherwise.
+  its type. The exceptions are matrices that stay as the application holds them: see PoiseMatCreateCSC,
+  PoiseMatCreateTriplets and PoiseMatCreateShell. All functions are collective unless said otherwise.
 */
 #ifndef POISE_MAT_H
 #define POISE_MAT_H
@@ -83,6 +84,78 @@ POISE_API PoiseErr PoiseMatCreateBCSR(PoiseContext ctx, int b, PoiseInt m, Poise
    device this is PoiseMatCreateBCSR. */
 POISE_API PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt n, PoiseInt M,
                                             PoiseInt N, const PoiseBCSR *bcsr, PoiseOwn own, PoiseMat *A);
+/* The user's CSC arrays of n local columns. Column j holds the entries [ptr[j], ptr[j+1]) - base of row and
+   val. Rows are global. A row that occurs twice in a column is POISE_ERR_ARG naming both. Give each of ptr
+   and row in one width, and NULL for the other. */
+typedef struct PoiseCSC {
+  const int32_t *ptr32, *row32;
+  const int64_t *ptr64, *row64;
+  const double *val;
+  int base; /* 0 or 1 */
+} PoiseCSC;
+
+/*
+  A of type pcsc, which stays as the application holds it: by columns. A rank gives the columns that it owns,
+  i.e. those of its part of x in y = A x; their rows may be any rank's. The rows are laid out as those of any
+  matrix.
+
+  The arrays are those of the CSR of A^T, and are checked, copied, adopted and borrowed as by
+  PoiseMatCreateCSR, with "row" and "column" exchanged. Values are never moved. Columns whose rows do not
+  ascend are sorted in arrays of the library's own; POISE_BORROW of such arrays is POISE_ERR_ARG.
+
+  The first product makes an index of the entries by row, of 8 bytes per nonzero (12 beyond 2^31 nonzeros of
+  a rank). A x reads values through it. Each rank multiplies its columns by its part of x. The results for
+  rows of other ranks travel to their owners, who add them in the order of ranks.
+
+  Matrices of types pcsc and pcoo offer PoiseMatMult and its kin, PoiseMatMultTranspose, PoiseMatGetDiagonal
+  and PoiseMatNorm. PoiseMatSetValuesCSR takes values in the order of the arrays. The view and the functions
+  on vectors, sizes, bytes and null spaces are as of other matrices. So all methods solve with them, without
+  preconditioner or with jacobi. All else is POISE_ERR_UNSUPPORTED naming the type and what it does not offer.
+  Their type cannot be changed, nor can another matrix become one of them.
+*/
+POISE_API PoiseErr PoiseMatCreateCSC(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                     const PoiseCSC *csc, PoiseOwn own, PoiseMat *A);
+/* The same from arrays in the device's memory, used and checked as by PoiseMatCreateDeviceCSR. On the host
+   device this is PoiseMatCreateCSC. */
+POISE_API PoiseErr PoiseMatCreateDeviceCSC(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                           const PoiseCSC *csc, PoiseOwn own, PoiseMat *A);
+/* The user's n triplets: val[k] at row[k], col[k], both global. Give each of row and col in one width, and
+   NULL for the other. */
+typedef struct PoiseTriplets {
+  PoiseInt n;
+  const int32_t *row32, *col32;
+  const int64_t *row64, *col64;
+  const double *val;
+  int base; /* of the indices: 0 or 1 */
+} PoiseTriplets;
+
+/*
+  A of type pcoo, which stays as the application holds it: as triplets. Each rank gives some of them, in any
+  order; rows and columns may be of any rank. An entry is the sum of all triplets at its row and column, on
+  all ranks; PoiseMatNonzeros counts triplets. An index out of range is POISE_ERR_ARG naming it and its place.
+  PoiseMatSetPatternCOO sums triplets once, into a CSR, which all functions take.
+
+  POISE_COPY copies the values, POISE_ADOPT and POISE_BORROW use them in place; they are never moved. Rows and
+  columns are read in this call alone. Adopted ones are freed in it. After a failure the arrays are the
+  caller's.
+
+  Best are triplets that ascend by row and column, on all ranks of their own rows. Offsets and columns are
+  then made, of 4 bytes per nonzero, and products are as of CSR. For others an index by row is made, of 8
+  bytes per nonzero (12 beyond 2^31 of a rank). A x reads values through it. Ranks exchange the entries of x
+  that they need. Their results for rows of other ranks travel to the owners, who add them in the order of
+  ranks. The first product with A^T makes one more index, by column.
+
+  What A offers is said at PoiseMatCreateCSC. PoiseMatNorm assembles a copy through the host for the call,
+  unless products are as of CSR.
+*/
+POISE_API PoiseErr PoiseMatCreateTriplets(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
+                                          const PoiseTriplets *triplets, PoiseOwn own, PoiseMat *A);
+/* The same from arrays in the device's memory; the struct itself is on the host. Values are used there. Rows
+   and columns travel to the host once. Adopted arrays are freed with cudaFree. On the host device this is
+   PoiseMatCreateTriplets. A pointer to anything but device memory is POISE_ERR_ARG naming it. */
+POISE_API PoiseErr PoiseMatCreateDeviceTriplets(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M,
+                                                PoiseInt N, const PoiseTriplets *triplets, PoiseOwn own,
+                                                PoiseMat *A);
 /* An empty A, to be filled by PoiseMatAddBlock and its kin, or by PoiseMatSetPatternCOO. Sizes as above. */
 POISE_API PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                   PoiseMat *A);
@@ -126,8 +199,10 @@ POISE_API PoiseErr PoiseMatAssemble(PoiseMat A);
    dropped. */
 POISE_API PoiseErr PoiseMatZeroEntries(PoiseMat A);
 /* Replace all values of this rank's rows; the pattern stays. val has them row by row with ascending columns,
-   as the user's CSR arrays do if their rows are sorted. It is copied. Or val is the array that A borrowed, on
-   the host or on the device, after the user has written to it. Only this call shows A the new values. */
+   as the user's CSR arrays do if their rows are sorted. Of types pcsc and pcoo it has them as their arrays
+   do: column by column with ascending rows, or triplet by triplet. It is copied. Or val is the array that A
+   borrowed, on the host or on the device, after the user has written to it. Only this call shows A the new
+   values. */
 POISE_API PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val);
 /* The same of type bcsr: all scalars of its blocks, block row by block row, with ascending block columns.
    row_major says how val stores a block; with row_major = 1 val cannot be the borrowed array. Each of
@@ -205,6 +280,10 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   This type stores the entries differently:
     bcsr  Dense blocks of A's block size (PoiseMatSetBlockSize), with zeros for missing scalars. See below,
           and PoiseMatCreateBCSR.
+
+  These two are the types of matrices that stay as the application holds them. They cannot be set:
+    pcsc  By columns: see PoiseMatCreateCSC.
+    pcoo  As triplets: see PoiseMatCreateTriplets.
 
   PETSc's names are understood, also with seq or mpi before them: aij, aijcusparse and aijkokkos are auto,
   baij is bcsr.
@@ -398,7 +477,7 @@ POISE_API PoiseContext PoiseMatContext(PoiseMat A);
    it may be NULL. Not collective. */
 POISE_API PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain);
 
-typedef struct PoiseMatCounts { /* of this rank's rows */
+typedef struct PoiseMatCounts { /* of this rank's rows; of type pcsc exchange row and column */
   PoiseInt nonzeros;            /* scalars that are stored; of bcsr all those of its blocks, zeros too */
   PoiseInt ghosts;              /* columns of other ranks in these rows; of bcsr whole blocks of them. 0 on
                                    one rank */
@@ -429,6 +508,8 @@ typedef struct PoiseMatCounts { /* of this rank's rows */
     A^T            fragments of long columns, up to 24 bytes per some thousand entries, and their places.
                    On cuda row blocks, or none
     cuSPARSE       its buffer, of which only it knows the size: see `beyond`
+    pcsc           as csri, with the part of A^T
+    pcoo           the index of the diagonal, if it is asked for: see `beyond`
     cuda           the number of thread blocks of a product (4 to 1024 rows each), 4 bytes per block on
                    several ranks
 

@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   int64_t i = first + threadIdx.x;
   double y = 0, beta = poiseScalar(a.b);
   if (i < a.A.m) {
-    y = poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]);
+    y = ScaleRow(a, i, poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]));
     a.y[i] = y;
   }
   for (int f = 0; f < a.fuse.ndot; f++) {
@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
 
 static_assert((int)TILE_THREADS == (int)THREADS, "rows of a tile are as many as there are threads for");
 
-/* y = a A x + b y. */
+/* y = D (a A x + b y). */
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
 {
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* y = A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
+/* y = D A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
    so more blocks are resident. */
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   RowShare row = ShareOfRow<L, true>(a.A, r);
   WaitForTile(tile);
   double s = SumRow<L, INDEX16, false>(a, tile, row), y = 0;
-  if (row.stores) a.y[row.i] = y = s;
+  if (row.stores) a.y[row.i] = y = ScaleRow(a, row.i, s);
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 

@@ -25,8 +25,8 @@ static_assert((int)HUB == (int)HUB_BYTES &&
                   (int)HUB_BESIDE == RESIDENT_ROW_BLOCKS * SPAN * (int)sizeof(uint16_t) + 1024,
               "room for hubs beside the marks and what the system takes");
 
-/* PLAIN: y = A x without ghosts, which takes fewer registers. EXACT: y = A x by row blocks of equal size that
-   share rows; y is zero before the launch. */
+/* PLAIN: y = D A x without ghosts, which takes fewer registers. EXACT: y = A x by row blocks of equal size
+   that share rows; y is zero before the launch. */
 enum { GENERAL, PLAIN, EXACT };
 
 static __global__ void CsriCut(const __grid_constant__ CsriCutArgs a)
@@ -195,10 +195,11 @@ __device__ __forceinline__ double SumRows(const CsrMultArgs &m, double alpha, do
   return ends & odd ? last : last + middle;
 }
 
-/* Epilogue: the dots of row block w. Its y is in cache, and visible to this warp. */
-__device__ __forceinline__ void DotsOfRowBlock(const CsrMultArgs &m, const RowBlock &z, int64_t w)
+/* Epilogue: the scales and dots of row block w. Its y is in cache, and visible to this warp. */
+__device__ __forceinline__ void FinishRowBlock(const CsrMultArgs &m, const RowBlock &z, int64_t w)
 {
   int lane = threadIdx.x % 32;
+  for (int64_t i = z.begin + lane; m.scale && i < z.begin + z.rows; i += 32) m.y[i] *= m.scale[i];
   for (int f = 0; f < m.fuse.ndot; f++) {
     double s = 0;
     for (int64_t i = z.begin + lane; i < z.begin + z.rows; i += 32)
@@ -253,7 +254,7 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
     __syncwarp();
   }
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
-  if (MODE != EXACT) DotsOfRowBlock(m, z, w);
+  if (MODE != EXACT) FinishRowBlock(m, z, w);
 }
 
 /* Entries lane, lane + 32, ... from place `at` on: neighbouring entries of a long row often have neighbouring

@@ -35,6 +35,7 @@ double *poiseCudaSubtotals(Device *dev);
 struct Recording **poiseCudaRecording(Device *dev); /* graph.cu */
 PoiseErr poiseCudaRecorderCreate(Device *dev, struct Recording **recording);
 void poiseCudaRecorderDestroy(Device *dev, struct Recording **recording);
+PoiseErr poiseCudaCaptureFirst(Device *dev, const double *done);
 PoiseErr poiseCudaCaptureBegin(Device *dev, const double *done);
 PoiseErr poiseCudaCaptureStep(Device *dev);
 PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph);

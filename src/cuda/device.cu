@@ -571,6 +571,7 @@ const DeviceOps poiseDevice_cuda = {
     .sync = Through<Sync>::Door,
     .record = Through<Record>::Door,
     .wait = Through<Wait>::Door,
+    .capture_first = Through<poiseCudaCaptureFirst>::Door,
     .capture_begin = Through<poiseCudaCaptureBegin>::Door,
     .capture_step = Through<poiseCudaCaptureStep>::Door,
     .capture_end = Through<poiseCudaCaptureEnd>::Door,

@@ -6,12 +6,18 @@
 #include "mat/types/csr_kernels.h"
 #include "cuda.h"
 
-/* y[i] = alpha s + beta y[i], which is returned. With beta = 0 the old y may be anything, so it is not
-   read. */
+/* Row i times its scale, if there are scales. */
+__device__ __forceinline__ double ScaleRow(const CsrMultArgs &a, int64_t i, double y)
+{
+  return a.scale ? y * a.scale[i] : y;
+}
+
+/* y[i] = alpha s + beta y[i], scaled, which is returned. With beta = 0 the old y may be anything, so it is
+   not read. */
 __device__ __forceinline__ double StoreRow(const CsrMultArgs &a, double alpha, double beta, int64_t i,
                                            double s)
 {
-  double y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+  double y = ScaleRow(a, i, alpha * s + (beta == 0 ? 0 : beta * a.y[i]));
   a.y[i] = y;
   return y;
 }
@@ -22,7 +28,7 @@ __device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int
 {
   double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
   if (mine) {
-    y = alpha * s + (beta == 0 ? 0 : beta * a.y[i]);
+    y = ScaleRow(a, i, alpha * s + (beta == 0 ? 0 : beta * a.y[i]));
     a.y[i] = y;
   }
   return y;

@@ -6,6 +6,7 @@
 
 #include "mat/types/csri_kernels.h"
 #include "cuda.h"
+#include "epilogue.h"
 
 /* Loads of the matrix, which streams by once: they do not allocate in L1, so that x stays there. */
 __device__ __forceinline__ double LoadStreaming(const double *p)
@@ -101,8 +102,7 @@ __device__ __forceinline__ void JoinFragment(const CsriMultArgs &a, int64_t p, c
     s = SumOfFragments(a, cut, 1, 0);
   }
   if (lane != 0) return;
-  double beta = poiseScalar(m.b), y = poiseScalar(m.a) * s + (beta == 0 ? 0 : beta * m.y[cut.row]);
-  m.y[cut.row] = y;
+  double beta = poiseScalar(m.b), y = StoreRow(m, poiseScalar(m.a), beta, cut.row, s);
   for (int f = 0; f < m.fuse.ndot; f++) m.fuse.partial[f][a.parts + last] = Factor(m.fuse, f, cut.row, y) * y;
 }
 

@@ -2,11 +2,11 @@
 /*
   Graphs. What is captured runs once a replay, or is the loop of a solver that the GPU repeats by itself:
 
-    Enter, WHILE { first step; Step, IF { second step }; Step, IF { third step }; ... Turn }
+    first, Enter, WHILE { first step; Step, IF { second step }; Step, IF { third step }; ... Turn }
 
-  Enter, Step and Turn are kernels of one thread. Each sets conditions of the nodes behind it from *done.
-  Turn stands in the last IF's body, so Step also sets the condition of WHILE. The outer graph is made node
-  by node, the bodies are captured.
+  `first` is what runs once a replay, if there is any. Enter, Step and Turn are kernels of one thread. Each
+  sets conditions of the nodes behind it from *done. Turn stands in the last IF's body, so Step also sets the
+  condition of WHILE. `first` and the bodies are captured, the rest is made node by node.
 */
 #include "cuda.h"
 
@@ -17,6 +17,7 @@ struct Turns { /* memory of the device, for all its graphs, as one of them runs 
 
 struct Recording {         /* what is being captured */
   bool loop;               /* of a solver, repeated or not */
+  bool first;              /* what is captured runs once, before the loop */
   cudaGraph_t graph, body; /* body: of WHILE; NULL: what is captured runs once */
   cudaGraphNode_t last;    /* the latest node of body that was not captured; NULL: there is none */
   cudaGraphConditionalHandle again;
@@ -102,14 +103,14 @@ static cudaError_t AddConditional(cudaGraph_t graph, const cudaGraphNode_t *afte
   return e;
 }
 
-static cudaError_t AddEnter(const Recording *r, cudaGraphNode_t *node)
+static cudaError_t AddEnter(const Recording *r, const cudaGraphNode_t *after, cudaGraphNode_t *node)
 {
   cudaKernelNodeParams params = {};
   void *args[] = {(void *)&r->again, (void *)&r->done, (void *)&r->turns};
   params.func = (void *)Enter;
   params.gridDim = params.blockDim = dim3(1);
   params.kernelParams = args;
-  return cudaGraphAddKernelNode(node, r->graph, NULL, 0, &params);
+  return cudaGraphAddKernelNode(node, r->graph, after, after ? 1 : 0, &params);
 }
 
 static cudaError_t CaptureInto(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after)
@@ -130,12 +131,22 @@ static cudaError_t EndBody(cudaStream_t stream)
     if (e_ != cudaSuccess) return e_; \
   } while (0)
 
+static cudaError_t BeginFirst(Recording *r, cudaStream_t stream)
+{
+  STOP_AT(cudaGraphCreate(&r->graph, 0));
+  return CaptureInto(stream, r->graph, NULL);
+}
+
 static cudaError_t BeginLoop(Recording *r, cudaStream_t stream)
 {
-  cudaGraphNode_t enter, loop;
-  STOP_AT(cudaGraphCreate(&r->graph, 0));
+  cudaGraphNode_t last, enter, loop;
+  bool first = r->first;
+  r->first = false;
+  cudaError_t known = first ? LatestNode(stream, &last) : cudaGraphCreate(&r->graph, 0);
+  if (first) STOP_AT(EndBody(stream)); /* in any case */
+  STOP_AT(known);
   STOP_AT(cudaGraphConditionalHandleCreate(&r->again, r->graph, 0, 0));
-  STOP_AT(AddEnter(r, &enter));
+  STOP_AT(AddEnter(r, first ? &last : NULL, &enter));
   STOP_AT(AddConditional(r->graph, &enter, r->again, cudaGraphCondTypeWhile, &loop, &r->body));
   return CaptureInto(stream, r->body, NULL);
 }
@@ -181,13 +192,28 @@ bool poiseCudaInLoop(Device *dev)
   return (*poiseCudaRecording(dev))->loop;
 }
 
+static void Clear(Recording *r, const double *done)
+{
+  r->done = done;
+  r->graph = r->body = NULL;
+  r->last = NULL;
+}
+
+PoiseErr poiseCudaCaptureFirst(Device *dev, const double *done)
+{
+  Recording *r = *poiseCudaRecording(dev);
+  Clear(r, done);
+  cudaError_t e = BeginFirst(r, poiseCudaStream(dev));
+  if (e != cudaSuccess && r->graph) cudaGraphDestroy(r->graph);
+  r->loop = r->first = e == cudaSuccess;
+  return poiseCudaCheck(e, "beginning a capture");
+}
+
 PoiseErr poiseCudaCaptureBegin(Device *dev, const double *done)
 {
   Recording *r = *poiseCudaRecording(dev);
   cudaStream_t stream = poiseCudaStream(dev);
-  r->done = done;
-  r->graph = r->body = NULL;
-  r->last = NULL;
+  if (!r->first) Clear(r, done);
   cudaError_t e = done && dev->loops ? BeginLoop(r, stream)
                                      : cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (e != cudaSuccess && r->graph) cudaGraphDestroy(r->graph);

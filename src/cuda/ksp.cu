@@ -95,7 +95,7 @@ struct Row {
 /* Nothing else is done? Judged by what this block has read, as others may be setting it. */
 template <bool DECIDING> __device__ __forceinline__ bool Skip(const PhaseArgs &a, const Prologue &p)
 {
-  return a.slots && p.in[DECIDING ? SLOT_SEEN : SLOT_DONE] != 0;
+  return a.slots ? p.in[DECIDING ? SLOT_SEEN : SLOT_DONE] != 0 : a.skip && *a.skip != 0;
 }
 
 /* Has the first block no rows, so that nobody waits for it when it works on scalars? */
@@ -122,7 +122,7 @@ __device__ __forceinline__ int Prepare(const PhaseArgs &a, const Prologue &p, do
 {
   double dropped[POISE_SLOTS], history;
   PhaseArgs b = a;
-  b.conv.history = &history, b.conv.mask = 0, b.array = NULL;
+  b.conv.history = b.conv.unclaimed = &history, b.conv.mask = 0, b.array = NULL;
   return BEGIN(p.in, dropped, &b, c);
 }
 
@@ -184,7 +184,8 @@ __device__ __forceinline__ bool Decide(const PhaseArgs &a, int64_t block, Prolog
     Prepare<BEGIN>(a, p, c);
     for (int k = 0; k < POISE_MAX_COEFS; k++) p.c[k] = c[k];
   }
-  if (!a.slots && block == 0 && threadIdx.x < a.nsum) *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
+  if (!a.slots && block == 0 && threadIdx.x < a.nsum && !Skip<DECIDING>(a, p))
+    *a.sum[threadIdx.x].dst = p.sum[threadIdx.x];
   __syncthreads();
   if (!p.go) return false;
   for (int k = 0; k < POISE_MAX_COEFS; k++) c[k] = p.c[k];

@@ -48,8 +48,8 @@ __device__ __forceinline__ bool Poll(const LinkPatience &p, const uint64_t *epoc
   return true;
 }
 
-/* v[k] = the sum of this rank's partials, in the order of the kernel reduce: each group of THREADS threads has
-   every GROUPS-th. */
+/* v[k] = the sum of this rank's partials, in the order of the kernel reduce: each group of THREADS threads
+   has every GROUPS-th. */
 __device__ __forceinline__ void OwnSums(const LinkSumArgs &a, double *v)
 {
   __shared__ double part[SUM_WARPS];

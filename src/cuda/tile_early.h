@@ -3,7 +3,7 @@
   SpMV by tiles where latency dominates, because the system is small. Inside a solver's loop the matrix does
   not change. So the tile is fetched, and the first columns are read, before the kernel ahead has ended
   (PDL). After that wait all that the kernel ahead may have written is loaded at once. That is x, skip, the
-  scalars, and the factors of dots that do not depend on y.
+  scalars, the scale, and the factors of dots that do not depend on y.
 */
 #ifndef POISE_TILE_EARLY_H
 #define POISE_TILE_EARLY_H
@@ -89,15 +89,18 @@ static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__
   WaitForTile(tile);
   int32_t c[UNROLL];
   FirstOfRow<L, INDEX16>(tile, row, c);
+  int block = (int)r.block; /* as int64 it is spilled in two forms */
   PdlWait();
-  double skip = a.skip ? *a.skip : 0, alpha = poiseScalar(a.a), beta = poiseScalar(a.b), known[2] = {0, 0};
+  double skip = a.skip ? *a.skip : 0, alpha = poiseScalar(a.a), beta = poiseScalar(a.b), known[2] = {0, 0},
+         scale = row.stores && a.scale ? a.scale[row.i] : 1;
   for (int f = 0; f < 2; f++) /* here: in a function it costs a spill */
     if (row.stores && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f]))
       known[f] = a.fuse.u[f] ? a.fuse.u[f][row.i] : a.fuse.d[f][row.i];
   double s = SumRowFrom<L, INDEX16>(a, tile, row, c);
   if (skip != 0) return;
-  double y = row.stores ? StoreRow(a, alpha, beta, row.i, s) : 0;
-  FuseKnown<T>(a.fuse, row, y, known, r.block);
+  double y = 0;
+  if (row.stores) a.y[row.i] = y = scale * (alpha * s + (beta == 0 ? 0 : beta * a.y[row.i]));
+  FuseKnown<T>(a.fuse, row, y, known, block);
 }
 
 #endif

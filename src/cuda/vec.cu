@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels on vectors that are not phases. */
+/* Kernels on vectors that are not phases. Those with many vectors x_j are one text for both types of x_j. */
+#include <type_traits>
+
 #include "vec/vec_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
 
-/* k dots with one y. Traffic: 8 (k + 1) bytes per row. */
-static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ MdotArgs a)
+/* The type of the x_j of mdot or maxpy. */
+template <typename Args>
+using Entry = std::remove_const_t<std::remove_pointer_t<std::remove_extent_t<decltype(Args::x)>>>;
+
+/* How many x_j are on the way together: bytes in flight are what hides latency. */
+template <typename Args> constexpr int TOGETHER = sizeof(double) / sizeof(Entry<Args>);
+
+/* This thread's rows of those from x_j on. Behind the last of all, it comes again, from cache. */
+template <typename Args>
+__device__ __forceinline__ void FetchTogether(const Args &a, int j, int64_t first,
+                                              Entry<Args> (&x)[TOGETHER<Args>][ROWS])
 {
+#pragma unroll
+  for (int v = 0; v < TOGETHER<Args>; v++) {
+    const Entry<Args> *from = a.x[j + v < a.k ? j + v : a.k - 1];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) x[v][r] = first + r * THREADS < a.n ? from[first + r * THREADS] : 0;
+  }
+}
+
+/* k dots with one y. Traffic per row: an entry of each x_j, and 8 bytes. */
+template <typename Args>
+static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ Args a)
+{
+  constexpr int AT_ONCE = TOGETHER<Args>;
   __shared__ double part[POISE_MAX_BATCH][WARPS];
   PdlLaunchDependents();
   PdlWait();
@@ -15,14 +39,26 @@ static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ M
   double y[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) y[r] = first + r * THREADS < a.n ? a.y[first + r * THREADS] : 0;
-  for (int j = 0; j < a.k; j++) {
-    const double *x = a.x[j];
-    double s = 0;
+  for (int j = 0; j < a.k; j += AT_ONCE) {
+    double s[AT_ONCE] = {0};
+    if constexpr (AT_ONCE == 1) {
+      const double *x = a.x[j];
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      if (first + r * THREADS < a.n) s += x[first + r * THREADS] * y[r];
-    s = WarpReduce<COMBINE_SUM>(s);
-    if (threadIdx.x % 32 == 0) part[j][threadIdx.x / 32] = s;
+      for (int r = 0; r < ROWS; r++)
+        if (first + r * THREADS < a.n) s[0] += x[first + r * THREADS] * y[r];
+    } else {
+      Entry<Args> x[AT_ONCE][ROWS];
+      FetchTogether(a, j, first, x);
+#pragma unroll
+      for (int v = 0; v < AT_ONCE; v++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) s[v] += x[v][r] * y[r];
+    }
+#pragma unroll
+    for (int v = 0; v < AT_ONCE; v++) {
+      s[v] = WarpReduce<COMBINE_SUM>(s[v]);
+      if (threadIdx.x % 32 == 0 && (AT_ONCE == 1 || j + v < a.k)) part[j + v][threadIdx.x / 32] = s[v];
+    }
   }
   __syncthreads();
   if ((int)threadIdx.x >= a.k) return;
@@ -31,8 +67,9 @@ static __global__ void __launch_bounds__(THREADS) Mdot(const __grid_constant__ M
   a.partial[threadIdx.x * a.stride + blockIdx.x] = s;
 }
 
-/* y += sum of c_j x_j. Traffic: 8 (k + 2) bytes per row. */
-static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ MaxpyArgs a)
+/* y += sum of c_j x_j. Traffic per row: an entry of each x_j, and 16 bytes. */
+template <typename Args>
+static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ Args a)
 {
   __shared__ double c[POISE_MAX_BATCH];
   PdlLaunchDependents();
@@ -44,11 +81,21 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   double y[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) y[r] = first + r * THREADS < a.n ? a.y[first + r * THREADS] : 0;
-  for (int j = 0; j < a.k; j++) {
-    const double *x = a.x[j];
+  for (int j = 0; j < a.k; j += TOGETHER<Args>) {
+    if constexpr (TOGETHER<Args> == 1) {
+      const double *x = a.x[j];
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-      if (first + r * THREADS < a.n) y[r] += c[j] * x[first + r * THREADS];
+      for (int r = 0; r < ROWS; r++)
+        if (first + r * THREADS < a.n) y[r] += c[j] * x[first + r * THREADS];
+    } else {
+      Entry<Args> x[TOGETHER<Args>][ROWS];
+      FetchTogether(a, j, first, x);
+#pragma unroll
+      for (int v = 0; v < TOGETHER<Args>; v++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+          if (j + v < a.k) y[r] += c[j + v] * x[v][r];
+    }
   }
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
@@ -56,7 +103,7 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
-/* y = a x + b y and its dots. Traffic: 16 bytes per row, 24 if y is read. */
+/* y = D (a x + b y) and its dots. Traffic: 16 bytes per row, 24 if y is read, and 8 for D. */
 static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ AxpbyArgs a)
 {
   PdlLaunchDependents();
@@ -70,6 +117,7 @@ static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ 
     y[r] = 0;
     if (i >= a.n) continue;
     y[r] = alpha * a.x[i] + (beta == 0 ? 0 : beta * a.y[i]);
+    if (a.scale) y[r] *= a.scale[i];
     a.y[i] = y[r];
   }
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
@@ -82,17 +130,20 @@ enum {
 }; /* rows of a part, one per thread; vectors of a warp */
 
 /* Starts the bulk copies of so many rows of all x_j to a tile. */
-__device__ __forceinline__ void FetchRows(const MaxpyArgs &a, int64_t first, int bulk, double *tile,
+template <typename Args>
+__device__ __forceinline__ void FetchRows(const Args &a, int64_t first, int bulk, Entry<Args> *tile,
                                           uint64_t *barrier)
 {
+  constexpr uint32_t size = sizeof(Entry<Args>);
   if (threadIdx.x == 0 && bulk) {
-    BulkExpect(barrier, (uint32_t)a.k * bulk * 8);
-    for (int j = 0; j < a.k; j++) BulkCopy(tile + j * PART, a.x[j] + first, (uint32_t)bulk * 8, barrier);
+    BulkExpect(barrier, (uint32_t)a.k * bulk * size);
+    for (int j = 0; j < a.k; j++) BulkCopy(tile + j * PART, a.x[j] + first, (uint32_t)bulk * size, barrier);
   }
 }
 
 /* y[i] of this thread, which is left in `updated` too, and its fused dots. */
-__device__ __forceinline__ void UpdateRow(const MaxpyArgs &a, int64_t i, const double *tile, const double *c,
+template <typename Args>
+__device__ __forceinline__ void UpdateRow(const Args &a, int64_t i, const Entry<Args> *tile, const double *c,
                                           double y, double *updated, double (&fused)[POISE_MAX_DOTS])
 {
   int t = threadIdx.x;
@@ -102,7 +153,8 @@ __device__ __forceinline__ void UpdateRow(const MaxpyArgs &a, int64_t i, const d
 }
 
 /* Epilogue: the partials of the dots with each x_j, and of the fused dots. */
-__device__ __forceinline__ void LeaveDots(const MaxpyArgs &a, double (&dot)[PART_VECTORS],
+template <typename Args>
+__device__ __forceinline__ void LeaveDots(const Args &a, double (&dot)[PART_VECTORS],
                                           double (&fused)[POISE_MAX_DOTS])
 {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -116,12 +168,15 @@ __device__ __forceinline__ void LeaveDots(const MaxpyArgs &a, double (&dot)[PART
   for (int f = 0; f < a.fuse.ndot && threadIdx.x == 0; f++) a.fuse.partial[f][blockIdx.x] = fused[f];
 }
 
-/* Maxpy, then Mdot with the new y, but each x_j is read once. Traffic: 8 (k + 2) bytes per row. PART rows of
-   all x_j come to shared memory by bulk copies. A thread per row updates y, then a warp per vector forms the
+/* Maxpy, then Mdot with the new y, but each x_j is read once: the traffic is that of Maxpy. PART rows of all
+   x_j come to shared memory by bulk copies. A thread per row updates y, then a warp per vector forms the
    dots. */
-static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__ MaxpyArgs a)
+template <typename Args>
+static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__ Args a)
 {
-  extern __shared__ __align__(128) double tile[];
+  constexpr int WHOLE = 16 / sizeof(Entry<Args>); /* rows of a bulk copy are a multiple of this */
+  extern __shared__ __align__(128) double dynamic[];
+  Entry<Args> *tile = (Entry<Args> *)dynamic;
   __shared__ double c[POISE_MAX_BATCH], updated[PART];
   __shared__ uint64_t barrier;
   double dot[PART_VECTORS] = {0}, fused[POISE_MAX_DOTS] = {0};
@@ -134,7 +189,7 @@ static __global__ void __launch_bounds__(PART) MaxpyMdot(const __grid_constant__
   int64_t begin = (int64_t)blockIdx.x * POISE_BLOCK,
           end = begin + POISE_BLOCK < a.n ? begin + POISE_BLOCK : a.n;
   for (int64_t first = begin; first < end; first += PART, part++) {
-    int rows = end - first < PART ? (int)(end - first) : PART, bulk = rows & ~1;
+    int rows = end - first < PART ? (int)(end - first) : PART, bulk = rows & ~(WHOLE - 1);
     __syncthreads(); /* the tile before was used */
     FetchRows(a, first, bulk, tile, &barrier);
     double y = t < rows ? a.y[first + t] : 0;
@@ -181,36 +236,55 @@ static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
   if (i < a.n) a.y[a.idx[i]] += a.in[i];
 }
 
+template <typename Args> static PoiseErr LaunchMdot(Device *dev, const Args *a)
+{
+  return a->n && a->k ? LaunchPdl(dev, Mdot<Args>, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+}
+
 extern "C" PoiseErr poiseCuda_mdot(Device *dev, const void *args)
 {
-  const MdotArgs *a = (const MdotArgs *)args;
-  return a->n && a->k ? LaunchPdl(dev, Mdot, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return LaunchMdot(dev, (const MdotArgs *)args);
 }
 
-static PoiseErr DotAgain(Device *dev, const MaxpyArgs *a)
+extern "C" PoiseErr poiseCuda_mdot_f32(Device *dev, const void *args)
 {
-  MdotArgs m = {};
+  return LaunchMdot(dev, (const MdotArgs_f32 *)args);
+}
+
+/* Dots: the arguments of mdot for these of maxpy. */
+template <typename Dots, typename Args> static PoiseErr DotAgain(Device *dev, const Args *a)
+{
+  Dots m = {};
   m.n = a->n, m.stride = a->stride, m.k = a->k, m.y = a->y, m.skip = a->skip, m.partial = a->again;
   memcpy(m.x, a->x, sizeof m.x);
-  return poiseCuda_mdot(dev, &m);
+  return LaunchMdot(dev, &m);
 }
 
-static bool Aligned(const MaxpyArgs *a)
+template <typename Args> static bool Aligned(const Args *a)
 {
   uintptr_t bits = 0;
   for (int j = 0; j < a->k; j++) bits |= (uintptr_t)a->x[j];
   return bits % 16 == 0;
 }
 
-extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
+template <typename Dots, typename Args> static PoiseErr LaunchMaxpy(Device *dev, const Args *a)
 {
-  const MaxpyArgs *a = (const MaxpyArgs *)args;
   unsigned grid = (unsigned)POISE_NBLOCKS(a->n);
   if (!a->n) return POISE_OK;
   if (a->again && a->k && grid >= MAXPY_BLOCKS && dev->model.bulk && Aligned(a))
-    return LaunchPdl(dev, MaxpyMdot, grid, PART, (size_t)a->k * PART * sizeof(double), *a);
-  TRY(LaunchPdl(dev, Maxpy, grid, THREADS, 0, *a));
-  return a->again ? DotAgain(dev, a) : POISE_OK;
+    return LaunchPdl(dev, MaxpyMdot<Args>, grid, PART, (size_t)a->k * PART * sizeof(Entry<Args>), *a);
+  TRY(LaunchPdl(dev, Maxpy<Args>, grid, THREADS, 0, *a));
+  return a->again ? DotAgain<Dots>(dev, a) : POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_maxpy(Device *dev, const void *args)
+{
+  return LaunchMaxpy<MdotArgs>(dev, (const MaxpyArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_maxpy_f32(Device *dev, const void *args)
+{
+  return LaunchMaxpy<MdotArgs_f32>(dev, (const MaxpyArgs_f32 *)args);
 }
 
 extern "C" PoiseErr poiseCuda_axpby(Device *dev, const void *args)

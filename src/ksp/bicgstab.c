@@ -14,9 +14,9 @@
 
   Vectors read and written per iteration, beside two matrices and two preconditioners: p, r^, v (product); v,
   r, r (s); s, r^, t (product); v, p, p, t, x, x, r, r, r^ (update): 18. From the right, the phases that write
-  s and p apply dense blocks as an epilogue. The norm of an iteration is tested at the start of the next, when
-  one product has been made in vain. Or it is tested at the end of a cycle, which is one iteration if the host
-  looks at each.
+  s and p apply dense blocks as an epilogue. From the left a diagonal scales the products: it is read once for
+  each. The norm of an iteration is tested at the start of the next, when one product has been made in vain.
+  Or it is tested at the end of a cycle (poiseKSPLateCycle).
 */
 #include "ksp.h"
 #include "bicgstab_phases.h"
@@ -82,7 +82,7 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
 
 static int Cycle_BiCGSTAB(PoiseKSP ksp)
 {
-  return ksp->loop.eager ? 1 : 8;
+  return poiseKSPLateCycle(ksp, 8);
 }
 
 static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
@@ -151,6 +151,7 @@ const KSPType poiseKSPType_bicgstab = {
     .iterate = Iterate_BiCGSTAB,
     .restart = Restart_BiCGSTAB,
     .finish = Finish_BiCGSTAB,
+    .foreseen = true,
     .solution = Solution_BiCGSTAB,
     .explain = Explain_BiCGSTAB,
 };

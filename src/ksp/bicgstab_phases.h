@@ -37,9 +37,9 @@ enum {
    |b|. */
 PROLOGUE(bicgstab_start)
 {
-  double rr = in[BI_RHO];
-  if (!poiseDecideFirst(in, out, a, sqrt(rr), (int)a->k) && rr == 0)
-    poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
+  double rr = in[BI_RHO], norm = sqrt(rr);
+  int reason = poiseTestFirst(in, a, norm, (int)a->k);
+  poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && rr == 0 ? REASON_ATOL : reason);
   return 1;
 }
 

@@ -99,21 +99,15 @@ static void Update(PoiseKSP ksp, int rz)
 void poiseCGStart(PoiseKSP ksp, PoiseVec b)
 {
   double **v = ksp->v;
-  Fuse f = {0};
+  const double *z = ksp->M.pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
+  bool by_r = ksp->norm != POISE_KSP_NORM_PRECONDITIONED;
+  int zz = by_r ? NO_SLOT : CG_NN, rr = by_r ? CG_NN : NO_SLOT;
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[Z], CG_ALPHA);
-  poiseKSPResidual(ksp, b, ksp->work[R]);
-  poiseKSPAddDot(ksp, &f, v[R], CG_RZ);
-  if (ksp->norm == POISE_KSP_NORM_PRECONDITIONED) poiseKSPAddDot(ksp, &f, NULL, CG_NN);
-  poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], &f);
-  if (ksp->norm != POISE_KSP_NORM_PRECONDITIONED) {
-    Fuse rr = {0};
-    poiseKSPAddDot(ksp, &rr, NULL, CG_NN);
-    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &rr);
-  }
-  poiseKSPPhase(
-      ksp, PHASE_cg_start,
-      (PhaseArgs){READS(CG_Z, v[Z]), WRITES(CG_P, v[P]), .flags = poiseCGFlags(ksp), .k = relative_to_b},
-      NO_SLOT, NO_SLOT);
+  poiseKSPFirstResidual(ksp, b, (Application){R, Z, CG_RZ, zz}, rr);
+  poiseKSPPhase(ksp, PHASE_cg_start,
+                (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->M.diagonal), READS(CG_Z, z), WRITES(CG_P, v[P]),
+                            .flags = poiseCGFlags(ksp), .k = relative_to_b},
+                NO_SLOT, NO_SLOT);
 }
 
 static void Iterate_CG(PoiseKSP ksp, int j)

@@ -29,17 +29,28 @@ static bool IsNatural(PoiseKSP ksp)
   return ksp->norm == POISE_KSP_NORM_NATURAL || ksp->type->factor;
 }
 
-/* Must the claim be checked? At the first norm b - A x has just been computed, but (r, z) may be no norm.
-   From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
-bool poiseKSPChecks(PoiseKSP ksp)
+/* Is a success checked? From the left |b - A x| itself is wanted too, see poiseKSPInaccuracy. */
+static bool Verifies(PoiseKSP ksp)
 {
-  if (!ksp->options.verify || ksp->user.test || ksp->norm == POISE_KSP_NORM_NONE) return false;
-  if (ksp->solve.claim.refuted) return true;
-  if (ksp->result.reason < 0 || (ksp->result.its == ksp->solve.base && !IsNatural(ksp))) return false;
-  return IsLeft(ksp) || Known(ksp) < 0;
+  bool has_norm = !ksp->user.test && ksp->norm != POISE_KSP_NORM_NONE;
+  return ksp->options.verify && has_norm && (IsLeft(ksp) || Known(ksp) < 0);
 }
 
-static void Measure(PoiseKSP ksp, const double *b)
+bool poiseKSPForesees(PoiseKSP ksp, bool *checks)
+{
+  bool foresees = !ksp->type->finish || ksp->type->foreseen;
+  *checks = foresees && Verifies(ksp);
+  return foresees;
+}
+
+/* Must the claim be checked? At the first norm b - A x has just been computed, but (r, z) may be no norm. */
+bool poiseKSPChecks(PoiseKSP ksp)
+{
+  bool fails = ksp->result.reason < 0, first = ksp->result.its == ksp->solve.base && !IsNatural(ksp);
+  return Verifies(ksp) && (ksp->solve.claim.refuted || (!fails && !first));
+}
+
+static bool Measure(PoiseKSP ksp, const double *b, bool delivers, double *to)
 {
   enum { X, R, Z };
   int known = Known(ksp);
@@ -48,20 +59,23 @@ static void Measure(PoiseKSP ksp, const double *b)
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, r), READS(VEC_Y, r)}, SLOT_TRUE_RESIDUAL,
                   NO_SLOT);
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, b), READS(VEC_Y, b)}, SLOT_CHECK_BB, NO_SLOT);
-  } else {
-    poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
-    poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT);
+    return false;
   }
+  poiseKSPMult(ksp, ksp->work[X], ksp->work[R], NULL);
+  poiseKSPCheckPhase(ksp, b, R, IsLeft(ksp) ? Z : NO_SLOT, delivers, to);
+  return delivers;
 }
 
-void poiseKSPMeasure(PoiseKSP ksp)
+bool poiseKSPMeasure(PoiseKSP ksp, bool delivers, double *to)
 {
   const double *b = NULL;
   PoiseErr e = poiseVecRead(ksp->solve.b, &b);
   poiseKSPFailed(ksp, e);
   poiseLogBegin(ksp->ctx, EVENT_KSPVerify);
-  Measure(ksp, e ? ksp->v[0] : b);              /* also after a failure, as other ranks do so */
-  poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0); /* nested events count */
+  bool delivered =
+      Measure(ksp, e ? ksp->v[0] : b, delivers, to); /* also after a failure, as other ranks do so */
+  poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0);      /* nested events count */
+  return delivered;
 }
 
 static int SlotOfNorm(PoiseKSP ksp)

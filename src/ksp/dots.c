@@ -84,15 +84,6 @@ static void SumPending(PoiseKSP ksp)
   for (int k = 0; k < d->npending; k++) d->pending[k].partial = d->stage + k, d->pending[k].count = 1;
 }
 
-void poiseKSPPublish(PoiseKSP ksp)
-{
-  KSPDots *d = &ksp->dots;
-  SumPending(ksp);
-  for (const Sum *s = d->pending; s < d->pending + d->npending; s++)
-    Reduce(ksp, (ReduceArgs){.nsum = 1, .count = s->count, .partial = s->partial, .dst = s->dst});
-  d->npending = 0;
-}
-
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and
@@ -101,11 +92,11 @@ static double Streams(const PhaseArgs *a)
 {
   double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
   for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
-  return streams;
+  return streams + (a->out_f32 ? 0.5 : 0);
 }
 
 /* dot: slots of the phase's own. */
-static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_MAX_DOTS],
+static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_PHASE_DOTS],
                         int rz, int zz)
 {
   KSPDots *d = &ksp->dots;
@@ -115,12 +106,13 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   a.n = rows;
   a.parity = ksp->loop.parity;
   a.slots = ksp->solve.finishing ? NULL : ksp->scalars.slots;
+  a.skip = ksp->solve.finishing ? ksp->solve.unless : NULL;
   a.array = ksp->scalars.array;
   a.conv = ksp->scalars.conv;
   a.nsum = d->npending;
   memcpy(a.sum, d->pending, (size_t)d->npending * sizeof *a.sum);
   d->npending = 0;
-  for (int k = 0; k < POISE_MAX_DOTS; k++)
+  for (int k = 0; k < POISE_PHASE_DOTS; k++)
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
   if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
   if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
@@ -128,17 +120,18 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
-static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS])
+static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_PHASE_DOTS])
 {
   LaunchPhase(ksp, id, a, ksp->layout->n, dot, NO_SLOT, NO_SLOT);
 }
 
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
 {
-  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT});
+  PlainPhase(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT, NO_SLOT});
 }
 
-static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_MAX_DOTS], Application m)
+static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_PHASE_DOTS],
+                              Application m)
 {
   Fuse f = {0};
   if (ksp->M.blocks.b) {
@@ -155,13 +148,14 @@ static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[P
 
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m)
 {
-  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT}, m);
+  PhasePrecondition(ksp, id, a, (int[]){dot0, dot1, NO_SLOT, NO_SLOT, NO_SLOT}, m);
 }
 
-void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, bool delivers, double *x)
 {
-  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB};
-  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r])};
+  int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB, delivers ? SLOT_RESULT : NO_SLOT};
+  PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r]), READS(KSP_X, delivers ? ksp->v[0] : NULL),
+                 WRITES(KSP_USERS_X, delivers ? x : NULL), .c[2].value = 1 / ksp->solve.scale};
   if (z != NO_SLOT && !ksp->M.pointwise) {
     PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
     return;
@@ -170,9 +164,22 @@ void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z)
   PlainPhase(ksp, PHASE_ksp_check, a, dot);
 }
 
+void poiseKSPFirstPhase(PoiseKSP ksp, const double *b, double *r, int rz, int zz, int rr)
+{
+  PhaseArgs a = {READS(KSP_B, b), READS(KSP_D, ksp->M.diagonal), WRITES(KSP_R, r),
+                 WRITES(KSP_X, r ? ksp->v[0] : NULL)};
+  if (rz == NO_SLOT && zz == NO_SLOT) a.in[KSP_D] = NULL;
+  PlainPhase(ksp, PHASE_ksp_first, a, (int[]){rz, zz, rr, NO_SLOT, NO_SLOT});
+}
+
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a)
 {
-  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
+  LaunchPhase(ksp, id, a, 0, (int[]){NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
+}
+
+void poiseKSPPublish(PoiseKSP ksp)
+{
+  if (ksp->dots.npending) poiseKSPScalars(ksp, PHASE_ksp_publish, (PhaseArgs){0});
 }
 
 /* ---- dots with many vectors, and their updates ----------------------------------------------- */
@@ -187,19 +194,32 @@ static int Batch(int k, int first)
   return k - first < POISE_MAX_BATCH ? k - first : POISE_MAX_BATCH;
 }
 
-/* Partial sums of (x_j, y). */
-static void Multiply(PoiseKSP ksp, int k, double *const *x, const double *y, const double *skip)
+/* x without its first vectors */
+static Columns Behind(Columns x, int first)
 {
-  MdotArgs m = {.n = ksp->layout->n,
-                .stride = ksp->dots.nblock,
-                .k = k,
-                .y = y,
-                .skip = skip,
-                .partial = DotPartials(ksp)};
-  for (int j = 0; j < k; j++) m.x[j] = x[j];
+  return (Columns){.f64 = x.f64 ? x.f64 + first : NULL, .f32 = x.f32 ? x.f32 + first : NULL};
+}
+
+/* Bytes of a row of k vectors of x, and of `more` vectors in fp64. */
+static double RowBytes(Columns x, int k, int more)
+{
+  return (x.f32 ? 4.0 : 8.0) * k + 8.0 * more;
+}
+
+/* Partial sums of (x_j, y). */
+static void Multiply(PoiseKSP ksp, int k, Columns x, const double *y, const double *skip)
+{
+#define FIELDS \
+  {.n = ksp->layout->n, .stride = ksp->dots.nblock, .k = k, .y = y, .skip = skip, .partial = DotPartials(ksp)}
+  MdotArgs m = FIELDS;
+  MdotArgs_f32 s = FIELDS;
+#undef FIELDS
+  Device *dev = ksp->ctx->device;
+  for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j];
+  for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j];
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, mdot, &m));
-  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, 8.0 * (k + 1) * (double)m.n);
+  poiseKSPFailed(ksp, x.f32 ? LAUNCH(dev, mdot_f32, &s) : LAUNCH(dev, mdot, &m));
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, RowBytes(x, k, 1) * (double)m.n);
 }
 
 /* Sum the partials of k dots over all ranks into dst, and add them to sum. */
@@ -211,7 +231,8 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
                   .partial = DotPartials(ksp),
                   .dst = dst};
   if (PoiseSize(ksp->ctx) > 1) {
-    LinkSumArgs a = {.n = k, .stride = r.stride, .count = r.count, .partial = r.partial, .dst = ksp->dots.stage};
+    LinkSumArgs a = {
+        .n = k, .stride = r.stride, .count = r.count, .partial = r.partial, .dst = ksp->dots.stage};
     r.dst = ksp->dots.stage;
     if (poiseLinkIsUsed(ksp->ctx)) {
       SumByLink(ksp, a);
@@ -229,52 +250,82 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
   Reduce(ksp, r);
 }
 
-void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
-                  const double *skip)
+void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
+                        const double *skip)
 {
   for (int first = 0; first < k; first += POISE_MAX_BATCH) {
-    Multiply(ksp, Batch(k, first), x + first, y, skip);
+    Multiply(ksp, Batch(k, first), Behind(x, first), y, skip);
     FinishDots(ksp, Batch(k, first), dst + first, sum ? sum + first : NULL, skip);
   }
 }
 
-static void Add(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                const double *skip, const Fuse *f, double *again)
+/* y += sign sum_j c_j x_j, k <= POISE_MAX_BATCH */
+static void AddBatch(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                     const double *skip, const Fuse *f, double *again)
+{
+  const Fuse fuse = f ? *f : (Fuse){0};
+#define FIELDS                 \
+  {.n = ksp->layout->n,        \
+   .stride = ksp->dots.nblock, \
+   .k = k,                     \
+   .sign = sign,               \
+   .a = c,                     \
+   .skip = skip,               \
+   .y = y,                     \
+   .again = again,             \
+   .fuse = fuse}
+  MaxpyArgs m = FIELDS;
+  MaxpyArgs_f32 s = FIELDS;
+#undef FIELDS
+  Device *dev = ksp->ctx->device;
+  for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j], m.value[j] = 1;
+  for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j], s.value[j] = 1;
+  poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
+  poiseKSPFailed(ksp, x.f32 ? LAUNCH(dev, maxpy_f32, &s) : LAUNCH(dev, maxpy, &m));
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * k * (double)m.n,
+              RowBytes(x, k, 2) * (double)m.n);
+}
+
+static void Add(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y, const double *skip,
+                const Fuse *f, double *again)
 {
   int first = 0;
   do {
-    int batch = Batch(k, first);
-    MaxpyArgs m = {
-        .n = ksp->layout->n, .k = batch, .sign = sign, .a = c ? c + first : NULL, .skip = skip, .y = y};
-    for (int j = 0; j < batch; j++) m.x[j] = x[first + j], m.value[j] = 1;
-    m.stride = ksp->dots.nblock;
-    m.again = again;
-    first += batch;
-    if (f && first == k) m.fuse = *f;
-    poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-    poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, maxpy, &m));
-    poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * batch * (double)m.n,
-                8.0 * (batch + 2) * (double)m.n);
+    int batch = Batch(k, first), end = first + batch;
+    AddBatch(ksp, batch, Behind(x, first), sign, c ? c + first : NULL, y, skip, end == k ? f : NULL, again);
+    first = end;
   } while (first < k);
 }
 
-void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                   const double *skip, const Fuse *f)
+void poiseKSPColumnsAdd(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                        const double *skip, const Fuse *f)
 {
   Add(ksp, k, x, sign, c, y, skip, f, NULL);
 }
 
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                       const double *skip, const Fuse *f)
+void poiseKSPColumnsAddDots(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                            const double *skip, const Fuse *f)
 {
   Add(ksp, k, x, sign, c, y, skip, f, k <= POISE_MAX_BATCH ? DotPartials(ksp) : NULL);
 }
 
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
                       const double *skip)
 {
   if (k <= POISE_MAX_BATCH)
     FinishDots(ksp, k, dst, sum, skip);
   else
-    poiseKSPMdot(ksp, k, x, y, dst, sum, skip);
+    poiseKSPColumnsDot(ksp, k, x, y, dst, sum, skip);
+}
+
+void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+                  const double *skip)
+{
+  poiseKSPColumnsDot(ksp, k, (Columns){.f64 = x}, y, dst, sum, skip);
+}
+
+void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+                   const double *skip, const Fuse *f)
+{
+  poiseKSPColumnsAdd(ksp, k, (Columns){.f64 = x}, sign, c, y, skip, f);
 }

@@ -2,14 +2,14 @@
 /*
   Flexible GMRES(m) (Saad 1993), as in PETSc's KSPFGMRES. It is preconditioned from the right by an M that may
   vary between applications. So every z_j = M_j^-1 v_j is kept, and the correction is x0 + Z y. The traffic is
-  that of gmres beside the preconditioner. It holds m more vectors.
+  that of gmres beside the preconditioner. It holds m more vectors, which are fp64 also where V is in fp32.
 */
 #include "gmres.h"
 
 /* The first z. */
 static int Z(PoiseKSP ksp)
 {
-  return GM_V + poiseGMRESRestart(ksp) + 1;
+  return poiseGMRESVectors(ksp);
 }
 
 static int Vectors_FGMRES(PoiseKSP ksp)
@@ -20,8 +20,8 @@ static int Vectors_FGMRES(PoiseKSP ksp)
 static void Iterate_FGMRES(PoiseKSP ksp, int j)
 {
   PoiseVec z = ksp->work[Z(ksp) + j];
-  poiseKSPPrecondition(ksp, ksp->work[GM_V + j], z, NULL); /* z_j = M^-1 v_j */
-  poiseKSPMult(ksp, z, ksp->work[GM_V + j + 1], NULL);     /* w = A z_j */
+  poiseKSPPrecondition(ksp, ksp->work[poiseGMRESNewest(ksp, j)], z, NULL); /* z_j = M^-1 v_j */
+  poiseKSPMult(ksp, z, ksp->work[poiseGMRESNext(ksp, j)], NULL);           /* w = A z_j */
   poiseGMRESExtend(ksp, j);
 }
 
@@ -58,6 +58,7 @@ const KSPType poiseKSPType_fgmres = {
     .options = poiseGMRESOptions,
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_FGMRES,
+    .singles = poiseGMRESSingles,
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,
     .start = poiseGMRESStart,

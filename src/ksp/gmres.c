@@ -5,12 +5,26 @@
   the correction is x0 + M^-1 V y.
 
   Vectors read and written in iteration j, beside the product and the preconditioner: j + 2 for the
-  projections, j + 4 for the update, 2 to scale. A second pass adds j + 4, as the first update computes its
-  projections too.
+  projections, j + 3 for the update, 2 to scale. A diagonal from the left scales the product: it is read. A
+  second pass adds j + 3, as the first update computes its projections too.
+
+  The basis may be in fp32: v_j is what remains of w / |w| after rounding. Products, projections, sums and w
+  are fp64, so j + 1 of the vectors in each pass have half the bytes, and to scale takes 2.5.
+  - The product is of the rounded v_j, in fp64. So K V = V H holds for the V that x is corrected with, but for
+    the rounding of v_j+1 times its h. A product of w / |w| would add K times the rounding of v_j: that is
+    more where the rounding, which is rough, lies in the upper part of the spectrum.
+  - The residual at the end of a cycle then differs from the recurrence by some 1e-7 of the norm at its
+    beginning. So a cycle ends where the recurrence has fallen to FALL: what is left is right to some
+    per cent. The method is then started again from x, as after a false claim.
+  - Classical Gram-Schmidt loses orthogonality sooner, and the recurrence falls faster than the residual. A
+    restart computes the residual anyway. So there this ends the solve only if the residual has not fallen.
 */
 #include "gmres.h"
 
 enum { NEVER, IF_NEEDED, ALWAYS };
+enum { FP64, FP32 };
+
+static const double FALL = 1e-5;
 
 _Static_assert((int)GM_END <= (int)POISE_SLOTS, "gmres has too many slots");
 
@@ -19,6 +33,8 @@ const PoiseOption poiseGMRESOptions[] = {
      "iterations between restarts of gmres and fgmres"},
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
      "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
+    {"ksp_gmres_basis", POISE_OPTION_CHOICE, offsetof(GMRES, basis), "fp64", 0, 0, "fp64|fp32",
+     "precision of the basis of gmres and fgmres; fp32 halves its memory and traffic"},
     {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
      "breakdown of gmres and fgmres: the largest difference at a restart between the residual norm and "
      "the recurrence's, over the norm at the cycle's start"},
@@ -61,6 +77,46 @@ int64_t poiseGMRESArray(PoiseKSP ksp)
   return 2 * m * (m + 1) + 3 * m + (m + 1) + (m + 1);
 }
 
+static bool IsSingle(PoiseKSP ksp)
+{
+  return ((GMRES *)ksp->data)->basis == FP32;
+}
+
+int poiseGMRESVectors(PoiseKSP ksp)
+{
+  return GM_V + (IsSingle(ksp) ? 1 : poiseGMRESRestart(ksp) + 1);
+}
+
+int poiseGMRESSingles(PoiseKSP ksp)
+{
+  return IsSingle(ksp) ? poiseGMRESRestart(ksp) + 1 : 0;
+}
+
+Columns poiseGMRESBasis(PoiseKSP ksp)
+{
+  return IsSingle(ksp) ? (Columns){.f32 = ksp->v32} : (Columns){.f64 = ksp->v + GM_V};
+}
+
+int poiseGMRESNewest(PoiseKSP ksp, int j)
+{
+  return IsSingle(ksp) ? GM_V : GM_V + j;
+}
+
+int poiseGMRESNext(PoiseKSP ksp, int j)
+{
+  return IsSingle(ksp) ? GM_W : GM_V + j + 1;
+}
+
+/* Run a phase that makes v_j from work vector `from`: id, or id_f32 where the basis is in fp32. */
+static void MakeVector(PoiseKSP ksp, int id, int id_f32, int from, int j, PhaseArgs a)
+{
+  a.flags = poiseGMRESRestart(ksp);
+  a.in[GM_FROM] = ksp->v[from];
+  a.out[GM_TO] = ksp->v[poiseGMRESNewest(ksp, j)];
+  if (IsSingle(ksp)) a.out_f32 = ksp->v32[j];
+  poiseKSPPhase(ksp, IsSingle(ksp) ? id_f32 : id, a, NO_SLOT, NO_SLOT);
+}
+
 /* Compute the residual in W, preconditioned if from the left, with (w, w) in GM_RR. T holds b - A x. */
 static void PreconditionResidual(PoiseKSP ksp)
 {
@@ -80,42 +136,42 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPCopy(ksp, b, ksp->work[GM_B]);
   poiseKSPResidual(ksp, b, ksp->work[GM_T]);
   PreconditionResidual(ksp);
-  poiseKSPPhase(ksp, PHASE_gmres_start,
-                (PhaseArgs){READS(GM_FROM, ksp->v[GM_W]), WRITES(GM_TO, ksp->v[GM_V]),
-                            .flags = poiseGMRESRestart(ksp), .k = relative_to_b,
-                            .c = {{.value = ((GMRES *)ksp->data)->breakdown}}},
-                NO_SLOT, NO_SLOT);
+  MakeVector(ksp, PHASE_gmres_start, PHASE_gmres_start_f32, GM_W, 0,
+             (PhaseArgs){.k = relative_to_b, .c = {{.value = ((GMRES *)ksp->data)->breakdown}}});
 }
 
-typedef void Subtract(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
+typedef void Subtract(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
                       const double *skip, const Fuse *f);
 
 /* w -= V h, and (w, w) into slot. */
 static void Project(PoiseKSP ksp, Subtract *subtract, int j, const double *h, int skip, int slot)
 {
-  double **basis = ksp->v + GM_V;
   Fuse f = {0};
   poiseKSPAddDot(ksp, &f, NULL, slot);
-  subtract(ksp, j + 1, basis, -1, h, basis[j + 1], poiseKSPSlot(ksp, skip), &f);
+  subtract(ksp, j + 1, poiseGMRESBasis(ksp), -1, h, ksp->v[poiseGMRESNext(ksp, j)], poiseKSPSlot(ksp, skip),
+           &f);
 }
 
 void poiseGMRESExtend(PoiseKSP ksp, int j)
 {
   GMRES *g = ksp->data;
   int m = poiseGMRESRestart(ksp);
-  double **basis = ksp->v + GM_V, *w = basis[j + 1];
+  Columns basis = poiseGMRESBasis(ksp);
+  double *w = ksp->v[poiseGMRESNext(ksp, j)];
   double *h = poiseGMRESColumn(ksp->scalars.array, m, j), *h2 = poiseGMRESSecond(ksp->scalars.array, m);
-  PhaseArgs column = {READS(GM_FROM, w), WRITES(GM_TO, w), .flags = m, .k = j};
-  poiseKSPMdot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
-  Project(ksp, g->refine == NEVER ? poiseKSPMaxpy : poiseKSPMaxpyDots, j, h, SLOT_DONE, GM_WW);
+  PhaseArgs column = {.flags = m, .k = j};
+  poiseKSPColumnsDot(ksp, j + 1, basis, w, h, NULL, poiseKSPSlot(ksp, SLOT_DONE)); /* h = V' w */
+  Project(ksp, g->refine == NEVER ? poiseKSPColumnsAdd : poiseKSPColumnsAddDots, j, h, SLOT_DONE, GM_WW);
   if (g->refine != NEVER) { /* again: h2 = V' w, which the first update has summed; h += h2 */
     column.c[0].value = g->refine == ALWAYS;
     poiseKSPScalars(ksp, PHASE_gmres_refine, column);
     poiseKSPTakeDots(ksp, j + 1, basis, w, h2, h, poiseKSPSlot(ksp, GM_SKIP));
-    Project(ksp, poiseKSPMaxpy, j, h2, GM_SKIP, GM_WW2);
+    Project(ksp, poiseKSPColumnsAdd, j, h2, GM_SKIP, GM_WW2);
     column.c[0].value = 1;
   }
-  poiseKSPPhase(ksp, PHASE_gmres_givens, column, NO_SLOT, NO_SLOT); /* rotate; converged? v_j+1 = w / |w| */
+  column.c[1].value = IsSingle(ksp) ? FALL : 0;
+  /* rotate; converged? v_j+1 = w / |w| */
+  MakeVector(ksp, PHASE_gmres_givens, PHASE_gmres_givens_f32, poiseGMRESNext(ksp, j), j + 1, column);
 }
 
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k)
@@ -130,10 +186,8 @@ void poiseGMRESContinue(PoiseKSP ksp)
   poiseKSPCopy(ksp, ksp->work[GM_B], ksp->work[GM_T]);
   poiseKSPSubtractProduct(ksp, ksp->work[GM_X], ksp->work[GM_T], NULL); /* t = b - A x */
   PreconditionResidual(ksp);
-  poiseKSPPhase(
-      ksp, PHASE_gmres_restart,
-      (PhaseArgs){READS(GM_FROM, ksp->v[GM_W]), WRITES(GM_TO, ksp->v[GM_V]), .flags = poiseGMRESRestart(ksp)},
-      NO_SLOT, NO_SLOT);
+  MakeVector(ksp, PHASE_gmres_restart, PHASE_gmres_restart_f32, GM_W, 0,
+             (PhaseArgs){.c[0].value = IsSingle(ksp)});
 }
 
 /* No work vector. At a restart b - A x has been computed. But its vector is reused for iterates that are
@@ -145,25 +199,34 @@ int poiseGMRESResidual(PoiseKSP ksp)
   return restarted ? 0 : -1;
 }
 
-static bool Dropped(PoiseKSP ksp)
+/* Has it ended so (GM_DROPPED, GM_FALLEN)? */
+static bool Ended(PoiseKSP ksp, int so)
 {
-  return ksp->result.reason == POISE_DIVERGED_BREAKDOWN && ksp->result.slots[GM_DROPPED] != 0;
+  return ksp->result.reason == POISE_DIVERGED_BREAKDOWN && (int)ksp->result.slots[GM_ENDED] == so;
 }
 
-/* The part of the cycle before the dropped column may have gained. */
+/* A cycle that has fallen far must be continued. Without a norm nobody asks what it has gained, and it goes
+   on to the last iteration. The part of a cycle before a dropped column may have gained. */
 bool poiseGMRESStalls(PoiseKSP ksp, double *norm)
 {
-  *norm = ksp->result.slots[GM_FIRST];
-  return Dropped(ksp) && ksp->norm != POISE_KSP_NORM_NONE && ksp->result.slots[SLOT_NORM] <= *norm / 2;
+  *norm = ksp->norm == POISE_KSP_NORM_NONE ? 0 : ksp->result.slots[GM_FIRST];
+  if (Ended(ksp, GM_FALLEN)) return true;
+  return Ended(ksp, GM_DROPPED) && ksp->norm != POISE_KSP_NORM_NONE &&
+         ksp->result.slots[SLOT_NORM] <= *norm / 2;
 }
 
 void poiseGMRESExplain(PoiseKSP ksp)
 {
   const GMRES *g = ksp->data;
-  if (Dropped(ksp)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
+  if (Ended(ksp, GM_DROPPED)) poiseKSPSay(ksp, "the Krylov space is exhausted: K is singular, or nearly so");
+  if (Ended(ksp, GM_FALLEN))
+    poiseKSPSay(
+        ksp,
+        "the residual does not fall as the recurrence of a cycle with its basis in fp32: %s fp64 may help",
+        poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_gmres_basis"));
   double recurrence = ksp->result.slots[GM_RECURRENCE] / ksp->solve.scale,
          computed = ksp->result.slots[GM_COMPUTED] / ksp->solve.scale;
-  if (ksp->norm == POISE_KSP_NORM_NONE ||
+  if (ksp->norm == POISE_KSP_NORM_NONE || (IsSingle(ksp) && ksp->result.reason > 0) ||
       fabs(computed - recurrence) <= g->breakdown * ksp->result.slots[GM_FIRST] / ksp->solve.scale)
     return;
   char hint[POISE_OPTION_LENGTH + 80] = "";
@@ -179,20 +242,18 @@ void poiseGMRESExplain(PoiseKSP ksp)
 PoiseErr poiseGMRESView(PoiseKSP ksp)
 {
   GMRES *g = ksp->data;
-  return PoisePrintf(ksp->ctx, "  restart %lld, classical Gram-Schmidt, %s\n", (long long)g->restart,
+  return PoisePrintf(ksp->ctx, "  restart %lld, basis in %s, classical Gram-Schmidt, %s\n",
+                     (long long)g->restart,
+                     poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", g->basis),
                      poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
 }
 
 /* ---- gmres ----------------------------------------------------------------------------------- */
 
-static int Vectors_GMRES(PoiseKSP ksp)
-{
-  return GM_V + poiseGMRESRestart(ksp) + 1;
-}
-
 static void Iterate_GMRES(PoiseKSP ksp, int j)
 {
-  poiseKSPOperator(ksp, ksp->work[GM_V + j], ksp->work[GM_T], ksp->work[GM_V + j + 1], NULL); /* w = K v_j */
+  poiseKSPOperator(ksp, ksp->work[poiseGMRESNewest(ksp, j)], ksp->work[GM_T],
+                   ksp->work[poiseGMRESNext(ksp, j)], NULL); /* w = K v_j */
   poiseGMRESExtend(ksp, j);
 }
 
@@ -201,7 +262,7 @@ static void Combine(PoiseKSP ksp, int k, const double *skip)
 {
   double *y = poiseGMRESCoefficients(ksp, k);
   poiseKSPZero(ksp, ksp->work[GM_T]);
-  poiseKSPMaxpy(ksp, k, ksp->v + GM_V, 1, y, ksp->v[GM_T], skip, NULL);
+  poiseKSPColumnsAdd(ksp, k, poiseGMRESBasis(ksp), 1, y, ksp->v[GM_T], skip, NULL);
 }
 
 /* x += V y, or M^-1 V y, for k columns. */
@@ -209,7 +270,7 @@ static void AddCorrection(PoiseKSP ksp, int k, const double *skip)
 {
   if (ksp->side == POISE_PC_LEFT) {
     double *y = poiseGMRESCoefficients(ksp, k);
-    poiseKSPMaxpy(ksp, k, ksp->v + GM_V, 1, y, ksp->v[GM_X], skip, NULL);
+    poiseKSPColumnsAdd(ksp, k, poiseGMRESBasis(ksp), 1, y, ksp->v[GM_X], skip, NULL);
   } else {
     Combine(ksp, k, skip);
     poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W]);
@@ -242,7 +303,8 @@ const KSPType poiseKSPType_gmres = {
     .options = poiseGMRESOptions,
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
-    .vectors = Vectors_GMRES,
+    .vectors = poiseGMRESVectors,
+    .singles = poiseGMRESSingles,
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,
     .start = poiseGMRESStart,

@@ -9,25 +9,27 @@
 typedef struct GMRES {
   PoiseInt restart;
   int refine;
+  int basis;        /* its precision */
   double breakdown; /* tolerance */
 } GMRES;
 
-enum {
-  GM_X,
-  GM_B,
-  GM_T,
-  GM_W,
-  GM_V
-}; /* work vectors; from GM_V on restart + 1 of the basis, then the
-                                          method's own */
+/* Work vectors. From GM_V on restart + 1 of the basis, then the method's own. With a basis in fp32, which is
+   ksp->v32, GM_V alone: its newest vector. */
+enum { GM_X, GM_B, GM_T, GM_W, GM_V };
 
 extern const PoiseOption poiseGMRESOptions[];
 
 int poiseGMRESRestart(PoiseKSP ksp);
+int poiseGMRESVectors(PoiseKSP ksp); /* without the method's own */
+int poiseGMRESSingles(PoiseKSP ksp);
 int64_t poiseGMRESArray(PoiseKSP ksp);
+Columns poiseGMRESBasis(PoiseKSP ksp);
+/* The work vectors with v_j in fp64, the newest of the basis, and for K v_j. */
+int poiseGMRESNewest(PoiseKSP ksp, int j);
+int poiseGMRESNext(PoiseKSP ksp, int j);
 void poiseGMRESStart(PoiseKSP ksp, PoiseVec b);
-/* v_j+1 holds a new vector. Make it orthogonal to those before and of length 1, compute the residual norm,
-   and test convergence. */
+/* poiseGMRESNext holds K v_j. Make it orthogonal to the basis and of length 1, which is v_j+1; compute
+   the residual norm, and test convergence. */
 void poiseGMRESExtend(PoiseKSP ksp, int j);
 /* Solve for the coefficients of k columns, on the device. */
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k);

@@ -27,9 +27,14 @@ enum {
   GM_FIRST,      /* the norm that the cycle began with */
   GM_RECURRENCE, /* at the latest restart: the norm by the recurrence, and as computed */
   GM_COMPUTED,
-  GM_DROPPED,   /* the solve has ended because a column was dropped */
+  GM_ENDED,     /* why the solve has ended where it may start again: GM_DROPPED, GM_FALLEN, or 0 */
   GM_TOLERANCE, /* by how much of GM_FIRST they may differ */
   GM_END
+};
+
+enum {
+  GM_DROPPED = 1, /* a column was dropped */
+  GM_FALLEN       /* the recurrence has fallen as far as the basis carries */
 };
 
 /* Of the largest entry of R: what rounding may leave of a column that is a combination of those before. */
@@ -74,24 +79,44 @@ POISE_INLINE Dots poiseScaleElement(const double *c, const PhaseArgs *a, int64_t
   return poiseDots(0, 0, 0);
 }
 
+/* The same with a basis in fp32, where v_0 goes too. In GM_TO it has the value that was rounded. */
+POISE_INLINE Dots poiseScaleElement_f32(const double *c, const PhaseArgs *a, int64_t i)
+{
+  float v = (float)(c[0] * READ(GM_FROM));
+  a->out_f32[i] = v;
+  OUT(GM_TO) = v;
+  return poiseDots(0, 0, 0);
+}
+
+/* A phase that makes a basis vector, and the same with a basis in fp32. */
+#define MAKES_VECTOR(name)                 \
+  ELEMENTWISE(name)                        \
+  {                                        \
+    return poiseScaleElement(c, a, i);     \
+  }                                        \
+  PROLOGUE(name##_f32)                     \
+  {                                        \
+    return name##_begin(in, out, a, c);    \
+  }                                        \
+  ELEMENTWISE(name##_f32)                  \
+  {                                        \
+    return poiseScaleElement_f32(c, a, i); \
+  }
+
 /* gmres_start: the first norm. flags: m; k: rtol relative to |b|; c[0]: GM_TOLERANCE. */
 PROLOGUE(gmres_start)
 {
   double norm = sqrt(in[GM_RR]);
+  int reason = poiseTestFirst(in, a, norm, (int)a->k);
   out[GM_COLUMNS] = 0;
   out[GM_LARGEST + a->parity] = 0;
   out[GM_TOLERANCE] = a->c[0].value;
   if (a->array) poiseGMRESGamma(a->array, a->flags)[0] = norm;
   c[0] = 1 / norm;
-  if (poiseDecideFirst(in, out, a, norm, (int)a->k)) return 0;
-  if (norm == 0) poiseFinish(out, REASON_ATOL, in[SLOT_BASE]);
-  return norm != 0;
+  return !poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && norm == 0 ? REASON_ATOL : reason);
 }
 
-ELEMENTWISE(gmres_start)
-{
-  return poiseScaleElement(c, a, i);
-}
+MAKES_VECTOR(gmres_start)
 
 /* gmres_refine: orthogonalise again when little of w is left (|w| < |h|, PETSc's test) or always. k: column
    j; c[0] != 0: always. */
@@ -106,7 +131,8 @@ PROLOGUE(gmres_refine)
 }
 
 /* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j.
-   c[0] != 0: a second pass may have been made. */
+   c[0] != 0: a second pass may have been made. c[1]: to which part of its beginning the recurrence may fall
+   in a cycle; 0: to any. Behind the last column the cycle ends anyway. */
 PROLOGUE(gmres_givens)
 {
   int64_t m = a->flags, j = a->k;
@@ -139,19 +165,18 @@ PROLOGUE(gmres_givens)
   out[GM_LARGEST + !a->parity] = poiseLarger(largest, length);
   out[GM_COLUMNS] = dropped || !poiseFinite(length) ? (double)j : (double)(j + 1);
   if (!poiseDecide(in, out, a, fabs(gamma[j + 1]))) {
-    if (below != 0 && !dropped)
-      return 1; /* else K v_j lies in the space: its solution is exact unless the column is dropped */
-    poiseFinish(out, dropped ? REASON_BREAKDOWN : REASON_HAPPY, its);
-    out[GM_DROPPED] = dropped;
+    /* else K v_j lies in the space: its solution is exact unless the column is dropped */
+    int goes_on = below != 0 && !dropped;
+    int fallen = goes_on && j + 1 < m && fabs(gamma[j + 1]) < a->c[1].value * fabs(gamma[0]);
+    if (goes_on && !fallen) return 1;
+    poiseFinish(out, dropped || fallen ? REASON_BREAKDOWN : REASON_HAPPY, its);
+    out[GM_ENDED] = dropped ? GM_DROPPED : fallen ? GM_FALLEN : 0;
   }
   out[GM_SKIP] = 1;
   return 0;
 }
 
-ELEMENTWISE(gmres_givens)
-{
-  return poiseScaleElement(c, a, i);
-}
+MAKES_VECTOR(gmres_givens)
 
 /* gmres_solve: R y = (cos_i gamma_i) by back substitution, k columns. */
 PROLOGUE(gmres_solve)
@@ -168,14 +193,16 @@ PROLOGUE(gmres_solve)
 }
 
 /* gmres_restart: x holds all columns; the norm computed from b - A x replaces the recurrence's; decides;
-   v_0 = r / |r|. As in PETSc, a recurrence that has left the residual is a breakdown. */
+   v_0 = r / |r|. As in PETSc, a recurrence that has left the residual is a breakdown; but with c[0] != 0 only
+   if the norm has not fallen in the cycle. */
 PROLOGUE(gmres_restart)
 {
   double its = in[SLOT_ITS + a->parity], norm = sqrt(in[GM_RR]);
   int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], its);
   double recurrence = a->array ? fabs(poiseGMRESGamma(a->array, a->flags)[a->flags]) : norm;
-  if (!reason && !a->conv.none && fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST])
-    reason = REASON_BREAKDOWN;
+  int left = fabs(norm - recurrence) > in[GM_TOLERANCE] * in[GM_FIRST];
+  int forgiven = a->c[0].value != 0 && norm < in[GM_FIRST];
+  if (!reason && !a->conv.none && left && !forgiven) reason = REASON_BREAKDOWN;
   out[GM_RECURRENCE] = recurrence;
   out[GM_COMPUTED] = norm;
   out[GM_LARGEST + a->parity] = 0;
@@ -189,9 +216,6 @@ PROLOGUE(gmres_restart)
   return !reason;
 }
 
-ELEMENTWISE(gmres_restart)
-{
-  return poiseScaleElement(c, a, i);
-}
+MAKES_VECTOR(gmres_restart)
 
 #endif

@@ -435,9 +435,11 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
                   ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
   if (ksp->type->view) TRY(ksp->type->view(ksp));
   if (ksp->layout) {
-    TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors\n",
+    int singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
+    TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors",
                     ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm),
                     ksp->nwork));
+    TRY(singles ? PoisePrintf(ksp->ctx, " and %d in fp32\n", singles) : PoisePrintf(ksp->ctx, "\n"));
     const char *eager = ksp->loop.eager,
                *replayed = ksp->ctx->device->loops ? "repeated by the device" : "replayed";
     TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", eager ? "every iteration enqueued: " : replayed,

@@ -19,7 +19,9 @@ enum {
   PARTIALS = 2 * MAX_PENDING, /* arrays of partial sums that alternate: some are summed while others are
                                  written */
   REPLAY_MOST = 8,            /* most iterations between two looks at the end, if the number is chosen */
-  MAX_CYCLE = 256,            /* most iterations of a cycle that is captured as one graph */
+  UNCLAIMED = POISE_SLOTS,    /* behind the slots: Convergence.unclaimed, then the ring of norms */
+  RING_AT,
+  MAX_CYCLE = 256, /* most iterations of a cycle that is captured as one graph */
   NO_SLOT = -1
 };
 
@@ -33,20 +35,25 @@ typedef struct KSPType {
   bool flexible;               /* M may vary between applications */
   unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
+  int (*singles)(PoiseKSP);    /* work vectors in fp32 beside them; NULL: none */
   int64_t (*array)(PoiseKSP);  /* number of doubles of its small device array; may be NULL */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
   int (*cycle)(PoiseKSP);      /* iterations after which the enqueued work repeats; NULL: 1 */
+  /* from the x in work[0]; without a guess from 0, and x is set so */
   void (*start)(PoiseKSP, PoiseVec b);
+  bool once;                        /* that is the whole solve */
   void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
   void (*finish)(PoiseKSP);         /* make x; NULL: the iteration keeps x */
+  bool foreseen;                    /* after a claim it needs no result, and may be enqueued ahead */
   PoiseVec (*solution)(PoiseKSP);   /* make the iterate in a work vector, with the scalars in
                                        ksp->result.slots; NULL likewise */
   int factor; /* slot of the factor between the tested norm and the natural one; 0: the tested norm is the
                  one in use */
   /* The work vector that holds b - A x, from which the norm in ksp->result.slots was computed. 0: it was
-     computed so, but no vector holds it. -1, or NULL: it was not. */
+     computed so, but no vector holds it. -1, or NULL: it was not. Asked for before the end where
+     x is foreseen. */
   int (*residual)(PoiseKSP);
   /* Has the method ended where a restart from x may gain? Then *norm is the norm at its start. NULL:
      never. */
@@ -99,7 +106,8 @@ typedef struct KSPCallbacks {
 /* The scalars of phases, on the device. */
 typedef struct KSPScalars {
   Buffer slot_buffer, array_buffer;
-  double *slots;      /* device pointer; behind the slots the ring of norms */
+  double *slots;      /* device pointer; behind the slots see RING_AT */
+  double *first;      /* pinned: what they are set to when a method is started */
   double *array;      /* device pointer: the method's array; behind it the null space's coefficients */
   int64_t array_size; /* of the method's */
   Convergence conv;
@@ -124,7 +132,7 @@ typedef struct PhasePC {
   double *null[POISE_MAX_BATCH]; /* device pointers of the null space of A, which M removes */
 } PhasePC;
 
-typedef struct Captured { /* what a captured loop depends on */
+typedef struct Captured { /* what a captured loop depends on; compared as bytes, so there is no padding */
   const KSPType *type;
   PoiseMat A;
   PoisePC pc;
@@ -132,6 +140,7 @@ typedef struct Captured { /* what a captured loop depends on */
   Convergence conv;
   int norm, side;
   int turn, step; /* iterations of a turn; between two looks at whether the solve is over */
+  int64_t first;  /* of a replay, before the first look */
 } Captured;
 
 /* The loop over iterations (loop.c). */
@@ -140,9 +149,12 @@ typedef struct KSPLoop {
   Graph *graph;      /* kept from solve to solve */
   Captured captured; /* what the graph depends on */
   LogCounts *counts; /* counts of the log at the capture: before each iteration, and after the last */
+  int step;          /* iterations between two looks by the device; 0: nothing was captured */
   int64_t ring;      /* length of the ring of norms, a power of 2 */
+  int turns;         /* of the first replay, as the solve before has left them */
+  bool brief;        /* the solve before ended in its first replay, or there was none */
   /* On the host: two copies of the slots and the ring behind them. Here begins the pinned memory. It ends
-     with dots.staged and dots.summed. */
+     with dots.staged, dots.summed and scalars.first. */
   double *status[2];
   const double *norms; /* the ring in the latest copy */
   int parity;          /* of the iteration that is enqueued */
@@ -165,6 +177,8 @@ typedef struct KSPSolve {
   double norm_b;             /* if the true residual is monitored */
   PoiseInt reported, tested; /* latest iteration given to the monitors, and to the user's test */
   bool finishing;            /* what is enqueued is not skipped, though SLOT_DONE is set */
+  const double *unless;      /* but if this is not 0; NULL: never */
+  bool ended;                /* b - A x and x were enqueued ahead, and not skipped */
 
   PoiseErr failed; /* this rank's first failure and its message; a user's function called later may set
                       others */
@@ -227,6 +241,8 @@ struct PoiseKSP_s {
   int nwork;
   PoiseVec *work;
   double **v;        /* device pointers of work */
+  Buffer singles;    /* work vectors in fp32 */
+  float **v32;       /* device pointers of these */
   PoiseVec residual; /* b - A x, where it is monitored */
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;
@@ -248,17 +264,18 @@ static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
 
 /* ---- what methods call (operator.c, dots.c, solve.c) ----------------------------------------- */
 
-/* y = a A x + b y, with the dots that were added to f (may be NULL). */
-void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f);
+/* y = D (a A x + b y), D = diag(scale), NULL: 1; with the dots that were added to f (may be NULL). */
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
+                     const Fuse *f);
 /* y = A x */
 static inline void poiseKSPMult(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  poiseKSPProduct(ksp, 1, x, 0, y, f);
+  poiseKSPProduct(ksp, 1, x, 0, y, NULL, f);
 }
 /* y -= A x */
 static inline void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
 {
-  poiseKSPProduct(ksp, -1, x, 1, y, f);
+  poiseKSPProduct(ksp, -1, x, 1, y, NULL, f);
 }
 /* Is M the identity? */
 static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
@@ -267,9 +284,9 @@ static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 }
 /* z = M^-1 r */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
-/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch */
+/* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch. From the left a diagonal M scales the product. */
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
-/* r = b - A x0, or b when the guess is zero */
+/* r = b - A x0. Without a guess x = 0 and r = b. */
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
 /* SLOT_NORM0 = |b| in the norm in use; nothing if the guess is zero. t: scratch. Returns whether rtol is
    relative to it. */
@@ -289,12 +306,17 @@ typedef struct {
   int r, z;   /* work vectors */
   int rz, zz; /* slots of the dots (r, z) and (z, z), or NO_SLOT */
 } Application;
+/* The first residual r, as above, and the dots of z = M^-1 r. The dot (r, r) goes to slot rr (NO_SLOT: not
+   wanted). A diagonal M does not store z. */
+void poiseKSPFirstResidual(PoiseKSP ksp, PoiseVec b, Application m, int rr);
+/* Its pass over the rows: r = b and x = 0, or r is b (NULL); the dots of z with a diagonal M. */
+void poiseKSPFirstPhase(PoiseKSP ksp, const double *b, double *r, int rz, int zz, int rr);
 /* poiseKSPPhase, then z = M^-1 r of the r that the phase (marked EPILOGUE) has just written. If M is dense
    blocks, this is an epilogue in the same pass; else it comes behind the phase. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);
 /* Work vector r, which holds A x, becomes b - A x. Its dots and b's go to their slots. So do those of work
-   vector z = M^-1 r, if z is not NO_SLOT. */
-void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z);
+   vector z = M^-1 r, if z is not NO_SLOT. If asked for, the solution goes to x. */
+void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, bool delivers, double *x);
 void poiseKSPPublish(PoiseKSP ksp); /* move pending dots to their slots, without a phase that takes them */
 void poiseKSPScalars(PoiseKSP ksp, int id, PhaseArgs a);
 /* dst[0..k) = (x_j, y) over all ranks, any k, also added to sum[0..k) (may be NULL). Skipped if *skip !=
@@ -304,11 +326,20 @@ void poiseKSPMdot(PoiseKSP ksp, int k, double *const *x, const double *y, double
 /* y += sign sum_j c_j x_j, with dots to f. c is on the device; NULL: ones. */
 void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
                    const double *skip, const Fuse *f);
-/* The same, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH. poiseKSPTakeDots must take
+typedef struct Columns { /* device pointers of vectors of one type; the other is NULL */
+  double *const *f64;
+  float *const *f32;
+} Columns;
+/* poiseKSPMdot and poiseKSPMaxpy of x_j of either type. */
+void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
+                        const double *skip);
+void poiseKSPColumnsAdd(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                        const double *skip, const Fuse *f);
+/* The latter, and (x_j, y) with the new y, in one pass for k <= POISE_MAX_BATCH. poiseKSPTakeDots must take
    these dots before any others are made. */
-void poiseKSPMaxpyDots(PoiseKSP ksp, int k, double *const *x, double sign, const double *c, double *y,
-                       const double *skip, const Fuse *f);
-void poiseKSPTakeDots(PoiseKSP ksp, int k, double *const *x, const double *y, double *dst, double *sum,
+void poiseKSPColumnsAddDots(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y,
+                            const double *skip, const Fuse *f);
+void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
                       const double *skip);
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y); /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
@@ -384,8 +415,9 @@ extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
 /* Must the claim in the result be checked, or a result after a refuted claim be compared with it? */
 bool poiseKSPChecks(PoiseKSP ksp);
 /* Enqueue the dots of b - A x for the x in work[0]. They take two more work vectors. b - A x may be
-   available already. */
-void poiseKSPMeasure(PoiseKSP ksp);
+   available already; if not, and if asked for, x is delivered to `to` in the same pass. Returns whether it
+   was. */
+bool poiseKSPMeasure(PoiseKSP ksp, bool delivers, double *to);
 /* Judge the claim from these dots, which are in `slots`. Returns whether the method must continue from x. */
 bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
 /* The square of the norm computed before, which x must not exceed to be delivered; infinite: no limit.
@@ -396,7 +428,10 @@ double poiseKSPInaccuracy(PoiseKSP ksp);
 /* Is it one of those in ksp.h? */
 bool poiseKSPIsReason(PoiseKSPReason reason);
 void poiseKSPSayClaim(PoiseKSP ksp); /* describe the outcome of claims, by poiseKSPSay */
-/* Does the first norm, in the slots, require scaling? ksp->solve.scaling says so. */
+/* Is it known before how x will be made after a success, and whether the claim will be checked? */
+bool poiseKSPForesees(PoiseKSP ksp, bool *checks);
+int poiseKSPRange(PoiseKSP ksp); /* the test of the first norm: RANGE_... */
+/* Has it found a norm that requires scaling? ksp->solve.scaling says so. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
 /* Scale ksp->solve.b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x);
@@ -418,9 +453,16 @@ void poiseKSPRemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f);
 
 /* From the first norm on until the solve is over, each iteration enqueued when the one before is done. */
 void poiseKSPEager(PoiseKSP ksp);
-/* Look at the first norm, and capture iterations. Returns whether there are any to replay. */
+/* Capture iterations. Returns whether there are any to replay. */
 bool poiseKSPCapture(PoiseKSP ksp);
-void poiseKSPReplay(PoiseKSP ksp); /* replay what was captured, until the solve is over */
+/* The cycle of a method that tests the norm of an iteration in the next one, when work of that has been done
+   in vain. At the end of a cycle it tests by a kernel more. That is every iteration where the host looks at
+   each, or an iteration takes long; else `most`. */
+int poiseKSPLateCycle(PoiseKSP ksp, int most);
+/* Replay what was captured, until the solve is over. x: where it may be delivered. */
+void poiseKSPReplay(PoiseKSP ksp, PoiseVec x);
+/* Make x, and enqueue the check of the claim, if `checks`, and the delivery of x. */
+void poiseKSPEnqueueEnd(PoiseKSP ksp, PoiseVec x, bool checks);
 void poiseKSPForget(PoiseKSP ksp); /* drop what was captured */
 /* Copy the slots to loop.status[0], and wait for them. */
 PoiseErr poiseKSPFetchSlots(PoiseKSP ksp);

@@ -17,7 +17,8 @@ enum {
   REASON_BREAKDOWN = -5,
   REASON_INDEFINITE_PC = -8,
   REASON_NANORINF = -9,
-  REASON_INDEFINITE_MAT = -10
+  REASON_INDEFINITE_MAT = -10,
+  REASON_RANGE = -99 /* for the solver alone: the first norm asks for a scaled b */
 };
 
 enum { NORM_NONE = 1, NORM_PRECONDITIONED, NORM_UNPRECONDITIONED, NORM_NATURAL }; /* PoiseNormType */
@@ -82,10 +83,37 @@ POISE_INLINE int poiseTestFirst(const double *in, const PhaseArgs *a, double nor
   return poiseTest(in, &a->conv, norm, poiseNorm0(in, norm, kept), in[SLOT_BASE]);
 }
 
+/* Limits of the first norm, by Convergence.range: none; of the norm; of that, and b is not 0; without a norm,
+   dots that are 0 or not finite. */
+enum { RANGE_ANY, RANGE_NORM, RANGE_NORM_AND_B, RANGE_DOTS };
+
+/* Norms whose squares are numbers, with some room. */
+POISE_INLINE double poiseLeastNorm(void)
+{
+  return 1e-140;
+}
+
+POISE_INLINE int poiseInRange(double norm)
+{
+  return norm >= poiseLeastNorm() && norm <= 1e150;
+}
+
+/* Must b be scaled before there is an iteration? A norm that is too small converges anyway by a larger atol.
+   reason: what is known of the solve; BB: as ksp_norm0 has left it. */
+POISE_INLINE int poiseMustScale(const double *in, const Convergence *v, double norm0, int reason)
+{
+  double least = poiseLeastNorm();
+  if (v->range == RANGE_ANY) return 0;
+  if (v->range == RANGE_DOTS) return reason == REASON_ATOL || reason == REASON_NANORINF;
+  if (v->range == RANGE_NORM_AND_B && in[SLOT_CHECK_BB] == 0) return 1;
+  return !poiseInRange(norm0) && !(norm0 < least && in[SLOT_ATOL] >= least);
+}
+
 /* Record the norm before the first iteration, and end the solve if there is a reason, which is returned. */
 POISE_INLINE int poiseConcludeFirst(const double *in, double *out, const PhaseArgs *a, double norm, int kept,
                                     int reason)
 {
+  if (poiseMustScale(in, &a->conv, poiseNorm0(in, norm, kept), reason)) reason = REASON_RANGE;
   out[SLOT_NORM] = norm;
   if (!kept || !(in[SLOT_NORM0] > 0)) out[SLOT_NORM0] = norm;
   a->conv.history[(int64_t)in[SLOT_BASE] & a->conv.mask] = norm;
@@ -111,6 +139,7 @@ POISE_INLINE int poiseConclude(const double *in, double *out, const PhaseArgs *a
   out[SLOT_NORM] = norm;
   a->conv.history[(int64_t)its & a->conv.mask] = norm;
   if (reason) poiseFinish(out, reason, its);
+  if (reason > 0) *a->conv.unclaimed = 0;
   return reason;
 }
 
@@ -128,11 +157,33 @@ PROLOGUE(ksp_norm0)
   return 0;
 }
 
-enum { KSP_B, KSP_D, KSP_R }; /* operands of ksp_check */
+/* ksp_publish: the sums alone. */
+PROLOGUE(ksp_publish)
+{
+  return 0;
+}
 
-/* ksp_check: r = b - r, where r holds A x; z = d r; dots (r, z), (z, z), (r, r), (b, b). */
+enum { KSP_B, KSP_D, KSP_R, KSP_X, KSP_USERS_X }; /* operands of the three phases below */
+
+/* ksp_first: r = b (absent: it is b); x = 0 (absent: it stays); z = d r; dots (r, z), (z, z), (r, r). */
+PROLOGUE(ksp_first)
+{
+  return 1;
+}
+
+ELEMENTWISE(ksp_first)
+{
+  double r = READ(KSP_B), z = poisePoint(a, KSP_D, r, i);
+  if (a->out[KSP_R]) OUT(KSP_R) = r;
+  if (a->out[KSP_X]) OUT(KSP_X) = 0;
+  return poiseDots(r * z, z * z, r * r);
+}
+
+/* ksp_check: r = b - r, where r holds A x; z = d r; dots (r, z), (z, z), (r, r), (b, b). And x is delivered,
+   as by ksp_deliver, if there is an operand for it. */
 PROLOGUE(ksp_check)
 {
+  c[0] = poiseScalar(a->c[2]);
   return 1;
 }
 
@@ -143,10 +194,13 @@ ELEMENTWISE(ksp_check)
   double z = poisePoint(a, KSP_D, r, i);
   Dots t = poiseDots(r * z, z * z, r * r);
   t.d[3] = b * b;
+  if (a->out[KSP_USERS_X]) {
+    double x = c[0] * READ(KSP_X);
+    OUT(KSP_USERS_X) = x;
+    t.d[4] = x - x;
+  }
   return t;
 }
-
-enum { KSP_X, KSP_USERS_X }; /* operands of ksp_deliver */
 
 /* ksp_deliver: the user's x = c_2 x, unless |c_0| is more than a finite c_1, or no number; the dot is 0,
    or NaN when an entry is not finite. */

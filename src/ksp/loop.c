@@ -8,8 +8,9 @@
 #include "ksp.h"
 
 enum {
-  LATEST = -1, /* the latest of all enqueued iterations */
-  FIRST = 16   /* iterations of the first replays of a loop */
+  LATEST = -1,  /* the latest of all enqueued iterations */
+  FIRST = 16,   /* iterations of the first replay of a loop that is new */
+  STEP_LONG = 2 /* iterations between two looks by the device where one takes long */
 };
 
 static Device *Dev(PoiseKSP ksp)
@@ -20,6 +21,11 @@ static Device *Dev(PoiseKSP ksp)
 static int Cycle(PoiseKSP ksp)
 {
   return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
+}
+
+int poiseKSPLateCycle(PoiseKSP ksp, int most)
+{
+  return ksp->loop.eager || (ksp->loop.step > 0 && ksp->loop.step <= STEP_LONG) ? 1 : most;
 }
 
 /* Behind an iteration that was enqueued. */
@@ -61,7 +67,7 @@ PoiseErr poiseKSPFetchSlots(PoiseKSP ksp)
 static bool LookAtSlots(PoiseKSP ksp, const double *status)
 {
   memcpy(ksp->result.slots, status, sizeof ksp->result.slots);
-  ksp->loop.norms = status + POISE_SLOTS;
+  ksp->loop.norms = status + RING_AT;
   bool done = status[SLOT_DONE] != 0;
   ksp->result.its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
   ksp->result.reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
@@ -201,14 +207,6 @@ void poiseKSPEager(PoiseKSP ksp)
 
 /* ---- replayed -------------------------------------------------------------------------------- */
 
-/* What a replayed loop starts from. Returns whether there is anything to iterate. */
-static bool Begins(PoiseKSP ksp)
-{
-  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
-  return !ksp->solve.failed && !poiseKSPOutOfRange(ksp, ksp->loop.status[0]) &&
-         !LookAtSlots(ksp, ksp->loop.status[0]);
-}
-
 /* Iterations between two looks at DONE by the device. Those behind the end are launched in vain, and a look
    costs some microseconds. So it is two where an iteration takes long, by its bytes; one may be in vain. */
 static int StepIterations(PoiseKSP ksp)
@@ -219,7 +217,7 @@ static int StepIterations(PoiseKSP ksp)
   if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
   seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
   if (worth >= REPLAY_MOST * seconds) return REPLAY_MOST;
-  return worth <= 2 * seconds ? 2 : (int)ceil(worth / seconds);
+  return worth <= STEP_LONG * seconds ? STEP_LONG : (int)ceil(worth / seconds);
 }
 
 /* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */
@@ -227,6 +225,29 @@ static int TurnIterations(PoiseKSP ksp, int step)
 {
   int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle;
   return (step + unit - 1) / unit * unit;
+}
+
+/* The ring holds the norms of a replay. */
+static int MostTurns(PoiseKSP ksp)
+{
+  const Captured *c = &ksp->loop.captured;
+  return Dev(ksp)->loops ? (int)((ksp->loop.ring - c->first) / c->turn) : 1;
+}
+
+/* Turns of the first replay of a loop that is new. */
+static int FewTurns(PoiseKSP ksp)
+{
+  int few = FIRST / ksp->loop.captured.turn, most = MostTurns(ksp);
+  return few < 1 ? 1 : few < most ? few : most;
+}
+
+/* Iterations of a replay before the loop: where each is a cycle, the two of a solve that is soon over. The
+   loop, and a step that is mostly in vain, would cost it more. Ranks that exchange in them would need as many
+   replays, also behind the end. */
+static int FirstIterations(PoiseKSP ksp)
+{
+  bool alone = PoiseSize(ksp->ctx) == 1;
+  return alone && Dev(ksp)->loops && Cycle(ksp) == 1 && ksp->options.replay < 0 ? 2 : 0;
 }
 
 /* Add to the log `times` times the work of the first n captured iterations. */
@@ -241,8 +262,33 @@ static void Describe(PoiseKSP ksp, Captured *c)
   memset(c, 0, sizeof *c);
   c->type = ksp->type, c->A = ksp->A, c->pc = ksp->pc;
   c->pattern = ksp->A->pattern, c->generation = ksp->pc->generation;
-  c->conv = ksp->scalars.conv, c->norm = (int)ksp->norm, c->side = (int)ksp->side;
-  c->step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
+  c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
+  c->norm = (int)ksp->norm, c->side = (int)ksp->side;
+  c->step = ksp->loop.step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
+  c->first = FirstIterations(ksp);
+}
+
+/* After a failure nothing that is queued uses b and x. */
+static bool GiveUp(PoiseKSP ksp)
+{
+  poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  return false;
+}
+
+/* The first iterations of a replay, before the device looks whether the solve is over. */
+static PoiseErr CaptureFirst(PoiseKSP ksp, int first)
+{
+  LogCounts counts[2];
+  TRY(Dev(ksp)->ops->capture_first(Dev(ksp), ksp->scalars.slots + SLOT_DONE));
+  poiseLogCounts(ksp->ctx, &counts[0]);
+  for (int k = 0; k < first; k++) {
+    ksp->type->iterate(ksp, ksp->loop.cycle_at);
+    AdvanceCycle(ksp);
+  }
+  poiseLogCounts(ksp->ctx, &counts[1]);
+  poiseLogAddWork(ksp->ctx, -1, &counts[0], &counts[1]); /* nothing has run */
+  poiseLogAddLaunches(ksp->ctx, -1, &counts[0], &counts[1]);
+  return POISE_OK;
 }
 
 static bool Capture(PoiseKSP ksp)
@@ -250,15 +296,16 @@ static bool Capture(PoiseKSP ksp)
   Device *dev = Dev(ksp);
   KSPLoop *loop = &ksp->loop;
   Captured now;
-  if (!Begins(ksp)) return false;
+  if (ksp->solve.failed) return GiveUp(ksp);
   Describe(ksp, &now);
   if (loop->graph && !memcmp(&now, &loop->captured, sizeof now)) return true;
   poiseKSPForget(ksp);
   PoiseErr e = poiseAllocArray(ksp->ctx, now.turn + 1, sizeof *loop->counts, "counts of a captured loop",
                                &loop->counts);
+  if (!e && now.first) e = CaptureFirst(ksp, (int)now.first);
   if (!e) e = dev->ops->capture_begin(dev, ksp->scalars.slots + SLOT_DONE);
   poiseKSPFailed(ksp, e);
-  if (e) return false;
+  if (e) return GiveUp(ksp);
   for (int k = 0; k < now.turn; k++) {
     if (k > 0 && k % now.step == 0) poiseKSPFailed(ksp, dev->ops->capture_step(dev));
     poiseLogCounts(ksp->ctx, &loop->counts[k]);
@@ -272,7 +319,9 @@ static bool Capture(PoiseKSP ksp)
   poiseKSPFailed(ksp, dev->ops->capture_end(dev, &loop->graph));
   if (ksp->solve.failed) poiseKSPForget(ksp);
   loop->captured = now;
-  return !ksp->solve.failed;
+  loop->turns = FewTurns(ksp);
+  loop->brief = true;
+  return !ksp->solve.failed || GiveUp(ksp);
 }
 
 /* Devices of other ranks may poll for this one from the first replay on. So all ranks must be there. */
@@ -290,28 +339,43 @@ void poiseKSPForget(PoiseKSP ksp)
   poiseFree(ksp->ctx, &ksp->loop.counts);
 }
 
-static void EnqueueReplay(PoiseKSP ksp, int k, int turns, int64_t *event)
+/* The check of a claim and the delivery of x, which are skipped unless the method has claimed convergence by
+   then. counts: of the log, before and after. */
+static void EnqueueEndAhead(PoiseKSP ksp, PoiseVec x, bool checks, LogCounts counts[2])
+{
+  poiseLogCounts(ksp->ctx, &counts[0]);
+  ksp->solve.finishing = true;
+  ksp->solve.unless = ksp->scalars.conv.unclaimed;
+  poiseKSPEnqueueEnd(ksp, x, checks);
+  ksp->solve.finishing = false;
+  ksp->solve.unless = NULL;
+  poiseLogCounts(ksp->ctx, &counts[1]);
+}
+
+static void EnqueueReplay(PoiseKSP ksp, int turns)
 {
   Device *dev = Dev(ksp);
   const KSPLoop *loop = &ksp->loop;
   poiseKSPFailed(ksp, dev->ops->replay(dev, loop->graph, turns));
   dev->busy = true;
   if (!dev->loops) poiseLogAddLaunches(ksp->ctx, 1, &loop->counts[0], &loop->counts[loop->captured.turn]);
-  poiseKSPFailed(ksp, CopySlots(ksp, loop->status[k]));
-  poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
-/* The ring holds the norms of all turns of a replay. */
-static int MostTurns(PoiseKSP ksp)
+/* event: where more is enqueued before the host waits; else LATEST. */
+static void EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *event)
 {
-  return Dev(ksp)->loops ? (int)(ksp->loop.ring / ksp->loop.captured.turn) : 1;
+  Device *dev = Dev(ksp);
+  poiseKSPFailed(ksp, CopySlots(ksp, status));
+  *event = LATEST;
+  if (more) poiseKSPFailed(ksp, dev->ops->record(dev, event));
 }
 
-/* Turns of the first replay. */
-static int FewTurns(PoiseKSP ksp)
+/* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. */
+static bool Look(PoiseKSP ksp, const double *status, int64_t event)
 {
-  int few = FIRST / ksp->loop.captured.turn, most = MostTurns(ksp);
-  return few < 1 ? 1 : few < most ? few : most;
+  if (!ksp->solve.failed) poiseKSPFailed(ksp, WaitForSlots(ksp, event));
+  poiseKSPFailed(ksp, Dev(ksp)->failed);
+  return ksp->solve.failed || poiseKSPOutOfRange(ksp, status) || LookAtSlots(ksp, status);
 }
 
 /* Turns of the next replay. They double while replays are short: a solve of few iterations is soon reported,
@@ -320,13 +384,15 @@ static int NextTurns(PoiseKSP ksp, int turns, double seconds)
 {
   const double longest = 50e-3;
   int most = MostTurns(ksp);
-  if (PoiseSize(ksp->ctx) > 1 && ksp->user.nmonitors) return 2 * turns < most ? 2 * turns : most; /* alike on all ranks */
+  if (PoiseSize(ksp->ctx) > 1 && ksp->user.nmonitors)
+    return 2 * turns < most ? 2 * turns : most; /* alike on all ranks */
   if (seconds > longest) return turns > 1 ? turns / 2 : 1;
   if (seconds > longest / 4) return turns;
   return 2 * turns < most ? 2 * turns : most;
 }
 
-/* Add the work of `done` iterations; kernels behind the end did nothing. A loop has not launched them. */
+/* Add the work of `done` iterations; kernels behind the end did nothing. A loop has not launched them. The
+   first of a replay are as those of the loop. */
 static void CountReplays(PoiseKSP ksp, PoiseInt done)
 {
   const LogCounts *counts = ksp->loop.counts;
@@ -348,25 +414,42 @@ static PoiseErr CheckLink(PoiseKSP ksp)
   return e;
 }
 
-/* The host stays one replay behind: it looks at one while the next runs. That one changes nothing once DONE
-   is set; nobody waits for it. */
-void poiseKSPReplay(PoiseKSP ksp)
+/* Can the end be enqueued behind a first replay? The x that the user has must be on the device. Monitors may
+   fail, and x then stays as it is. Several ranks would not all see that it is soon over. */
+static bool EndsAhead(PoiseKSP ksp, PoiseVec x, bool *checks)
 {
-  Device *dev = Dev(ksp);
+  return ksp->loop.brief && PoiseSize(ksp->ctx) == 1 && !ksp->user.nmonitors &&
+         poiseKSPForesees(ksp, checks) && poiseBufferIsCurrent(&x->data, DEVICE);
+}
+
+/* A first replay that may well be the only one is looked at before there is another, with the end of the
+   solve behind it. Else the host stays one replay behind: it looks at one while the next runs. That one
+   changes nothing once DONE is set; nobody waits for it. */
+void poiseKSPReplay(PoiseKSP ksp, PoiseVec x)
+{
+  KSPLoop *loop = &ksp->loop;
+  LogCounts counts[2];
   int64_t event[2] = {0, 0};
-  int turns = FewTurns(ksp);
+  int sent = 0, seen = 0, turns = loop->turns;
+  bool checks, ends = EndsAhead(ksp, x, &checks);
   double since = PoiseTime();
-  EnqueueReplay(ksp, 0, turns, &event[0]);
-  for (int k = 0; !ksp->solve.failed; k = !k) {
-    EnqueueReplay(ksp, !k, turns, &event[!k]);
-    poiseKSPFailed(ksp, WaitForSlots(ksp, event[k]));
-    poiseKSPFailed(ksp, dev->failed);
-    if (!ksp->solve.failed && LookAtSlots(ksp, ksp->loop.status[k])) break;
+  for (bool over = false; !over; seen++) {
+    bool more = seen > 0 || !loop->brief;
+    for (; sent <= seen + more; sent++) {
+      EnqueueReplay(ksp, turns);
+      if (ends && sent == 0) EnqueueEndAhead(ksp, x, checks, counts);
+      EnqueueLook(ksp, loop->status[sent % 2], more, &event[sent % 2]);
+    }
+    over = Look(ksp, loop->status[seen % 2], event[seen % 2]);
     double now = PoiseTime();
-    turns = NextTurns(ksp, turns, now - since);
+    if (!over) turns = NextTurns(ksp, turns, now - since);
     since = now;
   }
-  if (ksp->solve.failed) poiseKSPFailed(ksp, WaitForSlots(ksp, LATEST));
+  if (ksp->solve.failed) (void)GiveUp(ksp);
   if (ksp->result.reason == POISE_DIVERGED_NANORINF) poiseKSPFailed(ksp, CheckLink(ksp));
+  loop->turns = turns;
+  loop->brief = seen == 1;
+  ksp->solve.ended = ends && loop->brief && !ksp->solve.failed && loop->status[0][UNCLAIMED] == 0;
+  if (ends && !ksp->solve.ended) poiseLogAddWork(ksp->ctx, -1, &counts[0], &counts[1]);
   CountReplays(ksp, ksp->result.its - ksp->solve.base);
 }

@@ -2,10 +2,10 @@
 /* A and M, as methods enqueue them: products, the preconditioner, residuals, corrections. */
 #include "ksp.h"
 
-/* The slot that skips work behind the end of the loop. */
+/* The word that skips work behind the end of the loop, or work ahead. */
 static const double *Done(PoiseKSP ksp)
 {
-  return ksp->solve.finishing ? NULL : poiseKSPSlot(ksp, SLOT_DONE);
+  return ksp->solve.finishing ? ksp->solve.unless : poiseKSPSlot(ksp, SLOT_DONE);
 }
 
 /* Count the partials of a product: one per thread block and dot. */
@@ -25,12 +25,13 @@ static void OnDevice(PoiseKSP ksp, PoiseVec v)
   poiseKSPFailed(ksp, poiseVecUpdate(v, &p));
 }
 
-void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const Fuse *f)
+void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
+                     const Fuse *f)
 {
   if (f) CountPartials(ksp, f);
   OnDevice(ksp, x);
-  poiseKSPFailed(ksp,
-                 poiseMatMultFuse(ksp->A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, Done(ksp), f));
+  poiseKSPFailed(
+      ksp, poiseMatMultFuse(ksp->A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, Done(ksp), scale, f));
   OnDevice(ksp, y);
 }
 
@@ -75,6 +76,8 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
 {
   if (poiseKSPIsIdentity(ksp)) {
     poiseKSPMult(ksp, x, y, f);
+  } else if (ksp->side == POISE_PC_LEFT && ksp->M.blocks.b == 1) {
+    poiseKSPProduct(ksp, 1, x, 0, y, ksp->M.blocks.d, f);
   } else if (ksp->side == POISE_PC_LEFT) {
     poiseKSPMult(ksp, x, t, NULL);
     poiseKSPPrecondition(ksp, t, y, f);
@@ -84,10 +87,41 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
   }
 }
 
+/* Without a guess: r = b and x = 0, and dots of r and M^-1 r, which need a diagonal M. */
+static void StartFromZero(PoiseKSP ksp, PoiseVec b, PoiseVec r, int rz, int zz, int rr)
+{
+  const double *p = NULL;
+  double *q = NULL;
+  PoiseErr e = poiseVecRead(b, &p);
+  if (!e) e = poiseVecWrite(r, &q);
+  poiseKSPFailed(ksp, e);
+  poiseKSPFirstPhase(ksp, e ? ksp->v[0] : p, e ? ksp->v[0] : q, rz, zz, rr);
+}
+
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
 {
+  if (!poiseKSPHasGuess(ksp)) {
+    StartFromZero(ksp, b, r, NO_SLOT, NO_SLOT, NO_SLOT);
+    return;
+  }
   poiseKSPCopy(ksp, b, r);
-  if (poiseKSPHasGuess(ksp)) poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
+  poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
+}
+
+void poiseKSPFirstResidual(PoiseKSP ksp, PoiseVec b, Application m, int rr)
+{
+  bool guess = poiseKSPHasGuess(ksp), pointwise = ksp->M.pointwise;
+  int rz = pointwise ? m.rz : NO_SLOT, zz = pointwise ? m.zz : NO_SLOT;
+  Fuse f = {0};
+  if (guess) poiseKSPResidual(ksp, b, ksp->work[m.r]);
+  if (!guess)
+    StartFromZero(ksp, b, ksp->work[m.r], rz, zz, rr);
+  else if (pointwise || rr != NO_SLOT)
+    poiseKSPFirstPhase(ksp, ksp->v[m.r], NULL, rz, zz, rr);
+  if (pointwise) return;
+  if (m.rz != NO_SLOT) poiseKSPAddDot(ksp, &f, ksp->v[m.r], m.rz);
+  if (m.zz != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, m.zz);
+  poiseKSPPrecondition(ksp, ksp->work[m.r], ksp->work[m.z], &f);
 }
 
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)

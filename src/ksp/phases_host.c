@@ -29,7 +29,7 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   const PhaseArgs local = *args, *a = &local; /* a local copy, so that stores to vectors cannot change it */
   double c[POISE_MAX_COEFS];
   memcpy(c, coefs, sizeof c);
-  double s[POISE_MAX_DOTS][HOST_LANES] = {{0}};
+  double s[POISE_PHASE_DOTS][HOST_LANES] = {{0}};
   int64_t i = begin;
   for (; i + HOST_LANES <= end; i += HOST_LANES) {
     HOST_SIMD
@@ -85,7 +85,7 @@ static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
   if (!a->n || !go) return POISE_OK;
   PhaseArgs rows = *a;
   double history, alone[POISE_MAX_COEFS] = {0};
-  rows.array = NULL, rows.conv.history = &history, rows.conv.mask = 0;
+  rows.array = NULL, rows.conv.history = rows.conv.unclaimed = &history, rows.conv.mask = 0;
   if (!phases[a->id].begin(in, out, &rows, alone) || memcmp(c, alone, sizeof alone))
     FAIL(POISE_ERR_INTERNAL, "the prologue of phase %s takes coefficients from its array",
          phases[a->id].name);
@@ -119,6 +119,7 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   if (a->end.b && !(p->kind & EPILOGUE))
     FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
   if (a->n && !p->block) FAIL(POISE_ERR_INTERNAL, "phase %s has no rows", p->name);
+  if (a->skip && *a->skip != 0) return POISE_OK;
   if (a->slots) {
     bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
     if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];

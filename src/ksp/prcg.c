@@ -9,7 +9,7 @@
   Vectors read and written per iteration, beside the matrix: p, q, d (product); q, d, x, x, r, r, p, p
   (update). These are 11, where cg has 12. There is also one wait for a sum less between kernels. The norm of
   an iteration is tested at the start of the next update, when one product has been made in vain. Or it is
-  tested at the end of a cycle, which is one iteration if the host looks at each.
+  tested at the end of a cycle (poiseKSPLateCycle).
 */
 #include "cg.h"
 #include "prcg_phases.h"
@@ -32,7 +32,7 @@ static PoiseErr SetUp_PRCG(PoiseKSP ksp)
 
 int poisePRCGCycle(PoiseKSP ksp)
 {
-  return ksp->loop.eager ? 1 : 16;
+  return poiseKSPLateCycle(ksp, 16);
 }
 
 void poisePRCGIterate(PoiseKSP ksp, int j)

@@ -38,5 +38,6 @@ const KSPType poiseKSPType_preonly = {
     .vectors = Vectors_PreOnly,
     .setup = SetUp_PreOnly,
     .start = Start_PreOnly,
+    .once = true,
     .iterate = Iterate_PreOnly,
 };

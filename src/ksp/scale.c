@@ -8,34 +8,19 @@
 
 #include "ksp.h"
 
-static const double least = 1e-140, most = 1e150;
 enum { MOST_SCALINGS = 2 /* the first may see M^-1 b overflow */, MOST_EXPONENT = 1000 };
 
-static bool InRange(double norm)
+/* With a guess, b may be 0, or so small that the square of its norm is 0. */
+int poiseKSPRange(PoiseKSP ksp)
 {
-  return norm >= least && norm <= most;
+  if (ksp->solve.again || ksp->solve.scalings == MOST_SCALINGS) return RANGE_ANY;
+  if (ksp->norm == POISE_KSP_NORM_NONE) return RANGE_DOTS;
+  return ksp->options.guess_nonzero ? RANGE_NORM_AND_B : RANGE_NORM;
 }
 
-/* Is b, with a guess, 0, or so small that the square of its norm is 0? */
-static bool Vanishes(PoiseKSP ksp, const double *slots)
-{
-  return ksp->options.guess_nonzero && slots[SLOT_CHECK_BB] == 0;
-}
-
-/* A method without a norm that is done at once shows that its dots were 0, or not finite. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
 {
-  double norm = slots[SLOT_NORM0], atol = slots[SLOT_ATOL];
-  bool first = !ksp->solve.again && fmax(slots[SLOT_ITS], slots[SLOT_ITS_ODD]) == 0;
-  if (!first || ksp->solve.scalings == MOST_SCALINGS) return false;
-  if (ksp->norm == POISE_KSP_NORM_NONE)
-    ksp->solve.scaling =
-        slots[SLOT_DONE] != 0 && (slots[SLOT_REASON] == REASON_ATOL || slots[SLOT_REASON] == REASON_NANORINF);
-  else if (Vanishes(ksp, slots))
-    ksp->solve.scaling = true;
-  else
-    ksp->solve.scaling =
-        !InRange(norm) && !(norm < least && atol >= least); /* the last case converges anyway */
+  ksp->solve.scaling = slots[SLOT_DONE] != 0 && slots[SLOT_REASON] == REASON_RANGE;
   return ksp->solve.scaling;
 }
 
@@ -66,7 +51,7 @@ static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
   TRY(Magnitude(ksp, ksp->solve.b, &of_b));
   *m = of_b;
   if (!ksp->options.guess_nonzero || !poiseFinite(of_b)) return POISE_OK;
-  if (InRange(slots[SLOT_NORM0]) && !(of_b > 0 && of_b < least)) {
+  if (poiseInRange(slots[SLOT_NORM0]) && !(of_b > 0 && of_b < poiseLeastNorm())) {
     *m = 0;
     return POISE_OK;
   }

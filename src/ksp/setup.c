@@ -15,6 +15,8 @@ void poiseKSPRelease(PoiseKSP ksp)
   for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
   poiseFree(ctx, &ksp->work);
   poiseFree(ctx, &ksp->v);
+  poiseBufferDestroy(&ksp->singles);
+  poiseFree(ctx, &ksp->v32);
   PoiseVecDestroy(&ksp->residual);
   PoiseVecDestroy(&ksp->rhs);
   poiseBufferDestroy(&ksp->scalars.slot_buffer);
@@ -28,6 +30,8 @@ void poiseKSPRelease(PoiseKSP ksp)
 
 typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
   int64_t nblock, stride, ring, status, array, partials, pinned;
+  int64_t single;     /* of a vector in fp32: whole cache lines */
+  int singles;        /* such vectors */
   int vectors, extra; /* extra: vectors for monitoring, and for b without a part of it */
 } Sizes;
 
@@ -44,13 +48,28 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   s.stride = (A->rows->n + least - 1) / least;
   if (product > s.stride) s.stride = product;
   while (s.ring < 4 * most) s.ring *= 2;
-  s.status = POISE_SLOTS + s.ring;
+  s.status = RING_AT + s.ring;
   s.array = ksp->type->array ? ksp->type->array(ksp) : 0;
   s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
-  s.pinned = 2 * (s.status + POISE_COMM_WIDTH);
+  s.pinned = 2 * (s.status + POISE_COMM_WIDTH) + RING_AT;
   s.vectors = ksp->type->vectors(ksp);
+  s.single = (A->rows->n + 31) / 32 * 16;
+  s.singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
   s.extra = (ksp->options.true_residual != 0) + (A->left.n > 0);
   return s;
+}
+
+/* The work vectors in fp32 are parts of one buffer. */
+static PoiseErr AllocateSingles(PoiseKSP ksp, Sizes s)
+{
+  float *first;
+  size_t bytes = (size_t)(s.singles * s.single) * sizeof(double);
+  if (!s.singles) return POISE_OK;
+  TRY(poiseBufferCreate(ksp->ctx->device, bytes, "work vectors in fp32", &ksp->singles));
+  TRY(poiseBufferWrite(&ksp->singles, DEVICE, &first));
+  TRY(poiseAllocArray(ksp->ctx, s.singles, sizeof(float *), "work vectors in fp32", &ksp->v32));
+  for (int k = 0; k < s.singles; k++) ksp->v32[k] = first ? first + k * 2 * s.single : NULL;
+  return POISE_OK;
 }
 
 static PoiseErr AllocateBuffers(PoiseKSP ksp)
@@ -75,7 +94,9 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   ksp->loop.status[1] = ksp->loop.status[0] + s.status;
   ksp->dots.staged = ksp->loop.status[1] + s.status;
   ksp->dots.summed = ksp->dots.staged + POISE_COMM_WIDTH;
+  ksp->scalars.first = ksp->dots.summed + POISE_COMM_WIDTH;
   ksp->nwork = s.vectors;
+  TRY(AllocateSingles(ksp, s));
   TRY(poiseAllocArray(ctx, ksp->nwork, sizeof(PoiseVec), "work vectors", &ksp->work));
   return poiseAllocArray(ctx, ksp->nwork, sizeof(double *), "work vectors", &ksp->v);
 }
@@ -140,6 +161,7 @@ static const char *WhyEager(PoiseKSP ksp)
   const char *pc = poisePCEager(ksp->pc);
   if (!ksp->ctx->device->ops->replay) return "the host runs at once";
   if (PoiseSize(ksp->ctx) > 1 && !ksp->ctx->link) return "ranks exchange through the host";
+  if (PoiseSize(ksp->ctx) > 1 && ksp->A->type->mult) return "parts of products are added through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
   if (pc) return pc;
   if (ksp->user.test) return "the convergence test is a user's";
@@ -232,8 +254,8 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   Sizes s = SizesFor(ksp, A, plan->partials[0]);
   partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
   ksp->side = before;
-  fixed = s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n;
-  poisePredict(dev, 8 * s.status, ON_BOTH, &mine);
+  fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n +
+          s.singles * s.single;
   poisePredictHost(8 * s.pinned, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
   poisePredictOpen(plan, &mine);
@@ -269,7 +291,8 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);
   poiseBufferAdd(&ksp->dots.partial_buffer, bytes);
   poiseBufferAdd(&ksp->dots.stage_buffer, bytes);
-  bytes->host += 2 * (ksp->loop.ring + POISE_SLOTS + POISE_COMM_WIDTH) * (int64_t)sizeof(double);
+  bytes->host += (2 * (ksp->loop.ring + RING_AT + POISE_COMM_WIDTH) + RING_AT) * (int64_t)sizeof(double);
+  poiseBufferAdd(&ksp->singles, bytes);
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
   AddVector(ksp->residual, bytes);
   AddVector(ksp->rhs, bytes);

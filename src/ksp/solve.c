@@ -36,17 +36,25 @@ static PoiseErr CheckForbidden(PoiseKSP ksp)
 /* Set the scalars of a method that starts, or continues after ksp->solve.base iterations. */
 static PoiseErr SetSlots(PoiseKSP ksp)
 {
-  double *slots;
-  TRY(poiseBufferWrite(&ksp->scalars.slot_buffer, HOST, &slots));
-  memset(slots, 0, ksp->scalars.slot_buffer.bytes);
+  double *slots = ksp->scalars.first; /* the host has waited since they were last copied from there */
+  TRY(poiseBufferWrite(&ksp->scalars.slot_buffer, DEVICE, &ksp->scalars.slots));
+  memset(slots, 0, RING_AT * sizeof *slots);
   slots[SLOT_RTOL] = ksp->options.rtol;
   slots[SLOT_ATOL] = ksp->options.atol * ksp->solve.scale;
   slots[SLOT_DTOL] = ksp->options.dtol;
   slots[SLOT_MAXITS] = (double)ksp->options.maxits;
   slots[SLOT_BASE] = slots[SLOT_ITS] = slots[SLOT_ITS_ODD] = (double)ksp->solve.base;
   slots[SLOT_NORM0] = ksp->solve.again ? ksp->result.slots[SLOT_NORM0] : 0;
+  slots[UNCLAIMED] = 1;
   ksp->loop.parity = ksp->loop.cycle_at = ksp->dots.npending = ksp->dots.next_partial = 0;
-  return poiseBufferUpdate(&ksp->scalars.slot_buffer, DEVICE, &ksp->scalars.slots);
+  ksp->scalars.conv = (Convergence){.history = ksp->scalars.slots + RING_AT,
+                                    .unclaimed = ksp->scalars.slots + UNCLAIMED,
+                                    .mask = ksp->loop.ring - 1,
+                                    .test = !ksp->user.test,
+                                    .none = ksp->norm == POISE_KSP_NORM_NONE && !ksp->user.test,
+                                    .range = poiseKSPRange(ksp)};
+  return poiseDeviceCopy(ksp->ctx->device, ksp->scalars.slots, slots, RING_AT * sizeof *slots,
+                         COPY_TO_DEVICE);
 }
 
 /* Bring scalars and work vectors to the device and to their state before a solve. */
@@ -63,12 +71,7 @@ static PoiseErr Prepare(PoiseKSP ksp)
   /* zeroed, as methods may fetch all of it */
   TRY(poiseBufferUpdate(&ksp->scalars.array_buffer, DEVICE, &ksp->scalars.array));
   for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
-  TRY(poiseKSPPreparePC(ksp));
-  ksp->scalars.conv = (Convergence){.history = ksp->scalars.slots + POISE_SLOTS,
-                                    .mask = ksp->loop.ring - 1,
-                                    .test = !ksp->user.test,
-                                    .none = ksp->norm == POISE_KSP_NORM_NONE && !ksp->user.test};
-  return POISE_OK;
+  return poiseKSPPreparePC(ksp);
 }
 
 /* Measure the part of *b in the null space of A^T. If only that of A is known, it is used, as for a
@@ -93,27 +96,39 @@ static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 
 /* ---- behind the loop ------------------------------------------------------------------------- */
 
-/* Copy the solution to the user's vector, unless an earlier one is better. With absurd scales x may
+/* Make x and copy it to the user's vector, unless an earlier one is better. With absurd scales x may
    overflow while residuals vanish: that is no convergence. The pass that copies x detects it, and costs
-   only one more sum. */
-static void Deliver(PoiseKSP ksp, PoiseVec x)
+   only one more sum. The pass that computes b - A x for the claim does it, unless an earlier x may be
+   better. */
+void poiseKSPEnqueueEnd(PoiseKSP ksp, PoiseVec x, bool checks)
 {
   int slot;
   double *p, most = poiseKSPMost(ksp, &slot);
-  PoiseErr e = poiseFinite(most) ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
-  PhaseArgs a = {READS(KSP_X, ksp->v[0]),
-                 .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->solve.scale}}};
+  bool may_stay = poiseFinite(most) || ksp->solve.unless;
+  PoiseErr e = may_stay ? poiseVecUpdate(x, &p) : poiseVecWrite(x, &p);
+  double *to = e ? ksp->v[0] : p;
   poiseKSPFailed(ksp, e);
-  a.out[KSP_USERS_X] = e ? ksp->v[0] : p;
-  if (poiseFinite(most)) {
-    poiseKSPPublish(ksp);
-    a.c[0].slot = poiseKSPSlot(ksp, slot);
+  if (ksp->type->finish) ksp->type->finish(ksp);
+  if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, ksp->work[0], NULL);
+  if (!checks || !poiseKSPMeasure(ksp, !poiseFinite(most), to)) {
+    PhaseArgs a = {READS(KSP_X, ksp->v[0]), WRITES(KSP_USERS_X, to),
+                   .c = {{.value = 0}, {.value = most}, {.value = 1 / ksp->solve.scale}}};
+    if (poiseFinite(most)) {
+      poiseKSPPublish(ksp);
+      a.c[0].slot = poiseKSPSlot(ksp, slot);
+    }
+    poiseKSPPhase(ksp, PHASE_ksp_deliver, a, SLOT_RESULT, NO_SLOT);
   }
-  poiseKSPPhase(ksp, PHASE_ksp_deliver, a, SLOT_RESULT, NO_SLOT);
   poiseKSPPublish(ksp);
-  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
-  bool delivered = !poiseFinite(most) || fabs(ksp->loop.status[0][slot]) <= most;
-  if (ksp->result.reason > 0 && delivered && ksp->loop.status[0][SLOT_RESULT] != 0)
+}
+
+/* Is what was delivered a solution? */
+static void LookAtDelivery(PoiseKSP ksp, const double *slots)
+{
+  int slot;
+  double most = poiseKSPMost(ksp, &slot);
+  bool delivered = !poiseFinite(most) || fabs(slots[slot]) <= most;
+  if (ksp->result.reason > 0 && delivered && slots[SLOT_RESULT] != 0)
     ksp->result.reason = POISE_DIVERGED_NANORINF;
 }
 
@@ -131,11 +146,12 @@ static bool Retries(PoiseKSP ksp)
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
 {
   bool checks = poiseKSPChecks(ksp);
-  ksp->solve.finishing = true;
-  if (ksp->type->finish) ksp->type->finish(ksp);
-  if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, ksp->work[0], NULL);
-  if (checks) poiseKSPMeasure(ksp);
-  Deliver(ksp, x);
+  if (!ksp->solve.ended) {
+    ksp->solve.finishing = true;
+    poiseKSPEnqueueEnd(ksp, x, checks);
+    poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
+  }
+  LookAtDelivery(ksp, ksp->loop.status[0]);
   TRY(poiseKSPAgree(ksp));
   *again = checks && poiseKSPJudge(ksp, ksp->loop.status[0]);
   if (!*again) *again = Retries(ksp);
@@ -174,18 +190,15 @@ static void Reset(PoiseKSP ksp)
 /* From the guess to x. */
 static PoiseErr Run(PoiseKSP ksp, PoiseVec x)
 {
-  if (ksp->options.guess_nonzero)
-    poiseKSPCopy(ksp, x, ksp->work[0]);
-  else
-    poiseKSPZero(ksp, ksp->work[0]);
+  if (ksp->options.guess_nonzero) poiseKSPCopy(ksp, x, ksp->work[0]);
   for (bool again = true; again;) {
     /* from the x in work[0], until the solve is over, or b must be scaled */
-    ksp->solve.finishing = false;
+    ksp->solve.finishing = ksp->solve.ended = false;
     ksp->type->start(ksp, ksp->solve.b);
-    if (ksp->loop.eager)
+    if (ksp->loop.eager || ksp->type->once)
       poiseKSPEager(ksp);
     else if (poiseKSPCapture(ksp))
-      poiseKSPReplay(ksp);
+      poiseKSPReplay(ksp, x);
     TRY(poiseKSPAgree(ksp));
     again = ksp->solve.scaling;
     if (!again) TRY(Conclude(ksp, x, &again));

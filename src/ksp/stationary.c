@@ -29,6 +29,7 @@ void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, 
 {
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[ST_Z], ST_NN);
   poiseKSPCopy(ksp, b, ksp->work[ST_B]);
+  if (!poiseKSPHasGuess(ksp)) poiseKSPZero(ksp, ksp->work[ST_X]);
   Residual(ksp, !poiseKSPHasGuess(ksp));
   poiseKSPScalars(
       ksp, PHASE_stationary_start,

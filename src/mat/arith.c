@@ -11,9 +11,9 @@
 
 /* ---- scaling --------------------------------------------------------------------------------- */
 
-static PoiseErr CheckValues(PoiseMat A)
+static PoiseErr CheckValues(PoiseMat A, const char *what)
 {
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, what));
   return poiseMatCheckUsable(A);
 }
 
@@ -30,13 +30,13 @@ static PoiseErr Scale(PoiseMat A, double a)
 PoiseErr PoiseMatScale(PoiseMat A, double a)
 {
   CALLED(OBJECT(A));
-  TRY(PoiseAgree(A->ctx, CheckValues(A)));
+  TRY(PoiseAgree(A->ctx, CheckValues(A, "PoiseMatScale")));
   return PoiseAgree(A->ctx, Scale(A, a));
 }
 
 static PoiseErr CheckFactors(PoiseMat A, PoiseVec l, PoiseVec r)
 {
-  TRY(CheckValues(A));
+  TRY(CheckValues(A, "PoiseMatDiagonalScale"));
   if (l && !poiseLayoutSame(A->rows, l->layout))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, l has %lld entries", (long long)A->rows->N,
          (long long)l->layout->N);
@@ -71,7 +71,7 @@ PoiseErr PoiseMatDiagonalScale(PoiseMat A, PoiseVec l, PoiseVec r)
 
 static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
 {
-  TRY(CheckValues(A));
+  TRY(CheckValues(A, "changes of its diagonal"));
   TRY(poiseMatCheckSquare(A));
   if (d && (d->ctx != A->ctx || !poiseLayoutSame(A->rows, d->layout)))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, the vector for its diagonal %lld", (long long)A->rows->N,
@@ -221,7 +221,8 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
   if (type != POISE_NORM_1 && type != POISE_NORM_INF && type != POISE_NORM_FROBENIUS)
     FAIL(POISE_ERR_UNSUPPORTED, "matrices have the norms 1, infinity and Frobenius, not %s",
          type == POISE_NORM_2 ? "2" : "one that PoiseNorm lacks");
-  TRY(PoiseAgree(A->ctx, CheckValues(A)));
+  if (A->type->norm) return A->type->norm(A, type, norm);
+  TRY(PoiseAgree(A->ctx, CheckValues(A, "PoiseMatNorm")));
   bool here = A->ctx->device->ops->is_host && A->type->stored;
   if (type == POISE_NORM_1) return here ? NormOfColumns(A, norm) : NormOfColumnsThere(A, norm);
   return type == POISE_NORM_INF ? NormOfRows(A, true, (double[]){1, 1}, norm) : Frobenius(A, norm);
@@ -231,8 +232,8 @@ PoiseErr PoiseMatNorm(PoiseMat A, PoiseNorm type, double *norm)
 
 static PoiseErr CheckSum(PoiseMat Y, PoiseMat X)
 {
-  TRY(poiseMatCheckHolds(X));
-  TRY(poiseMatCheckHolds(Y));
+  TRY(poiseMatCheckHolds(X, "PoiseMatAXPY"));
+  TRY(poiseMatCheckHolds(Y, "PoiseMatAXPY"));
   TRY(poiseMatCheckUsable(X));
   TRY(poiseMatCheckUsable(Y));
   if (!poiseLayoutSame(X->rows, Y->rows) || !poiseLayoutSame(X->cols, Y->cols))

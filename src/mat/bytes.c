@@ -115,7 +115,7 @@ static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 static void PredictComposing(PoiseMat A, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  int64_t most = 8 * A->rows->n, least = dev->ops->is_host || poiseMatHolds(A) ? most : 0;
+  int64_t most = 8 * A->rows->n, least = dev->ops->is_host || !A->type->eager ? most : 0;
   poisePredictBetween(dev, least, most, ON_DEVICE, p);
   plan->partials[0] = plan->partials[1] = POISE_NBLOCKS(A->rows->n);
 }
@@ -126,7 +126,7 @@ PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan
   if (!poiseMatHolds(A)) {
     *plan = (MatPlan){.counts = counts, .m = A->rows->n, .nloc = A->cols->n, .columns = A->cols->N};
     PredictComposing(A, plan, p);
-    return POISE_OK;
+    return type->predict ? type->predict(A, A->data, plan, p) : POISE_OK;
   }
   TRY(counts ? PlanCounts(A, counts, plan) : PlanAsItIs(A, plan));
   plan->partials[0] = plan->nblock[0], plan->partials[1] = plan->nblock[1];

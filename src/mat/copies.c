@@ -70,11 +70,11 @@ PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val)
   return POISE_OK;
 }
 
-/* An empty matrix of A's type and block size. */
-static PoiseErr CreateLike(PoiseMat A, const Layout *rows, const Layout *cols, PoiseMat *B)
+/* An empty matrix of A's type and block size; what: the function that A may not offer. */
+static PoiseErr CreateLike(PoiseMat A, const char *what, const Layout *rows, const Layout *cols, PoiseMat *B)
 {
   *B = NULL;
-  TRY(PoiseAgree(A->ctx, poiseMatCheckHolds(A)));
+  TRY(PoiseAgree(A->ctx, poiseMatCheckHolds(A, what)));
   TRY(PoiseAgree(A->ctx, poiseMatCheckUsable(A)));
   TRY(poiseMatCreateTyped(A->ctx, A->asked.type, rows->n, cols->n, rows->N, cols->N, B));
   (*B)->block_size = A->block_size;
@@ -88,7 +88,7 @@ PoiseErr PoiseMatDuplicate(PoiseMat A, int values, PoiseMat *B)
 {
   CALLED(OBJECT(A), GIVEN(B));
   Csr copy = {0};
-  TRY(CreateLike(A, A->rows, A->cols, B));
+  TRY(CreateLike(A, "PoiseMatDuplicate", A->rows, A->cols, B));
   PoiseErr e = poiseMatReplaceCsr(*B, poiseCsrCopy(A, values, &copy), &copy);
   if (e) PoiseMatDestroy(B);
   return e;
@@ -209,7 +209,7 @@ static PoiseErr TransposeBlocks(PoiseMat A, PoiseMat T)
 PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
 {
   CALLED(OBJECT(A), GIVEN(T));
-  TRY(CreateLike(A, A->cols, A->rows, T));
+  TRY(CreateLike(A, "PoiseMatTranspose", A->cols, A->rows, T));
   PoiseErr e = PoiseSize(A->ctx) == 1 ? TransposeHere(A, *T)
                : A->csr.b             ? TransposeBlocks(A, *T)
                                       : TransposeSpread(A, *T);

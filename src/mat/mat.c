@@ -42,10 +42,12 @@ PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, Po
   return POISE_OK;
 }
 
-static PoiseErr CreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
-                          const PoiseCSR *csr, PoiseOwn own, bool device, PoiseMat *A)
+PoiseErr poiseMatCreateArrays(PoiseContext ctx, const MatType *type, bool by_columns, PoiseInt m, PoiseInt n,
+                              PoiseInt M, PoiseInt N, const PoiseCSR *csr, PoiseOwn own, bool device,
+                              PoiseMat *A)
 {
-  TRY(poiseMatCreateTyped(ctx, &poiseMatType_auto, m, n, M, N, A));
+  TRY(poiseMatCreateTyped(ctx, type, m, n, M, N, A));
+  (*A)->csr.by_columns = by_columns;
   poiseLogBegin(ctx, EVENT_MatAssemble);
   PoiseErr e = device ? poiseCsrBuildDevice(*A, csr, own) : poiseCsrBuild(*A, csr, own);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
@@ -60,14 +62,14 @@ PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M,
                            const PoiseCSR *csr, PoiseOwn own, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
-  return CreateCSR(ctx, m, n, M, N, csr, own, false, A);
+  return poiseMatCreateArrays(ctx, &poiseMatType_auto, false, m, n, M, N, csr, own, false, A);
 }
 
 PoiseErr PoiseMatCreateDeviceCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                  const PoiseCSR *csr, PoiseOwn own, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(A));
-  return CreateCSR(ctx, m, n, M, N, csr, own, true, A);
+  return poiseMatCreateArrays(ctx, &poiseMatType_auto, false, m, n, M, N, csr, own, true, A);
 }
 
 PoiseErr PoiseMatDestroy(PoiseMat *A)

@@ -24,10 +24,11 @@ typedef struct MatPlan {        /* the sizes of a matrix that need have no entri
 /* What a launch multiplies: all rows, or on several ranks those that need no ghosts, and then the others. */
 typedef enum { WHOLE, INTERIOR, REST } ProductPart;
 
-typedef struct ProductArgs { /* y = a A x + b y, then the dots of y; pointers of the device */
+typedef struct ProductArgs { /* y = D (a A x + b y), then the dots of y; pointers of the device */
   ScalarRef a, b;
   const double *x, *ghost; /* ghost: x at the ghost columns; NULL until the exchange has ended */
   const double *skip;      /* *skip != 0: y stays as it is; NULL: never */
+  const double *scale;     /* the diagonal D; NULL: the identity */
   double *y;
   const Fuse *fuse; /* NULL: no dots */
 } ProductArgs;
@@ -35,9 +36,9 @@ typedef struct ProductArgs { /* y = a A x + b y, then the dots of y; pointers of
 typedef struct MatType {
   const char *name;
   bool stored;  /* stored as scalars in A->csr, */
-  bool blocked; /* stored as blocks; else a user's functions */
-  bool fuse;    /* mult takes any a, b and Fuse; otherwise mat_product.c composes them from y = A x */
-  bool eager;   /* calls back to the host: a solver's loop cannot be replayed */
+  bool blocked; /* stored as blocks; else as the application holds them (held.h), or a user's functions */
+  bool fuse;    /* mult takes any a, b, D and Fuse; otherwise mat_product.c composes them from y = A x */
+  bool eager;   /* the functions of a user, who has the entries: a solver's loop cannot be replayed */
   bool (*composes)(PoiseMat); /* its product is only y = A x at present, as if it did not fuse; NULL: never */
   size_t size;                /* of A->data */
   const PoiseOption *options;
@@ -52,6 +53,8 @@ typedef struct MatType {
   PoiseErr (*mult)(PoiseMat, PoiseVec x, PoiseVec y);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
+  PoiseErr (*norm)(PoiseMat, PoiseNorm, double *);              /* of a type that holds no CSR; may be NULL */
+  PoiseErr (*set_values)(PoiseMat, Side, const double *val);    /* poiseMatSetEntries of such a type; NULL */
   PoiseErr (*view)(PoiseMat);
   void (*bytes)(PoiseMat, PoiseBytes *sum); /* sum += bytes of A->data; may be NULL */
   /* p += bytes that A->data will hold, for the options in data and A's library. Sets the plan's partials
@@ -130,10 +133,16 @@ struct PoiseMat_s {
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M,
                              PoiseInt N, PoiseMat *A);
-/* y = a A x + b y, then the dots of y (fuse may be NULL). If *skip != 0 (skip may be NULL), nothing need
-   be done. The halo exchange takes place whatever fails on this rank. */
+/* From a user's arrays, which may be on the device. by_columns: they are the columns of what the user calls
+   the matrix, and A is its transpose. */
+PoiseErr poiseMatCreateArrays(PoiseContext ctx, const MatType *type, bool by_columns, PoiseInt m, PoiseInt n,
+                              PoiseInt M, PoiseInt N, const PoiseCSR *csr, PoiseOwn own, bool device,
+                              PoiseMat *A);
+/* y = D (a A x + b y), D = diag(scale), then the dots of y. scale (NULL: D = 1) is on the device; fuse may be
+   NULL. If *skip != 0 (skip may be NULL), nothing need be done. The halo exchange takes place whatever fails
+   on this rank. */
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                          const Fuse *fuse);
+                          const double *scale, const Fuse *fuse);
 /* y = A x, as products are composed from where a type does not fuse. Not logged. The exchange likewise. */
 PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y);
 /* Bring all that a product needs to the device. Called before a captured loop is replayed. Collective; the
@@ -164,11 +173,19 @@ PoiseErr poiseMatStoreDiagonal(PoiseMat A);
 void poiseMatDropPending(PoiseMat A); /* drop entries that were added or set and not assembled */
 /* PoiseMatSetValuesCSR, or BCSR with column-major blocks, with val on one side of A's device. Local. */
 PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatCheckHolds(PoiseMat A);     /* has entries, as a shell has not */
-PoiseErr poiseMatCheckStored(PoiseMat A);    /* and they are scalars */
-static inline bool poiseMatHolds(PoiseMat A) /* does A have arrays of its own? */
+PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val); /* those in A->csr. Local */
+/* A has arrays of its own, as neither a shell has nor a matrix that stays as the application holds it. Else
+   it is unsupported; what: that A does not offer. */
+PoiseErr poiseMatCheckHolds(PoiseMat A, const char *what);
+PoiseErr poiseMatCheckStored(PoiseMat A);              /* and they are scalars */
+static inline bool poiseTypeHolds(const MatType *type) /* do its matrices have arrays of their own? */
 {
-  return A->type->stored || A->type->blocked;
+  return type->stored || type->blocked;
+}
+
+static inline bool poiseMatHolds(PoiseMat A)
+{
+  return poiseTypeHolds(A->type);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "mat/types/auto.h"
 #include "mat.h"
 
-/* Does the product of the type take factors, skip and Fuse? */
+/* Does the product of the type take factors, skip, scale and Fuse? */
 static bool Fuses(PoiseMat A)
 {
   return A->type->fuse && !(A->type->composes && A->type->composes(A));
@@ -22,7 +22,7 @@ int64_t poiseMatPartials(PoiseMat A)
 double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
-  if (!poiseMatHolds(A)) return 0;
+  if (A->type->eager) return 0;
   return 8.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
@@ -56,15 +56,15 @@ PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y)
   return A->type->mult ? A->type->mult(A, x, y) : LaunchProduct(A, x, y, &p);
 }
 
-/* A product of a type without Fuse: t = A x, then y = a t + b y and the dots in one pass. If skipped, t is
-   computed in vain. */
+/* A product of a type without Fuse: t = A x, then y = D (a t + b y) and the dots in one pass. If skipped, t
+   is computed in vain. */
 static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                        const Fuse *fuse)
+                        const double *scale, const Fuse *fuse)
 {
   bool overwrites = !b.slot && b.value == 0;
-  AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip};
+  AxpbyArgs p = {.n = A->rows->n, .a = a, .b = b, .skip = skip, .scale = scale};
   /* eager loops enqueue nothing to be skipped */
-  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1) {
+  if ((!skip || A->type->eager) && overwrites && !a.slot && a.value == 1 && !scale) {
     TRY(poiseMatMultPlain(A, x, y));
     return poiseVecFuse(y, skip, fuse);
   }
@@ -76,12 +76,13 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
 }
 
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
-                          const Fuse *fuse)
+                          const double *scale, const Fuse *fuse)
 {
-  ProductArgs p = {.a = a, .b = b, .skip = skip, .fuse = fuse};
+  ProductArgs p = {.a = a, .b = b, .skip = skip, .scale = scale, .fuse = fuse};
+  double n = scale ? (double)A->rows->n : 0;
   poiseLogBegin(A->ctx, EVENT_MatMult);
-  PoiseErr e = Fuses(A) ? LaunchProduct(A, x, y, &p) : Compose(A, a, x, b, y, skip, fuse);
-  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&A->csr), poiseMatTraffic(A));
+  PoiseErr e = Fuses(A) ? LaunchProduct(A, x, y, &p) : Compose(A, a, x, b, y, skip, scale, fuse);
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&A->csr) + n, poiseMatTraffic(A) + 8 * n);
   return e;
 }
 
@@ -93,8 +94,8 @@ PoiseErr poiseMatReady(PoiseMat A)
   TRY(poiseMatChoose(A));
   TRY(poiseMatCheckUsable(A));
   if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
-  if (!poiseMatHolds(A)) return POISE_OK;
-  TRY(poiseCsrView(&A->csr, &v));
+  if (A->type->eager) return POISE_OK;
+  if (poiseMatHolds(A)) TRY(poiseCsrView(&A->csr, &v));
   if (A->type->ready) TRY(A->type->ready(A));
   if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
   if (!A->csr.halo) return POISE_OK;
@@ -128,7 +129,7 @@ static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double 
     if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   }
   if (mine) return ExchangeOnly(A, mine);
-  TRY(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, fuse));
+  TRY(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, fuse));
   return poiseBufferSyncBorrowed(&y->data);
 }
 

@@ -123,7 +123,7 @@ PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
 {
   TypeChange c;
   if (A->asked.type == type) return POISE_OK;
-  if ((type->stored || type->blocked) != poiseMatHolds(A))
+  if (!poiseTypeHolds(type) || !poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
   if (type == &poiseMatType_auto && A->type->blocked) return POISE_OK; /* no other type has blocks */
   if (type->blocked && A->assembled) return poiseMatToBlocks(A);

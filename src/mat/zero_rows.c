@@ -18,7 +18,7 @@ typedef struct Zero {
 
 static PoiseErr Check(PoiseMat A, Zero *z)
 {
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "PoiseMatZeroRows"));
   TRY(poiseMatCheckUsable(A));
   TRY(poiseIndicesCheck(&z->rows, A->rows->N, "row", "matrix"));
   if (!z->x != !z->b) FAIL(POISE_ERR_ARG, "x and b go together: give both or neither");

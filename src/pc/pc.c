@@ -168,8 +168,8 @@ PoiseErr poisePCCheckStored(PoisePC pc)
 {
   if (!poiseMatHolds(pc->P))
     FAIL(POISE_ERR_UNSUPPORTED,
-         "preconditioner %s needs the entries of the matrix, and a matrix of type %s has none",
-         pc->type->name, pc->P->type->name);
+         "preconditioner %s needs the entries of the matrix, and a matrix of type %s %s", pc->type->name,
+         pc->P->type->name, pc->P->type->eager ? "has none" : "does not offer its rows");
   return POISE_OK;
 }
 

@@ -139,7 +139,7 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
   for (PoiseInt k = 1; k < s->its; k++) { /* products take place whatever fails, as other ranks wait for
                                              this rank's part */
     if (!e) e = poiseBlocksApply(pc, NULL, r, s->residual, skip, NULL);
-    PoiseErr ex = poiseMatMultFuse(pc->P, minus, z, one, s->residual, skip, NULL);
+    PoiseErr ex = poiseMatMultFuse(pc->P, minus, z, one, s->residual, skip, NULL, NULL);
     if (!e) e = ex;
     if (!e) e = AddCorrection(pc, z, skip, k == s->its - 1 ? fuse : NULL);
   }

@@ -94,14 +94,13 @@ static const PoiseOption table[] = {
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
      "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
     {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|host",
-     "how devices of ranks exchange numbers inside solvers: peer: through each other's memory; host: through "
-     "the hosts'; auto: peer where it can"},
+     "how devices of ranks exchange numbers inside replayed loops: peer: through each other's memory; host: "
+     "through the hosts, so that no loop is replayed; auto: host, but on the mock peer"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
      "show the progress of long reads of files in a line on standard error, if that is a terminal"},
     {0}};
 
 enum { CHECK_AUTO, CHECK_YES, CHECK_NO };
-enum { EXCHANGE_AUTO, EXCHANGE_PEER, EXCHANGE_HOST };
 #ifdef NDEBUG
 static const bool checks_collectives = false;
 #else
@@ -199,7 +198,7 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
   TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
-  return poiseLinkOpen(ctx, system.exchange != EXCHANGE_HOST, system.exchange == EXCHANGE_PEER);
+  return poiseLinkOpen(ctx, (LinkWish)system.exchange);
 }
 
 void poiseRankEmpty(PoiseContext ctx)

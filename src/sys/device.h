@@ -26,8 +26,8 @@ typedef struct DeviceOps {
   bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
   /* What layers above ask of a device beside kernels, and declare; NULL: it has nothing of the kind */
-  const struct MatDevice *mat; /* mat/mat_device.h */
-  const struct PCDevice *pc;   /* pc/pc_device.h */
+  const struct MatDevice *mat;   /* mat/mat_device.h */
+  const struct PCDevice *pc;     /* pc/pc_device.h */
   const struct LinkDevice *link; /* sys/link_device.h */
   PoiseErr (*create)(Device *);
   void (*destroy)(Device *);
@@ -47,6 +47,8 @@ typedef struct DeviceOps {
   /* events and graphs; NULL where work runs at once */
   PoiseErr (*record)(Device *, int64_t *event);
   PoiseErr (*wait)(Device *, int64_t event);
+  /* begins the capture of a loop with what runs once a replay; that of the loop follows */
+  PoiseErr (*capture_first)(Device *, const double *done);
   /* done: NULL, or of the loop of a solver, which changes no matrix. A device with `loops` repeats what is
      captured, as long as *done, on the device, is 0 */
   PoiseErr (*capture_begin)(Device *, const double *done);

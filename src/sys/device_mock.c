@@ -57,6 +57,8 @@ typedef struct Queue { /* ops between head and tail of a block of memory that gr
 struct Graph {
   Queue work;
   const double *done; /* NULL: the work runs once a replay */
+  bool first;         /* what is captured runs once a replay, of a loop too */
+  size_t loop;        /* where the loop begins */
 };
 
 typedef struct Mock {
@@ -140,11 +142,12 @@ static PoiseErr Execute(Device *dev, const Op *op, const char *args)
   return POISE_OK;
 }
 
-/* One turn, or what of it stands before the step at which the loop has ended. */
-static void RunTurn(Device *dev, const Graph *graph)
+/* That part of the work: what comes first, or one turn, or what of it stands before the step at which the
+   loop has ended. */
+static void RunWork(Device *dev, const Graph *graph, size_t begin, size_t end)
 {
   const Queue *w = &graph->work;
-  for (size_t at = 0; at < w->tail;) {
+  for (size_t at = begin; at < end;) {
     Op op;
     memcpy(&op, w->data + at, sizeof op);
     if (op.kernel == OP_STEP && *graph->done != 0) return;
@@ -155,7 +158,9 @@ static void RunTurn(Device *dev, const Graph *graph)
 
 static void Loop(Device *dev, const LoopArgs *loop)
 {
-  for (int64_t k = 0; k < loop->turns && *loop->graph->done == 0; k++) RunTurn(dev, loop->graph);
+  const Graph *g = loop->graph;
+  RunWork(dev, g, 0, g->loop);
+  for (int64_t k = 0; k < loop->turns && *g->done == 0; k++) RunWork(dev, g, g->loop, g->work.tail);
 }
 
 /* Run the queue up to an event. A failure is kept for the next sync, as on a real device. Later work still
@@ -275,9 +280,22 @@ static void GraphFree(Device *dev, Graph **graph)
 static PoiseErr CaptureBegin(Device *dev, const double *done)
 {
   Mock *mock = dev->data;
+  if (mock->capturing && mock->capturing->first) {
+    mock->capturing->first = false;
+    mock->capturing->loop = mock->capturing->work.tail;
+    return POISE_OK;
+  }
   if (mock->capturing) FAIL(POISE_ERR_INTERNAL, "a capture inside a capture");
   TRY(poiseAlloc(dev->ctx, sizeof *mock->capturing, "graph", &mock->capturing));
   if (dev->loops) mock->capturing->done = done;
+  return POISE_OK;
+}
+
+static PoiseErr CaptureFirst(Device *dev, const double *done)
+{
+  Mock *mock = dev->data;
+  TRY(CaptureBegin(dev, done));
+  mock->capturing->first = true;
   return POISE_OK;
 }
 
@@ -455,8 +473,13 @@ static PoiseErr Reach(Device *dev, const LinkPlace *place)
   return POISE_OK;
 }
 
-static const LinkDevice link_device = {
-    .patience = 10, .most = 4096, .place = Place, .alloc = AllocShared, .free = Free, .reach = Reach};
+static const LinkDevice link_device = {.automatic = true,
+                                       .patience = 10,
+                                       .most = 4096,
+                                       .place = Place,
+                                       .alloc = AllocShared,
+                                       .free = Free,
+                                       .reach = Reach};
 
 const DeviceOps poiseDevice_mock = {
     .name = "mock",
@@ -478,6 +501,7 @@ const DeviceOps poiseDevice_mock = {
     .poison = EnqueuePoison,
     .record = Record,
     .wait = Wait,
+    .capture_first = CaptureFirst,
     .capture_begin = CaptureBegin,
     .capture_step = CaptureStep,
     .capture_end = CaptureEnd,

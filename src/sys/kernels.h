@@ -26,7 +26,8 @@
 
 enum {
   POISE_BLOCK = 1024, /* rows per partial sum */
-  POISE_MAX_DOTS = 4, /* of one phase or Fuse */
+  POISE_MAX_DOTS = 4, /* of one Fuse */
+  POISE_PHASE_DOTS = 5,
   POISE_MAX_VECS = 8, /* of one phase */
   POISE_MAX_COEFS = 4,
   POISE_MAX_SUMS = 8,   /* pending sums one phase may take in */
@@ -109,11 +110,14 @@ enum {
   SLOT_FIRST_OWN
 };
 
-typedef struct {   /* how convergence is decided, beside the tolerances in their slots */
-  double *history; /* ring of 2^k norms; never NULL */
-  int64_t mask;    /* 2^k - 1 */
-  int test;        /* 0: the host decides (only NaN, breakdown and maxits end the loop here) */
-  int none;        /* 1: no norm, run maxits iterations */
+typedef struct {     /* how convergence is decided, beside the tolerances in their slots */
+  double *history;   /* ring of 2^k norms; never NULL */
+  double *unclaimed; /* 1; 0 once an iteration has claimed convergence: work that follows a claim alone can be
+                        enqueued ahead, to be skipped */
+  int64_t mask;      /* 2^k - 1 */
+  int64_t range;     /* of the first norm: RANGE_... (ksp/ksp_phases.h) */
+  int test;          /* 0: the host decides (only NaN, breakdown and maxits end the loop here) */
+  int none;          /* 1: no norm, run maxits iterations */
 } Convergence;
 
 /* The epilogue of a phase marked EPILOGUE, for the rows of r that it has just written: z = D r, and the dots
@@ -134,14 +138,16 @@ typedef struct PhaseArgs {
   const double *in[POISE_MAX_VECS];
   /* those that are read too stand among in; element i reads and writes entry i only */
   double *out[POISE_MAX_VECS];
-  int seldom; /* how many of out are touched once in a while only: not counted as traffic */
+  float *out_f32; /* one more that is written, in fp32; NULL: none */
+  int seldom;     /* how many of out are touched once in a while only: not counted as traffic */
   ScalarRef c[POISE_MAX_COEFS];
-  double *slots; /* POISE_SLOTS of them; NULL outside solvers */
+  double *slots;      /* POISE_SLOTS of them; NULL outside solvers */
+  const double *skip; /* without slots; *skip != 0: do nothing (may be NULL) */
   /* a solver's small array (GMRES: H, ...); NULL: it has none, or coefficients alone are wanted */
   double *array;
   int64_t k; /* a small integer for the prologue (GMRES: the column) */
   Sum sum[POISE_MAX_SUMS];
-  double *partial[POISE_MAX_DOTS];
+  double *partial[POISE_PHASE_DOTS];
   BlockEpilogue end;
   Convergence conv;
 } PhaseArgs;
@@ -159,7 +165,7 @@ POISE_INLINE int64_t poisePhaseBlocks(const PhaseArgs *a)
 }
 
 typedef struct {
-  double d[POISE_MAX_DOTS];
+  double d[POISE_PHASE_DOTS];
 } Dots; /* what an element adds to the dots */
 
 /*

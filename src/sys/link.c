@@ -17,8 +17,8 @@ struct Link {
   Shared mail;      /* LinkMail [2][size] */
   LinkMail **boxes; /* on the device: mail.all */
   uint64_t *state;  /* on the device: epoch of the sums, late */
-  bool unread; /* ghosts were sent since the latest sum */
-  double seconds; /* that a device waits for another one */
+  bool unread;      /* ghosts were sent since the latest sum */
+  double seconds;   /* that a device waits for another one */
 };
 enum { EPOCH, LATE, STATE };
 
@@ -139,13 +139,15 @@ static bool MayLink(PoiseContext ctx, const LinkPlace *all, char *why)
   int size = PoiseSize(ctx);
   for (int r = 0; r < size; r++) {
     int sharing = 0;
-    for (int q = 0; q < size; q++) sharing += all[q].machine == all[r].machine && all[q].device == all[r].device;
+    for (int q = 0; q < size; q++)
+      sharing += all[q].machine == all[r].machine && all[q].device == all[r].device;
     if (all[r].machine != all[0].machine || all[r].process != all[0].process)
       snprintf(why, WORDS, "ranks are processes");
     else if (sharing > Ops(ctx)->most)
       snprintf(why, WORDS, "%d ranks share a device, at most %d may", sharing, Ops(ctx)->most);
     else if (sharing > 1 && !all[r].eager)
-      snprintf(why, WORDS, "ranks share a GPU, whose kernels are loaded on first use (CUDA_MODULE_LOADING=EAGER)");
+      snprintf(why, WORDS,
+               "ranks share a GPU, whose kernels are loaded on first use (CUDA_MODULE_LOADING=EAGER)");
     else
       continue;
     return false;
@@ -251,11 +253,19 @@ static PoiseErr Gather(PoiseContext ctx, LinkPlace **all)
   return ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, *all);
 }
 
-PoiseErr poiseLinkOpen(PoiseContext ctx, bool wanted, bool needed)
+/* Is a link tried? A host needs none. */
+static bool Wants(PoiseContext ctx, LinkWish wish)
+{
+  const LinkDevice *ops = Ops(ctx);
+  return PoiseSize(ctx) > 1 && ops && (wish == LINK_PEER || (wish == LINK_AUTO && ops->automatic));
+}
+
+PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish)
 {
   LinkPlace *all = NULL;
   char why[WORDS] = "";
-  if (PoiseSize(ctx) == 1 || !Ops(ctx) || !wanted) return POISE_OK;
+  bool needed = wish == LINK_PEER;
+  if (!Wants(ctx, wish)) return POISE_OK;
   PoiseErr e = Gather(ctx, &all);
   bool may = !e && MayLink(ctx, all, why);
   if (!e && may) e = Create(ctx, all);

@@ -16,14 +16,16 @@
 typedef struct Link Link;
 
 typedef struct Shared { /* memory that the devices of all ranks reach: a block for each */
-  size_t bytes; /* of mine */
+  size_t bytes;         /* of mine */
   void *mine;
   void **all; /* by rank */
 } Shared;
 
-/* Try to link the ranks: ctx->link is NULL if there are none, or where they cannot be linked. Collective;
-   agrees. */
-PoiseErr poiseLinkOpen(PoiseContext ctx, bool wanted, bool needed);
+typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_HOST } LinkWish; /* -comm_exchange */
+
+/* Try to link the ranks: ctx->link is NULL where they are not to be linked, or cannot be. LINK_PEER: it is an
+   error if they cannot. Collective; agrees. */
+PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish);
 void poiseLinkClose(PoiseContext ctx);
 /* How ranks exchange, in words. */
 const char *poiseLinkWords(PoiseContext ctx);

@@ -13,10 +13,9 @@ typedef struct LinkPlace { /* where a rank's device is */
 } LinkPlace;
 
 typedef struct LinkDevice {
-  /* 1 / seconds that the probe of a link may take */
-  double patience;
-  /* ranks that may share a device */
-  int most;
+  bool automatic;                           /* taken where it is not asked for */
+  double patience;                          /* seconds that a device waits for another one in the probe */
+  int most;                                 /* ranks that may share a device */
   PoiseErr (*place)(Device *, LinkPlace *); /* all but machine and process */
   /* memory that other ranks' devices may reach, zeroed; nothing else of the device's is in it. May wait */
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p);

@@ -24,7 +24,8 @@ POISE_INLINE int64_t poiseLinkMail(uint64_t epoch, int size, int sender)
 
 typedef struct LinkPatience { /* of who polls */
   double seconds;
-  uint64_t *late; /* not 0: somebody waited in vain, and nobody waits any more. 1 + the rank that did not come */
+  uint64_t
+      *late; /* not 0: somebody waited in vain, and nobody waits any more. 1 + the rank that did not come */
 } LinkPatience;
 
 /* dst[k] = the sum over all ranks, in rank order, of the n sums of partials that each has, n <=
@@ -62,9 +63,9 @@ typedef struct LinkPushArgs {
 /* Wait for the ghosts of `nfrom` ranks. Those that do not come are NaN. */
 typedef struct LinkWaitArgs {
   int nfrom;
-  const int32_t *from;    /* their numbers */
-  const int64_t *start;   /* nfrom + 1 offsets into the ghosts */
-  const uint64_t *came;   /* the epochs of their ghosts */
+  const int32_t *from;  /* their numbers */
+  const int64_t *start; /* nfrom + 1 offsets into the ghosts */
+  const uint64_t *came; /* the epochs of their ghosts */
   double *ghost;
   uint64_t *epoch; /* becomes that of this exchange */
   LinkPatience patience;

@@ -15,6 +15,7 @@
         READ(X)                entry i of operand X; not behind an assignment to it
         OUT(X)                 entry i of operand X, to be assigned or changed in place
         a->in[X], a->out[X]    NULL: operand X is absent
+        a->out_f32[i]          entry i of a vector in fp32, to be assigned
 
   A phase of scalars alone has no ELEMENTWISE: SCALARS(name) in phases.def.
 
@@ -64,7 +65,7 @@ POISE_INLINE double poiseRead(const PhaseArgs *a, int k, int64_t i)
 POISE_INLINE Dots poiseDots(double d0, double d1, double d2)
 {
   Dots t;
-  t.d[0] = d0, t.d[1] = d1, t.d[2] = d2, t.d[3] = 0;
+  t.d[0] = d0, t.d[1] = d1, t.d[2] = d2, t.d[3] = t.d[4] = 0;
   return t;
 }
 

@@ -85,9 +85,8 @@ static PoiseErr Meet(Halo *h, Where **where)
   if (!e) e = poiseAllocArray(ctx, size, sizeof *mine, "places of ghosts", &mine);
   e = PoiseAgree(ctx, e);
   for (int k = 0; k < h->ex.nrecv && !e; k++)
-    mine[h->ex.recv_rank[k]] =
-        (Where){(char *)(l->ghost + h->ex.recv_start[k]) - (char *)l->room.mine,
-                (char *)(l->came + k) - (char *)l->room.mine};
+    mine[h->ex.recv_rank[k]] = (Where){(char *)(l->ghost + h->ex.recv_start[k]) - (char *)l->room.mine,
+                                       (char *)(l->came + k) - (char *)l->room.mine};
   if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, (size_t)size * sizeof *mine, *where);
   poiseFree(ctx, &mine);
   return e;

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-
 #include "vec.h"
 #include "vec_kernels.h"
 

@@ -136,10 +136,10 @@ PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind);
 typedef struct Halo {
   PoiseContext ctx;
   int64_t nghost, nsend;
-  Exchange ex;        /* owned entries out, ghosts in; also used backwards */
-  Exchange back;      /* ghosts out, owned entries in */
-  Buffer index;       /* int32 [nsend]: the owned entries to send */
-  Buffer send, ghost; /* device sides of the exchanged entries */
+  Exchange ex;           /* owned entries out, ghosts in; also used backwards */
+  Exchange back;         /* ghosts out, owned entries in */
+  Buffer index;          /* int32 [nsend]: the owned entries to send */
+  Buffer send, ghost;    /* device sides of the exchanged entries */
   struct HaloLink *link; /* NULL: this context has none */
   PoiseErr pending;      /* this rank's failure between Begin and End */
 } Halo;

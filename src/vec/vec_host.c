@@ -4,60 +4,17 @@
 #include "vec_host.h"
 #include "vec_kernels.h"
 
-static void Dot(int k, const double *const *x, const double *y, int64_t begin, int64_t end, double *partial,
-                int64_t stride)
-{
-  for (int j = 0; j < k; j++) partial[j * stride] = poiseHostDot(x[j], y, begin, end);
-}
+#define REAL    double
+#define NAME(n) n
+#include "vec_many_host.h"
+#undef REAL
+#undef NAME
 
-PoiseErr poiseHost_mdot(Device *dev, const void *args)
-{
-  const MdotArgs *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->n);
-  (void)dev;
-  if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    Dot(a->k, a->x, a->y, begin, end, a->partial + b, a->stride);
-  }
-  return POISE_OK;
-}
-
-/* y[begin, end) += sum_j c_j x_j, four vectors at a time so that y is read and written less often. */
-static void Combine(const MaxpyArgs *a, const double *c, int64_t begin, int64_t end)
-{
-  double *restrict y = a->y;
-  int j = 0;
-  for (; j + 4 <= a->k; j += 4) {
-    const double *x0 = a->x[j], *x1 = a->x[j + 1], *x2 = a->x[j + 2], *x3 = a->x[j + 3];
-    for (int64_t i = begin; i < end; i++)
-      y[i] = (((y[i] + c[j] * x0[i]) + c[j + 1] * x1[i]) + c[j + 2] * x2[i]) + c[j + 3] * x3[i];
-  }
-  for (; j < a->k; j++) {
-    const double *x = a->x[j];
-    for (int64_t i = begin; i < end; i++) y[i] += c[j] * x[i];
-  }
-}
-
-PoiseErr poiseHost_maxpy(Device *dev, const void *args)
-{
-  const MaxpyArgs *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->n);
-  double c[POISE_MAX_BATCH];
-  (void)dev;
-  if (a->skip && *a->skip != 0) return POISE_OK;
-  for (int j = 0; j < a->k; j++) c[j] = a->sign * (a->a ? a->a[j] : a->value[j]);
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    Combine(a, c, begin, end);
-    /* while all of this is in cache */
-    if (a->again) Dot(a->k, a->x, a->y, begin, end, a->again + b, a->stride);
-    poiseHostFuse(&a->fuse, a->y, begin, end, b);
-  }
-  return POISE_OK;
-}
+#define REAL    float
+#define NAME(n) n##_f32
+#include "vec_many_host.h"
+#undef REAL
+#undef NAME
 
 /* y[begin, end) = alpha x + beta y */
 static void Update(double alpha, const double *x, double beta, double *y, int64_t begin, int64_t end)
@@ -82,6 +39,7 @@ PoiseErr poiseHost_axpby(Device *dev, const void *args)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
     Update(alpha, a->x, beta, a->y, begin, end);
+    if (a->scale) poiseHostScale(a->scale, a->y, begin, end);
     poiseHostFuse(&a->fuse, a->y, begin, end, b);
   }
   return POISE_OK;

@@ -5,30 +5,41 @@
 
 #include "sys/kernels.h"
 
-/* partial sums of (x_j, y), j < k <= POISE_MAX_BATCH: partial[j * stride + block] */
-typedef struct MdotArgs {
-  int64_t n, stride;
-  int k;
-  const double *x[POISE_MAX_BATCH], *y, *skip; /* *skip != 0: do nothing (skip may be NULL) */
-  double *partial;
-} MdotArgs;
+/*
+  Many vectors x_j, j < k <= POISE_MAX_BATCH, of one type, which the suffix tells. y and sums are fp64.
+  Mdot: partial sums of (x_j, y): partial[j * stride + block].
+  Maxpy: y += sign * sum_j a_j x_j; then dots of y, and partial sums of (x_j, y) as by mdot (again may be
+  NULL). a: k device scalars, or NULL: value.
+  *skip != 0: do nothing (skip may be NULL).
+*/
+#define MANY_VECTORS(Real, suffix)   \
+  typedef struct MdotArgs##suffix {  \
+    int64_t n, stride;               \
+    int k;                           \
+    const Real *x[POISE_MAX_BATCH];  \
+    const double *y, *skip;          \
+    double *partial;                 \
+  } MdotArgs##suffix;                \
+                                     \
+  typedef struct MaxpyArgs##suffix { \
+    int64_t n, stride;               \
+    int k;                           \
+    double sign;                     \
+    const Real *x[POISE_MAX_BATCH];  \
+    const double *a, *skip;          \
+    double value[POISE_MAX_BATCH];   \
+    double *y, *again;               \
+    Fuse fuse;                       \
+  } MaxpyArgs##suffix;
+MANY_VECTORS(double, )
+MANY_VECTORS(float, _f32)
+#undef MANY_VECTORS
 
-/* y += sign * sum_j a_j x_j, j < k; then dots of y, and partial sums of (x_j, y) as by mdot (again may be
-   NULL) */
-typedef struct MaxpyArgs {
-  int64_t n, stride;
-  int k;
-  double sign;
-  const double *x[POISE_MAX_BATCH], *a, *skip; /* a: k device scalars, or NULL: value */
-  double value[POISE_MAX_BATCH];
-  double *y, *again;
-  Fuse fuse;
-} MaxpyArgs;
-
-typedef struct AxpbyArgs { /* y = a x + b y, then dots of y; b = 0 overwrites whatever y held */
+/* y = D (a x + b y), D = diag(scale), NULL: 1; then dots of y. b = 0 overwrites whatever y held */
+typedef struct AxpbyArgs {
   int64_t n;
   ScalarRef a, b;
-  const double *x, *skip;
+  const double *x, *skip, *scale;
   double *y;
   Fuse fuse;
 } AxpbyArgs;

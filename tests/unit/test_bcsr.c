@@ -7,8 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "mat/mat.h"
-#include "sample.h"
+#include "scaled.h"
 
 /* ---- a matrix that is a function of its indices ---------------------------------------------- */
 
@@ -170,6 +169,7 @@ static void CheckProducts(const Shape *s, PoiseMat A)
   CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
   CHECK_NEAR(norm, 0, 1e-14 * size);
   CheckDots(A, x, y);
+  ScaledCheck(A, x, y, true);
   SampleSet(y, X);
   CHECK_OK(PoiseMatMultTranspose(A, y, t));
   CheckVec(s, t, true);

@@ -252,6 +252,63 @@ static void TestMaxpy(PoiseContext ctx)
   Close(&rig);
 }
 
+/* Random numbers in fp32, and the same in fp64. */
+static float *RandomSingle(Rig *rig, int64_t n, uint64_t seed, const double **same)
+{
+  float *p = Take(rig, n, sizeof *p);
+  double *q = Take(rig, n, sizeof *q);
+  for (int64_t i = 0; i < n; i++) q[i] = p[i] = (float)TestRandom(seed, (uint64_t)i);
+  *same = q;
+  return p;
+}
+
+/* With x_j in fp32 the sums are those with the same x_j in fp64, bit for bit. */
+static void CaseSingles(Rig *rig, int64_t n, int k, bool slots, int ndot)
+{
+  double c[POISE_MAX_BATCH], one = 1;
+  int64_t nblock = POISE_NBLOCKS(n), stride = nblock + 2, space = k * stride;
+  Dotted t = NewDots(rig, n, ndot), t32 = NewDots(rig, n, ndot);
+  MdotArgs dot = {.n = n, .stride = stride, .k = k, .y = Random(rig, n, 1)};
+  MdotArgs_f32 dot32 = {.n = n, .stride = stride, .k = k, .y = dot.y};
+  MaxpyArgs add = {.n = n, .stride = stride, .k = k, .sign = slots ? -1 : 1, .fuse = t.fuse};
+  MaxpyArgs_f32 add32 = {.n = n, .stride = stride, .k = k, .sign = slots ? -1 : 1, .fuse = t32.fuse};
+  for (int j = 0; j < k; j++) {
+    dot32.x[j] = add32.x[j] = RandomSingle(rig, n, (uint64_t)(2 + j), &dot.x[j]);
+    add.x[j] = dot.x[j];
+    c[j] = TestRandom(99, (uint64_t)j);
+    add.value[j] = add32.value[j] = slots ? NAN : c[j];
+  }
+  if (slots) add.a = add32.a = c;
+  dot.partial = Constant(rig, space, -7), dot32.partial = Constant(rig, space, -7);
+  add.again = Constant(rig, space, -7), add32.again = Constant(rig, space, -7);
+  add.y = Random(rig, n, 1), add32.y = Copy(rig, add.y, n);
+  dot32.skip = add32.skip = &one;
+  RUN(rig, mdot_f32, dot32, {dot32.partial, space});
+  RUN(rig, maxpy_f32, add32, {add32.y, n}, {add32.again, space}, DOTS_OUT(t32));
+  CHECK(All(dot32.partial, space, -7) && All(add32.again, space, -7));
+  CHECK(!n || !memcmp(add.y, add32.y, (size_t)n * sizeof(double)));
+  dot32.skip = add32.skip = NULL;
+  RUN(rig, mdot_f32, dot32, {dot32.partial, space});
+  RUN(rig, maxpy_f32, add32, {add32.y, n}, {add32.again, space}, DOTS_OUT(t32));
+  RUN(rig, mdot, dot, {dot.partial, space});
+  RUN(rig, maxpy, add, {add.y, n}, {add.again, space}, DOTS_OUT(t));
+  CHECK(!n || !memcmp(add.y, add32.y, (size_t)n * sizeof(double)));
+  CHECK(!space || !memcmp(dot.partial, dot32.partial, (size_t)space * sizeof(double)));
+  CHECK(!space || !memcmp(add.again, add32.again, (size_t)space * sizeof(double)));
+  for (int d = 0; d < ndot && n; d++)
+    CHECK(!memcmp(t.partial[d], t32.partial[d], (size_t)nblock * sizeof(double)));
+  Release(rig);
+}
+
+static void TestSingles(PoiseContext ctx)
+{
+  static const int counts[] = {0, 1, 4, 7, 13};
+  Rig rig = Open(ctx);
+  for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
+    for (int c = 0; c < 5; c++) CaseSingles(&rig, sizes[s], counts[c], (s + c) % 2, c % 4);
+  Close(&rig);
+}
+
 /* Factors that are given, or in slots; b = 0 overwrites a NaN. */
 static void CaseAxpby(Rig *rig, int64_t n, double alpha, double beta, bool slots, int ndot)
 {
@@ -1034,6 +1091,7 @@ static void TestNaNStaysInItsBlock(PoiseContext ctx)
 static const Test tests[] = {
     {"mdot", TestMdot, TEST_HOST_ONLY},
     {"maxpy", TestMaxpy, TEST_HOST_ONLY},
+    {"singles", TestSingles, TEST_HOST_ONLY},
     {"axpby", TestAxpby, TEST_HOST_ONLY},
     {"reduce", TestReduce, TEST_HOST_ONLY},
     {"gather_scatter", TestGatherScatter, TEST_HOST_ONLY},

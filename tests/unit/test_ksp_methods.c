@@ -951,12 +951,13 @@ static void TestMemory(PoiseContext ctx)
 {
   static const char *const options[] = {
       "-ksp_type chebyshev -ksp_chebyshev_esteig_steps 3 -pc_type jacobi -ksp_max_it 3",
-      "-ksp_type fgmres -ksp_gmres_restart 2 -ksp_monitor_true_residual"};
+      "-ksp_type fgmres -ksp_gmres_restart 2 -ksp_monitor_true_residual",
+      "-ksp_type gmres -ksp_gmres_restart 2 -ksp_gmres_basis fp32"};
   FILE *out = tmpfile();
   if (!CHECK(out != NULL)) return;
   PoiseSetOutput(ctx, out);
-  for (int k = 0; k < 2; k++) TestAllocationFailures(ctx, SolveOnce, (void *)options[k]);
-  CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_monitor_true_residual no"));
+  for (int k = 0; k < 3; k++) TestAllocationFailures(ctx, SolveOnce, (void *)options[k]);
+  CHECK_OK(PoiseOptionsSetString(ctx, "-ksp_monitor_true_residual no -ksp_gmres_basis fp64"));
   PoiseSetOutput(ctx, NULL);
   fclose(out);
   for (int k = 0; k < NMETHODS; k++) {

@@ -2,7 +2,8 @@
 /*
   Loops: graphs that a device repeats by itself until a word is set, and the solver's loop in turns and steps.
   Whatever the turns, a solve has the bits, norms and monitors of one whose iterations the host enqueues. The
-  same holds for a device whose graphs cannot be loops.
+  same holds for a device whose graphs cannot be loops. What a small solve costs beside its iterations is
+  counted.
 */
 #include "ksp/ksp.h"
 #include "sample.h"
@@ -35,10 +36,15 @@ static void Reset(Counter *c, int turns)
   CHECK_OK(poiseDeviceSync(c->dev));
 }
 
-/* A turn: count; move; and, unless the loop has ended by then, count once more in each of two steps. */
-static bool Capture(Counter *c)
+/* A turn: count; move; and, unless the loop has ended by then, count once more in each of two steps. first: a
+   move comes before the loop. */
+static bool Capture(Counter *c, bool first)
 {
   Device *dev = c->dev;
+  if (first && CHECK_OK(dev->ops->capture_first(dev, c->place))) {
+    CHECK_OK(Axpby(dev, PLACES - 1, c->moved, c->place + 1, 0, NULL));
+    CHECK_OK(Axpby(dev, PLACES - 1, c->place, c->moved, 0, NULL));
+  }
   if (!CHECK_OK(dev->ops->capture_begin(dev, c->place))) return false;
   CHECK_OK(Axpby(dev, 1, c->turns, c->turns, 1, c->one));
   CHECK_OK(Axpby(dev, PLACES - 1, c->moved, c->place + 1, 0, NULL));
@@ -86,7 +92,7 @@ static void TestDevice(PoiseContext ctx)
   Counter c;
   if (!ctx->device->loops) TEST_SKIP("this device has no loops");
   if (!Open(ctx, &c)) return;
-  if (Capture(&c))
+  if (Capture(&c, false))
     for (int turns = 0; turns < PLACES; turns++)
       for (int most = 1; most <= PLACES; most *= 2) {
         Reset(&c, turns);
@@ -102,13 +108,32 @@ static void TestDevice(PoiseContext ctx)
   Close(&c);
 }
 
+/* What comes before the loop runs once a replay, also where the loop is over by then. */
+static void TestFirst(PoiseContext ctx)
+{
+  Counter c;
+  if (!ctx->device->loops) TEST_SKIP("this device has no loops");
+  if (!Open(ctx, &c)) return;
+  if (Capture(&c, true))
+    for (int turns = 1; turns < PLACES; turns++) {
+      Reset(&c, turns);
+      for (int left = turns; left > 0; left -= 4) {
+        double before = Value(&c, c.turns);
+        Replay(&c, 3);
+        CHECK_NEAR(Value(&c, c.turns) - before, left > 4 ? 3 : left - 1, 0);
+        CHECK_NEAR(Value(&c, c.place), left <= 4, 0);
+      }
+    }
+  Close(&c);
+}
+
 /* Two loops take turns; each has its own number of turns. */
 static void TestTwoLoops(PoiseContext ctx)
 {
   Counter a, b;
   if (!ctx->device->loops) TEST_SKIP("this device has no loops");
   if (!Open(ctx, &a) || !Open(ctx, &b)) return;
-  if (Capture(&a) && Capture(&b)) {
+  if (Capture(&a, false) && Capture(&b, true)) {
     Reset(&a, 10);
     Reset(&b, 12);
     Replay(&a, 3);
@@ -129,7 +154,7 @@ static void TestPlain(PoiseContext ctx)
   if (!ctx->device->loops) TEST_SKIP("this device has no loops");
   if (!Open(ctx, &c)) return;
   ctx->device->loops = false;
-  if (Capture(&c)) {
+  if (Capture(&c, false)) {
     Reset(&c, 2);
     for (int k = 0; k < 5; k++) Replay(&c, 7);
     CHECK_NEAR(Value(&c, c.turns), 5, 0);
@@ -226,14 +251,20 @@ typedef struct Outcome {
   double norm[SEEN + 1];
 } Outcome;
 
+enum { LONG = -2 }; /* as -1, on a device so slow that an iteration takes long */
+
 static void Run(Solver *s, PoiseInt replay, double rtol, PoiseInt most, Outcome *o)
 {
+  Device *dev = PoiseVecContext(s->b)->device;
+  double bandwidth = dev->model.bandwidth;
   memset(o, 0, sizeof *o);
   memset(s->norm, 0, sizeof s->norm);
   s->seen = 0;
-  s->ksp->options.replay = replay;
+  if (replay == LONG) dev->model.bandwidth = 1;
+  s->ksp->options.replay = replay == LONG ? -1 : replay;
   CHECK_OK(PoiseKSPSetTolerances(s->ksp, rtol, 0, 1e30, most));
   CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  dev->model.bandwidth = bandwidth;
   o->reason = PoiseKSPConvergedReason(s->ksp);
   o->its = PoiseKSPIterations(s->ksp);
   o->seen = s->seen;
@@ -244,7 +275,8 @@ static void Run(Solver *s, PoiseInt replay, double rtol, PoiseInt most, Outcome 
 /* Solves that end anywhere in a turn, in the first or a later replay, and beyond the ring of norms. */
 static void CompareTurns(Solver *s, const char *method)
 {
-  static const PoiseInt replays[] = {-1, 1, 2, 3, 8, 100}, its[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 33};
+  static const PoiseInt replays[] = {LONG, -1, 1, 2, 3, 8, 100},
+                        its[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 33};
   Outcome eager, turns;
   for (size_t k = 0; k < sizeof its / sizeof *its; k++) {
     Run(s, 0, 1e-30, its[k], &eager);
@@ -334,10 +366,280 @@ static void TestForms(PoiseContext ctx)
   Destroy(&prcg);
 }
 
-static const Test tests[] = {{"forms", TestForms, 0},        {"device", TestDevice, 0},
-                             {"two_loops", TestTwoLoops, 0}, {"plain", TestPlain, 0},
-                             {"refused", TestRefused, 0},    {"turns", TestTurns, 0},
-                             {"ring", TestRing, 0},          {NULL, NULL, 0}};
+/* ---- small solves ---------------------------------------------------------------------------- */
+
+typedef struct Cost { /* of a solve, beside the kernels of its iterations */
+  int64_t launches, copies, waits, allocations;
+} Cost;
+
+/* Solve without monitors, x on the device. each: kernels of an iteration. */
+static Cost SolveAlone(Solver *s, int each)
+{
+  PoiseContext ctx = PoiseVecContext(s->b);
+  const Device *dev = ctx->device;
+  CHECK_OK(PoiseVecToDevice(s->x));
+  s->ksp->user.nmonitors = 0;
+  Cost c = {dev->launches, dev->copies, dev->waits, ctx->memory.calls};
+  CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+  s->ksp->user.nmonitors = 1;
+  return (Cost){dev->launches - c.launches - each * PoiseKSPIterations(s->ksp), dev->copies - c.copies,
+                dev->waits - c.waits, ctx->memory.calls - c.allocations};
+}
+
+/* The tolerance with which a solve converges after `its` iterations. */
+static double Aim(Solver *s, PoiseInt its)
+{
+  Outcome o;
+  Run(s, -1, 1e-30, its, &o);
+  CHECK_INT(o.seen, its + 1);
+  return o.norm[its] / o.norm[0] * (1 + 1e-12);
+}
+
+static void CheckCost(Cost c, int launches, int copies, int waits)
+{
+  CHECK_INT(c.launches, launches);
+  CHECK_INT(c.copies, copies);
+  CHECK_INT(c.waits, waits);
+  CHECK_INT(c.allocations, 0); /* what was captured is kept */
+}
+
+/* What a solve costs beside its iterations: one copy each way, and one wait; 2 kernels in cg's start, 3 that
+   check and deliver. Other ends than a claim are delivered when the host has seen them. */
+static void TestSmall(PoiseContext ctx)
+{
+  static const struct {
+    const char *method;
+    int each, launches, copies, waits;
+  } all[] = {
+      {"cg", 3, 5, 2, 1}, {"minres", 3, 9, 2, 1}, {"bicgstab", 4, 6, 2, 1}, {"richardson", 4, 9, 2, 1}};
+  Outcome o;
+  if (PoiseSize(ctx) > 1 || strcmp(ctx->device->ops->name, "mock")) TEST_SKIP("for the mock, on one rank");
+  for (int m = 0; m < 4; m++) {
+    Solver s;
+    if (CHECK_OK(Create(ctx, all[m].method, &s))) {
+      for (int its = 1; its <= 19; its += 6) {
+        double rtol = Aim(&s, its);
+        for (int k = 0; k < 3; k++) Run(&s, -1, rtol, SEEN, &o); /* the first replay becomes long enough */
+        /* bicgstab judges at the end of a cycle */
+        int judges = m == 2 ? its / 8 : 0;
+        CheckCost(SolveAlone(&s, all[m].each), all[m].launches + judges, all[m].copies, all[m].waits);
+        CHECK_INT(PoiseKSPIterations(s.ksp), its);
+        CHECK_INT(PoiseKSPConvergedReason(s.ksp), POISE_CONVERGED_RTOL);
+        CHECK(!ctx->device->busy); /* so the log knows the time that the solve took */
+      }
+      if (m == 0) {
+        Run(&s, -1, 1e-30, 3, &o);
+        CheckCost(SolveAlone(&s, 3), 2 + 3 + 2, 3, 2);
+        Run(&s, -1, 1e-30, 0, &o);
+        CheckCost(SolveAlone(&s, 3), 2 + 3 + 2, 3, 2);
+        CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+        CHECK_INT(SolveAlone(&s, 3).allocations, 0);
+      }
+    }
+    Destroy(&s);
+  }
+}
+
+/* As eager, whatever is enqueued ahead; with and without a monitor, and x on the device. Returns the eager
+   one. */
+static Outcome CompareEnds(Solver *s, double rtol, PoiseInt most)
+{
+  Outcome eager, turns;
+  Run(s, 0, rtol, most, &eager);
+  for (int k = 0; k < 4; k++) {
+    CHECK_OK(PoiseVecToDevice(s->x));
+    Run(s, -1, rtol, most, &turns);
+    CHECK(!memcmp(&eager, &turns, sizeof eager));
+    if (s->ksp->options.guess_nonzero) break; /* x has changed */
+    (void)SolveAlone(s, 0);
+    CHECK_INT(PoiseKSPIterations(s->ksp), eager.its);
+    CHECK_INT(PoiseKSPConvergedReason(s->ksp), eager.reason);
+    CHECK(SampleDigest(s->x) == eager.x);
+  }
+  return eager;
+}
+
+static PoiseErr Scale(Solver *s, int exponent)
+{
+  SampleFill(s->b, 7);
+  TRY(PoiseVecScale(s->b, ldexp(1, exponent)));
+  return PoiseVecToDevice(s->b);
+}
+
+/* A b whose squares are no numbers is scaled, by a power of 2, before there is an iteration. */
+static void TestRange(PoiseContext ctx)
+{
+  static const int exponents[] = {-996, 664, -700};
+  for (int m = 0; m < NMETHODS; m++) {
+    Solver s;
+    if (CHECK_OK(Create(ctx, methods[m], &s))) {
+      Outcome plain = CompareEnds(&s, 1e-6, 40);
+      CHECK_INT(s.ksp->solve.scalings, 0);
+      for (int k = 0; k < 3; k++) {
+        CHECK_OK(Scale(&s, exponents[k]));
+        Outcome o = CompareEnds(&s, 1e-6, 40);
+        CHECK_INT(s.ksp->solve.scalings, 1);
+        CHECK_OK(PoiseVecScale(s.x, ldexp(1, -exponents[k])));
+        CHECK(SampleDigest(s.x) == plain.x);
+        CHECK_INT(o.its, plain.its);
+        CHECK_INT(o.reason, plain.reason);
+        for (int i = 0; i <= plain.its; i++) CHECK(o.norm[i] == ldexp(plain.norm[i], exponents[k]));
+      }
+    }
+    Destroy(&s);
+  }
+}
+
+/* The same with a guess, whose x is not touched before b is scaled. */
+static void TestRangeOfGuess(PoiseContext ctx)
+{
+  for (int m = 0; m < NMETHODS; m++) {
+    Solver s;
+    Outcome eager;
+    if (CHECK_OK(Create(ctx, methods[m], &s)) && CHECK_OK(Scale(&s, 664))) {
+      CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+      SampleFill(s.x, 9);
+      Run(&s, 0, 1e-6, 40, &eager);
+      CHECK_INT(s.ksp->solve.scalings, 1);
+      s.ksp->options.replay = -1;
+      for (int k = 0; k < 3; k++) {
+        SampleFill(s.x, 9);
+        (void)SolveAlone(&s, 0);
+        CHECK_INT(s.ksp->solve.scalings, 1);
+        CHECK_INT(PoiseKSPIterations(s.ksp), eager.its);
+        CHECK_INT(PoiseKSPConvergedReason(s.ksp), eager.reason);
+        CHECK(SampleDigest(s.x) == eager.x);
+      }
+    }
+    Destroy(&s);
+  }
+}
+
+/* Nothing to iterate: b = 0, no iterations asked for, a guess that is the solution. */
+static void TestNothing(PoiseContext ctx)
+{
+  for (int m = 0; m < NMETHODS; m++) {
+    Solver s;
+    if (CHECK_OK(Create(ctx, methods[m], &s))) {
+      CHECK_INT(CompareEnds(&s, 1e-6, 0).its, 0);
+      CHECK_OK(PoiseVecSet(s.b, 0));
+      Outcome zero = CompareEnds(&s, 1e-6, 40);
+      CHECK(zero.reason > 0);
+      CHECK_INT(zero.its, 0);
+      double norm = NAN;
+      CHECK_OK(PoiseVecNorm(s.x, POISE_NORM_INF, &norm));
+      CHECK(norm == 0);
+      CHECK_OK(PoiseVecSetRandom(s.x, 3));
+      CHECK_OK(PoiseMatMult(s.A, s.x, s.b));
+      CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
+      uint64_t exact = SampleDigest(s.x);
+      Outcome o = CompareEnds(&s, 1e-6, 40);
+      CHECK(o.its == 0 && o.reason > 0 && o.x == exact);
+    }
+    Destroy(&s);
+  }
+}
+
+/* What else x is made of at the end: M^-1 u from the right, and a null space that is removed. */
+static void TestEnds(PoiseContext ctx)
+{
+  static const char *const types[] = {"bicgstab", "gmres", "cg", "minres", "bicgstab"};
+  for (int k = 0; k < 5; k++) {
+    Solver s;
+    if (CHECK_OK(Create(ctx, types[k], &s))) {
+      if (k < 2) CHECK_OK(PoiseKSPSetPCSide(s.ksp, POISE_PC_RIGHT));
+      if (k >= 2) CHECK_OK(PoiseMatSetNullSpace(s.A, 1, 0, NULL));
+      for (int its = 1; its < 8; its += 3) (void)CompareEnds(&s, Aim(&s, its), SEEN);
+    }
+    Destroy(&s);
+  }
+}
+
+/* Claims that are not true: what was enqueued ahead has delivered an x from which the method goes on. */
+static void TestRefuted(PoiseContext ctx)
+{
+  enum { ROWS = 12 };
+  static const char *const types[] = {"cg", "minres", "bicgstab"};
+  int refuted = 0;
+  for (int t = 0; t < 3; t++) {
+    Solver s = {.seen = 0};
+    PoiseErr e = PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, ROWS, ROWS, &s.A);
+    for (PoiseInt i = 0; !e && PoiseRank(ctx) == 0 && i < ROWS; i++)
+      for (PoiseInt j = 0; !e && j < ROWS; j++) {
+        double v = 1 / (double)(i + j + 1);
+        e = PoiseMatAddEntries(s.A, 1, &i, &j, &v);
+      }
+    if (!e) e = PoiseMatAssemble(s.A);
+    if (!e) e = PoiseMatCreateVecs(s.A, &s.x, &s.b);
+    if (!e) e = PoiseVecSet(s.b, 1);
+    if (!e) e = PoiseKSPCreate(ctx, &s.ksp);
+    if (!e) e = PoiseKSPSetOperators(s.ksp, s.A, NULL);
+    if (!e) e = PoiseKSPSetType(s.ksp, types[t]);
+    if (!e) e = PoiseKSPAddMonitor(s.ksp, See, &s);
+    if (CHECK_OK(e))
+      for (int k = 4; k < 10; k++) {
+        (void)CompareEnds(&s, pow(10, -k), SEEN);
+        refuted += s.ksp->solve.claim.refuted;
+      }
+    Destroy(&s);
+  }
+  CHECK(refuted > 0);
+}
+
+static _Thread_local int fails_at; /* launches until one fails */
+
+static PoiseErr FailingLaunch(Device *dev, int kernel, const void *args, size_t bytes)
+{
+  extern const DeviceOps poiseDevice_mock;
+  if (fails_at-- == 0) FAIL(POISE_ERR_DEVICE, "this launch was to fail");
+  return poiseDevice_mock.launch(dev, kernel, args, bytes);
+}
+
+/* Any launch may fail, also of what is enqueued ahead. The next solve is as ever. */
+static void TestFailures(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  const DeviceOps *own = dev->ops;
+  Solver s;
+  Outcome good, again;
+  if (PoiseSize(ctx) > 1 || strcmp(own->name, "mock")) TEST_SKIP("for the mock, on one rank");
+  DeviceOps failing = *own;
+  failing.launch = FailingLaunch;
+  if (CHECK_OK(Create(ctx, "cg", &s))) {
+    Run(&s, -1, 1e-4, SEEN, &good);
+    for (int k = 0; k < 32; k++) {
+      if (k % 2) poiseKSPForget(s.ksp); /* also in the capture */
+      fails_at = k / 2;
+      s.ksp->user.nmonitors = 0;
+      dev->ops = &failing;
+      PoiseErr e = PoiseKSPSolve(s.ksp, s.b, s.x);
+      dev->ops = own;
+      s.ksp->user.nmonitors = 1;
+      CHECK(e == (fails_at < 0 ? POISE_ERR_DEVICE : POISE_OK));
+      CHECK(fails_at < 0 || k / 2 >= 5);
+      Run(&s, -1, 1e-4, SEEN, &again);
+      CHECK(!memcmp(&good, &again, sizeof good));
+    }
+  }
+  Destroy(&s);
+}
+
+static const Test tests[] = {{"forms", TestForms, 0},
+                             {"device", TestDevice, 0},
+                             {"first", TestFirst, 0},
+                             {"two_loops", TestTwoLoops, 0},
+                             {"plain", TestPlain, 0},
+                             {"refused", TestRefused, 0},
+                             {"turns", TestTurns, 0},
+                             {"ring", TestRing, 0},
+                             {"small", TestSmall, 0},
+                             {"range", TestRange, 0},
+                             {"range_of_guess", TestRangeOfGuess, 0},
+                             {"nothing", TestNothing, 0},
+                             {"ends", TestEnds, 0},
+                             {"refuted", TestRefuted, 0},
+                             {"failures", TestFailures, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

@@ -71,13 +71,15 @@ static void TestForbidden(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   SampleFill(s.b, 3); /* on the host */
   snprintf(words, sizeof words,
-           "a copy of %d bytes to the device by VecUpdate inside a solve: -device_forbid_copies", N * 8);
+           "a copy of %d bytes to the device by KSPSolve inside a solve: -device_forbid_copies", N * 8);
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseVecToDevice(s.b));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 1));
   CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
   SampleFill(s.x, 4);
+  snprintf(words, sizeof words,
+           "a copy of %d bytes to the device by VecUpdate inside a solve: -device_forbid_copies", N * 8);
   CHECK_ERR(PoiseKSPSolve(s.ksp, s.b, s.x), POISE_ERR_UNSUPPORTED, words);
   CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.ksp, 0));
   PoiseVec other;
@@ -178,10 +180,11 @@ static void SameWork(const Counted *a, const Counted *b, double judges)
           a->log.event[i].flops == b->log.event[i].flops && a->log.event[i].bytes == b->log.event[i].bytes);
 }
 
-/* Replays that are looked at: of 8 iterations, or of loops of 16 and then of 32 iterations. */
+/* Replays that are looked at: of 8 iterations, or of loops of 16 iterations, which have become 32 in a solve
+   before that took more. */
 static double Replays(bool loops, PoiseInt its)
 {
-  return !loops ? ceil((double)its / 8) : its <= 16 ? 1 : its <= 32 ? 2 : 3;
+  return !loops ? ceil((double)its / 8) : its <= 16 ? 1 : 2;
 }
 
 /* Numbers of iterations inside, at the end of and beyond a turn of 8. */
@@ -202,17 +205,18 @@ static void ReplayedCounts(PoiseContext ctx)
       SameWork(&eager, &replayed, judge * (done - floor(done / 8)));
       if (!s.ksp->loop.eager && PoiseSize(ctx) == 1 && m < 2) { /* each iteration launches as many kernels */
         Solve(ctx, &s, its[k] + 1, 0, &more);
-        double each = more.log.launches - eager.log.launches, replays = Replays(loops, its[k]) + 1,
-               all = loops ? done : replays * 8, dead = all - done; /* launched behind the end */
+        double each = more.log.launches - eager.log.launches, looks = Replays(loops, its[k]);
+        double replays = looks > 1 ? looks + 1 : 1; /* one is enough, as in the solve before */
+        bool later = looks > 1;                     /* x is delivered when the host has seen the end */
+        double all = loops ? done : replays * 8, dead = all - done; /* launched behind the end */
         double kernels = all * (each - judge) + judge * floor(all / 8);
         CHECK_NEAR(replayed.log.launches, eager.log.launches - done * each + kernels, 0);
         double mult = replayed.log.event[EVENT_MatMult].launches;
         CHECK_NEAR(mult, (m + 1) * (dead + (double)its[k]), 0);
         CHECK_INT(replayed.copied[COPY_TO_HOST],
-                  (int64_t)(replays + 2) * (int64_t)s.ksp->scalars.slot_buffer.bytes);
-        CHECK_INT(replayed.copied[COPY_TO_DEVICE], s.ksp->scalars.slot_buffer.bytes);
-        CHECK_INT(replayed.waits,
-                  (int64_t)replays - 1 + 3); /* scalars set, fetched at the start, x delivered */
+                  ((int64_t)replays + later) * (int64_t)s.ksp->scalars.slot_buffer.bytes);
+        CHECK_INT(replayed.copied[COPY_TO_DEVICE], RING_AT * (int64_t)sizeof(double));
+        CHECK_INT(replayed.waits, (int64_t)looks + later);
       }
     }
     ProblemClose(&s);
@@ -246,7 +250,7 @@ static void TestCountsOfCG(PoiseContext ctx)
   CHECK_NEAR(many.log.event[EVENT_KSPVectors].calls - few.log.event[EVENT_KSPVectors].calls, more * 2, 0);
   CHECK_NEAR(many.log.event[EVENT_KSPVectors].bytes - few.log.event[EVENT_KSPVectors].bytes, more * 80 * n,
              0);
-  CHECK_NEAR(many.log.event[EVENT_PCApply].calls, 1, 0); /* in the start only */
+  CHECK_NEAR(many.log.event[EVENT_PCApply].calls, 0, 0); /* in phases */
   CHECK_NEAR(many.log.event[EVENT_KSPSolve].calls, 1, 0);
   CHECK_NEAR(many.log.event[EVENT_KSPSolve].bytes, many.log.bytes, 0);
   CHECK_NEAR(many.log.bytes,

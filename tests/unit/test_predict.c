@@ -308,7 +308,7 @@ static PoiseErr CreateSolver(PoiseContext ctx, PoiseMat A, const char *method, c
   TRY(PoiseOptionsSetString(
       ctx, "-s_sub_ksp_type preonly -s_sub_pc_type ilu -s_pc_bjacobi_local_blocks 0 -s_pc_sor_its 1 "
            "-s_pc_bjacobi_supervariables 0 -s_ksp_ksp_type gmres -s_ksp_pc_type none "
-           "-s_ksp_reuse_preconditioner no"));
+           "-s_ksp_reuse_preconditioner no -s_ksp_gmres_basis fp64"));
   TRY(PoiseOptionsSetString(ctx, options));
   TRY(PoiseOptionsSet(ctx, "s_ksp_type", method));
   TRY(PoiseKSPCreate(ctx, ksp));
@@ -403,6 +403,9 @@ static void TestSolvers(PoiseContext ctx)
   for (int k = 0; k < NCASES; k++)
     for (size_t m = 0; Runs(ctx, &cases[k]) && m < sizeof methods / sizeof *methods; m++)
       if (InTurn(ctx, k + (int)m)) CheckSolver(ctx, &cases[k], &pcs[1], methods[m], m % 2 ? ARROW : GRID);
+  const PCCase single = {"-s_pc_type jacobi -s_ksp_gmres_basis fp32", 1, 1, false, false};
+  CheckSolver(ctx, &cases[0], &single, "gmres", GRID);
+  CheckSolver(ctx, &cases[0], &single, "fgmres", ARROW);
 }
 
 /* ---- a matrix without entries of its own ----------------------------------------------------- */

@@ -4,6 +4,7 @@
   soon as it is listed. Other suites check its results.
 */
 #include "problem.h"
+#include "scaled.h"
 #include "ksp/ksp.h"
 #include "mat/mat_device.h"
 #include "mat/mat_type.h"
@@ -62,6 +63,11 @@ static double Largest(PoiseVec x)
 
 #define MAT_TYPE(name) #name,
 static const char *const mats[] = {
+#include "mat/types.def"
+};
+#undef MAT_TYPE
+#define MAT_TYPE(name) &poiseMatType_##name,
+static const MatType *const tables[] = {
 #include "mat/types.def"
 };
 #undef MAT_TYPE
@@ -173,7 +179,7 @@ static void CheckFused(PoiseMat A)
     CHECK_OK(poiseVecUpdate(sums, &partial));
     CHECK_OK(poiseVecRead(x, &f.u[0]));
     f.partial[0] = partial, f.partial[1] = partial ? partial + n : NULL;
-    CHECK_OK(PoiseAgree(ctx, poiseMatMultFuse(A, minus, x, one, y, skip, &f)));
+    CHECK_OK(PoiseAgree(ctx, poiseMatMultFuse(A, minus, x, one, y, skip, NULL, &f)));
     if (!skips) break;
     CHECK(Difference(y, 1, kept) == 0);
     CHECK(Largest(sums) == 0);
@@ -199,6 +205,15 @@ static void CheckFused(PoiseMat A)
   PoiseVecDestroy(&sums);
 }
 
+static void CheckScaled(PoiseMat A, bool repeats)
+{
+  PoiseVec x, y;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecSetRandom(x, 3))) return;
+  ScaledCheck(A, x, y, repeats);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
 static void CheckMat(PoiseContext ctx, Way *way)
 {
   PoiseMat A;
@@ -211,6 +226,7 @@ static void CheckMat(PoiseContext ctx, Way *way)
   }
   CheckProduct(A, 1);
   CheckFused(A);
+  CheckScaled(A, !strcmp(way->kernel, "own"));
   CHECK_OK(PoiseMatScale(A, 2)); /* new values are seen */
   CheckProduct(A, 2);
   CHECK_VIEW(ctx, PoiseMatView(A), way->type);
@@ -231,9 +247,19 @@ static void CheckMat(PoiseContext ctx, Way *way)
 static void TestMats(PoiseContext ctx)
 {
   for (int k = 0; k < MATS; k++)
-    for (int l = 0; strcmp(mats[k], "shell") && KernelOf(ctx, mats[k], l);
-         l++) /* a shell has no entries, but functions */
+    for (int l = 0; poiseTypeHolds(tables[k]) && KernelOf(ctx, mats[k], l); l++) /* the others: test_pcsc.c */
       CheckMat(ctx, &(Way){mats[k], KernelOf(ctx, mats[k], l)});
+}
+
+/* Of a user's function too, whose product is scaled in a pass behind it. */
+static void TestScaledShell(PoiseContext ctx)
+{
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreateShell(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &(PoiseShell){.mult = SampleTwice},
+                                    NULL, &A)))
+    return;
+  CheckScaled(A, true);
+  PoiseMatDestroy(&A);
 }
 
 /* ---- products by libraries ------------------------------------------------------------------- */
@@ -659,9 +685,13 @@ static void TestStates(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-      {"mat", TestMats, 0}, {"libraries", TestLibraries, 0},          {"pc", TestPCs, 0},
-      {"ksp", TestKSPs, 0}, {"library_solves", TestLibrarySolves, 0}, {"states", TestStates, 0},
-      {NULL, NULL, 0}};
+  static const Test tests[] = {{"mat", TestMats, 0},
+                               {"scaled_shell", TestScaledShell, 0},
+                               {"libraries", TestLibraries, 0},
+                               {"pc", TestPCs, 0},
+                               {"ksp", TestKSPs, 0},
+                               {"library_solves", TestLibrarySolves, 0},
+                               {"states", TestStates, 0},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "types", tests);
 }

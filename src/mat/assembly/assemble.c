@@ -11,10 +11,12 @@
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 
-PoiseErr poiseMatCheckHolds(PoiseMat A)
+PoiseErr poiseMatCheckHolds(PoiseMat A, const char *what)
 {
-  if (!poiseMatHolds(A)) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
-  return POISE_OK;
+  if (poiseMatHolds(A)) return POISE_OK;
+  if (A->type->eager) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
+  FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s stays as the application holds it, and does not offer %s",
+       A->type->name, what);
 }
 
 PoiseErr poiseMatCheckStored(PoiseMat A)
@@ -22,7 +24,7 @@ PoiseErr poiseMatCheckStored(PoiseMat A)
   if (A->asked.type->blocked)
     FAIL(POISE_ERR_UNSUPPORTED,
          "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
-  return poiseMatCheckHolds(A);
+  return poiseMatCheckHolds(A, "its rows");
 }
 
 PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
@@ -34,7 +36,7 @@ PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h)
 
 PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h)
 {
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "its rows"));
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatPattern(A, h));
   return poiseBufferRead(&A->csr.val, HOST, &h->val);
@@ -76,7 +78,7 @@ static PoiseErr Open(PoiseMat A, HostCsr *h)
 static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *cols, int64_t n,
                       const double *v, HostCsr *h)
 {
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "new entries"));
   TRY(poisePendingMode(&A->assembly.pending, mode, "PoiseMatAssemble"));
   TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
   TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
@@ -283,7 +285,7 @@ void poiseMatDropPending(PoiseMat A)
 
 static PoiseErr ZeroEntries(PoiseMat A)
 {
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "PoiseMatZeroEntries"));
   poiseMatDropPending(A);
   A->state++;
   if (!A->assembled) return POISE_OK;
@@ -291,15 +293,12 @@ static PoiseErr ZeroEntries(PoiseMat A)
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
 
-/* Set all values. A borrowed array must be current on the host, so values given on the host go there
-   first. */
-PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
+/* A borrowed array must be current on the host, so values given on the host go there first. */
+PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val)
 {
   Device *dev = A->ctx->device;
   size_t bytes = (size_t)poiseCsrScalars(&A->csr) * sizeof(double);
   double *own;
-  TRY(poiseMatCheckHolds(A));
-  TRY(poiseMatCheckUsable(A));
   if (!val && A->csr.nz) FAIL(POISE_ERR_ARG, "no values were given for %lld entries", (long long)A->csr.nz);
   if (A->csr.val.own_device == POISE_BORROW && val == A->csr.val.device)
     return poiseBufferWrite(&A->csr.val, DEVICE, &own);
@@ -313,6 +312,14 @@ PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
   TRY(poiseDeviceCopy(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
   if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
   return poiseBufferSyncBorrowed(&A->csr.val);
+}
+
+PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
+{
+  if (A->type->set_values) return A->type->set_values(A, where, val);
+  TRY(poiseMatCheckHolds(A, "PoiseMatSetValuesCSR"));
+  TRY(poiseMatCheckUsable(A));
+  return poiseMatReplaceValues(A, where, val);
 }
 
 static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
@@ -334,7 +341,7 @@ static PoiseErr SetValuesBCSR(PoiseMat A, int row_major, const double *val)
 {
   double *own;
   int64_t b = A->block_size;
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "PoiseMatSetValuesBCSR"));
   if (!A->asked.type->blocked)
     FAIL(POISE_ERR_ARG, "the matrix is of type %s, whose values PoiseMatSetValuesCSR takes", PoiseMatType(A));
   if (!row_major || b == 1) return poiseMatSetEntries(A, HOST, val);

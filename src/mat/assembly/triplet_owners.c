@@ -58,7 +58,7 @@ PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   int64_t total = 0, numbers = t->numbers;
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "PoiseMatSetPatternCOO"));
   TRY(TakeIndices(A, p));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->bytes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->received));

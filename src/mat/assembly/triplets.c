@@ -162,7 +162,7 @@ PoiseErr PoiseMatSetBlockPatternDeviceCOO(PoiseMat A, PoiseInt n, const PoiseInt
 static PoiseErr Check(PoiseMat A, Side where, const double *v)
 {
   const Triplets *t = A->assembly.triplets;
-  TRY(poiseMatCheckHolds(A));
+  TRY(poiseMatCheckHolds(A, "PoiseMatSetPatternCOO"));
   if (!t) FAIL(POISE_ERR_STATE, "the matrix has no triplets: call PoiseMatSetPatternCOO");
   TRY(poiseMatCheckUsable(A));
   if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");

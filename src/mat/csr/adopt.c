@@ -46,7 +46,7 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
   bool sorted;
   int64_t row = 0;
   poiseCsrMeasure(A);
-  if (!device) TRY(poiseArraysCheckHost(A->ctx->device, in));
+  if (!device) TRY(poiseArraysCheckHost(A, in));
   TRY(poiseArraysCheckOffsets(A, in));
   TRY(poiseArraysCheckColumns(A, in, &sorted, &row));
   c->nz = poiseGivenOffset(in, c->m);
@@ -118,14 +118,14 @@ static PoiseErr FetchIndices(PoiseMat A, const PoiseCSR *in, PoiseCSR *host)
   poiseCsrMeasure(A);
   int64_t m = A->csr.m;
   *host = (PoiseCSR){.base = in->base, .val = in->val};
-  TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, poiseArraysName(A, "bcsr->ptr32"), &host->ptr32));
-  TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, poiseArraysName(A, "bcsr->ptr64"), &host->ptr64));
+  TRY(Fetch(ctx, m + 1, sizeof(int32_t), in->ptr32, poiseArraysName(A, ARRAY_PTR32), &host->ptr32));
+  TRY(Fetch(ctx, m + 1, sizeof(int64_t), in->ptr64, poiseArraysName(A, ARRAY_PTR64), &host->ptr64));
   PoiseCSR offsets = *in; /* offsets are checked before as many columns are copied */
   offsets.ptr32 = host->ptr32, offsets.ptr64 = host->ptr64;
   TRY(poiseArraysCheckOffsets(A, &offsets));
   int64_t nz = poiseGivenOffset(host, m);
-  TRY(Fetch(ctx, nz, sizeof(int32_t), in->col32, poiseArraysName(A, "bcsr->col32"), &host->col32));
-  TRY(Fetch(ctx, nz, sizeof(int64_t), in->col64, poiseArraysName(A, "bcsr->col64"), &host->col64));
+  TRY(Fetch(ctx, nz, sizeof(int32_t), in->col32, poiseArraysName(A, ARRAY_COL32), &host->col32));
+  TRY(Fetch(ctx, nz, sizeof(int64_t), in->col64, poiseArraysName(A, ARRAY_COL64), &host->col64));
   return poiseArraysCheckDeviceValues(A, in, nz);
 }
 

@@ -8,12 +8,22 @@
 
 const char *poiseArraysRow(const PoiseMat A)
 {
-  return A->csr.b ? "block row" : "row";
+  return A->csr.b ? "block row" : A->csr.by_columns ? "column" : "row";
 }
 
-const char *poiseArraysName(const PoiseMat A, const char *of_bcsr)
+static const char *Column(const PoiseMat A) /* what messages call a column of entries */
 {
-  return of_bcsr + (A->csr.b ? 0 : 1);
+  return A->csr.by_columns ? "row" : "column";
+}
+
+const char *poiseArraysName(const PoiseMat A, GivenArray array)
+{
+  static const char *const names[][3] = {[ARRAY_PTR32] = {"csr->ptr32", "bcsr->ptr32", "csc->ptr32"},
+                                         [ARRAY_PTR64] = {"csr->ptr64", "bcsr->ptr64", "csc->ptr64"},
+                                         [ARRAY_COL32] = {"csr->col32", "bcsr->col32", "csc->row32"},
+                                         [ARRAY_COL64] = {"csr->col64", "bcsr->col64", "csc->row64"},
+                                         [ARRAY_VAL] = {"csr->val", "bcsr->val", "csc->val"}};
+  return names[array][A->csr.by_columns ? 2 : A->csr.b ? 1 : 0];
 }
 
 PoiseErr poiseArraysCheckGiven(const PoiseCSR *in)
@@ -25,38 +35,42 @@ PoiseErr poiseArraysCheckGiven(const PoiseCSR *in)
   return POISE_OK;
 }
 
-static PoiseErr CheckEntries(const PoiseCSR *in, int64_t nz)
+static PoiseErr CheckEntries(const PoiseMat A, const PoiseCSR *in, int64_t nz)
 {
+  const char *index = A->csr.by_columns ? "row" : "col";
   if (!nz) return POISE_OK;
-  if (!in->col32 == !in->col64) FAIL(POISE_ERR_ARG, "give exactly one of col32 and col64");
+  if (!in->col32 == !in->col64) FAIL(POISE_ERR_ARG, "give exactly one of %s32 and %s64", index, index);
   if (!in->val) FAIL(POISE_ERR_ARG, "val is NULL and there are %lld entries", (long long)nz);
   return POISE_OK;
 }
 
 /* Check the first offset; then those of local row i and of the next. */
-static PoiseErr CheckFirst(const PoiseCSR *in, int64_t first)
+static PoiseErr CheckFirst(const PoiseMat A, const PoiseCSR *in, int64_t first)
 {
   if (first)
-    FAIL(POISE_ERR_ARG, "the first row offset is %lld, not the base %d", (long long)first + in->base,
-         in->base);
+    FAIL(POISE_ERR_ARG, "the first %s offset is %lld, not the base %d", A->csr.by_columns ? "column" : "row",
+         (long long)first + in->base, in->base);
   return POISE_OK;
 }
 
 static PoiseErr CheckOffsets(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t begin, int64_t end)
 {
   if (end < begin)
-    FAIL(POISE_ERR_ARG, "row offsets decrease at %s %lld: %lld, then %lld", poiseArraysRow(A),
-         (long long)(A->csr.row + i) + in->base, (long long)begin + in->base, (long long)end + in->base);
+    FAIL(POISE_ERR_ARG, "%s offsets decrease at %s %lld: %lld, then %lld",
+         A->csr.by_columns ? "column" : "row", poiseArraysRow(A), (long long)(A->csr.row + i) + in->base,
+         (long long)begin + in->base, (long long)end + in->base);
   return POISE_OK;
 }
 
 /* ---- on the host ----------------------------------------------------------------------------- */
 
-PoiseErr poiseArraysCheckHost(Device *dev, const PoiseCSR *in)
+PoiseErr poiseArraysCheckHost(const PoiseMat A, const PoiseCSR *in)
 {
+  Device *dev = A->ctx->device;
   if (!in) return POISE_OK; /* see poiseArraysCheckGiven */
   TRY(poiseDeviceCheckHost(dev, in->ptr32 ? (const void *)in->ptr32 : in->ptr64, "ptr"));
-  TRY(poiseDeviceCheckHost(dev, in->col32 ? (const void *)in->col32 : in->col64, "col"));
+  TRY(poiseDeviceCheckHost(dev, in->col32 ? (const void *)in->col32 : in->col64,
+                           A->csr.by_columns ? "row" : "col"));
   return poiseDeviceCheckHost(dev, in->val, "val");
 }
 
@@ -64,10 +78,10 @@ PoiseErr poiseArraysCheckOffsets(const PoiseMat A, const PoiseCSR *in)
 {
   int64_t m = A->csr.m;
   TRY(poiseArraysCheckGiven(in));
-  TRY(CheckFirst(in, poiseGivenOffset(in, 0)));
+  TRY(CheckFirst(A, in, poiseGivenOffset(in, 0)));
   for (int64_t i = 0; i < m; i++)
     TRY(CheckOffsets(A, in, i, poiseGivenOffset(in, i), poiseGivenOffset(in, i + 1)));
-  return CheckEntries(in, poiseGivenOffset(in, m));
+  return CheckEntries(A, in, poiseGivenOffset(in, m));
 }
 
 static bool RowAscends(const PoiseCSR *in, int64_t i, PoiseInt N)
@@ -91,6 +105,12 @@ static bool AllAscend(const PoiseMat A, const PoiseCSR *in)
   return all;
 }
 
+PoiseErr poiseArraysTwice(const PoiseMat A, const PoiseCSR *in, int64_t i, PoiseInt c)
+{
+  FAIL(POISE_ERR_ARG, "%s %lld has %s %lld twice", poiseArraysRow(A), (long long)(A->csr.row + i) + in->base,
+       Column(A), (long long)c + in->base);
+}
+
 /* Entries [k, end) are local row i. */
 static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_t k, int64_t end,
                          bool *ascending)
@@ -100,12 +120,10 @@ static PoiseErr CheckRow(const PoiseMat A, const PoiseCSR *in, int64_t i, int64_
   for (; k < end; k++) {
     PoiseInt c = poiseGivenColumn(in, k);
     if (c < 0 || c >= N)
-      FAIL(POISE_ERR_ARG, "%s %lld has column %lld, legal are %d to %lld", poiseArraysRow(A),
-           (long long)(A->csr.row + i) + in->base, (long long)c + in->base, in->base,
+      FAIL(POISE_ERR_ARG, "%s %lld has %s %lld, legal are %d to %lld", poiseArraysRow(A),
+           (long long)(A->csr.row + i) + in->base, Column(A), (long long)c + in->base, in->base,
            (long long)N - 1 + in->base);
-    if (*ascending && c == last)
-      FAIL(POISE_ERR_ARG, "%s %lld has column %lld twice", poiseArraysRow(A),
-           (long long)(A->csr.row + i) + in->base, (long long)c + in->base);
+    if (*ascending && c == last) TRY(poiseArraysTwice(A, in, i, c));
     *ascending = *ascending && c > last;
     last = c;
   }
@@ -126,8 +144,8 @@ PoiseErr poiseArraysCheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sor
 
 PoiseErr poiseArraysUnsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, const char *what)
 {
-  FAIL(POISE_ERR_ARG, "the columns of %s %lld are not sorted, so the arrays cannot be %s", poiseArraysRow(A),
-       (long long)(A->csr.row + i) + in->base, what);
+  FAIL(POISE_ERR_ARG, "the %ss of %s %lld are not sorted, so the arrays cannot be %s", Column(A),
+       poiseArraysRow(A), (long long)(A->csr.row + i) + in->base, what);
 }
 
 /* ---- on the device --------------------------------------------------------------------------- */
@@ -184,7 +202,7 @@ PoiseErr poiseArraysCheckDeviceValues(PoiseMat A, const PoiseCSR *in, int64_t nz
   size_t numbers = (size_t)(nz * poiseCsrSide(&A->csr) * poiseCsrSide(&A->csr));
   if (!in->val) return POISE_OK;
   return poiseDeviceCheckPointer(A->ctx->device, in->val, numbers * sizeof(double),
-                                 poiseArraysName(A, "bcsr->val"));
+                                 poiseArraysName(A, ARRAY_VAL));
 }
 
 PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz)
@@ -194,12 +212,12 @@ PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz)
   TRY(poiseArraysCheckGiven(in));
   if (in->ptr32)
     TRY(poiseDeviceCheckPointer(dev, in->ptr32, (size_t)(m + 1) * sizeof(int32_t),
-                                poiseArraysName(A, "bcsr->ptr32")));
+                                poiseArraysName(A, ARRAY_PTR32)));
   if (in->ptr64)
     TRY(poiseDeviceCheckPointer(dev, in->ptr64, (size_t)(m + 1) * sizeof(int64_t),
-                                poiseArraysName(A, "bcsr->ptr64")));
+                                poiseArraysName(A, ARRAY_PTR64)));
   TRY(OffsetThere(dev, in, 0, &first));
-  TRY(CheckFirst(in, first));
+  TRY(CheckFirst(A, in, first));
   TRY(FindThere(A, in, FIND_DECREASING, &row));
   if (row < m) {
     TRY(OffsetThere(dev, in, row, &begin));
@@ -207,13 +225,13 @@ PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz)
     TRY(CheckOffsets(A, in, row, begin, end));
   }
   TRY(OffsetThere(dev, in, m, nz));
-  TRY(CheckEntries(in, *nz));
+  TRY(CheckEntries(A, in, *nz));
   if (in->col32)
     TRY(poiseDeviceCheckPointer(dev, in->col32, (size_t)*nz * sizeof(int32_t),
-                                poiseArraysName(A, "bcsr->col32")));
+                                poiseArraysName(A, ARRAY_COL32)));
   if (in->col64)
     TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t),
-                                poiseArraysName(A, "bcsr->col64")));
+                                poiseArraysName(A, ARRAY_COL64)));
   TRY(poiseArraysCheckDeviceValues(A, in, *nz));
   TRY(FindThere(A, in, FIND_UNSORTED, &row));
   return row < m ? CheckRowThere(A, in, row) : POISE_OK;

@@ -47,10 +47,7 @@ static PoiseErr CopySorted(const PoiseMat A, const PoiseCSR *in, PoiseInt *col, 
     for (int64_t k = 0; k < n; k++) row[k] = (Pair){poiseGivenColumn(in, begin + k), begin + k};
     if (n) qsort(row, (size_t)n, sizeof *row, ComparePairs);
     for (int64_t k = 0; k < n; k++) {
-      if (!e && k && row[k].col == row[k - 1].col)
-        e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%s %lld has column %lld twice",
-                          poiseArraysRow(A), (long long)(A->csr.row + i) + in->base,
-                          (long long)row[k].col + in->base);
+      if (!e && k && row[k].col == row[k - 1].col) e = poiseArraysTwice(A, in, i, row[k].col);
       col[begin + k] = row[k].col;
       memcpy(val + (begin + k) * numbers, in->val + row[k].from * numbers, (size_t)numbers * sizeof *val);
     }

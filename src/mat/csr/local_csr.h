@@ -28,6 +28,7 @@ typedef struct Csr {
   Buffer order;
   int64_t ninterior;
   const char *converted; /* what was converted, for the view; NULL: nothing */
+  bool by_columns;       /* rows are what the application calls columns, for messages */
 } Csr;
 
 static inline int64_t poiseCsrSide(const Csr *c) /* scalar rows (and columns) of an entry */

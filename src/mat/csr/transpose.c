@@ -10,38 +10,55 @@
 #include "mat/mat.h"
 #include "transpose.h"
 
-/* tptr, zeroed on entry: counts become the ends of the columns, which then move down to their starts. */
+/* The counts of n columns become their ends. Placing entries moves these down to their starts. */
+POISE_INLINE void AddCounts(bool wide, void *tptr, int64_t n)
+{
+  for (int64_t j = 0, sum = 0; j <= n; j++) sum += poiseAdvance(wide, tptr, j, sum);
+}
+
+POISE_INLINE void Place(bool wide, void *tptr, int64_t column, int64_t entry, int32_t of, void *from,
+                        int32_t *row)
+{
+  int64_t at = poiseAdvance(wide, tptr, column, -1) - 1;
+  if (wide)
+    ((int64_t *)from)[at] = entry;
+  else
+    ((int32_t *)from)[at] = (int32_t)entry;
+  row[at] = of;
+}
+
+/* tptr is zeroed on entry. */
 POISE_INLINE void CountColumns(const Csr *c, const HostCsr *h, bool wide, void *tptr, void *from,
                                int32_t *row)
 {
   for (int64_t k = 0; k < c->nz; k++) (void)poiseAdvance(wide, tptr, h->col[k], 1);
-  for (int64_t j = 0, sum = 0; j <= c->nloc + c->nghost; j++) sum += poiseAdvance(wide, tptr, j, sum);
+  AddCounts(wide, tptr, c->nloc + c->nghost);
   for (int64_t i = c->m - 1; i >= 0; i--)
-    for (int64_t k = poiseCsrPtr(c, h->ptr, i + 1) - 1, first = poiseCsrPtr(c, h->ptr, i); k >= first; k--) {
-      int64_t at = poiseAdvance(wide, tptr, h->col[k], -1) - 1;
-      if (wide)
-        ((int64_t *)from)[at] = k;
-      else
-        ((int32_t *)from)[at] = (int32_t)k;
-      row[at] = (int32_t)i;
-    }
+    for (int64_t k = poiseCsrPtr(c, h->ptr, i + 1) - 1, first = poiseCsrPtr(c, h->ptr, i); k >= first; k--)
+      Place(wide, tptr, h->col[k], k, (int32_t)i, from, row);
+}
+
+/* Arrays of zeros for n columns and nz entries. */
+static PoiseErr Open(Device *dev, int64_t n, int64_t nz, Transposed *t, void **tptr, void **from,
+                     int32_t **row)
+{
+  size_t width = t->wide ? sizeof(int64_t) : sizeof(int32_t);
+  TRY(poiseBufferCreate(dev, (size_t)(n + 1) * width, "column offsets", &t->ptr));
+  TRY(poiseBufferCreate(dev, (size_t)nz * width, "entries by column", &t->from));
+  TRY(poiseBufferCreate(dev, (size_t)nz * sizeof **row, "rows of columns", &t->row));
+  TRY(poiseBufferUpdate(&t->ptr, HOST, tptr));
+  TRY(poiseBufferWrite(&t->from, HOST, from));
+  return poiseBufferWrite(&t->row, HOST, row);
 }
 
 static PoiseErr Count(PoiseMat A, Transposed *t)
 {
   const Csr *c = &A->csr;
-  Device *dev = A->ctx->device;
-  size_t width = t->wide ? sizeof(int64_t) : sizeof(int32_t);
   HostCsr h;
   void *tptr, *from;
   int32_t *row;
   TRY(poiseMatPattern(A, &h));
-  TRY(poiseBufferCreate(dev, (size_t)(c->nloc + c->nghost + 1) * width, "column offsets", &t->ptr));
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * width, "entries by column", &t->from));
-  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof *row, "rows of columns", &t->row));
-  TRY(poiseBufferUpdate(&t->ptr, HOST, &tptr));
-  TRY(poiseBufferWrite(&t->from, HOST, &from));
-  TRY(poiseBufferWrite(&t->row, HOST, &row));
+  TRY(Open(A->ctx->device, c->nloc + c->nghost, c->nz, t, &tptr, &from, &row));
   if (t->wide)
     CountColumns(c, &h, true, tptr, from, row);
   else
@@ -77,6 +94,23 @@ PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t)
   PoiseErr e = Sort(A, &k, t);
   poiseKeysDestroy(&k);
   return e;
+}
+
+PoiseErr poiseTransposedOfTriplets(Device *dev, const LocalTriplets *in, Transposed *t)
+{
+  void *tptr, *from;
+  int32_t *row;
+  t->wide = in->wide;
+  TRY(Open(dev, in->columns, in->n, t, &tptr, &from, &row));
+  for (int64_t k = 0; k < in->n; k++) (void)poiseAdvance(t->wide, tptr, in->col[k], 1);
+  AddCounts(t->wide, tptr, in->columns);
+  for (int64_t k = in->n - 1; k >= 0; k--) {
+    int64_t entry = !in->from  ? k
+                    : in->wide ? ((const int64_t *)in->from)[k]
+                               : ((const int32_t *)in->from)[k];
+    Place(t->wide, tptr, in->col[k], entry, in->row ? in->row[k] : 0, from, row);
+  }
+  return POISE_OK;
 }
 
 void poiseTransposedDestroy(Transposed *t)

@@ -14,6 +14,15 @@ typedef struct Transposed {
 /* Make the transpose on A's device. t is empty on entry. The caller destroys it, also after a failure.
    Local. */
 PoiseErr poiseTransposedCreate(PoiseMat A, Transposed *t);
+typedef struct LocalTriplets { /* entries in any order */
+  int64_t n, columns;
+  const int32_t *row, *col; /* row NULL: all are 0 */
+  bool wide;                /* integers of `from` and of the transpose have 64 bits */
+  const void *from;         /* where their values stand; NULL: entry k at k */
+} LocalTriplets;
+
+/* The same of triplets, made on the host; those of a column stay in their order. */
+PoiseErr poiseTransposedOfTriplets(Device *dev, const LocalTriplets *in, Transposed *t);
 void poiseTransposedDestroy(Transposed *t);
 
 #endif

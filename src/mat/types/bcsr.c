@@ -250,7 +250,7 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     for (int64_t r = 0; r < b; r++) y[r] = poiseHostUpdate(alpha, s[r], beta, y[r]);
-    poiseHostFuse(&a->m.fuse, a->m.y, row * b, (row + 1) * b, a->parts + p - 1);
+    poiseHostFinishRows(&a->m, row * b, (row + 1) * b, a->parts + p - 1);
   }
 }
 
@@ -271,7 +271,7 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
     if (balanced->form == BCSR_BALANCED)
       begin = a->row_block[group].begin, end = begin + a->row_block[group].rows;
     size->rows(m, alpha, beta, begin, end);
-    poiseHostFuse(&m->fuse, m->y, begin * b, end * b, group);
+    poiseHostFinishRows(m, begin * b, end * b, group);
   }
   if (balanced->form != BCSR_BALANCED) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nfragment)

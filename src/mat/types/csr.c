@@ -40,7 +40,7 @@ PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
 {
   m->a = p->a, m->b = p->b;
   m->x = p->x, m->ghost = p->ghost, m->skip = p->skip;
-  m->y = p->y;
+  m->y = p->y, m->scale = p->scale;
   if (p->fuse) m->fuse = *p->fuse;
   return poiseCsrView(&A->csr, &m->A);
 }
@@ -158,24 +158,22 @@ static PoiseErr Launch_CSR(PoiseMat A, ProductPart part, const ProductArgs *p)
   return LAUNCH(A->ctx->device, csr_mult, &m);
 }
 
-/* A view of A's columns as rows, without values. */
-static PoiseErr ColumnsView(PoiseMat A, CsrView *T)
+/* A view of the columns as rows, without values. */
+static PoiseErr ColumnsView(const IndexedProduct *p, CsrView *T)
 {
-  Transposed *t = &poiseCsrData(A)->by_column;
-  const Csr *c = &A->csr;
-  *T = (CsrView){.b = c->b, .m = c->nloc + c->nghost, .nloc = c->m, .nz = c->nz};
+  Transposed *t = p->index;
+  *T = (CsrView){.b = p->b, .m = p->n, .nloc = p->m, .nz = p->nz};
   TRY(poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&T->ptr64 : (void *)&T->ptr32));
   return poiseBufferRead(&t->row, DEVICE, &T->col);
 }
 
 /* Divide columns as csri divides rows, if there is work for several threads. A GPU sums columns of a usual
    length as fast without blocks. It needs them only for the fragments of long columns. */
-static PoiseErr CutColumns(PoiseMat A)
+PoiseErr poiseIndexedCut(Device *dev, const IndexedProduct *p)
 {
-  RowBlocks *w = &poiseCsrData(A)->columns;
-  Device *dev = A->ctx->device;
+  RowBlocks *w = p->blocks;
   CsrView T;
-  TRY(ColumnsView(A, &T));
+  TRY(ColumnsView(p, &T));
   int64_t chunk = poiseColumnsChunk(&dev->model, T.b, T.m, T.nz);
   if (!chunk) return POISE_OK;
   TRY(poiseRowBlocksCutRows(dev, &T, w,
@@ -184,38 +182,68 @@ static PoiseErr CutColumns(PoiseMat A)
   return POISE_OK;
 }
 
+PoiseErr poiseIndexedArguments(const IndexedProduct *p, Buffer *val, CsrMultTransposeArgs *a)
+{
+  Transposed *t = p->index;
+  CsrMultArgs *m = &a->c.m;
+  TRY(ColumnsView(p, &m->A));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&a->perm64 : (void *)&a->perm32));
+  TRY(poiseBufferRead(val, DEVICE, &m->A.val));
+  m->rows = p->b ? POISE_BLOCK / p->b : POISE_BLOCK;
+  m->nblock = p->blocks->n ? p->blocks->n : (m->A.m + m->rows - 1) / m->rows;
+  if (p->blocks->n) TRY(poiseRowBlocksArguments(p->blocks, &a->c));
+  a->c.nfragment = p->blocks->nfragment;
+  a->owned = p->owned;
+  return POISE_OK;
+}
+
+static IndexedProduct ByColumn(PoiseMat A)
+{
+  CsrData *d = poiseCsrData(A);
+  const Csr *c = &A->csr;
+  return (IndexedProduct){.b = c->b,
+                          .n = c->nloc + c->nghost,
+                          .owned = c->nloc,
+                          .m = c->m,
+                          .nz = c->nz,
+                          .index = &d->by_column,
+                          .blocks = &d->columns};
+}
+
 static PoiseErr Transpose(PoiseMat A)
 {
   CsrData *t = poiseCsrData(A);
+  const IndexedProduct p = ByColumn(A);
   if (t->pattern == A->pattern) return POISE_OK;
   poiseTransposedDestroy(&t->by_column);
   poiseRowBlocksDestroy(&t->columns);
   t->pattern = 0;
   TRY(poiseTransposedCreate(A, &t->by_column));
-  TRY(CutColumns(A));
+  TRY(poiseIndexedCut(A->ctx->device, &p));
   t->pattern = A->pattern;
   return POISE_OK;
 }
 
+/* All arguments but vectors. */
+static PoiseErr TransposeArguments(PoiseMat A, CsrMultTransposeArgs *a)
+{
+  const IndexedProduct p = ByColumn(A);
+  TRY(Transpose(A));
+  return poiseIndexedArguments(&p, &A->csr.val, a);
+}
+
+PoiseErr poiseCsrReadyTranspose(PoiseMat A)
+{
+  return TransposeArguments(A, &(CsrMultTransposeArgs){0});
+}
+
 static PoiseErr LaunchTranspose(PoiseMat A, PoiseVec x, double *y)
 {
-  CsrData *d = poiseCsrData(A);
-  Transposed *t = &d->by_column;
-  Csr *c = &A->csr;
-  CsrMultTransposeArgs a = {.owned = c->nloc};
-  CsrMultArgs *m = &a.c.m;
-  TRY(Transpose(A));
-  TRY(ColumnsView(A, &m->A));
-  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&a.perm64 : (void *)&a.perm32));
-  TRY(poiseBufferRead(&c->val, DEVICE, &m->A.val));
-  m->y = y;
-  m->rows = c->b ? POISE_BLOCK / (int)c->b : POISE_BLOCK;
-  m->nblock = d->columns.n ? d->columns.n : (m->A.m + m->rows - 1) / m->rows;
-  if (d->columns.n) TRY(poiseRowBlocksArguments(&d->columns, &a.c));
-  a.c.nfragment = d->columns.nfragment;
-  if (x) TRY(poiseVecRead(x, &m->x));
-  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &a.ghost));
-  if (c->b) return LAUNCH(A->ctx->device, bcsr_mult_transpose, &a);
+  CsrMultTransposeArgs a = {.c.m.y = y};
+  TRY(TransposeArguments(A, &a));
+  if (x) TRY(poiseVecRead(x, &a.c.m.x));
+  if (A->csr.halo) TRY(poiseHaloGhostWrite(A->csr.halo, &a.ghost));
+  if (A->csr.b) return LAUNCH(A->ctx->device, bcsr_mult_transpose, &a);
   return LAUNCH(A->ctx->device, csr_mult_transpose, &a);
 }
 
@@ -361,7 +389,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
       poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
     else
       poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
-    poiseHostFuse(&a->fuse, a->y, begin, end, block);
+    poiseHostFinishRows(a, begin, end, block);
   }
   return POISE_OK;
 }

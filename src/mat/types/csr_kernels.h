@@ -5,18 +5,18 @@
 
 #include "index16_kernels.h"
 
-/* y = a A [x | ghost] + b y on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of
-   those rows. rows is what the device chose for this pattern; tile: most nonzeros of a block (0 when rows is
-   POISE_BLOCK); vary: lengths of rows often differ from those before (said to the host); spread: lines of x
-   for 100 neighbouring entries (said to GPUs). index16: of these blocks. In BcsrMultArgs of blocks: rows
-   counts rows of blocks, y and the dots are of numbers. */
+/* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of
+   those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this pattern; tile: most
+   nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from those before
+   (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs). index16: of these
+   blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are of numbers. */
 typedef struct CsrMultArgs {
   CsrView A;
   int rows, vary;
   int64_t nblock, tile, x_lines;
   const int32_t *order;
   ScalarRef a, b;
-  const double *x, *ghost, *skip;
+  const double *x, *ghost, *skip, *scale;
   double *y;
   Fuse fuse;
   Index16View index16;

@@ -7,6 +7,7 @@
 #include "mat/mat.h"
 #include "mat/plan/product_plan.h"
 #include "mat/csr/transpose.h"
+#include "transpose_kernels.h"
 
 /* Row blocks, and fragments of split rows (row_blocks.h). Types that divide in other ways set n and limit
    first. They also set parts and ninterior if tiles replace row blocks. */
@@ -37,10 +38,24 @@ static inline CsrData *poiseCsrData(PoiseMat A)
 PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m); /* matrix, vectors, scalars */
 PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);        /* blocks of A->csr */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
+PoiseErr poiseCsrReadyTranspose(PoiseMat A); /* all that it needs but vectors, on the device; local */
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);
 void poiseCsrDataBytes(PoiseMat A, PoiseBytes *sum);
 void poiseCsrDataPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p);
 void poiseCsrDataDestroy(PoiseMat A);
+
+/* A product through an index of the entries: their values stand in one order, and it reads them in another.
+   For A^T x the index has them by column (csr.c); matrices of triplets have one by row (pcoo.c). */
+typedef struct IndexedProduct {
+  int b;                   /* as in Csr */
+  int64_t n, owned, m, nz; /* columns, of which `owned` come first; rows; entries */
+  Transposed *index;
+  RowBlocks *blocks; /* none (n = 0) if no balancing is needed */
+} IndexedProduct;
+
+PoiseErr poiseIndexedCut(Device *dev, const IndexedProduct *p); /* make blocks for a new index */
+/* The arguments of csr_mult_transpose (bcsr_mult_transpose) but x, y and ghost. */
+PoiseErr poiseIndexedArguments(const IndexedProduct *p, Buffer *val, CsrMultTransposeArgs *a);
 
 /* csr.c, csri.c, seg.c: what data's options ask for; *r was zeroed. A type adds its own to what is there. */
 void poiseCsrRequest(const void *data, ProductRequest *r);

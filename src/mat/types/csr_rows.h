@@ -117,6 +117,14 @@ POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, doubl
   return beta == 0 ? alpha * sum : alpha * sum + beta * old;
 }
 
+/* Ends rows [begin, end), which have been stored and are in cache: their scale, then their dots, as the
+   partials of block `at`. */
+POISE_INLINE void poiseHostFinishRows(const CsrMultArgs *a, int64_t begin, int64_t end, int64_t at)
+{
+  if (a->scale) poiseHostScale(a->scale, a->y, begin, end);
+  poiseHostFuse(&a->fuse, a->y, begin, end, at);
+}
+
 /* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
 POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end,
                                    int columns, bool mask)

@@ -257,7 +257,7 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
       for (int f = 0; f < a->m.fuse.ndot; f++) a->m.fuse.partial[f][a->parts + p] = 0;
     }
     a->m.y[row] = poiseHostUpdate(alpha, s, beta, a->m.y[row]);
-    poiseHostFuse(&a->m.fuse, a->m.y, row, row + 1, a->parts + p - 1);
+    poiseHostFinishRows(&a->m, row, row + 1, a->parts + p - 1);
   }
 }
 
@@ -298,7 +298,7 @@ static void RowBlockRows(const CsriMultArgs *a, double alpha, double beta, int64
     poiseHostRows(m, alpha, beta, begin, end, true);
   else
     poiseHostRows(m, alpha, beta, begin, end, false);
-  poiseHostFuse(&m->fuse, m->y, begin, end, w);
+  poiseHostFinishRows(m, begin, end, w);
 }
 
 PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
