@@ -227,11 +227,11 @@ static int TurnIterations(PoiseKSP ksp, int step)
   return (step + unit - 1) / unit * unit;
 }
 
-/* The ring holds the norms of a replay. */
+/* The ring holds the norms of a replay, and before the first one that of the start. */
 static int MostTurns(PoiseKSP ksp)
 {
   const Captured *c = &ksp->loop.captured;
-  return Dev(ksp)->loops ? (int)((ksp->loop.ring - c->first) / c->turn) : 1;
+  return Dev(ksp)->loops ? (int)((ksp->loop.ring - 1 - c->first) / c->turn) : 1;
 }
 
 /* Turns of the first replay of a loop that is new. */

@@ -309,7 +309,8 @@ static void TestTurns(PoiseContext ctx)
   dev->loops = loops;
 }
 
-/* More iterations than the ring holds, one behind the other without a look by the host: each is told. */
+/* More iterations than the ring holds, one behind the other without a look by the host: each is told. Also in
+   a second solve, whose first replay is as long as replays have become. */
 static void TestRing(PoiseContext ctx)
 {
   Solver s;
@@ -321,6 +322,10 @@ static void TestRing(PoiseContext ctx)
     CHECK_INT(turns.its, SEEN);
     CHECK_INT(turns.seen, SEEN + 1);
     CHECK(!memcmp(&eager, &turns, sizeof eager));
+    for (int k = 0; k < 2; k++) {
+      Run(&s, 8, 1e-12, SEEN, &turns);
+      CHECK(!memcmp(&eager, &turns, sizeof eager));
+    }
     CHECK(s.ksp->loop.eager || !ctx->device->loops || s.ksp->loop.ring < SEEN);
   }
   Destroy(&s);
