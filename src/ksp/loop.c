@@ -291,7 +291,7 @@ static PoiseErr CaptureFirst(PoiseKSP ksp, int first)
   return POISE_OK;
 }
 
-static bool Capture(PoiseKSP ksp)
+bool poiseKSPCapture(PoiseKSP ksp)
 {
   Device *dev = Dev(ksp);
   KSPLoop *loop = &ksp->loop;
@@ -322,14 +322,6 @@ static bool Capture(PoiseKSP ksp)
   loop->turns = FewTurns(ksp);
   loop->brief = true;
   return !ksp->solve.failed || GiveUp(ksp);
-}
-
-/* Devices of other ranks may poll for this one from the first replay on. So all ranks must be there. */
-bool poiseKSPCapture(PoiseKSP ksp)
-{
-  bool any = Capture(ksp);
-  if (PoiseSize(ksp->ctx) > 1) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
-  return any && !ksp->solve.failed;
 }
 
 void poiseKSPForget(PoiseKSP ksp)

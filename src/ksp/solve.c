@@ -187,9 +187,19 @@ static void Reset(PoiseKSP ksp)
   ksp->solve.claim = (Claim){.best = INFINITY, .best_square = INFINITY};
 }
 
-/* From the guess to x. */
-static PoiseErr Run(PoiseKSP ksp, PoiseVec x)
+/* Devices of other ranks may poll for this one from the first replay on. captured: is there any? */
+static bool AllAreThere(PoiseKSP ksp, bool captured)
 {
+  if (PoiseSize(ksp->ctx) > 1) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
+  return captured && !ksp->solve.failed;
+}
+
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  Reset(ksp);
+  TRY(LeaveOut(ksp, &b));
+  ksp->solve.b = b;
+  if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->solve.norm_b));
   if (ksp->options.guess_nonzero) poiseKSPCopy(ksp, x, ksp->work[0]);
   for (bool again = true; again;) {
     /* from the x in work[0], until the solve is over, or b must be scaled */
@@ -197,7 +207,7 @@ static PoiseErr Run(PoiseKSP ksp, PoiseVec x)
     ksp->type->start(ksp, ksp->solve.b);
     if (ksp->loop.eager || ksp->type->once)
       poiseKSPEager(ksp);
-    else if (poiseKSPCapture(ksp))
+    else if (AllAreThere(ksp, poiseKSPCapture(ksp)))
       poiseKSPReplay(ksp, x);
     TRY(poiseKSPAgree(ksp));
     again = ksp->solve.scaling;
@@ -205,19 +215,6 @@ static PoiseErr Run(PoiseKSP ksp, PoiseVec x)
     if (again) TRY(Restart(ksp, x));
   }
   return POISE_OK;
-}
-
-/* By the link where no function of the application's, which may allocate, runs between sums. */
-PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
-{
-  Reset(ksp);
-  TRY(LeaveOut(ksp, &b));
-  ksp->solve.b = b;
-  if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->solve.norm_b));
-  bool linked = poiseLinkUse(ksp->ctx, !ksp->loop.eager);
-  PoiseErr e = Run(ksp, x);
-  poiseLinkUse(ksp->ctx, linked);
-  return e;
 }
 
 /* ---- from the call to the answer ------------------------------------------------------------- */
@@ -259,7 +256,10 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->solve.running = true;
   PoiseErr e = PoiseAgree(ksp->ctx, Prepare(ksp));
   bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
+  /* by the link where no function of the application's, which may allocate, runs between sums */
+  bool linked = poiseLinkUse(ksp->ctx, !e && !ksp->loop.eager);
   if (!e) e = ksp->arranged ? poiseKSPRunReordered(ksp, b, x) : poiseKSPRun(ksp, b, x);
+  poiseLinkUse(ksp->ctx, linked);
   poiseDeviceForbid(ksp->ctx->device, forbade);
   ksp->solve.running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
