@@ -55,6 +55,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 typedef struct System {
   int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check, exchange;
   PoiseInt ranks, host_threads, device_id;
+  double patience;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
 } System;
 
@@ -96,6 +97,8 @@ static const PoiseOption table[] = {
     {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|host",
      "how devices of ranks exchange numbers inside replayed loops: peer: through each other's memory; host: "
      "through the hosts, so that no loop is replayed; auto: host, but on the mock peer"},
+    {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
+     "seconds that a device waits for that of another rank, before the solve is an error"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
      "show the progress of long reads of files in a line on standard error, if that is a terminal"},
     {0}};
@@ -198,7 +201,9 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
   TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
-  return poiseLinkOpen(ctx, (LinkWish)system.exchange);
+  TRY(poiseLinkOpen(ctx, (LinkWish)system.exchange));
+  poiseLinkSetPatience(ctx, system.patience);
+  return POISE_OK;
 }
 
 void poiseRankEmpty(PoiseContext ctx)

@@ -76,6 +76,11 @@ LinkPatience poiseLinkPatience(const Link *link)
   return (LinkPatience){link->seconds, link->state + LATE};
 }
 
+void poiseLinkSetPatience(PoiseContext ctx, double seconds)
+{
+  if (ctx->link) ctx->link->seconds = seconds;
+}
+
 PoiseErr poiseLinkSum(Link *link, LinkSumArgs a)
 {
   PoiseContext ctx = link->ctx;
@@ -182,7 +187,7 @@ static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
   Link *link;
   PoiseErr e = poiseAlloc(ctx, sizeof *link, "link", &ctx->link);
   link = ctx->link;
-  if (!e) *link = (Link){.ctx = ctx, .ops = Ops(ctx), .seconds = 10};
+  if (!e) *link = (Link){.ctx = ctx, .ops = Ops(ctx)};
   if (!e) e = Reach(ctx, all);
   TRY(PoiseAgree(ctx, e));
   size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMail);
@@ -224,12 +229,10 @@ static PoiseErr Sums(Link *link, double *device)
 static PoiseErr Probe(Link *link)
 {
   enum { PROBE = 512 }; /* bytes */
-  double seconds = link->seconds;
   void *device = NULL;
   PoiseErr e = PoiseAgree(link->ctx, Alloc(link, PROBE, "probe of the link", &device));
   link->seconds = link->ops->patience;
   if (!e) e = PoiseAgree(link->ctx, Sums(link, device));
-  link->seconds = seconds;
   Free(link, PROBE, device);
   return e;
 }

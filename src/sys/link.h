@@ -26,6 +26,8 @@ typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_HOST } LinkWish; /* -comm_exc
 /* Try to link the ranks: ctx->link is NULL where they are not to be linked, or cannot be. LINK_PEER: it is an
    error if they cannot. Collective; agrees. */
 PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish);
+/* Seconds that a device waits for another one (-comm_patience). Does nothing without a link. */
+void poiseLinkSetPatience(PoiseContext ctx, double seconds);
 void poiseLinkClose(PoiseContext ctx);
 /* How ranks exchange, in words. */
 const char *poiseLinkWords(PoiseContext ctx);

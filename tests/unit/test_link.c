@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The link between devices of ranks: sums and ghosts, compared with those through the hosts, bit by bit;
+  solves in replayed loops on several ranks; and ranks that do not come.
+*/
+#include "harness.h"
+#include "ksp/ksp.h"
+#include "mat/mat.h"
+#include "problem.h"
+#include "sample.h"
+#include "systems.h"
+#include "vec/vec_kernels.h"
+
+enum { LONGEST = 3000, SUMS = POISE_MAX_BATCH };
+
+/* Skips where there is none: on one rank, on the host, and on GPUs that cannot be linked. */
+static bool Linked(PoiseContext ctx)
+{
+  if (!ctx->link && PoiseSize(ctx) > 1 && SampleIsAway(ctx) && poiseLinkOpen(ctx, LINK_PEER) == POISE_OK)
+    poiseLinkSetPatience(ctx, 10);
+  PoiseErrorClear();
+  return ctx->link != NULL;
+}
+
+#define NEEDS_LINK(ctx) \
+  if (!Linked(ctx)) TEST_SKIP("there is no link")
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* n sums of `count` partials each, several times: both mailboxes are used again and again. */
+static void Sums(PoiseContext ctx, int n, int64_t count, bool listed)
+{
+  Device *dev = ctx->device;
+  Buffer partial, out;
+  double *p, *sum, expected[SUMS];
+  const double *got;
+  int64_t stride = count + 3;
+  CHECK_OK(poiseBufferCreate(dev, (size_t)(SUMS * stride) * sizeof(double), "partials", &partial));
+  CHECK_OK(poiseBufferCreate(dev, SUMS * sizeof(double), "sums", &out));
+  for (int round = 0; round < 5; round++) {
+    LinkSumArgs a = {.n = n, .listed = listed, .stride = stride, .count = count};
+    if (!CHECK_OK(poiseBufferWrite(&partial, HOST, &p))) return;
+    for (int64_t i = 0; i < SUMS * stride; i++)
+      p[i] = TestRandom((uint64_t)(100 * round + PoiseRank(ctx)), (uint64_t)i);
+    CHECK_OK(poiseBufferRead(&partial, DEVICE, &a.partial));
+    CHECK_OK(poiseBufferWrite(&out, DEVICE, &sum));
+    for (int k = 0; k < n; k++) /* what each rank has */
+      CHECK_OK(LAUNCH(
+          dev, reduce,
+          &(ReduceArgs){.nsum = 1, .count = count, .partial = a.partial + k * stride, .dst = sum + k}));
+    CHECK_OK(poiseBufferRead(&out, HOST, &got));
+    memcpy(expected, got, (size_t)n * sizeof *got);
+    CHECK_OK(poiseCommSum(ctx->comm, expected, n));
+    for (int k = 0; k < n && listed; k++) a.sum[k] = (Sum){a.partial + k * stride, count, NULL};
+    CHECK_OK(poiseBufferWrite(&out, DEVICE, &a.dst));
+    CHECK_OK(poiseLinkSum(ctx->link, a));
+    CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 0}));
+    CHECK_OK(poiseBufferRead(&out, HOST, &got));
+    CHECK(!memcmp(got, expected, (size_t)n * sizeof *got));
+    CHECK_OK(poiseLinkCheck(ctx));
+  }
+  poiseBufferDestroy(&partial);
+  poiseBufferDestroy(&out);
+}
+
+static void TestSums(PoiseContext ctx)
+{
+  static const int64_t counts[] = {1, 2, 31, 33, 256, 257, LONGEST};
+  NEEDS_LINK(ctx);
+  for (int c = 0; c < 7; c++) {
+    Sums(ctx, 1, counts[c], false);
+    Sums(ctx, 5, counts[c], true);
+    Sums(ctx, POISE_MAX_SUMS, counts[c], true);
+    Sums(ctx, SUMS, counts[c], false);
+  }
+}
+
+/* ---- ghosts ---------------------------------------------------------------------------------- */
+
+/* Products by the link and through the hosts, one behind the other. */
+static void TestGhosts(PoiseContext ctx)
+{
+  static const char *const types[] = {"csr", "csri", "seg"};
+  NEEDS_LINK(ctx);
+  for (int t = 0; t < 3; t++) {
+    PoiseMat A;
+    PoiseVec x, y[2];
+    uint64_t bits[2];
+    if (!CHECK_OK(ScaledLaplacian(ctx, 24, 17, 1, &A)) || !CHECK_OK(PoiseMatSetType(A, types[t])) ||
+        !CHECK_OK(PoiseMatCreateVecs(A, &x, &y[0])) || !CHECK_OK(PoiseVecDuplicate(y[0], &y[1])))
+      return;
+    CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
+    for (int round = 0; round < 6; round++) {
+      SampleFill(x, (uint64_t)round + 1);
+      for (int link = 0; link < 2; link++) {
+        CHECK_OK(PoiseVecToDevice(x));
+        CHECK_OK(PoiseBarrier(ctx));
+        bool was = poiseLinkUse(ctx, link);
+        CHECK_OK(poiseMatMultPlain(A, x, y[link]));
+        CHECK_OK(poiseDeviceSync(ctx->device));
+        poiseLinkUse(ctx, was);
+        CHECK_OK(PoiseBarrier(ctx));
+        bits[link] = SampleDigest(y[link]);
+      }
+      CHECK(bits[0] == bits[1]);
+    }
+    CHECK_OK(poiseLinkCheck(ctx));
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&y[0]));
+    CHECK_OK(PoiseVecDestroy(&y[1]));
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+}
+
+/* ---- solves ---------------------------------------------------------------------------------- */
+
+/* As enqueued one by one, with sums and ghosts through the hosts. */
+static void TestSolves(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg", "prcg", "bicgstab", "gmres", "minres", "chebyshev"};
+  static const char *const preconditioners[] = {"none", "jacobi", "sor"};
+  NEEDS_LINK(ctx);
+  for (int m = 0; m < 6; m++)
+    for (int p = 0; p < 3; p++) {
+      PoiseMat A;
+      PoiseVec x, b;
+      PoiseKSP ksp;
+      PoisePC pc;
+      uint64_t bits[2];
+      PoiseInt its[2];
+      if (m == 1 && p == 2) continue; /* prcg needs a diagonal */
+      if (!CHECK_OK(ScaledLaplacian(ctx, 20, 31, 1, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) ||
+          !CHECK_OK(PoiseKSPCreate(ctx, &ksp)))
+        return;
+      SampleFill(b, 5);
+      CHECK_OK(PoiseKSPSetOperators(ksp, A, A));
+      CHECK_OK(PoiseKSPSetType(ksp, methods[m]));
+      CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+      CHECK_OK(PoisePCSetType(pc, preconditioners[p]));
+      CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-6, -1, -1, 60));
+      for (int link = 0; link < 2; link++) {
+        ksp->options.replay = link ? -1 : 0;
+        int64_t copies = ctx->device->copies;
+        CHECK_OK(PoiseKSPSolve(ksp, b, x));
+        copies = ctx->device->copies - copies;
+        bits[link] = SampleDigest(x);
+        its[link] = PoiseKSPIterations(ksp);
+        CHECK((ksp->loop.eager == NULL) == (link == 1));
+        if (link) CHECK(copies < its[link]);
+      }
+      CHECK_INT(its[1], its[0]);
+      CHECK(bits[1] == bits[0]);
+      CHECK_OK(PoiseKSPDestroy(&ksp));
+      CHECK_OK(PoiseVecDestroy(&x));
+      CHECK_OK(PoiseVecDestroy(&b));
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------- */
+
+/* The last rank does not come. Those that wait end with NaN, and then wait no more. */
+static void TestLate(PoiseContext ctx)
+{
+  Buffer out;
+  const double *got;
+  double *sum;
+  NEEDS_LINK(ctx);
+  bool comes = PoiseRank(ctx) < PoiseSize(ctx) - 1, mock = !strcmp(ctx->device->ops->name, "mock");
+  poiseLinkSetPatience(ctx, 0.05);
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "sum", &out));
+  CHECK_OK(poiseBufferWrite(&out, DEVICE, &sum));
+  for (int k = 0; k < 40 && comes; k++)
+    CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 1, .count = 1, .partial = sum, .dst = sum}));
+  double since = PoiseTime();
+  PoiseErr e = poiseDeviceSync(ctx->device);
+  CHECK(PoiseTime() - since < 1); /* not 40 times */
+  if (comes && mock) CHECK_ERR(e, POISE_ERR_COMM, "in vain");
+  if (comes) CHECK_ERR(poiseLinkCheck(ctx), POISE_ERR_COMM, "in vain");
+  if (comes && CHECK_OK(poiseBufferRead(&out, HOST, &got))) CHECK(isnan(*got));
+  CHECK_OK(PoiseBarrier(ctx));
+  poiseBufferDestroy(&out);
+}
+
+/* Ghosts that are sent twice, before anybody has read the first ones. */
+static void TestTwice(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec x, y;
+  const double *p, *ghost;
+  NEEDS_LINK(ctx);
+  if (strcmp(ctx->device->ops->name, "mock")) TEST_SKIP("only the mock checks this");
+  if (!CHECK_OK(ScaledLaplacian(ctx, 24, 17, 1, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+  CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
+  CHECK_OK(poiseVecRead(x, &p));
+  poiseLinkUse(ctx, true);
+  CHECK_OK(poiseHaloPush(A->csr.halo, POISE_OK, p));
+  CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 0})); /* it should stand behind the wait */
+  CHECK_OK(poiseDeviceSync(ctx->device));
+  CHECK_OK(PoiseBarrier(ctx));
+  for (int turn = 0; turn < 2; turn++) {
+    bool mine = (PoiseRank(ctx) == 0) == (turn == 0);
+    if (mine) CHECK_OK(poiseHaloWait(A->csr.halo, &ghost));
+    if (mine && turn == 0) CHECK_OK(poiseHaloPush(A->csr.halo, POISE_OK, p));
+    PoiseErr e = poiseDeviceSync(ctx->device);
+    const Exchange *ex = &A->csr.halo->ex;
+    if (turn == 1 && ex->nrecv && ex->recv_rank[0] == 0)
+      CHECK_ERR(e, POISE_ERR_INTERNAL, "rank 0 is at exchange 2 of a link, which awaits number 1");
+    else
+      CHECK_OK(e);
+    CHECK_OK(PoiseBarrier(ctx));
+  }
+  poiseLinkUse(ctx, false);
+  CHECK_OK(PoiseBarrier(ctx));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+/* Processes, and what is asked for. */
+static void TestWishes(PoiseContext ctx)
+{
+  if (PoiseSize(ctx) == 1) {
+    CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
+    CHECK(!ctx->link && !strcmp(poiseLinkWords(ctx), "none"));
+    return;
+  }
+  if (ctx->device->ops->is_host) CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
+  CHECK(!strcmp(poiseLinkWords(ctx), ctx->link ? "peer memory" : "through the host"));
+  if (strcmp(ctx->device->ops->name, "mock")) return;
+  poiseLinkClose(ctx);
+  CHECK_OK(poiseLinkOpen(ctx, LINK_HOST));
+  CHECK(!ctx->link);
+  CHECK_OK(poiseLinkOpen(ctx, LINK_AUTO));
+  CHECK(ctx->link != NULL);
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"sums", TestSums, 0}, {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0},
+                               {"late", TestLate, 0}, {"twice", TestTwice, 0},   {"wishes", TestWishes, 0},
+                               {NULL, NULL, 0}};
+  return TestMain(argc, argv, "link", tests);
+}
