@@ -130,9 +130,16 @@ PROLOGUE(gmres_refine)
   return 0;
 }
 
+/* Has the recurrence fallen so far in this cycle that it must end? Behind the last column it ends anyway. */
+POISE_INLINE int poiseGMRESFallen(const PhaseArgs *a, const double *gamma)
+{
+  int64_t m = a->flags, next = a->k + 1;
+  return next < m && fabs(gamma[next]) < a->c[1].value * fabs(gamma[0]);
+}
+
 /* gmres_givens: h_j+1,j = |w|; rotate column j; the new residual norm; decides; v_j+1 = w / h_j+1,j. k: j.
    c[0] != 0: a second pass may have been made. c[1]: to which part of its beginning the recurrence may fall
-   in a cycle; 0: to any. Behind the last column the cycle ends anyway. */
+   in a cycle; 0: to any. */
 PROLOGUE(gmres_givens)
 {
   int64_t m = a->flags, j = a->k;
@@ -167,7 +174,7 @@ PROLOGUE(gmres_givens)
   if (!poiseDecide(in, out, a, fabs(gamma[j + 1]))) {
     /* else K v_j lies in the space: its solution is exact unless the column is dropped */
     int goes_on = below != 0 && !dropped;
-    int fallen = goes_on && j + 1 < m && fabs(gamma[j + 1]) < a->c[1].value * fabs(gamma[0]);
+    int fallen = goes_on && poiseGMRESFallen(a, gamma);
     if (goes_on && !fallen) return 1;
     poiseFinish(out, dropped || fallen ? REASON_BREAKDOWN : REASON_HAPPY, its);
     out[GM_ENDED] = dropped ? GM_DROPPED : fallen ? GM_FALLEN : 0;
