@@ -245,6 +245,18 @@ static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
   return POISE_OK;
 }
 
+/* A solve by the link has failed. The next one finds it as new. */
+static PoiseErr Unlink(PoiseKSP ksp, PoiseErr e)
+{
+  ErrorState error;
+  bool forbids = poiseDeviceForbid(ksp->ctx->device, false);
+  poiseErrorSave(&error);
+  PoiseErr reset = poiseLinkReset(ksp->ctx);
+  if (!reset) poiseErrorRestore(&error);
+  poiseDeviceForbid(ksp->ctx->device, forbids);
+  return reset ? reset : e;
+}
+
 PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
@@ -259,7 +271,8 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   /* by the link where no function of the application's, which may allocate, runs between sums */
   bool linked = poiseLinkUse(ksp->ctx, !e && !ksp->loop.eager);
   if (!e) e = ksp->arranged ? poiseKSPRunReordered(ksp, b, x) : poiseKSPRun(ksp, b, x);
-  poiseLinkUse(ksp->ctx, linked);
+  bool used = poiseLinkUse(ksp->ctx, linked);
+  if (e && used) e = Unlink(ksp, e);
   poiseDeviceForbid(ksp->ctx->device, forbade);
   ksp->solve.running = false;
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);

@@ -14,11 +14,12 @@ struct Link {
   PoiseContext ctx;
   const LinkDevice *ops;
   bool used;
-  Shared mail;      /* LinkMail [2][size] */
-  LinkMail **boxes; /* on the device: mail.all */
-  uint64_t *state;  /* on the device: epoch of the sums, late */
-  bool unread;      /* ghosts were sent since the latest sum */
-  double seconds;   /* that a device waits for another one */
+  Shared mail;        /* LinkMail [2][size] */
+  LinkMail **boxes;   /* on the device: mail.all */
+  uint64_t *state;    /* on the device: epoch of the sums, late */
+  LinkEpochs *epochs; /* of halos */
+  bool unread;        /* ghosts were sent since the latest sum */
+  double seconds;     /* that a device waits for another one */
 };
 enum { EPOCH, LATE, STATE };
 
@@ -113,6 +114,52 @@ PoiseErr poiseLinkCheck(PoiseContext ctx)
     FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for that of rank %d in vain", PoiseRank(ctx),
          link->seconds, (int)late - 1);
   return POISE_OK;
+}
+
+/* ---- behind a failure ------------------------------------------------------------------------ */
+
+void poiseLinkAddEpochs(Link *link, LinkEpochs *e, uint64_t *first, int64_t n)
+{
+  *e = (LinkEpochs){first, n, link->epochs};
+  link->epochs = e;
+}
+
+void poiseLinkRemoveEpochs(Link *link, LinkEpochs *e)
+{
+  LinkEpochs **at = &link->epochs;
+  while (*at && *at != e) at = &(*at)->next;
+  if (*at) *at = e->next;
+}
+
+static PoiseErr Zero(PoiseContext ctx, void *p, size_t bytes)
+{
+  void *zeros = NULL;
+  TRY(poiseAlloc(ctx, bytes, "zeros", &zeros));
+  PoiseErr e = poiseDeviceCopy(ctx->device, p, zeros, bytes, COPY_TO_DEVICE);
+  PoiseErr done = poiseDeviceSync(ctx->device);
+  poiseFree(ctx, &zeros);
+  return e ? e : done;
+}
+
+static PoiseErr ZeroAll(Link *link)
+{
+  PoiseContext ctx = link->ctx;
+  TRY(Zero(ctx, link->mail.mine, link->mail.bytes));
+  TRY(Zero(ctx, link->state, STATE * sizeof *link->state));
+  for (const LinkEpochs *e = link->epochs; e; e = e->next)
+    TRY(Zero(ctx, e->first, (size_t)e->n * sizeof *e->first));
+  link->unread = false;
+  return POISE_OK;
+}
+
+/* First nothing polls any more, on any rank; then all is zeroed, before anybody goes on. */
+PoiseErr poiseLinkReset(PoiseContext ctx)
+{
+  if (!ctx->link) return POISE_OK;
+  (void)poiseDeviceSync(ctx->device); /* what has failed was said */
+  PoiseErrorClear();
+  TRY(PoiseAgree(ctx, POISE_OK));
+  return PoiseAgree(ctx, ZeroAll(ctx->link));
 }
 
 bool poiseLinkUse(PoiseContext ctx, bool on)

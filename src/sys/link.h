@@ -38,6 +38,18 @@ bool poiseLinkIsUsed(PoiseContext ctx);
 /* POISE_ERR_COMM if a rank has waited in vain since the context was made. Waits. */
 PoiseErr poiseLinkCheck(PoiseContext ctx);
 
+typedef struct
+    LinkEpochs { /* epochs of exchanges in memory of the device, that a solve which failed may leave
+                               different on the ranks; zero-initialise it */
+  uint64_t *first;
+  int64_t n;
+  struct LinkEpochs *next;
+} LinkEpochs;
+void poiseLinkAddEpochs(Link *link, LinkEpochs *e, uint64_t *first, int64_t n);
+void poiseLinkRemoveEpochs(Link *link, LinkEpochs *e);
+/* All exchanges begin anew, behind a solve that has failed. Waits. Collective; agrees. */
+PoiseErr poiseLinkReset(PoiseContext ctx);
+
 /* Zeroed; bytes may differ between ranks. Collective; agrees. */
 PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *shared);
 /* Nobody's device uses it any more: work that does has ended. */

@@ -21,6 +21,7 @@ typedef struct HaloLink {
   int64_t *start;     /* [ex.nrecv + 1]: offsets of the senders' ghosts */
   LinkTarget *target; /* [ex.nsend] */
   int32_t *from;      /* [ex.nrecv]: the senders */
+  LinkEpochs epochs;  /* came and state, one behind the other */
 } HaloLink;
 
 typedef struct Where {  /* what a rank has for a sender in its room, in bytes from its start */
@@ -44,6 +45,7 @@ static void Furnish(Halo *h)
   l->start = (int64_t *)(void *)(l->state + STATE);
   l->target = (LinkTarget *)(void *)(l->start + size + 1);
   l->from = (int32_t *)(void *)(l->target + size);
+  poiseLinkAddEpochs(h->ctx->link, &l->epochs, l->came, size + STATE);
 }
 
 /* where: of all ranks, for each sender. */
@@ -109,6 +111,7 @@ PoiseErr poiseHaloLinkCreate(Halo *h)
 void poiseHaloLinkDestroy(Halo *h)
 {
   if (!h->link) return;
+  poiseLinkRemoveEpochs(h->ctx->link, &h->link->epochs);
   poiseLinkUnshare(h->ctx->link, &h->link->room);
   poiseFree(h->ctx, &h->link);
 }

@@ -3,6 +3,8 @@
   The link between devices of ranks: sums and ghosts, compared with those through the hosts, bit by bit;
   solves in replayed loops on several ranks; and ranks that do not come.
 */
+#include <limits.h>
+
 #include "harness.h"
 #include "ksp/ksp.h"
 #include "mat/mat.h"
@@ -182,6 +184,51 @@ static void TestLate(PoiseContext ctx)
   poiseBufferDestroy(&out);
 }
 
+static _Thread_local int fails_at; /* launches until one fails */
+
+static PoiseErr FailingLaunch(Device *dev, int kernel, const void *args, size_t bytes)
+{
+  extern const DeviceOps poiseDevice_mock;
+  if (fails_at-- == 0) FAIL(POISE_ERR_DEVICE, "this launch was to fail");
+  return poiseDevice_mock.launch(dev, kernel, args, bytes);
+}
+
+/* A launch of the last rank fails, before the loop, in its capture and behind it. Nobody is left waiting, and
+   the next solve is as ever. */
+static void TestFaults(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg", "gmres"};
+  const DeviceOps *own = ctx->device->ops;
+  NEEDS_LINK(ctx);
+  if (strcmp(own->name, "mock")) TEST_SKIP("for the mock");
+  DeviceOps failing = *own;
+  failing.launch = FailingLaunch;
+  poiseLinkSetPatience(ctx, 0.1);
+  bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  for (int m = 0; m < 2; m++) {
+    Problem p;
+    if (!ProblemOpenGrid(ctx, 24, 17, 1, methods[m], "jacobi", &p)) return;
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    uint64_t bits = SampleDigest(p.x);
+    for (int k = 0; k < 24; k++) {
+      if (k % 2) poiseKSPForget(p.ksp);
+      fails_at = last ? k / 2 : INT_MAX;
+      if (last) ctx->device->ops = &failing;
+      double since = PoiseTime();
+      PoiseErr e = PoiseKSPSolve(p.ksp, p.b, p.x);
+      CHECK(PoiseTime() - since < 5);
+      ctx->device->ops = own;
+      double fired = last && fails_at < 0;
+      CHECK_OK(PoiseMax(ctx, 1, &fired));
+      CHECK((e != POISE_OK) == (fired != 0));
+      if (last && fired != 0) CHECK_ERR(e, POISE_ERR_DEVICE, "was to fail");
+      CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+      CHECK(SampleDigest(p.x) == bits);
+    }
+    ProblemClose(&p);
+  }
+}
+
 /* Ghosts that are sent twice, before anybody has read the first ones. */
 static void TestTwice(PoiseContext ctx)
 {
@@ -237,8 +284,8 @@ static void TestWishes(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"sums", TestSums, 0}, {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0},
-                               {"late", TestLate, 0}, {"twice", TestTwice, 0},   {"wishes", TestWishes, 0},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {
+      {"sums", TestSums, 0},     {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0}, {"late", TestLate, 0},
+      {"faults", TestFaults, 0}, {"twice", TestTwice, 0},   {"wishes", TestWishes, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }
