@@ -99,8 +99,9 @@ static __global__ void __launch_bounds__(SUM_THREADS) LinkSum(const __grid_const
   __syncthreads();
   PdlLaunchDependents();
   if ((int)threadIdx.x < a.n) {
-    double s = missing ? NAN : 0;
-    for (int r = 0; r < a.size && !missing; r++)
+    double s =
+        missing ? NAN : ((volatile const double *)mine[poiseLinkMail(epoch, a.size, 0)].v)[threadIdx.x];
+    for (int r = 1; r < a.size && !missing; r++)
       s += ((volatile const double *)mine[poiseLinkMail(epoch, a.size, r)].v)[threadIdx.x];
     a.dst[threadIdx.x] = s;
   }

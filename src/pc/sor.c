@@ -62,13 +62,18 @@ static PoiseErr CreateVector(PoisePC pc, PoiseVec *v)
   return *v ? POISE_OK : poiseVecCreateLocal(pc->P->rows, v);
 }
 
-static PoiseErr CreateVectors(PoisePC pc)
+/* What corrections need, on the device, as a captured loop allocates nothing. */
+static PoiseErr PrepareCorrections(PoisePC pc)
 {
   SOR *s = pc->data;
+  double *there;
   if (!Corrects(pc)) return POISE_OK;
   PoiseErr e = CreateVector(pc, &s->residual);
   if (!e) e = CreateVector(pc, &s->correction);
-  return PoiseAgree(pc->ctx, e);
+  if (!e) e = poiseVecWrite(s->residual, &there);
+  if (!e) e = poiseVecWrite(s->correction, &there);
+  TRY(PoiseAgree(pc->ctx, e));
+  return PoiseAgree(pc->ctx, poiseMatReady(pc->P));
 }
 
 static PoiseErr SetUp_SOR(PoisePC pc)
@@ -77,9 +82,8 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   const double *val;
   TRY(CheckOptions(s)); /* all ranks have the same */
   TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, (int)poiseCsrSide(&pc->P->csr), false)));
-  TRY(CreateVectors(pc));
+  TRY(PrepareCorrections(pc));
   TRY(poiseTriangularSetup(pc, &s->triangular, false, true));
-  if (pc->P->csr.halo) TRY(poiseHaloReady(pc->P->csr.halo));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* copied now, as a captured loop needs them */
 }
 

@@ -77,8 +77,8 @@ PoiseErr poiseHost_link_sum(Device *dev, const void *args)
   for (int r = 0; r < a->size && !e; r++)
     e = Poll(&a->patience, &a->mail[a->rank][poiseLinkMail(epoch, a->size, r)].epoch, epoch, r);
   for (int k = 0; k < a->n; k++) {
-    double s = e ? NAN : 0;
-    for (int r = 0; r < a->size && !e; r++) s += a->mail[a->rank][poiseLinkMail(epoch, a->size, r)].v[k];
+    double s = e ? NAN : a->mail[a->rank][poiseLinkMail(epoch, a->size, 0)].v[k]; /* also -0 */
+    for (int r = 1; r < a->size && !e; r++) s += a->mail[a->rank][poiseLinkMail(epoch, a->size, r)].v[k];
     a->dst[k] = s;
   }
   *a->epoch = epoch;

@@ -139,6 +139,8 @@ static void TestSolves(PoiseContext ctx)
       CHECK_OK(PoiseKSPSetType(ksp, methods[m]));
       CHECK_OK(PoiseKSPGetPC(ksp, &pc));
       CHECK_OK(PoisePCSetType(pc, preconditioners[p]));
+      CHECK_OK(PoiseOptionsSet(ctx, "pc_sor_its", "2")); /* with a product */
+      CHECK_OK(PoisePCSetFromOptions(pc));
       CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-6, -1, -1, 60));
       for (int link = 0; link < 2; link++) {
         ksp->options.replay = link ? -1 : 0;
@@ -279,7 +281,7 @@ static void TestWishes(PoiseContext ctx)
   CHECK_OK(poiseLinkOpen(ctx, LINK_HOST));
   CHECK(!ctx->link);
   CHECK_OK(poiseLinkOpen(ctx, LINK_AUTO));
-  CHECK(ctx->link != NULL);
+  CHECK((ctx->link != NULL) == !strcmp(ctx->comm->ops->name, "threads")); /* not for processes */
 }
 
 int main(int argc, char **argv)
