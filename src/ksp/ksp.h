@@ -149,7 +149,7 @@ typedef struct KSPLoop {
   Graph *graph;      /* kept from solve to solve */
   Captured captured; /* what the graph depends on */
   LogCounts *counts; /* counts of the log at the capture: before each iteration, and after the last */
-  int step;          /* iterations between two looks by the device; 0: nothing was captured */
+  int step;          /* iterations between two looks by the device; 0: not chosen yet */
   int64_t ring;      /* length of the ring of norms, a power of 2 */
   int turns;         /* of the first replay, as the solve before has left them */
   bool brief;        /* the solve before ended in its first replay, or there was none */
@@ -455,6 +455,8 @@ void poiseKSPRemoveNullSpace(PoiseKSP ksp, PoiseVec z, const Fuse *f);
 void poiseKSPEager(PoiseKSP ksp);
 /* Capture iterations. Returns whether there are any to replay. */
 bool poiseKSPCapture(PoiseKSP ksp);
+/* loop.step, before that. Collective. */
+PoiseErr poiseKSPChooseStep(PoiseKSP ksp);
 /* The cycle of a method that tests the norm of an iteration in the next one, when work of that has been done
    in vain. At the end of a cycle it tests by a kernel more. That is every iteration where the host looks at
    each, or an iteration takes long; else `most`. */

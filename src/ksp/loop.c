@@ -220,6 +220,15 @@ static int StepIterations(PoiseKSP ksp)
   return worth <= STEP_LONG * seconds ? STEP_LONG : (int)ceil(worth / seconds);
 }
 
+/* Ranks that exchange in the loop must look at its end in the same iterations, though their shares differ. */
+PoiseErr poiseKSPChooseStep(PoiseKSP ksp)
+{
+  int64_t least = -StepIterations(ksp);
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &least, 1));
+  ksp->loop.step = (int)-least;
+  return POISE_OK;
+}
+
 /* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */
 static int TurnIterations(PoiseKSP ksp, int step)
 {
@@ -264,7 +273,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->pattern = ksp->A->pattern, c->generation = ksp->pc->generation;
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
   c->norm = (int)ksp->norm, c->side = (int)ksp->side;
-  c->step = ksp->loop.step = StepIterations(ksp), c->turn = TurnIterations(ksp, c->step);
+  c->step = ksp->loop.step, c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);
 }
 
@@ -376,10 +385,9 @@ static int NextTurns(PoiseKSP ksp, int turns, double seconds)
 {
   const double longest = 50e-3;
   int most = MostTurns(ksp);
-  if (PoiseSize(ksp->ctx) > 1 && ksp->user.nmonitors)
-    return 2 * turns < most ? 2 * turns : most; /* alike on all ranks */
-  if (seconds > longest) return turns > 1 ? turns / 2 : 1;
-  if (seconds > longest / 4) return turns;
+  bool alone = PoiseSize(ksp->ctx) == 1; /* ranks would measure different times, but need equal replays */
+  if (alone && seconds > longest) return turns > 1 ? turns / 2 : 1;
+  if (alone && seconds > longest / 4) return turns;
   return 2 * turns < most ? 2 * turns : most;
 }
 

@@ -267,6 +267,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->solve.running = true;
   PoiseErr e = PoiseAgree(ksp->ctx, Prepare(ksp));
+  if (!e && !ksp->loop.eager) e = poiseKSPChooseStep(ksp);
   bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
   /* by the link where no function of the application's, which may allocate, runs between sums */
   bool linked = poiseLinkUse(ksp->ctx, !e && !ksp->loop.eager);

@@ -179,7 +179,7 @@ bool poiseLinkIsUsed(PoiseContext ctx)
 
 static PoiseErr Place(PoiseContext ctx, LinkPlace *place)
 {
-  memset(place, 0, sizeof *place); /* compared as bytes */
+  memset(place, 0, sizeof *place); /* sent as bytes */
   place->machine = poiseMachine();
   place->process = (int64_t)getpid();
   return Ops(ctx)->place(ctx->device, place);

@@ -161,6 +161,40 @@ static void TestSolves(PoiseContext ctx)
     }
 }
 
+static PoiseErr Told(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg)
+{
+  (void)ksp, (void)iteration, (void)norm, (void)arg;
+  return POISE_OK;
+}
+
+/* Ranks for which an iteration takes longer than for others: all look at its end in the same iterations. Then
+   with a monitor, behind solves that had none. */
+static void TestUneven(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg", "prcg", "bicgstab"};
+  Device *dev = ctx->device;
+  double bandwidth = dev->model.bandwidth;
+  NEEDS_LINK(ctx);
+  poiseLinkSetPatience(ctx, 1);
+  for (int m = 0; m < 3; m++) {
+    Problem p;
+    if (!ProblemOpenGrid(ctx, 24, 17, 1, methods[m], "jacobi", &p)) return;
+    p.ksp->options.replay = 0;
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    uint64_t bits = SampleDigest(p.x);
+    p.ksp->options.replay = -1;
+    dev->model.bandwidth = PoiseRank(ctx) ? bandwidth : 1;
+    for (int k = 0; k < 3; k++) {
+      CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+      CHECK(SampleDigest(p.x) == bits);
+      CHECK_INT(p.ksp->loop.step, 2);
+      if (k == 1) CHECK_OK(PoiseKSPAddMonitor(p.ksp, Told, NULL));
+    }
+    dev->model.bandwidth = bandwidth;
+    ProblemClose(&p);
+  }
+}
+
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
 /* The last rank does not come. Those that wait end with NaN, and then wait no more. */
@@ -287,7 +321,8 @@ static void TestWishes(PoiseContext ctx)
 int main(int argc, char **argv)
 {
   static const Test tests[] = {
-      {"sums", TestSums, 0},     {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0}, {"late", TestLate, 0},
-      {"faults", TestFaults, 0}, {"twice", TestTwice, 0},   {"wishes", TestWishes, 0}, {NULL, NULL, 0}};
+      {"sums", TestSums, 0},     {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0},
+      {"uneven", TestUneven, 0}, {"late", TestLate, 0},     {"faults", TestFaults, 0},
+      {"twice", TestTwice, 0},   {"wishes", TestWishes, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }

@@ -153,32 +153,34 @@ static PoiseErr Deliver(Axis *to, PoiseErr mine, double *y)
   return to->halo ? poiseHaloReverse(to->halo, mine, y) : mine;
 }
 
-/* Reads 16 bytes per nonzero: value, its place, and column; values in the order of rows. */
+/* y, over axis `to`, = the entries of the index times x, over axis `from`. Reads 16 bytes per nonzero: value,
+   its place, and the other axis' number. mine: an earlier failure of this rank, which takes part all the
+   same. */
+static PoiseErr Product(PoiseMat A, PoiseErr mine, Index *index, Axis *to, Axis *from, PoiseVec x, PoiseVec y)
+{
+  const double *in = NULL, *whole = NULL;
+  double *out = NULL;
+  PoiseErr e = poiseVecRead(x, &in);
+  if (!e) e = poiseVecWrite(y, &out);
+  if (!e) e = mine;
+  e = Collect(A->ctx->device, from, e, in, &whole);
+  if (!e) e = Launch(A, index, to, from, whole, out);
+  return Deliver(to, e, out);
+}
+
 static PoiseErr Mult_PCOO(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   Pcoo *t = poisePcooOf(A);
-  const double *in = NULL, *whole = NULL;
-  double *out = NULL;
   if (t->held.csr) return poiseHeldMult(&t->held, false, x, y);
-  PoiseErr e = poiseVecRead(x, &in);
-  if (!e) e = poiseVecWrite(y, &out);
-  e = Collect(A->ctx->device, &t->columns, e, in, &whole);
-  if (!e) e = Launch(A, &t->by_row, &t->rows, &t->columns, whole, out);
-  return Deliver(&t->rows, e, out);
+  return Product(A, POISE_OK, &t->by_row, &t->rows, &t->columns, x, y);
 }
 
 static PoiseErr MultTranspose_PCOO(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   Pcoo *t = poisePcooOf(A);
-  const double *in = NULL, *whole = NULL;
-  double *out = NULL;
   if (t->held.csr) return poiseHeldMult(&t->held, true, x, y);
-  PoiseErr e = poiseVecRead(x, &in);
-  if (!e) e = poiseVecWrite(y, &out);
-  if (!e) e = MakeFromRows(A, false, &t->by_column);
-  e = Collect(A->ctx->device, &t->rows, e, in, &whole);
-  if (!e) e = Launch(A, &t->by_column, &t->columns, &t->rows, whole, out);
-  return Deliver(&t->columns, e, out);
+  PoiseErr made = MakeFromRows(A, false, &t->by_column);
+  return Product(A, made, &t->by_column, &t->columns, &t->rows, x, y);
 }
 
 static PoiseErr Ready_PCOO(PoiseMat A)
