@@ -119,10 +119,11 @@ static void TestGhosts(PoiseContext ctx)
 /* As enqueued one by one, with sums and ghosts through the hosts. */
 static void TestSolves(PoiseContext ctx)
 {
-  static const char *const methods[] = {"cg", "prcg", "bicgstab", "gmres", "minres", "chebyshev"};
+  static const char *const methods[] = {"cg",     "prcg",      "bicgstab",  "gmres",
+                                        "minres", "chebyshev", "richardson"};
   static const char *const preconditioners[] = {"none", "jacobi", "sor"};
   NEEDS_LINK(ctx);
-  for (int m = 0; m < 6; m++)
+  for (int m = 0; m < 7; m++)
     for (int p = 0; p < 3; p++) {
       PoiseMat A;
       PoiseVec x, b;
@@ -142,6 +143,7 @@ static void TestSolves(PoiseContext ctx)
       CHECK_OK(PoiseOptionsSet(ctx, "pc_sor_its", "2")); /* with a product */
       CHECK_OK(PoisePCSetFromOptions(pc));
       CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-6, -1, -1, 60));
+      if (m == 6) CHECK_OK(PoiseKSPSetNormType(ksp, POISE_KSP_NORM_NONE)); /* products without sums between */
       for (int link = 0; link < 2; link++) {
         ksp->options.replay = link ? -1 : 0;
         int64_t copies = ctx->device->copies;
