@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "sys/kernels.h"
+#include "sys/link_kernels.h"
 #include "ksp/bicgstab_phases.h"
 #include "ksp/cg_phases.h"
 #include "ksp/gmres_phases.h"
