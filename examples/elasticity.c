@@ -101,7 +101,7 @@ static PoiseErr SetMaterial(const Settings *set, const FemMesh *mesh, double *yo
     double z = 0, E = set->young;
     for (int k = 0; k < corners; k++) z += mesh->x[3 * mesh->cellNodes[e * nodes + k] + 2] / corners;
     if (set->soft[0] != '\0')
-      E = mesh->cellGroup[e] == soft ? set->young / set->contrast : set->young;
+      E = FemCellIn(mesh, e, soft) ? set->young / set->contrast : set->young;
     else if (set->mesh[0] == '\0')
       E = Young(set, z);
     young[e] = E;

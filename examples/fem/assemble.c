@@ -215,7 +215,7 @@ static PoiseErr AddFacets(FemSystem *s, int group, FemForm form, void *arg)
   FemReferenceFacet(mesh->cell, &reference);
   for (PoiseInt f = 0; f < mesh->facets; f++) {
     double F[MOST] = {0};
-    if (mesh->facetGroup[f] != group) continue;
+    if (!FemFacetIn(mesh, f, group)) continue;
     FemFacetBegin(mesh, &reference, f, &p);
     for (int q = 0; q < reference.points; q++) {
       FemFacetPoint(&reference, q, &p);
@@ -239,7 +239,7 @@ static PoiseErr FixNodes(FemSystem *s, int group, FemValue value, void *arg, cha
   const FemMesh *mesh = s->mesh;
   const int nodes = FemCellInfoOf(mesh->cell)->facetNodes;
   for (PoiseInt f = 0; f < mesh->facets; f++) {
-    for (int k = 0; k < nodes && mesh->facetGroup[f] == group; k++) {
+    for (int k = 0; k < nodes && FemFacetIn(mesh, f, group); k++) {
       PoiseInt node = mesh->facetNodes[f * nodes + k];
       double v[3] = {FEM_FREE, FEM_FREE, FEM_FREE};
       if (seen[node]) continue;

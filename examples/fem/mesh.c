@@ -74,6 +74,16 @@ PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *numbe
              name, known[0] != '\0' ? known : "none at all");
 }
 
+int FemCellIn(const FemMesh *mesh, PoiseInt cell, int group)
+{
+  return mesh->cellGroup[cell] == group;
+}
+
+int FemFacetIn(const FemMesh *mesh, PoiseInt facet, int group)
+{
+  return mesh->facetGroup[facet] == group;
+}
+
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
 /*

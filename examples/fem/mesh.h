@@ -79,6 +79,10 @@ void FemMeshFree(FemMesh *mesh);
    result. */
 PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number);
 
+/* Is this rank's cell or facet in the group? */
+int FemCellIn(const FemMesh *mesh, PoiseInt cell, int group);
+int FemFacetIn(const FemMesh *mesh, PoiseInt facet, int group);
+
 /*
   A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks. A brick is one cell
   (quad4, hex8), two triangles, or six tetrahedra. Every rank makes its own block of bricks. Ranks beyond the
