@@ -162,7 +162,6 @@ static const char *WhyEager(PoiseKSP ksp)
   if (!ksp->ctx->device->ops->replay) return "the host runs at once";
   if (PoiseSize(ksp->ctx) > 1 && !ksp->ctx->link) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
-  if (PoiseSize(ksp->ctx) > 1 && ksp->A->type->mult) return "parts of products are added through the host";
   if (pc) return pc;
   if (ksp->user.test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
