@@ -186,7 +186,6 @@ static void TestUneven(PoiseContext ctx)
   Device *dev = ctx->device;
   double bandwidth = dev->model.bandwidth;
   NEEDS_LINK(ctx);
-  poiseLinkSetPatience(ctx, 1);
   for (int m = 0; m < 3; m++) {
     Problem p;
     if (!ProblemOpenGrid(ctx, 24, 17, 1, methods[m], "jacobi", &p)) return;
