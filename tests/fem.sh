@@ -80,14 +80,14 @@ bow 1 0 > open.msh
 refused "or x . n to 0 and not to 2" poisson -mesh open.msh -dirichlet 1
 refused "is a null space only where no u is given" poisson -nullspace -output x
 refused "falls with order" poisson -cell tri6 -n 2 -shape ring
-refused "beam theory says" elasticity -n 1 -cell tet4 -output beam
+refused "beam theory says" elasticity -n 1 -cell tet4
 refused "a multiple of 4 bricks" elasticity -n 2 -contrast 3
-refused "are for parts, -mesh" elasticity -toward left
-refused "name the group of cells" elasticity -mesh "$bracket" -contrast 3
+refused "give the material of each group of cells" elasticity -mesh "$bracket" -contrast 3
 refused "body has no group 'rubber'; it has: steel (1)" \
-  elasticity -mesh "$bracket" -soft rubber -contrast 3 -output x
-refused "boundary has no group 'lid'; it has: fixed (2)" elasticity -mesh "$bracket" -loaded lid -output x
-refused "-fixed and -loaded are both '2'" elasticity -mesh "$bracket" -loaded 2
+  elasticity -mesh "$bracket" -material "rubber: E = 1, nu = 0.3" -output x
+refused "boundary has no group 'lid'; it has: fixed (2)" \
+  elasticity -mesh "$bracket" -loads "lid: pressure = 1" -output x
+refused "nothing acts on what is free" elasticity -mesh "$bracket" -loads "2: pressure = 1"
 refused "-cell is for meshes that the program makes, not beside -mesh" \
   poisson -mesh "$bracket" -cell tet4 -dirichlet fixed
 refused "-bump is for meshes" poisson -mesh "$bracket" -bump 0.1 -dirichlet fixed -ranks 3
@@ -148,8 +148,9 @@ numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff 
   fail "other numbers from the operator"
 "$bin/elasticity" -support none -cell hex8 -ranks 2 -assembly coo -check_assembly > log || fail "$(cat log)"
 "$bin/elasticity" -assembly blocks -check_assembly -ranks 2 -device mock > log || fail "$(cat log)"
-"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 3 -assembly device -check_assembly \
-  -ranks 3 > log || fail "$(cat log)"
+front="load: force = 0 -1000 0"
+"$bin/elasticity" -mesh "$bracket" -loads "$front" -material "steel: E = 7e10, nu = 0.3" -assembly device \
+  -check_assembly -ranks 3 > log || fail "$(cat log)"
 "$bin/convection" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 "$bin/heat" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 numbers -cell tet10 -n 1 > one
@@ -166,13 +167,14 @@ for group in fixed load; do
 done
 ! cmp -s one on_fixed && ! cmp -s one on_load && ! cmp -s on_fixed on_load ||
   fail "u is given on the same groups, whichever are named"
-"$bin/elasticity" -mesh "$bracket" -toward front -soft steel -contrast 1e6 > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -loads "$front" -material "steel: E = 2e5, nu = 0.3" > log ||
+  fail "$(cat log)"
 "$bin/heat" -steps 5 -end 1e5 -theta 1 > log || fail "$(cat log)" # the guess is 1e5 times too large
 "$bin/heat" -n 4 -steps 50 -end 20 -theta 1 > log || fail "$(cat log)" # until nothing is left
 "$bin/poisson" -cell quad4 -dirichlet none -nullspace -ranks 2 > log || fail "$(cat log)"
 
 "$bin/elasticity" -output beam > log || fail "$(cat log)"
-"$bin/elasticity" -mesh "$bracket" -toward front -output part > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -loads "$front" -output part > log || fail "$(cat log)"
 "$bin/elasticity" -output "parts & more" -ranks 3 > log || fail "$(cat log)"
 "$bin/poisson" -output u > log || fail "$(cat log)"
 "$bin/heat" -output hot -every 5 > log || fail "$(cat log)"

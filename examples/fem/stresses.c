@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stresses.h"
+#include <stdlib.h>
+
+enum { WITH_WEIGHT = FEM_STRESS + 1 };
+
+typedef struct Finding {
+  const FemElastic *elastic;
+  const double *u;
+  double *cell, *mises, *volume;
+} Finding;
+
+static void Flat(double sigma[3][3], double flat[FEM_STRESS])
+{
+  for (int i = 0; i < 3; i++) {
+    flat[i] = sigma[i][i];
+    flat[3 + i] = sigma[i == 2 ? 0 : i][i == 0 ? 1 : 2];
+  }
+}
+
+static double MisesOf(const double s[FEM_STRESS])
+{
+  double sigma[3][3] = {{s[0], s[3], s[5]}, {s[3], s[1], s[4]}, {s[5], s[4], s[2]}};
+  return FemMises(sigma);
+}
+
+static void AddToCell(const FemPoint *p, void *arg, double *sums)
+{
+  const Finding *of = arg;
+  const double dV = FemElasticVolume(of->elastic->kind, p);
+  double sigma[3][3], flat[FEM_STRESS];
+  sums[0] += dV * FemElasticStress(of->elastic, p, of->u, sigma);
+  Flat(sigma, flat);
+  for (int i = 0; i < FEM_STRESS; i++) of->cell[FEM_STRESS * p->element + i] += dV * flat[i];
+  of->mises[p->element] += dV * FemMises(sigma);
+  of->volume[p->element] += dV;
+}
+
+/* F of each node: the sum of weights times stress, and the sum of weights */
+static void AddToNodes(const FemPoint *p, void *arg, double *K, double *F)
+{
+  const Finding *of = arg;
+  const double dV = FemElasticVolume(of->elastic->kind, p);
+  double sigma[3][3], flat[WITH_WEIGHT];
+  (void)K;
+  FemElasticStress(of->elastic, p, of->u, sigma);
+  Flat(sigma, flat);
+  flat[FEM_STRESS] = 1;
+  for (int a = 0; a < p->nodes; a++) {
+    for (int i = 0; i < WITH_WEIGHT; i++) F[WITH_WEIGHT * a + i] += dV * p->N[a] * p->N[a] * flat[i];
+  }
+}
+
+static PoiseErr FindCells(Finding *of, FemStresses *s)
+{
+  const FemMesh *mesh = of->elastic->mesh;
+  PoiseErr err = FemAlloc(mesh->cells, sizeof *of->volume, &of->volume);
+  if (err == POISE_OK) err = FemAlloc(FEM_STRESS * mesh->cells, sizeof *s->cell, &s->cell);
+  if (err == POISE_OK) err = FemAlloc(mesh->cells, sizeof *s->cellMises, &s->cellMises);
+  POISE_TRY(PoiseAgree(mesh->ctx, err));
+  of->cell = s->cell;
+  of->mises = s->cellMises;
+  POISE_TRY(FemIntegrateAsMatrix(mesh, AddToCell, of, 1, &s->power));
+  for (PoiseInt e = 0; e < mesh->cells; e++) {
+    for (int i = 0; i < FEM_STRESS; i++) s->cell[FEM_STRESS * e + i] /= of->volume[e];
+    s->cellMises[e] /= of->volume[e];
+  }
+  return POISE_OK;
+}
+
+static PoiseErr FindNodes(Finding *of, PoiseVec sums, double **gathered, FemStresses *s)
+{
+  const FemMesh *mesh = of->elastic->mesh;
+  PoiseErr err = FemAlloc(FEM_STRESS * mesh->nodes, sizeof *s->node, &s->node);
+  if (err == POISE_OK) err = FemAlloc(mesh->nodes, sizeof *s->nodeMises, &s->nodeMises);
+  POISE_TRY(PoiseAgree(mesh->ctx, err));
+  POISE_TRY(PoiseVecSet(sums, 0));
+  POISE_TRY(FemAssembleVector(mesh, WITH_WEIGHT, AddToNodes, of, sums));
+  POISE_TRY(FemGather(mesh, WITH_WEIGHT, sums, gathered));
+  for (PoiseInt k = 0; k < mesh->nodes; k++) {
+    const double *sum = *gathered + WITH_WEIGHT * k;
+    for (int i = 0; i < FEM_STRESS; i++) s->node[FEM_STRESS * k + i] = sum[i] / sum[FEM_STRESS];
+    s->nodeMises[k] = MisesOf(s->node + FEM_STRESS * k);
+  }
+  return POISE_OK;
+}
+
+PoiseErr FemStressesCreate(const FemElastic *elastic, const double *u, FemStresses *s)
+{
+  const FemMesh *mesh = elastic->mesh;
+  Finding of = {elastic, u, NULL, NULL, NULL};
+  PoiseVec sums = NULL;
+  double *gathered = NULL;
+  *s = (FemStresses){0};
+  PoiseErr err = FindCells(&of, s);
+  if (err == POISE_OK)
+    err = PoiseVecCreate(mesh->ctx, WITH_WEIGHT * mesh->owned, WITH_WEIGHT * mesh->allNodes, &sums);
+  if (err == POISE_OK) err = FindNodes(&of, sums, &gathered, s);
+  free(gathered);
+  free(of.volume);
+  PoiseVecDestroy(&sums);
+  return err;
+}
+
+void FemStressesFree(FemStresses *s)
+{
+  free(s->cell);
+  free(s->cellMises);
+  free(s->node);
+  free(s->nodeMises);
+  *s = (FemStresses){0};
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stresses from displacements: means over cells, and averages at nodes. */
+#ifndef FEM_STRESSES_H
+#define FEM_STRESSES_H
+
+#include "elastic.h"
+
+enum { FEM_STRESS = 6 }; /* xx yy zz xy yz xz, as VTK has them; of a body of revolution zz goes around */
+
+/*
+  Stress is computed inside cells, where it is best, and jumps between them. At nodes it is averaged over the
+  cells around, with weights N_a^2, which are largest at node a. Cells of all materials count: where materials
+  meet, look at the cells. von Mises' stress of a cell is its mean over the cell, that of a node belongs to
+  the average tensor.
+*/
+typedef struct FemStresses {
+  double *cell, *cellMises; /* [cells][6], [cells] */
+  double *node, *nodeMises; /* [nodes][6], [nodes] */
+  double power;             /* the integral of sigma : eps, twice the energy that is stored */
+} FemStresses;
+
+/* u: displacements at this rank's nodes (FemGather). Collective. */
+PoiseErr FemStressesCreate(const FemElastic *elastic, const double *u, FemStresses *stresses);
+void FemStressesFree(FemStresses *stresses);
+
+#endif
