@@ -36,6 +36,13 @@ static void AddToCell(const FemPoint *p, void *arg, double *sums)
   of->volume[p->element] += dV;
 }
 
+/* Does the mean stress (sigma_xx + sigma_yy + sigma_zz) / 3 swing inside the cell? */
+static int Swings(const FemElastic *elastic, PoiseInt cell)
+{
+  const double *law = elastic->law + 3 * cell, ratio = 2 * FEM_LOCKING / (1 - 2 * FEM_LOCKING);
+  return FemOrder(elastic->mesh->cell) == 2 && elastic->kind != FEM_PLANE_STRESS && law[0] >= ratio * law[1];
+}
+
 /* F of each node: the sum of weights times stress, and the sum of weights */
 static void AddToNodes(const FemPoint *p, void *arg, double *K, double *F)
 {
@@ -46,6 +53,11 @@ static void AddToNodes(const FemPoint *p, void *arg, double *K, double *F)
   FemElasticStress(of->elastic, p, of->u, sigma);
   Flat(sigma, flat);
   flat[FEM_STRESS] = 1;
+  if (Swings(of->elastic, p->element)) {
+    const double *mean = of->cell + FEM_STRESS * p->element;
+    const double change = (mean[0] + mean[1] + mean[2] - flat[0] - flat[1] - flat[2]) / 3;
+    for (int i = 0; i < 3; i++) flat[i] += change;
+  }
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < WITH_WEIGHT; i++) F[WITH_WEIGHT * a + i] += dV * p->N[a] * p->N[a] * flat[i];
   }

@@ -10,8 +10,9 @@ enum { FEM_STRESS = 6 }; /* xx yy zz xy yz xz, as VTK has them; of a body of rev
 /*
   Stress is computed inside cells, where it is best, and jumps between them. At nodes it is averaged over the
   cells around, with weights N_a^2, which are largest at node a. Cells of all materials count: where materials
-  meet, look at the cells. von Mises' stress of a cell is its mean over the cell, that of a node belongs to
-  the average tensor.
+  meet, look at the cells. Inside cells of type tri6 and tet10 that hardly change their volume (nu >=
+  FEM_LOCKING) the mean stress swings, so that nodes take the cell's mean of it. von Mises' stress of a cell
+  is its mean over the cell, that of a node belongs to the average tensor.
 */
 typedef struct FemStresses {
   double *cell, *cellMises; /* [cells][6], [cells] */
