@@ -30,8 +30,9 @@
     requires (5/6 G A for one material). Beam theory ignores how the section deforms at the clamp, which is
     most of the difference on fine meshes.
   - For a part, whose deflection is unknown: loads and reactions balance, and their work is twice the energy
-    that the stresses store. This finds wrong solutions of the system. It does not tell whether the mesh is
-    fine enough: solve again on a finer one.
+    that the stresses store. This finds wrong solutions of the system.
+  - It does not tell whether the mesh is fine enough. The jumps of the stress between cells give an estimate,
+    and a warning where it is large. Solve again on a finer mesh.
 
   With -support none nothing holds the beam, and both ends are pulled. The rigid motions are attached as the
   null space of the matrix. The exact answer is u = stress / E (x, -nu y, -nu z) plus a rigid motion. Any mesh
@@ -326,12 +327,18 @@ static PoiseErr FindResults(Body *body)
                           &body->balance);
 }
 
-static PoiseErr PrintForce(PoiseContext ctx, int dim, const char *what, const double force[3],
+/* Of a slice, forces and energy are those of a metre. */
+static const char *PerDepth(const Body *body)
+{
+  return body->part.kind == FEM_PLANE_STRAIN || body->part.kind == FEM_PLANE_STRESS ? "/m" : "";
+}
+
+static PoiseErr PrintForce(PoiseContext ctx, const Body *body, const char *what, const double force[3],
                            const char *where)
 {
   POISE_TRY(PoisePrintf(ctx, "%-14s", what));
-  for (int c = 0; c < dim; c++) POISE_TRY(PoisePrintf(ctx, " %14.6e", force[c]));
-  return PoisePrintf(ctx, " N, %s\n", where);
+  for (int c = 0; c < body->mesh.dim; c++) POISE_TRY(PoisePrintf(ctx, " %14.6e", force[c]));
+  return PoisePrintf(ctx, " N%s, %s\n", PerDepth(body), where);
 }
 
 static PoiseErr Print(PoiseContext ctx, const Body *body)
@@ -345,10 +352,12 @@ static PoiseErr Print(PoiseContext ctx, const Body *body)
   POISE_TRY(PoisePrintf(ctx, "displacement   %.6e m, the largest component\n", largest));
   POISE_TRY(PoisePrintf(ctx, "von Mises      %.6e Pa, the largest mean of a cell; %.6e Pa at a node\n",
                         most[0], most[1]));
-  POISE_TRY(PrintForce(ctx, mesh->dim, "load", body->balance.load, "in all"));
+  POISE_TRY(PoisePrintf(ctx, "stress error   %.1f %%, estimated from the jumps between cells\n",
+                        100 * body->stresses.jumps));
+  POISE_TRY(PrintForce(ctx, body, "load", body->balance.load, "in all"));
   for (int s = 0; s < body->part.supports; s++)
-    POISE_TRY(PrintForce(ctx, mesh->dim, "reaction", body->balance.reaction[s],
-                         FemPartSupportName(&body->part, s)));
+    POISE_TRY(
+        PrintForce(ctx, body, "reaction", body->balance.reaction[s], FemPartSupportName(&body->part, s)));
   return POISE_OK;
 }
 
@@ -426,8 +435,8 @@ static PoiseErr JudgeBalance(PoiseContext ctx, const Body *body)
   POISE_TRY(PoisePrintf(ctx, "balance        %.1e  load and reactions, over the sum of all forces at nodes\n",
                         body->balance.off));
   POISE_TRY(PoisePrintf(ctx,
-                        "energy         %.6e J in the stresses; off by %.1e from the work of the forces\n",
-                        power / 2, power / work - 1));
+                        "energy         %.6e J%s in the stresses; off by %.1e from the work of the forces\n",
+                        power / 2, PerDepth(body), power / work - 1));
   if (!(body->balance.off < 1e-6))
     POISE_FAIL(POISE_ERR_NUMERIC,
                "load and reactions do not balance: their sum is %.1e of the forces at nodes",
@@ -436,10 +445,30 @@ static PoiseErr JudgeBalance(PoiseContext ctx, const Body *body)
   POISE_FAIL(POISE_ERR_NUMERIC, "the forces work %.9e J, the stresses store %.9e J", work / 2, power / 2);
 }
 
+/* Is the mesh too coarse for stresses? */
+static PoiseErr WarnOfJumps(PoiseContext ctx, const Body *body)
+{
+  if (body->stresses.jumps < 0.2) return POISE_OK;
+  return PoisePrintf(ctx, "warning        the mesh is too coarse for its stresses: make it finer%s\n",
+                     FemOrder(body->mesh.cell) == 1 ? ", or quadratic (gmsh -order 2)" : "");
+}
+
 static PoiseErr Judge(PoiseContext ctx, Settings *set, Body *body)
 {
   if (IsFree(set)) return JudgeStretch(ctx, set, body);
   return IsOwn(set) ? JudgeBalance(ctx, body) : JudgeDeflection(ctx, set, body);
+}
+
+/* Options that would have no effect. */
+static PoiseErr CheckBeside(PoiseContext ctx)
+{
+  static const char *const pairs[][2] = {{"load", "loads"}, {"young", "material"}, {"poisson", "material"}};
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    if (PoiseOptionsHas(ctx, NULL, pairs[k][0], NULL) && PoiseOptionsHas(ctx, NULL, pairs[k][1], NULL))
+      POISE_FAIL(POISE_ERR_OPTION, "-%s has no effect beside -%s: leave out one of them", pairs[k][0],
+                 pairs[k][1]);
+  }
+  return POISE_OK;
 }
 
 /* If the answer is known, options must not change the problem. */
@@ -470,6 +499,7 @@ static PoiseErr CheckSettings(const Settings *set)
 
 static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *body)
 {
+  POISE_TRY(CheckBeside(ctx));
   POISE_TRY(CheckSettings(set));
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
   POISE_TRY(MakeMesh(ctx, set, &body->mesh));
@@ -489,7 +519,10 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
     POISE_TRY(Output(set, body));
     POISE_TRY(FemStageEnd(ctx, times, FEM_OUTPUT));
   }
-  if (IsOwn(set)) POISE_TRY(Print(ctx, body));
+  if (IsOwn(set)) {
+    POISE_TRY(Print(ctx, body));
+    POISE_TRY(WarnOfJumps(ctx, body));
+  }
   POISE_TRY(Judge(ctx, set, body));
   return FemPrintTimes(ctx, times);
 }

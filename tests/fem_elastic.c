@@ -317,7 +317,37 @@ static PoiseErr CheckStresses(PoiseContext ctx, const Problem *problem, const So
   return Expect(ctx, problem, "the error of the stress at nodes", nodes, quadratic ? 0.05 : 0.4);
 }
 
-static PoiseErr CylinderError(PoiseContext ctx, Problem *problem, PoiseInt n, double *error)
+/* sums: |sigma_h - sigma|^2, |sigma_h|^2 of Lame's cylinder */
+static void AddStressError(const FemPoint *p, void *arg, double *sums)
+{
+  const Solved *s = arg;
+  const double dV = FemElasticVolume(FEM_AXISYMMETRIC, p), part = 4 / (p->x[0] * p->x[0]);
+  const double must[] = {(1 - part) / 3, 2 * s->part.poisson / 3, (1 + part) / 3};
+  double sigma[3][3];
+  FemElasticStress(&s->elastic, p, s->u, sigma);
+  for (int i = 0; i < 3; i++) {
+    for (int j = 0; j < 3; j++) {
+      sums[0] += dV * pow(sigma[i][j] - (i == j ? must[i] : 0), 2);
+      sums[1] += dV * pow(sigma[i][j], 2);
+    }
+  }
+}
+
+/* The jumps estimate the true error of the stress; of quadratic cells, which are better, from above. */
+static PoiseErr CheckEstimate(PoiseContext ctx, const Problem *problem, Solved *s)
+{
+  double sums[2];
+  const int quadratic = FemOrder(problem->box.cell) == 2;
+  if (problem->kind != FEM_AXISYMMETRIC || problem->at.body != NULL) return POISE_OK;
+  if (quadratic && problem->poisson > FEM_LOCKING) return POISE_OK; /* whose mean stress swings */
+  POISE_TRY(FemIntegrateAsMatrix(&s->mesh, AddStressError, s, 2, sums));
+  const double error = sqrt(sums[0] / sums[1]);
+  POISE_TRY(Expect(ctx, problem, "error over estimate", error / s->stresses.jumps, quadratic ? 0.5 : 1.1));
+  return Expect(ctx, problem, "estimate over error", s->stresses.jumps / error, quadratic ? 4 : 1.1);
+}
+
+/* *jumps: the estimated error of the stress */
+static PoiseErr CylinderError(PoiseContext ctx, Problem *problem, PoiseInt n, double *error, double *jumps)
 {
   Solved s = {.ksp = NULL};
   double *radial = NULL, H1, mean;
@@ -329,6 +359,8 @@ static PoiseErr CylinderError(PoiseContext ctx, Problem *problem, PoiseInt n, do
   if (err == POISE_OK) err = FemErrors(&s.mesh, radial, Radial, problem, error, &H1, &mean);
   if (err == POISE_OK) err = CheckBalance(ctx, problem, &s);
   if (err == POISE_OK) err = CheckStresses(ctx, problem, &s);
+  if (err == POISE_OK) err = CheckEstimate(ctx, problem, &s);
+  *jumps = s.stresses.jumps;
   /* The pressure pulls each of two quarters apart with the force of its radius. */
   if (err == POISE_OK && problem->kind == FEM_PLANE_STRAIN)
     err = Expect(ctx, problem, "the error of a reaction", fabs(s.balance.reaction[0][1] + 1), 1e-8);
@@ -348,13 +380,14 @@ static PoiseErr Cylinder(PoiseContext ctx, FemCell cell, FemSolid kind, double p
       {.body = turns ? Centrifugal : NULL},
       1,
       poisson};
-  double coarse, fine;
+  double coarse, fine, jumps[2];
   problem.box.arg = &problem;
-  POISE_TRY(CylinderError(ctx, &problem, 6, &coarse));
-  POISE_TRY(CylinderError(ctx, &problem, 12, &fine));
+  POISE_TRY(CylinderError(ctx, &problem, 6, &coarse, &jumps[0]));
+  POISE_TRY(CylinderError(ctx, &problem, 12, &fine, &jumps[1]));
   const double order = log2(coarse / fine), must = FemOrder(cell) + 1;
-  POISE_TRY(PoisePrintf(ctx, "%s, %s, nu = %g: L2 error %.1e, order %.2f\n", FemCellInfoOf(cell)->name,
-                        turns ? "a shaft" : solids[kind], poisson, fine, order));
+  POISE_TRY(PoisePrintf(ctx, "%s, %s, nu = %g: L2 error %.1e, order %.2f; jumps %.1e, order %.2f\n",
+                        FemCellInfoOf(cell)->name, turns ? "a shaft" : solids[kind], poisson, fine, order,
+                        jumps[1], log2(jumps[0] / jumps[1])));
   POISE_TRY(Expect(ctx, &problem, "the error of the radial displacement", fine, 2e-2));
   return Expect(ctx, &problem, "the order, less than in theory", must - order, 0.2);
 }

@@ -8,6 +8,7 @@ typedef struct Finding {
   const FemElastic *elastic;
   const double *u;
   double *cell, *mises, *volume;
+  const double *node; /* the averages */
 } Finding;
 
 static void Flat(double sigma[3][3], double flat[FEM_STRESS])
@@ -43,23 +44,44 @@ static int Swings(const FemElastic *elastic, PoiseInt cell)
   return FemOrder(elastic->mesh->cell) == 2 && elastic->kind != FEM_PLANE_STRESS && law[0] >= ratio * law[1];
 }
 
-/* F of each node: the sum of weights times stress, and the sum of weights */
-static void AddToNodes(const FemPoint *p, void *arg, double *K, double *F)
+/* The stress of a point for nodes. Returns its volume. */
+static double PointStress(const Finding *of, const FemPoint *p, double flat[FEM_STRESS])
 {
-  const Finding *of = arg;
-  const double dV = FemElasticVolume(of->elastic->kind, p);
-  double sigma[3][3], flat[WITH_WEIGHT];
-  (void)K;
+  double sigma[3][3];
   FemElasticStress(of->elastic, p, of->u, sigma);
   Flat(sigma, flat);
-  flat[FEM_STRESS] = 1;
   if (Swings(of->elastic, p->element)) {
     const double *mean = of->cell + FEM_STRESS * p->element;
     const double change = (mean[0] + mean[1] + mean[2] - flat[0] - flat[1] - flat[2]) / 3;
     for (int i = 0; i < 3; i++) flat[i] += change;
   }
+  return FemElasticVolume(of->elastic->kind, p);
+}
+
+/* F of each node: the sum of weights times stress, and the sum of weights */
+static void AddToNodes(const FemPoint *p, void *arg, double *K, double *F)
+{
+  double flat[WITH_WEIGHT];
+  const double dV = PointStress(arg, p, flat);
+  (void)K;
+  flat[FEM_STRESS] = 1;
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < WITH_WEIGHT; i++) F[WITH_WEIGHT * a + i] += dV * p->N[a] * p->N[a] * flat[i];
+  }
+}
+
+/* sums: |interpolated - in cells|^2, |in cells|^2 */
+static void AddJumps(const FemPoint *p, void *arg, double *sums)
+{
+  const Finding *of = arg;
+  double flat[FEM_STRESS];
+  const double weight = PointStress(of, p, flat) / of->elastic->law[3 * p->element + 1];
+  for (int i = 0; i < FEM_STRESS; i++) {
+    const double times = i < 3 ? weight : 2 * weight; /* xy is yx */
+    double jump = -flat[i];
+    for (int a = 0; a < p->nodes; a++) jump += p->N[a] * of->node[FEM_STRESS * p->node[a] + i];
+    sums[0] += times * jump * jump;
+    sums[1] += times * flat[i] * flat[i];
   }
 }
 
@@ -83,6 +105,7 @@ static PoiseErr FindCells(Finding *of, FemStresses *s)
 static PoiseErr FindNodes(Finding *of, PoiseVec sums, double **gathered, FemStresses *s)
 {
   const FemMesh *mesh = of->elastic->mesh;
+  double squares[2];
   PoiseErr err = FemAlloc(FEM_STRESS * mesh->nodes, sizeof *s->node, &s->node);
   if (err == POISE_OK) err = FemAlloc(mesh->nodes, sizeof *s->nodeMises, &s->nodeMises);
   POISE_TRY(PoiseAgree(mesh->ctx, err));
@@ -94,13 +117,16 @@ static PoiseErr FindNodes(Finding *of, PoiseVec sums, double **gathered, FemStre
     for (int i = 0; i < FEM_STRESS; i++) s->node[FEM_STRESS * k + i] = sum[i] / sum[FEM_STRESS];
     s->nodeMises[k] = MisesOf(s->node + FEM_STRESS * k);
   }
+  of->node = s->node;
+  POISE_TRY(FemIntegrateAsMatrix(mesh, AddJumps, of, 2, squares));
+  s->jumps = squares[1] > 0 ? sqrt(squares[0] / squares[1]) : 0;
   return POISE_OK;
 }
 
 PoiseErr FemStressesCreate(const FemElastic *elastic, const double *u, FemStresses *s)
 {
   const FemMesh *mesh = elastic->mesh;
-  Finding of = {elastic, u, NULL, NULL, NULL};
+  Finding of = {elastic, u, NULL, NULL, NULL, NULL};
   PoiseVec sums = NULL;
   double *gathered = NULL;
   *s = (FemStresses){0};
