@@ -131,8 +131,8 @@ static void SupportAt(const double x[3], int clause, void *arg, double u[3])
 }
 
 /* The traction t [Pa] at a point of the boundary in a clause of -loads, from its traction, pressure and
-   force. The pressure of water below z = 3, for "wall: pressure = 9810": for (int i = 0; i < 3; i++) t[i] *=
-   fmax(0, 3 - x[2]); */
+   force. The pressure of water that stands up to z = 3, for "wall: pressure = 9810":
+     for (int i = 0; i < 3; i++) t[i] *= x[2] < 3 ? 3 - x[2] : 0; */
 static void LoadAt(const double x[3], const double normal[3], int clause, void *arg, double t[3])
 {
   (void)x;
