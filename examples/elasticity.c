@@ -105,46 +105,49 @@ static double Young(const Settings *set, double z)
   return fabs(z / set->height - 0.5) < 0.25 ? set->young / set->contrast : set->young;
 }
 
-/* ==== functions of x: edit here ================================================================
+/* ==== EDIT HERE: functions of x ===============================================================
 
-  They are called with what the options say, and may change it, at places x [m]. clause: which one of the
-  option's text, from 0. A function that changes nothing is right for constant data. Several threads call them
-  at once.
+  They are called with what the options say of a group, and may change it, at places x [m]. A function that
+  changes nothing is right for constant data. Several threads call them at once.
 */
 
-/* E [Pa], nu, density [kg/m^3] of a cell with its centre at x; clause: of -material, or -1 */
-static void MaterialAt(const double x[3], int clause, void *arg, double *E, double *nu, double *density)
+/* E [Pa], nu, density [kg/m^3] of a cell with its centre at x */
+static void MaterialAt(const char *group, const double x[3], void *arg, double *E, double *nu,
+                       double *density)
 {
   const Settings *set = arg;
   (void)nu;
   (void)density;
-  if (clause < 0 && set->contrast != 1) *E = Young(set, x[2]);
+  (void)group;
+  if (set->contrast != 1) *E = Young(set, x[2]);
 }
 
-/* u [m] of a node in a clause of -support; FEM_FREE: this component is not held */
-static void SupportAt(const double x[3], int clause, void *arg, double u[3])
+/* u [m] of a node in a group of -support; FEM_FREE: this component is not held */
+static void SupportAt(const char *group, const double x[3], void *arg, double u[3])
 {
   (void)x;
-  (void)clause;
+  (void)group;
   (void)arg;
   (void)u;
 }
 
-/* The traction t [Pa] at a point of the boundary in a clause of -loads, from its traction, pressure and
-   force. The pressure of water that stands up to z = 3, for "wall: pressure = 9810":
-     for (int i = 0; i < 3; i++) t[i] *= x[2] < 3 ? 3 - x[2] : 0; */
-static void LoadAt(const double x[3], const double normal[3], int clause, void *arg, double t[3])
+/* The traction t [Pa] at a point of a group of -loads, from its traction, pressure and force. The pressure of
+   water that stands up to z = 3, for -loads "wall: pressure = 9810":
+     if (strcmp(group, "wall") == 0)
+       for (int i = 0; i < 3; i++) t[i] *= x[2] < 3 ? 3 - x[2] : 0; */
+static void LoadAt(const char *group, const double x[3], const double normal[3], void *arg, double t[3])
 {
   (void)x;
   (void)normal;
-  (void)clause;
+  (void)group;
   (void)arg;
   (void)t;
 }
 
-/* The force f [N/m^3] at a point of the body, from -body */
-static void BodyAt(const double x[3], double density, void *arg, double f[3])
+/* The force f [N/m^3] at a point of a group of cells, from -body */
+static void BodyAt(const char *group, const double x[3], double density, void *arg, double f[3])
 {
+  (void)group;
   (void)x;
   (void)density;
   (void)arg;

@@ -6,8 +6,9 @@
 #include <string.h>
 
 enum {
-  MOST = FEM_MAX_COMPONENTS * FEM_MAX_NODES, /* unknowns of an element */
-  BATCH = 1024 /* cells that the threads compute before their values are added in their order */
+  MOST = 3 * FEM_MAX_NODES, /* unknowns of an element */
+  BATCH = 1024              /* cells that the threads compute before their values are added in the order of
+                               the cells */
 };
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
@@ -88,7 +89,7 @@ static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, do
 {
   const FemMesh *mesh = s->mesh;
   FemReference reference;
-  PoiseInt rows[MOST];
+  PoiseInt rows[FEM_MAX_COMPONENTS * FEM_MAX_NODES];
   FemReferenceCell(mesh->cell, 0, &reference);
   const int n = reference.nodes * s->components;
   for (PoiseInt first = 0; first < mesh->cells; first += BATCH) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "part.h"
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum { YOUNG, POISSON, DENSITY };
@@ -101,11 +100,28 @@ void FemPartFree(FemPart *part)
 
 /* ---- material -------------------------------------------------------------------------------- */
 
-static int CellInClause(const FemMesh *mesh, PoiseInt cell, const FemClause *clause)
+/* The name of the first group of the clause that this cell or facet is in, or NULL. */
+typedef int (*IsIn)(const FemMesh *mesh, PoiseInt element, int group);
+static const char *InClause(const FemMesh *mesh, int dim, IsIn in, PoiseInt element, const FemClause *clause)
 {
   for (int g = 0; g < clause->groups; g++)
-    if (FemCellIn(mesh, cell, clause->group[g])) return 1;
-  return 0;
+    if (in(mesh, element, clause->group[g])) return GroupName(mesh, dim, clause->group[g]);
+  return NULL;
+}
+
+static const char *CellInClause(const FemMesh *mesh, PoiseInt cell, const FemClause *clause)
+{
+  return InClause(mesh, mesh->dim, FemCellIn, cell, clause);
+}
+
+/* The name of the first group of the mesh that this cell is in, or "". */
+static const char *GroupOfCell(const FemMesh *mesh, PoiseInt cell)
+{
+  for (int g = 0; g < mesh->groups; g++) {
+    if (mesh->group[g].dim == mesh->dim && FemCellIn(mesh, cell, mesh->group[g].number))
+      return mesh->group[g].name;
+  }
+  return "";
 }
 
 /* The clause of the material of a cell; -1 without any text. */
@@ -114,7 +130,7 @@ static PoiseErr MaterialOf(const FemPart *part, PoiseInt cell, int *clause)
   const FemMesh *mesh = part->mesh;
   *clause = -1;
   for (int i = 0; i < part->material.count; i++) {
-    if (!CellInClause(mesh, cell, &part->material.clause[i])) continue;
+    if (CellInClause(mesh, cell, &part->material.clause[i]) == NULL) continue;
     if (*clause >= 0)
       POISE_FAIL(POISE_ERR_OPTION, "-material: a cell of '%s' is also in '%s'",
                  GroupName(mesh, mesh->dim, part->material.clause[i].group[0]),
@@ -122,12 +138,7 @@ static PoiseErr MaterialOf(const FemPart *part, PoiseInt cell, int *clause)
     *clause = i;
   }
   if (*clause >= 0 || part->material.count == 0) return POISE_OK;
-  for (int g = 0; g < mesh->groups; g++) {
-    if (mesh->group[g].dim == mesh->dim && FemCellIn(mesh, cell, mesh->group[g].number))
-      POISE_FAIL(POISE_ERR_OPTION, "-material says nothing of cells in '%s'", mesh->group[g].name);
-  }
-  POISE_FAIL(POISE_ERR_OPTION, "-material says nothing of cell %" PRId64 ", which is in no group",
-             mesh->firstCell + cell);
+  POISE_FAIL(POISE_ERR_OPTION, "-material says nothing of cells in '%s'", GroupOfCell(mesh, cell));
 }
 
 static PoiseErr SetMaterials(FemPart *part, FemElastic *elastic, double *young, double *poisson)
@@ -141,14 +152,16 @@ static PoiseErr SetMaterials(FemPart *part, FemElastic *elastic, double *young, 
       for (int c = 0; c < 3; c++)
         x[c] += mesh->x[3 * mesh->cellNodes[e * info->nodes + k] + c] / info->corners;
     }
+    const char *group = GroupOfCell(mesh, e);
     POISE_TRY(MaterialOf(part, e, &clause));
     if (clause >= 0) {
       const FemClause *c = &part->material.clause[clause];
       E = c->value[YOUNG][0];
       nu = c->value[POISSON][0];
       density = c->value[DENSITY][0];
+      group = CellInClause(mesh, e, c);
     }
-    part->at.material(x, clause, part->at.arg, &E, &nu, &density);
+    part->at.material(group, x, part->at.arg, &E, &nu, &density);
     FemElasticLaw(elastic, e, E, nu);
     part->density[e] = density;
     young[e] = E;
@@ -169,16 +182,18 @@ PoiseErr FemPartMaterial(FemPart *part, FemElastic *elastic, double *young, doub
 
 typedef struct Support {
   const FemPart *part;
-  int clause, number; /* 0: give displacements; else give this number of the support */
+  const FemClause *clause;
+  const char *group;
+  int number; /* 0: give displacements; else give this number of the support */
 } Support;
 
 static void Held(const double x[3], void *arg, double *u)
 {
   const Support *s = arg;
-  const FemClause *c = &s->part->support.clause[s->clause];
+  const FemClause *c = s->clause;
   const int all = !Any(c);
   for (int i = 0; i < s->part->mesh->dim; i++) u[i] = all || c->given[i] ? c->value[i][0] : FEM_FREE;
-  s->part->at.support(x, s->clause, s->part->at.arg, u);
+  s->part->at.support(s->group, x, s->part->at.arg, u);
   for (int i = 0; i < 3; i++)
     if (s->number != 0 && !isnan(u[i])) u[i] = s->number;
 }
@@ -197,7 +212,8 @@ static PoiseErr FixAll(const FemPart *part, FemSystem *system, int numbers)
   for (int i = 0; i < part->support.count; i++) {
     const FemClause *c = &part->support.clause[i];
     for (int g = 0; g < c->groups; g++) {
-      Support support = {part, i, numbers ? ++number : 0};
+      Support support = {part, c, GroupName(part->mesh, part->mesh->dim - 1, c->group[g]),
+                         numbers ? ++number : 0};
       POISE_TRY(FemFix(system, c->group[g], Held, &support));
     }
   }
@@ -235,6 +251,7 @@ typedef struct Load {
 static void Traction(const FemPoint *p, void *arg, double *K, double *F)
 {
   const Load *load = arg;
+  const FemMesh *mesh = load->part->mesh;
   const FemClause *c = &load->part->loads.clause[load->clause];
   const double dA = FemElasticVolume(load->part->kind, p);
   double t[3] = {load->area == 0, 0, 0};
@@ -242,7 +259,8 @@ static void Traction(const FemPoint *p, void *arg, double *K, double *F)
   if (load->area > 0) {
     for (int i = 0; i < p->dim; i++)
       t[i] = c->value[TRACTION][i] - c->value[PRESSURE][0] * p->normal[i] + c->value[FORCE][i] / load->area;
-    load->part->at.load(p->x, p->normal, load->clause, load->part->at.arg, t);
+    load->part->at.load(InClause(mesh, mesh->dim - 1, FemFacetIn, p->element, c), p->x, p->normal,
+                        load->part->at.arg, t);
   }
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += dA * t[i] * p->N[a];
@@ -273,10 +291,10 @@ static void BodyForce(const FemPoint *p, void *arg, double *K, double *F)
   (void)K;
   for (int k = 0; k < part->body.count; k++) {
     const FemClause *c = &part->body.clause[k];
-    if (!CellInClause(part->mesh, p->element, c)) continue;
+    if (CellInClause(part->mesh, p->element, c) == NULL) continue;
     for (int i = 0; i < p->dim; i++) f[i] += c->value[PER_VOLUME][i] + density * c->value[GRAVITY][i];
   }
-  part->at.body(p->x, density, part->at.arg, f);
+  part->at.body(GroupOfCell(part->mesh, p->element), p->x, density, part->at.arg, f);
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += dV * f[i] * p->N[a];
   }
@@ -289,7 +307,7 @@ static PoiseErr CheckDensity(const FemPart *part)
   for (int k = 0; k < part->body.count; k++) {
     const FemClause *c = &part->body.clause[k];
     for (PoiseInt e = 0; e < mesh->cells && c->given[GRAVITY]; e++) {
-      if (CellInClause(mesh, e, c) && !(part->density[e] > 0))
+      if (CellInClause(mesh, e, c) != NULL && !(part->density[e] > 0))
         POISE_FAIL(POISE_ERR_OPTION,
                    "-body: gravity on '%s' needs its density: -material \"%s: E = ..., nu = "
                    "..., density = ...\"",

@@ -22,15 +22,17 @@ typedef struct FemPartText {
 } FemPartText;
 
 /*
-  Functions of x, each called with what the text says, which it may change. clause: its number in the text,
-  from 0; -1 without text. Several threads call them at once.
+  Functions of x in a group, each called with what the text says, which it may change. A cell or facet in
+  several groups is in the one that the text names; without text in the first, or in "". Several threads call
+  them at once.
 */
 typedef struct FemPartFunctions {
   void *arg;
-  void (*material)(const double x[3], int clause, void *arg, double *young, double *poisson, double *density);
-  void (*support)(const double x[3], int clause, void *arg, double u[3]); /* FEM_FREE: not held */
-  void (*load)(const double x[3], const double normal[3], int clause, void *arg, double traction[3]);
-  void (*body)(const double x[3], double density, void *arg, double force[3]);
+  void (*material)(const char *group, const double x[3], void *arg, double *young, double *poisson,
+                   double *density);
+  void (*support)(const char *group, const double x[3], void *arg, double u[3]); /* FEM_FREE: not held */
+  void (*load)(const char *group, const double x[3], const double normal[3], void *arg, double traction[3]);
+  void (*body)(const char *group, const double x[3], double density, void *arg, double force[3]);
 } FemPartFunctions;
 
 typedef struct FemPart {
