@@ -144,7 +144,7 @@ static void LoadAt(const char *group, const double x[3], const double normal[3],
   (void)t;
 }
 
-/* The force f [N/m^3] at a point of a group of cells, from -body */
+/* The force f [N/m^3] at a point of a group of -body, from its force and gravity */
 static void BodyAt(const char *group, const double x[3], double density, void *arg, double f[3])
 {
   (void)group;

@@ -217,8 +217,8 @@ says "deflection" -cell hex8 # of its own n
 says "warning        tet4 locks" -mesh "$bracket" -poisson 0.45
 says "reaction" -mesh cubes.msh -support "fixed: x = 0, y = 0, z = 0; load: x = 0.001" \
   -material "shell: E = 1e9, nu = 0.3; core: E = 2e9, nu = 0.3"
-steel="shell, core: E = 2e11, nu = 0.3, density = 8000"
-says "balance " -mesh cubes.msh -material "$steel" -body "shell, core: gravity = 0 0 -10"
+printf 'shell, core: # both\n  E = 2e11, nu = 0.3,\n  density = 8000 # kg/m^3\n' > steel.txt
+says "balance " -mesh cubes.msh -material @steel.txt -body "shell, core: gravity = 0 0 -10"
 grep -q "^load .* -8.000000e+04 N" log || fail "the weight of the cubes is not 80 kN:" "$(cat log)"
 
 # The files are there, though the check fails.
@@ -238,6 +238,7 @@ close "$(value "von Mises")" "$mises"
 
 refused "-material says nothing of cells in 'core'" \
   elasticity -mesh cubes.msh -material "shell: E = 1, nu = 0.3" -output x
+refused "none.txt cannot be read" elasticity -mesh cubes.msh -material @none.txt
 refused "there is no 'pressur'" elasticity -mesh cubes.msh -loads "load: pressur = 1" -output x
 refused "3 rigid motions of the body, one is a shift along (0, 1, 0)" \
   elasticity -mesh cubes.msh -support "load: x = 0"

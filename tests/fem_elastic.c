@@ -378,7 +378,8 @@ static PoiseErr Cylinder(PoiseContext ctx, FemCell cell, FemSolid kind, double p
       kind,
       FEM_COO,
       {.support = kind == FEM_AXISYMMETRIC ? "bottom, top: y = 0" : "bottom: y = 0; top: x = 0",
-       .loads = turns ? "" : "left: pressure = 1"},
+       .loads = turns ? "" : "left: pressure = 1",
+       .body = turns ? "body: force = 0 0" : ""},
       {.body = turns ? Centrifugal : NULL},
       1,
       poisson};

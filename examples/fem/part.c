@@ -287,16 +287,17 @@ static void BodyForce(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemPart *part = arg;
   const double dV = FemElasticVolume(part->kind, p), density = part->density[p->element];
-  double f[3] = {0};
   (void)K;
   for (int k = 0; k < part->body.count; k++) {
     const FemClause *c = &part->body.clause[k];
-    if (CellInClause(part->mesh, p->element, c) == NULL) continue;
-    for (int i = 0; i < p->dim; i++) f[i] += c->value[PER_VOLUME][i] + density * c->value[GRAVITY][i];
-  }
-  part->at.body(GroupOfCell(part->mesh, p->element), p->x, density, part->at.arg, f);
-  for (int a = 0; a < p->nodes; a++) {
-    for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += dV * f[i] * p->N[a];
+    const char *group = CellInClause(part->mesh, p->element, c);
+    double f[3] = {0};
+    if (group == NULL) continue;
+    for (int i = 0; i < p->dim; i++) f[i] = c->value[PER_VOLUME][i] + density * c->value[GRAVITY][i];
+    part->at.body(group, p->x, density, part->at.arg, f);
+    for (int a = 0; a < p->nodes; a++) {
+      for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += dV * f[i] * p->N[a];
+    }
   }
 }
 
@@ -328,5 +329,6 @@ PoiseErr FemPartLoad(FemPart *part, FemSystem *system)
   }
   PoiseVecDestroy(&work);
   POISE_TRY(err);
+  if (part->body.count == 0) return POISE_OK;
   return FemAssembleVector(part->mesh, part->mesh->dim, BodyForce, part, system->b);
 }

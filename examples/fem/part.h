@@ -23,8 +23,8 @@ typedef struct FemPartText {
 
 /*
   Functions of x in a group, each called with what the text says, which it may change. A cell or facet in
-  several groups is in the one that the text names; without text in the first, or in "". Several threads call
-  them at once.
+  several groups is in the one that the text names. Without text a cell's material is asked for with its first
+  group, or "". Several threads call them at once.
 */
 typedef struct FemPartFunctions {
   void *arg;
