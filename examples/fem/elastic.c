@@ -4,7 +4,8 @@
 
 PoiseErr FemElasticCreate(const FemMesh *mesh, FemSolid kind, FemElastic *elastic)
 {
-  *elastic = (FemElastic){.mesh = mesh, .kind = kind};
+  *elastic = (FemElastic){.mesh = mesh, .kind = kind, .regions = 1};
+  POISE_TRY(FemAlloc(mesh->cells, sizeof *elastic->region, &elastic->region));
   return FemAlloc(3 * mesh->cells, sizeof *elastic->law, &elastic->law);
 }
 
@@ -12,6 +13,7 @@ void FemElasticFree(FemElastic *elastic)
 {
   free(elastic->law);
   free(elastic->dilation);
+  free(elastic->region);
   *elastic = (FemElastic){0};
 }
 

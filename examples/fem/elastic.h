@@ -27,6 +27,8 @@ typedef struct FemElastic {
   FemSolid kind;
   double *law;      /* [cells][3] lambda, mu, kappa */
   double *dilation; /* [cells][nodes][dim] mean theta of a unit of each unknown; NULL if no cell needs it */
+  int regions;      /* 1, or the number of materials, between which stresses jump */
+  int *region;      /* [cells] 0 .. regions - 1; 0 after FemElasticCreate */
 } FemElastic;
 
 /* Allocate the law. The program sets that of each cell by FemElasticLaw, then calls FemElasticPrepare. */

@@ -163,6 +163,7 @@ static PoiseErr SetMaterials(FemPart *part, FemElastic *elastic, double *young, 
     }
     part->at.material(group, x, part->at.arg, &E, &nu, &density);
     FemElasticLaw(elastic, e, E, nu);
+    elastic->region[e] = clause >= 0 ? clause : 0;
     part->density[e] = density;
     young[e] = E;
     *poisson = fmax(*poisson, nu);
@@ -173,6 +174,7 @@ static PoiseErr SetMaterials(FemPart *part, FemElastic *elastic, double *young, 
 PoiseErr FemPartMaterial(FemPart *part, FemElastic *elastic, double *young, double *poisson)
 {
   *poisson = -1;
+  if (part->material.count > 1) elastic->regions = part->material.count;
   POISE_TRY(PoiseAgree(part->mesh->ctx, SetMaterials(part, elastic, young, poisson)));
   POISE_TRY(PoiseMax(part->mesh->ctx, 1, poisson));
   return FemElasticPrepare(elastic);

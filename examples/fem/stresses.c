@@ -8,7 +8,8 @@ typedef struct Finding {
   const FemElastic *elastic;
   const double *u;
   double *cell, *mises, *volume;
-  const double *node; /* the averages */
+  int region;      /* of which averages are made; -1: of all */
+  double *average; /* [nodes][WITH_WEIGHT] stress, and the sum of weights, 0 where no cell of the region is */
 } Finding;
 
 static void Flat(double sigma[3][3], double flat[FEM_STRESS])
@@ -61,9 +62,11 @@ static double PointStress(const Finding *of, const FemPoint *p, double flat[FEM_
 /* F of each node: the sum of weights times stress, and the sum of weights */
 static void AddToNodes(const FemPoint *p, void *arg, double *K, double *F)
 {
+  const Finding *of = arg;
   double flat[WITH_WEIGHT];
-  const double dV = PointStress(arg, p, flat);
   (void)K;
+  if (of->region >= 0 && of->elastic->region[p->element] != of->region) return;
+  const double dV = PointStress(of, p, flat);
   flat[FEM_STRESS] = 1;
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < WITH_WEIGHT; i++) F[WITH_WEIGHT * a + i] += dV * p->N[a] * p->N[a] * flat[i];
@@ -75,11 +78,12 @@ static void AddJumps(const FemPoint *p, void *arg, double *sums)
 {
   const Finding *of = arg;
   double flat[FEM_STRESS];
+  if (of->region >= 0 && of->elastic->region[p->element] != of->region) return;
   const double weight = PointStress(of, p, flat) / of->elastic->law[3 * p->element + 1];
   for (int i = 0; i < FEM_STRESS; i++) {
     const double times = i < 3 ? weight : 2 * weight; /* xy is yx */
     double jump = -flat[i];
-    for (int a = 0; a < p->nodes; a++) jump += p->N[a] * of->node[FEM_STRESS * p->node[a] + i];
+    for (int a = 0; a < p->nodes; a++) jump += p->N[a] * of->average[WITH_WEIGHT * p->node[a] + i];
     sums[0] += times * jump * jump;
     sums[1] += times * flat[i] * flat[i];
   }
@@ -102,23 +106,48 @@ static PoiseErr FindCells(Finding *of, FemStresses *s)
   return POISE_OK;
 }
 
-static PoiseErr FindNodes(Finding *of, PoiseVec sums, double **gathered, FemStresses *s)
+/* Averages at nodes. sums: work */
+static PoiseErr Average(Finding *of, int region, PoiseVec sums)
 {
   const FemMesh *mesh = of->elastic->mesh;
-  double squares[2];
+  of->region = region;
+  free(of->average);
+  of->average = NULL;
+  POISE_TRY(PoiseVecSet(sums, 0));
+  POISE_TRY(FemAssembleVector(mesh, WITH_WEIGHT, AddToNodes, of, sums));
+  POISE_TRY(FemGather(mesh, WITH_WEIGHT, sums, &of->average));
+  for (PoiseInt k = 0; k < mesh->nodes; k++) {
+    double *average = of->average + WITH_WEIGHT * k;
+    for (int i = 0; i < FEM_STRESS && average[FEM_STRESS] > 0; i++) average[i] /= average[FEM_STRESS];
+  }
+  return POISE_OK;
+}
+
+static PoiseErr FindNodes(Finding *of, PoiseVec sums, FemStresses *s)
+{
+  const FemMesh *mesh = of->elastic->mesh;
   PoiseErr err = FemAlloc(FEM_STRESS * mesh->nodes, sizeof *s->node, &s->node);
   if (err == POISE_OK) err = FemAlloc(mesh->nodes, sizeof *s->nodeMises, &s->nodeMises);
   POISE_TRY(PoiseAgree(mesh->ctx, err));
-  POISE_TRY(PoiseVecSet(sums, 0));
-  POISE_TRY(FemAssembleVector(mesh, WITH_WEIGHT, AddToNodes, of, sums));
-  POISE_TRY(FemGather(mesh, WITH_WEIGHT, sums, gathered));
+  POISE_TRY(Average(of, -1, sums));
   for (PoiseInt k = 0; k < mesh->nodes; k++) {
-    const double *sum = *gathered + WITH_WEIGHT * k;
-    for (int i = 0; i < FEM_STRESS; i++) s->node[FEM_STRESS * k + i] = sum[i] / sum[FEM_STRESS];
+    for (int i = 0; i < FEM_STRESS; i++) s->node[FEM_STRESS * k + i] = of->average[WITH_WEIGHT * k + i];
     s->nodeMises[k] = MisesOf(s->node + FEM_STRESS * k);
   }
-  of->node = s->node;
-  POISE_TRY(FemIntegrateAsMatrix(mesh, AddJumps, of, 2, squares));
+  return POISE_OK;
+}
+
+static PoiseErr FindJumps(Finding *of, PoiseVec sums, FemStresses *s)
+{
+  const FemMesh *mesh = of->elastic->mesh;
+  const int regions = of->elastic->regions;
+  double squares[2] = {0};
+  for (int r = 0; r < regions; r++) {
+    double more[2];
+    if (regions > 1) POISE_TRY(Average(of, r, sums)); /* else those of all cells */
+    POISE_TRY(FemIntegrateAsMatrix(mesh, AddJumps, of, 2, more));
+    for (int i = 0; i < 2; i++) squares[i] += more[i];
+  }
   s->jumps = squares[1] > 0 ? sqrt(squares[0] / squares[1]) : 0;
   return POISE_OK;
 }
@@ -126,15 +155,15 @@ static PoiseErr FindNodes(Finding *of, PoiseVec sums, double **gathered, FemStre
 PoiseErr FemStressesCreate(const FemElastic *elastic, const double *u, FemStresses *s)
 {
   const FemMesh *mesh = elastic->mesh;
-  Finding of = {elastic, u, NULL, NULL, NULL, NULL};
+  Finding of = {.elastic = elastic, .u = u};
   PoiseVec sums = NULL;
-  double *gathered = NULL;
   *s = (FemStresses){0};
   PoiseErr err = FindCells(&of, s);
   if (err == POISE_OK)
     err = PoiseVecCreate(mesh->ctx, WITH_WEIGHT * mesh->owned, WITH_WEIGHT * mesh->allNodes, &sums);
-  if (err == POISE_OK) err = FindNodes(&of, sums, &gathered, s);
-  free(gathered);
+  if (err == POISE_OK) err = FindNodes(&of, sums, s);
+  if (err == POISE_OK) err = FindJumps(&of, sums, s);
+  free(of.average);
   free(of.volume);
   PoiseVecDestroy(&sums);
   return err;

@@ -15,7 +15,8 @@ enum { FEM_STRESS = 6 }; /* xx yy zz xy yz xz, as VTK has them; of a body of rev
   is its mean over the cell, that of a node belongs to the average tensor.
 
   Averages are closer to the exact stress than cells are. So their difference estimates the error of the mesh
-  (Zienkiewicz and Zhu 1987). Where materials meet it is too large, as stresses do jump there.
+  (Zienkiewicz and Zhu 1987). For this each region of FemElastic has averages of its own, as stresses do jump
+  between materials.
 */
 typedef struct FemStresses {
   double *cell, *cellMises; /* [cells][6], [cells] */
