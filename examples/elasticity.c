@@ -442,10 +442,12 @@ static PoiseErr JudgeBalance(PoiseContext ctx, const Body *body)
                         power / 2, PerDepth(body), power / work - 1));
   if (!(body->balance.off < 1e-6))
     POISE_FAIL(POISE_ERR_NUMERIC,
-               "load and reactions do not balance: their sum is %.1e of the forces at nodes",
+               "load and reactions do not balance: their sum is %.1e of the forces at nodes (is -ksp_rtol "
+               "too large?)",
                body->balance.off);
   if (off < 1e-6) return POISE_OK;
-  POISE_FAIL(POISE_ERR_NUMERIC, "the forces work %.9e J, the stresses store %.9e J", work / 2, power / 2);
+  POISE_FAIL(POISE_ERR_NUMERIC, "the forces work %.9e J, the stresses store %.9e J (is -ksp_rtol too large?)",
+             work / 2, power / 2);
 }
 
 /* Is the mesh too coarse for stresses? */
