@@ -14,12 +14,18 @@ export OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive OMPI_MCA_ess_singleton_isolated
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
+cat > "$dir/bracket.options" << 'EOF'
+-mesh bracket.msh -material "steel: E = 2e11, nu = 0.3, density = 7850" -loads "load: force = 0 -1000 0"
+-support "fixed; hole: z = 1e-5"
+EOF
+echo '-poisson 0.45 -loads "right: force = 0 0 -1000; top: pressure = 1e4"' > "$dir/beam.options"
 cases=(
   "poisson -n 4 -refinements 0 -shape ring -grading 3 -ksp_rtol 1e-12"
   "poisson -mesh bracket.msh -dirichlet fixed,load -ksp_rtol 1e-12"
   "elasticity -ksp_rtol 1e-11"
   "elasticity -cell hex8 -n 8 -contrast 3 -ksp_rtol 1e-11"
-  "elasticity -mesh bracket.msh -toward front -soft steel -contrast 3 -ksp_rtol 1e-11"
+  "elasticity -options_file $dir/bracket.options -ksp_rtol 1e-11"
+  "elasticity -cell hex8 -n 4 -options_file $dir/beam.options -ksp_rtol 1e-11"
   "heat -n 8 -steps 4 -ksp_rtol 1e-12"
   "heat -cell quad4 -n 16 -steps 4 -theta 1 -ksp_rtol 1e-12"
   "convection -solution smooth -cell hex8 -n 6 -ksp_rtol 1e-12"

@@ -2,10 +2,13 @@
 #include "clauses.h"
 #include "element.h"
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_BYTES = 1 << 20 }; /* of a file */
 
 typedef struct Reader {
   const FemMesh *mesh;
@@ -109,12 +112,27 @@ static PoiseErr CheckOnce(const char *option, const char *text, const FemClauses
   return POISE_OK;
 }
 
-PoiseErr FemReadClauses(const FemMesh *mesh, int dim, const char *option, const char *text,
-                        const FemKey *keys, int once, FemClauses *clauses)
+/* Read a file, and blank out its comments. *text is allocated. */
+static PoiseErr ReadFile(const char *option, const char *name, char **text)
 {
-  char copy[POISE_OPTION_LENGTH], part[POISE_OPTION_LENGTH], *rest = copy;
-  if (text[strspn(text, " ")] == '\0') return POISE_OK;
-  snprintf(copy, sizeof copy, "%s", text);
+  FILE *file = fopen(name, "rb");
+  if (file == NULL) POISE_FAIL(POISE_ERR_FILE, "-%s: %s cannot be read: %s", option, name, strerror(errno));
+  PoiseErr err = FemAlloc(MOST_BYTES + 1, 1, text);
+  const size_t n = err == POISE_OK ? fread(*text, 1, MOST_BYTES, file) : 0;
+  const int bad = ferror(file);
+  fclose(file);
+  POISE_TRY(err);
+  if (bad || n == MOST_BYTES || memchr(*text, '\0', n) != NULL)
+    POISE_FAIL(POISE_ERR_FILE, "-%s: %s is no text of less than %d bytes", option, name, MOST_BYTES);
+  for (char *at = *text; (at = strchr(at, '#')) != NULL;)
+    while (*at != '\0' && *at != '\n') *at++ = ' ';
+  return POISE_OK;
+}
+
+static PoiseErr ReadText(const FemMesh *mesh, int dim, const char *option, char *text, const FemKey *keys,
+                         FemClauses *clauses)
+{
+  char part[POISE_OPTION_LENGTH], *rest = text;
   POISE_TRY(FemAlloc(Count(text, ';'), sizeof *clauses->clause, &clauses->clause));
   while (rest != NULL) {
     char *clause = Part(&rest, ';');
@@ -122,6 +140,24 @@ PoiseErr FemReadClauses(const FemMesh *mesh, int dim, const char *option, const 
     const Reader r = {mesh, dim, option, part, keys};
     POISE_TRY(ReadClause(&r, clause, &clauses->clause[clauses->count++]));
   }
+  return POISE_OK;
+}
+
+PoiseErr FemReadClauses(const FemMesh *mesh, int dim, const char *option, const char *text,
+                        const FemKey *keys, int once, FemClauses *clauses)
+{
+  char *copy = NULL;
+  PoiseErr err = POISE_OK;
+  if (text[0] == '@') {
+    err = ReadFile(option, text + 1, &copy);
+  } else {
+    err = FemAlloc((PoiseInt)strlen(text) + 1, 1, &copy);
+    if (err == POISE_OK) strcpy(copy, text);
+  }
+  if (err == POISE_OK && copy[strspn(copy, " \t\r\n")] != '\0')
+    err = ReadText(mesh, dim, option, copy, keys, clauses);
+  free(copy);
+  POISE_TRY(err);
   return once ? CheckOnce(option, text, clauses) : POISE_OK;
 }
 

@@ -10,8 +10,9 @@
   with numbers:
     steel: E = 210e9, nu = 0.3; rubber, foam: E = 1e7, nu = 0.45
     top: traction = 0 0 -1000; hole
-  Blanks around names, keys and numbers have no meaning. Each key is an entry of a table. It has one number,
-  or as many as the mesh has dimensions, separated by blanks.
+  A text "@name" stands for the content of this file, which every rank reads; '#' begins a comment there.
+  Blanks and ends of lines around names, keys and numbers have no meaning. Each key is an entry of a table. It
+  has one number, or as many as the mesh has dimensions, separated by blanks.
 */
 enum { FEM_MAX_KEYS = 12 };
 
