@@ -83,7 +83,7 @@ typedef struct Body {
   PoiseVec load;    /* F less those columns of K */
   double implicit;  /* theta dt kappa in A */
   PoiseKSP ksp;
-  PoiseVec before, change, middle; /* of a step: the u before, du/dt, the u of its flows */
+  PoiseVec before, change, middle; /* of a step of your own: the u before, du/dt, the u of its flows */
   double range[2];                 /* of u, of all steps */
   PoiseVec mode;                   /* v */
   double modeSquare;
@@ -216,10 +216,11 @@ static PoiseErr Begin(PoiseContext ctx, FemTimes *times, Body *b)
   POISE_TRY(AssembleMatrices(b));
   POISE_TRY(FemStageEnd(ctx, times, FEM_ASSEMBLY));
 
-  POISE_TRY(PoiseVecDuplicate(b->system.x, &b->before));
-  POISE_TRY(PoiseVecDuplicate(b->system.x, &b->change));
-  POISE_TRY(PoiseVecDuplicate(b->system.x, &b->middle));
-  POISE_TRY(PoiseVecDuplicate(b->system.x, &b->mode));
+  POISE_TRY(PoiseVecDuplicate(b->system.x, set->own ? &b->before : &b->mode));
+  if (set->own) {
+    POISE_TRY(PoiseVecDuplicate(b->system.x, &b->change));
+    return PoiseVecDuplicate(b->system.x, &b->middle);
+  }
   POISE_TRY(FemInterpolate(&b->mesh, 1, Mode, &b->mesh.dim, b->mode));
   return PoiseVecDot(b->mode, b->mode, &b->modeSquare);
 }
@@ -227,8 +228,7 @@ static PoiseErr Begin(PoiseContext ctx, FemTimes *times, Body *b)
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 typedef struct Step {
-  double t, dt, theta; /* begin, length */
-  double kappa;
+  double t, dt, theta, kappa; /* t: where it begins */
 } Step;
 
 /* A and b. The last u stays in x as the guess. */
@@ -254,25 +254,32 @@ static PoiseErr PartOfMode(const Body *b, double *part)
   return POISE_OK;
 }
 
-/* The part of v must have gone from `part` to what it is, where u had this norm before. */
-static PoiseErr CheckPart(const Step *step, double part, double size, Body *b)
+/* Of the box. The step must multiply the part of v by its factor. */
+static PoiseErr AdvanceKnown(PoiseContext ctx, const Step *step, FemTimes *times, Body *b)
 {
   const double h = 1 / (double)b->set->n, c = cos(pi * h);
   const double decay =
       step->dt * step->kappa * b->mesh.dim * 6 * (2 - 2 * c) / (h * h * (4 + 2 * c)); /* dt kappa lambda */
-  const double must = part * (1 - (1 - step->theta) * decay) / (1 + step->theta * decay);
-  double is = 0;
-  POISE_TRY(PartOfMode(b, &is));
+  double before = 0, after = 0, size = 0;
+  POISE_TRY(PoiseVecNorm(b->system.x, POISE_NORM_2, &size));
+  POISE_TRY(PartOfMode(b, &before));
+  POISE_TRY(Refresh(ctx, step, times, b));
+  POISE_TRY(FemSolve(&b->system, b->ksp, times));
+  POISE_TRY(PartOfMode(b, &after));
+  const double must = before * (1 - (1 - step->theta) * decay) / (1 + step->theta * decay);
   /* the solver leaves off at 1e-50 */
-  if (fabs(is - must) <= 1e-8 * size / sqrt(b->modeSquare) + 1e-45 || b->wrong[0] != '\0') return POISE_OK;
+  if (fabs(after - must) <= 1e-8 * size / sqrt(b->modeSquare) + 1e-45 || b->wrong[0] != '\0') return POISE_OK;
   snprintf(b->wrong, sizeof b->wrong, "time %g: the part of v in u is %.9e, must be %.9e", step->t + step->dt,
-           is, must);
+           after, must);
   return POISE_OK;
 }
 
-/* What flowed in the step. */
-static PoiseErr AddFlows(const Step *step, Body *b)
+/* Of your own body, with what flows in the step. */
+static PoiseErr AdvanceOwn(PoiseContext ctx, const Step *step, FemTimes *times, Body *b)
 {
+  POISE_TRY(PoiseVecCopy(b->system.x, b->before));
+  POISE_TRY(Refresh(ctx, step, times, b));
+  POISE_TRY(FemSolve(&b->system, b->ksp, times));
   POISE_TRY(PoiseVecWAXPY(b->change, -1, b->before, b->system.x));
   POISE_TRY(PoiseVecScale(b->change, 1 / step->dt));
   POISE_TRY(PoiseVecCopy(b->before, b->middle));
@@ -280,16 +287,10 @@ static PoiseErr AddFlows(const Step *step, Body *b)
   return FemScalarFlows(&b->data, b->middle, b->change, step->dt);
 }
 
-static PoiseErr Advance(PoiseContext ctx, Step step, FemTimes *times, Body *b)
+static PoiseErr Advance(PoiseContext ctx, double t, double dt, double theta, FemTimes *times, Body *b)
 {
-  double part = 0, size = 0;
-  step.kappa = Kappa(b, step.t + step.theta * step.dt);
-  POISE_TRY(PoiseVecCopy(b->system.x, b->before));
-  POISE_TRY(PoiseVecNorm(b->before, POISE_NORM_2, &size));
-  POISE_TRY(PartOfMode(b, &part));
-  POISE_TRY(Refresh(ctx, &step, times, b));
-  POISE_TRY(FemSolve(&b->system, b->ksp, times));
-  return b->set->own ? AddFlows(&step, b) : CheckPart(&step, part, size, b);
+  const Step step = {t, dt, theta, Kappa(b, t + theta * dt)};
+  return b->set->own ? AdvanceOwn(ctx, &step, times, b) : AdvanceKnown(ctx, &step, times, b);
 }
 
 /* ---- the march ------------------------------------------------------------------------------- */
@@ -312,10 +313,12 @@ static PoiseErr Output(PoiseContext ctx, PoiseInt step, FemTimes *times, Body *b
 }
 
 /* A line of the table. continuous: the part of v where space and time are. */
-static PoiseErr Report(PoiseContext ctx, PoiseInt step, double t, double continuous, Body *b)
+static PoiseErr Report(PoiseContext ctx, PoiseInt step, double t, double continuous, FemTimes *times, Body *b)
 {
   double range[2], part = 0;
+  POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT)); /* u may have to come from the device */
   POISE_TRY(FemRange(b->system.x, range));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_OUTPUT));
   b->range[0] = fmin(b->range[0], range[0]);
   b->range[1] = fmax(b->range[1], range[1]);
   POISE_TRY(PoisePrintf(ctx, "%6" PRId64 " %10.4g %10" PRId64 " %14.6e %14.6e", step, t,
@@ -334,6 +337,7 @@ static PoiseErr JudgeKnown(PoiseContext ctx, Body *b)
       ctx, b->range, bounds,
       "Steps shorter than h^2 / 6 do that at first, long ones of Crank and Nicolson until the end."));
   POISE_TRY(FemRange(b->system.x, end));
+  POISE_TRY(PoiseVecDuplicate(b->system.x, &b->change));
   POISE_TRY(FemInterpolate(&b->mesh, 1, Exact, b, b->change));
   POISE_TRY(FemRange(b->change, exact));
   POISE_TRY(PoiseVecAXPY(b->change, -1, b->system.x));
@@ -367,7 +371,7 @@ static PoiseErr March(PoiseContext ctx, FemTimes *times, Body *b)
   POISE_TRY(Begin(ctx, times, b));
   const double dt = set->end / (double)set->steps;
   double first = 0, seconds, length = dt;
-  POISE_TRY(PartOfMode(b, &first));
+  if (!set->own) POISE_TRY(PartOfMode(b, &first));
   if (set->own) { /* the initial u is in the range, too */
     b->data.range[0] = fmin(b->data.range[0], b->range[0]);
     b->data.range[1] = fmax(b->data.range[1], b->range[1]);
@@ -382,10 +386,10 @@ static PoiseErr March(PoiseContext ctx, FemTimes *times, Body *b)
     const double t = (double)(step - 1) * dt;
     const int halves = set->theta < 1 && step <= set->start;
     length = halves ? dt / 2 : dt;
-    if (halves) POISE_TRY(Advance(ctx, (Step){.t = t, .dt = length, .theta = 1}, times, b));
-    POISE_TRY(Advance(
-        ctx, (Step){.t = halves ? t + length : t, .dt = length, .theta = halves ? 1 : set->theta}, times, b));
-    POISE_TRY(Report(ctx, step, t + dt, first * exp(-b->mesh.dim * pi * pi * KappaIntegral(t + dt)), b));
+    if (halves) POISE_TRY(Advance(ctx, t, length, 1, times, b));
+    POISE_TRY(Advance(ctx, t + dt - length, length, halves ? 1 : set->theta, times, b));
+    POISE_TRY(
+        Report(ctx, step, t + dt, first * exp(-b->mesh.dim * pi * pi * KappaIntegral(t + dt)), times, b));
     POISE_TRY(Output(ctx, step, times, b));
   }
   seconds = PoiseTime() - seconds - times->seconds[FEM_OUTPUT];

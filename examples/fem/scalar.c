@@ -152,19 +152,36 @@ FemMaterial FemMaterialAt(const FemScalar *s, const FemPoint *p)
   return m;
 }
 
-/* A group of facets and its data. */
+/* Group g of a clause of -boundary. */
 typedef struct Part {
+  const FemMesh *mesh;
   const FemClause *clause;
-  const char *group;
+  int g;
+  const char *name;
   double number; /* of the clause */
 } Part;
+
+static Part PartOf(const FemScalar *s, int c, int g)
+{
+  const FemClause *clause = &s->boundary.clause[c];
+  return (Part){s->mesh, clause, g, Name(s->mesh, s->mesh->dim - 1, clause->group[g]), c + 1};
+}
+
+/* A facet in several groups of a clause has the clause's data once. */
+static int Had(const Part *part, PoiseInt facet)
+{
+  for (int g = 0; g < part->g; g++) {
+    if (FemFacetIn(part->mesh, facet, part->clause->group[g])) return 1;
+  }
+  return 0;
+}
 
 static FemBoundary BoundaryAt(const Part *part, const double x[3])
 {
   const FemClause *clause = part->clause;
   FemBoundary b = {clause->value[VALUE][0], clause->value[FLUX][0], clause->value[TRANSFER][0],
                    clause->value[OUTSIDE][0]};
-  FemBoundaryOf(part->group, x, &b);
+  FemBoundaryOf(part->name, x, &b);
   return b;
 }
 
@@ -172,6 +189,7 @@ static FemBoundary BoundaryAt(const Part *part, const double x[3])
 static void Exchange(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemBoundary b = BoundaryAt(arg, p->x);
+  if (Had(arg, p->element)) return;
   for (int i = 0; i < p->nodes; i++) {
     for (int j = 0; j < p->nodes; j++) K[i * p->nodes + j] += p->dV * b.transfer * p->N[i] * p->N[j];
     F[i] += p->dV * (b.flux + b.transfer * b.outside) * p->N[i];
@@ -183,6 +201,7 @@ static void Leaves(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemBoundary b = BoundaryAt(arg, p->x);
   (void)K;
+  if (Had(arg, p->element)) return;
   for (int i = 0; i < p->nodes; i++) F[i] -= p->dV * b.transfer * p->N[i];
 }
 
@@ -207,8 +226,9 @@ static FemFlow *AddFlow(FemScalar *s, const char *name)
   return flow;
 }
 
-static FemFlow *AddFlowOf(FemScalar *s, const FemClause *clause)
+static FemFlow *AddFlowOf(FemScalar *s, int c)
 {
+  const FemClause *clause = &s->boundary.clause[c];
   char name[128] = "";
   for (int g = 0; g < clause->groups; g++) {
     const size_t used = strlen(name);
@@ -219,15 +239,16 @@ static FemFlow *AddFlowOf(FemScalar *s, const FemClause *clause)
 }
 
 /* Flux and transfer of a clause. weight: what leaves, of a system that has only a b. */
-static PoiseErr AddExchange(FemScalar *s, const FemClause *clause, FemSystem *system)
+static PoiseErr AddExchange(FemScalar *s, int c, FemSystem *system)
 {
-  FemFlow *flow = AddFlowOf(s, clause);
+  const FemClause *clause = &s->boundary.clause[c];
+  FemFlow *flow = AddFlowOf(s, c);
   double before, after;
   POISE_TRY(PoiseVecDuplicate(system->b, &flow->weight));
   FemSystem leaves = {.mesh = s->mesh, .components = 1, .b = flow->weight};
   POISE_TRY(PoiseVecSumEntries(system->b, &before));
   for (int g = 0; g < clause->groups; g++) {
-    Part part = {.clause = clause, .group = Name(s->mesh, s->mesh->dim - 1, clause->group[g])};
+    Part part = PartOf(s, c, g);
     POISE_TRY(FemAssembleFacetMatrices(system, clause->group[g], Exchange, &part));
     POISE_TRY(FemAssembleFacets(&leaves, clause->group[g], Leaves, &part));
   }
@@ -242,7 +263,7 @@ static PoiseErr FixValues(const FemScalar *s, FemSystem *system, FemSystem *by)
   for (int c = 0; c < s->boundary.count; c++) {
     const FemClause *clause = &s->boundary.clause[c];
     for (int g = 0; g < clause->groups && clause->given[VALUE]; g++) {
-      Part part = {clause, Name(s->mesh, s->mesh->dim - 1, clause->group[g]), c + 1};
+      Part part = PartOf(s, c, g);
       POISE_TRY(FemFix(system, clause->group[g], Value, &part));
       POISE_TRY(FemFix(by, clause->group[g], Number, &part));
     }
@@ -276,7 +297,7 @@ static PoiseErr AddReactions(FemScalar *s, const FemSystem *system, PoiseVec e)
 {
   for (int c = 0; c < s->boundary.count; c++) {
     if (!s->boundary.clause[c].given[VALUE]) continue;
-    FemFlow *flow = AddFlowOf(s, &s->boundary.clause[c]);
+    FemFlow *flow = AddFlowOf(s, c);
     flow->clause = c;
     POISE_TRY(Indicator(s->by, c + 1, e));
     POISE_TRY(PoiseVecDuplicate(e, &flow->weight));
@@ -311,13 +332,14 @@ static void Signs(const FemPoint *p, void *arg, double *sums)
 }
 
 /* most = {-least, most, comes in, goes out} over the facets of a part. */
-static void MostOf(const FemMesh *mesh, int group, const Part *part, double most[4])
+static void MostOf(const Part *part, double most[4])
 {
+  const FemMesh *mesh = part->mesh;
   FemReference reference;
   FemPoint p;
   FemReferenceFacet(mesh->cell, &reference);
   for (PoiseInt f = 0; f < mesh->facets; f++) {
-    if (!FemFacetIn(mesh, f, group)) continue;
+    if (!FemFacetIn(mesh, f, part->clause->group[part->g])) continue;
     FemFacetBegin(mesh, &reference, f, &p);
     for (int q = 0; q < reference.points; q++) {
       FemFacetPoint(&reference, q, &p);
@@ -341,10 +363,9 @@ static PoiseErr SetRange(FemScalar *s)
 {
   double most[4] = {-INFINITY, -INFINITY, 0, 0}, sums[2];
   for (int c = 0; c < s->boundary.count; c++) {
-    const FemClause *clause = &s->boundary.clause[c];
-    for (int g = 0; g < clause->groups; g++) {
-      const Part part = {.clause = clause, .group = Name(s->mesh, s->mesh->dim - 1, clause->group[g])};
-      MostOf(s->mesh, clause->group[g], &part, most);
+    for (int g = 0; g < s->boundary.clause[c].groups; g++) {
+      const Part part = PartOf(s, c, g);
+      MostOf(&part, most);
     }
   }
   POISE_TRY(PoiseMax(s->mesh->ctx, 4, most));
@@ -378,7 +399,7 @@ PoiseErr FemPrintRange(PoiseContext ctx, const double u[2], const double must[2]
   POISE_TRY(PoisePrintf(ctx, "u is in [%.6g, %.6g], by the maximum principle in [%.6g, %.6g]\n", u[0], u[1],
                         must[0], must[1]));
   if (!(left > 1e-6 * width)) return POISE_OK;
-  return PoisePrintf(ctx, "Warning: u leaves this range by %.2g, %.2g %% of its width. %s\n", left,
+  return PoisePrintf(ctx, "Warning: u leaves this range by %.2g, %.2g %% of its width.\n%s\n", left,
                      100 * left / width, why);
 }
 
@@ -388,7 +409,7 @@ static PoiseErr Boundary(FemScalar *s, FemSystem *system, FemSystem *by, PoiseVe
 {
   POISE_TRY(AddCells(s, system, e));
   for (int c = 0; c < s->boundary.count; c++) {
-    if (!s->boundary.clause[c].given[VALUE]) POISE_TRY(AddExchange(s, &s->boundary.clause[c], system));
+    if (!s->boundary.clause[c].given[VALUE]) POISE_TRY(AddExchange(s, c, system));
   }
   POISE_TRY(FixValues(s, system, by));
   POISE_TRY(AddReactions(s, system, e));

@@ -11,7 +11,8 @@
   u is a temperature, a concentration, a potential:
     capacity du/dt - div(conductivity grad u) + velocity . grad u = source    in cells
     u = value,  or  conductivity du/dn = flux + transfer (outside - u)        on facets
-  n points outwards, so flux > 0 flows in. Facets without data have flux 0. All numbers are in the user's
+  n points outwards, so flux > 0 flows in. Facets without data have flux 0. A facet in groups of two clauses
+  has the flux and transfer of both. All numbers are in the user's
   units; those of lengths are the mesh's.
 */
 typedef struct FemMaterial {
