@@ -258,12 +258,12 @@ static PoiseErr JudgeRange(PoiseContext ctx, const Level *l, const double must[2
 {
   double range[2];
   POISE_TRY(FemRange(l->system.x, range));
-  return FemPrintRange(ctx, range, must,
-                       l->set->stabilise
-                           ? "SUPG is not monotone across layers: within some cells of one, values out of "
-                             "range are the scheme's. Finer cells make the strip narrower, not the values "
-                             "better."
-                           : "Galerkin's method oscillates where |beta| h > 2 k: leave out -stabilise no.");
+  return FemPrintRange(
+      ctx, range, must,
+      l->set->stabilise
+          ? "SUPG is not monotone across layers: within some cells of one, values out of "
+            "range are the scheme's.\nFiner cells make the strip narrower, not the values better."
+          : "Galerkin's method oscillates where |beta| h > 2 k: leave out -stabilise no.");
 }
 
 static PoiseErr JudgeOwn(PoiseContext ctx, Level *l)

@@ -326,9 +326,10 @@ static PoiseErr JudgeOwn(PoiseContext ctx, Level *l)
   POISE_TRY(FemScalarFlows(&l->own, l->system.x, NULL, 0));
   POISE_TRY(FemScalarPrint(&l->own));
   POISE_TRY(FemRange(l->system.x, range));
-  POISE_TRY(
-      FemPrintRange(ctx, range, l->own.range,
-                    "Elements do not promise it where angles are obtuse, or of order 2: refine there."));
+  POISE_TRY(FemPrintRange(
+      ctx, range, l->own.range,
+      "Cells do that if angles are obtuse, of order 2, or where transfer h > conductivity: refine "
+      "there."));
   return FemScalarBalance(&l->own, &l->system, 1);
 }
 
