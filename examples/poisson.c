@@ -17,8 +17,8 @@
                                     groups. Lengths in u are then relative to its longest side
     -grading 3 -assembly coo -check_assembly
 
-  A problem of your own has data of groups (fem/scalar.h). What flows in by source, flux, transfer and at given
-  values must sum up to 0. A range is printed beside that of the maximum principle.
+  A problem of your own has data of groups (fem/scalar.h). What flows in by source, flux, transfer and at
+  given values must sum up to 0. A range is printed beside that of the maximum principle.
     poisson -mesh part.msh -material "core: conductivity = 200, source = 1e5; rest: conductivity = 1"
       -boundary "foot: value = 100; fins: transfer = 25, outside = 20; side: flux = 10"
 */

@@ -173,23 +173,24 @@ done
 
 # ---- problems of their own: poisson, heat, convection
 
-# square <kind> <x> <y> <size>: a square there of 4 x 4 bricks. Its left half is group one, its right half two;
-# its boundary is left, right and sides.
+# square <kind> <x> <y> <size>: a square there of 4 x 4 bricks. Its left half is group one, its right half
+# two; its boundary is left, right and sides.
 square()
 {
   awk -v kind="$1" -v x0="$2" -v y0="$3" -v size="$4" '
     function Node(i, j) { return 1 + i + 9 * j } # on a lattice of half bricks
     function Tri6(group, a, b, c, d, e, f) { print ++n, 9, 2, group, group, a, b, c, d, e, f }
     BEGIN {
-      print "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n5\n1 1 \"left\"\n1 2 \"right\"\n1 3 \"sides\""
-      print "2 8 \"one\"\n2 9 \"two\"\n$EndPhysicalNames\n$Nodes\n81"
+      print "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n5\n1 1 \"left\"\n1 2 \"right\""
+      print "1 3 \"sides\"\n2 8 \"one\"\n2 9 \"two\"\n$EndPhysicalNames\n$Nodes\n81"
       for (j = 0; j < 9; j++)
         for (i = 0; i < 9; i++) printf "%d %.17g %.17g 0\n", Node(i, j), x0 + size * i / 8, y0 + size * j / 8
       print "$EndNodes\n$Elements\n" (kind == "quad4" ? 32 : 48)
       for (j = 0; j < 8; j += 2)
         for (i = 0; i < 8; i += 2) {
           g = i < 4 ? 8 : 9
-          a = Node(i, j); b = Node(i + 2, j); c = Node(i + 2, j + 2); d = Node(i, j + 2); m = Node(i + 1, j + 1)
+          a = Node(i, j); b = Node(i + 2, j); c = Node(i + 2, j + 2); d = Node(i, j + 2)
+          m = Node(i + 1, j + 1)
           if (kind == "quad4") print ++n, 3, 2, g, g, a, b, c, d
           if (kind == "tri3") print ++n, 2, 2, g, g, a, b, c "\n" ++n, 2, 2, g, g, a, c, d
           if (kind == "tri6") {
@@ -203,7 +204,8 @@ square()
       print "$EndElements"
     }
     function Edge(group, i, j, di, dj) {
-      printf "%d %d 2 %d %d %d %d", ++n, kind == "tri6" ? 8 : 1, group, group, Node(i, j), Node(i + 2 * di, j + 2 * dj)
+      printf "%d %d 2 %d %d ", ++n, kind == "tri6" ? 8 : 1, group, group
+      printf "%d %d", Node(i, j), Node(i + 2 * di, j + 2 * dj)
       if (kind == "tri6") printf " %d", Node(i + di, j + dj)
       print ""
     }'
@@ -232,7 +234,8 @@ flow()
 }
 
 # Two layers and a coefficient of transfer in a row are known. Sides without data are tight.
-layers=(-material "one: conductivity = 1; two : conductivity=4" -boundary "left:value=1; right : transfer = 2, outside = 3")
+layers=(-material "one: conductivity = 1; two : conductivity=4"
+  -boundary "left:value=1; right : transfer = 2, outside = 3")
 with_capacity="one: conductivity = 1, capacity = 2; two: conductivity = 4, capacity = 3"
 still="one: conductivity = 1; two: conductivity = 4, velocity = 0 0"
 for kind in tri3 tri6 quad4; do
@@ -244,18 +247,19 @@ for kind in tri3 tri6 quad4; do
     grep -qF "u is in [1, 2.11111], by the maximum principle in [1, 3]" log || fail "$(cat log)"
     good convection -mesh square.msh -material "$still" "${layers[@]:2}" -ranks $ranks
     flow right 1.7777778
-    good heat -mesh square.msh -initial 2 -material "$with_capacity" "${layers[@]:2}" -theta 1 -end 1e6 -steps 3 \
-      -ranks $ranks -assembly elements
+    good heat -mesh square.msh -initial 2 -material "$with_capacity" "${layers[@]:2}" -theta 1 -end 1e6 \
+      -steps 3 -ranks $ranks -assembly elements
     flow right 1.7777778
     flow "stored (taken away)" 0
   done
 done
 if [ ${#mpi[@]} -gt 0 ]; then
-  env -u OMPI_MCA_ess_singleton_isolated "${mpi[@]}" "$bin/poisson" -mesh square.msh "${layers[@]}" > log 2>&1 ||
-    fail "$(cat log)"
+  env -u OMPI_MCA_ess_singleton_isolated "${mpi[@]}" \
+    "$bin/poisson" -mesh square.msh "${layers[@]}" > log 2>&1 || fail "$(cat log)"
   flow right 1.7777778
 fi
-good poisson -mesh square.msh -material "one: conductivity = 1, source = 3; two: conductivity = 4, source = -1" \
+good poisson -mesh square.msh \
+  -material "one: conductivity = 1, source = 3; two: conductivity = 4, source = -1" \
   -boundary "left, right: value = 7; sides: flux = 0.25"
 flow source 1
 flow sides 0.5
@@ -264,7 +268,8 @@ grep -q "by the maximum principle in \[-inf, inf\]" log || fail "$(cat log)"
 good poisson -mesh "$bracket" -boundary "fixed: value = 1; load: flux = 1" -ksp_rtol 1e-2
 grep -q "Warning: the balance is open" log || fail "$(cat log)"
 # The stream carries u = 0 in; what comes in on the right leaves with it: beta u.
-good convection -n 16 -material "body: conductivity = 0.02, velocity = 2 0" -boundary "left: value = 0; right: value = 1"
+good convection -n 16 -material "body: conductivity = 0.02, velocity = 2 0" \
+  -boundary "left: value = 0; right: value = 1"
 flow "carried by the stream" -2
 flow right 2
 ! grep Warning log || fail "a layer along the stream has no overshoot"
@@ -299,7 +304,8 @@ good "${jump[@]}" -n 12 -boundary "left, bottom: value = 0; right: transfer = 5,
 grep -q "by the maximum principle in \[-1, 1\]" log && ! grep Warning log || fail "$(cat log)"
 good "${jump[@]}" -n 40 -boundary "left: value = 0" -start 0
 grep -q "Warning: u leaves this range" log || fail "$(cat log)"
-good heat -mesh "$bracket" -initial 20 -material "steel: conductivity = 50, capacity = 3.6e6, source = 1e5" -end 50 \
+good heat -mesh "$bracket" -initial 20 -end 50 \
+  -material "steel: conductivity = 50, capacity = 3.6e6, source = 1e5" \
   -boundary "fixed: value = 100; load: flux = 1000; hole: transfer = 25, outside = 20" -ranks 3
 flow load 0.4
 
@@ -341,10 +347,12 @@ refused "transfer = -1 in" "${box[@]}" -boundary "left: transfer = -1, outside =
 refused "group 1 is twice" "${box[@]}" -boundary "left: value = 1; 1: value = 2"
 refused "'body' has no conductivity" "${box[@]}" -material "body: source = 1" -boundary "left: value = 1"
 refused "there is no 'capacity' in" "${box[@]}" -material "body: capacity = 1" -boundary "left: value = 1"
-refused "-dirichlet is for the problem with a known solution" "${box[@]}" -boundary "left: value = 1" -dirichlet left
+refused "-dirichlet is for the problem with a known solution" \
+  "${box[@]}" -boundary "left: value = 1" -dirichlet left
 refused "take elements or coo" "${box[@]}" -boundary "left: value = 1" -assembly device
 refused "'body' has no capacity" heat -material "body: conductivity = 1"
-refused "cells of 'two' have no data" poisson -mesh square.msh -material "one: conductivity = 1" -boundary "1: value = 1"
+refused "cells of 'two' have no data" \
+  poisson -mesh square.msh -material "one: conductivity = 1" -boundary "1: value = 1"
 refused "velocity in 'body: conductivity = 1, velocity = 1' has 1 numbers, must have 2" \
   convection -material "body: conductivity = 1, velocity = 1" -boundary "left: value = 1"
 refused "the angle must be between 0 and 90" convection -solution skew -angle 90

@@ -7,6 +7,7 @@
   judged with what they return. An example is in docs/guide.md.
 */
 #include "scalar.h"
+#include <string.h>
 
 /* Conductivity, source, capacity and velocity at x in a cell of this group. */
 void FemMaterialOf(const char *group, const double x[3], FemMaterial *data)
