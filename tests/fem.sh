@@ -265,6 +265,13 @@ flow source 1
 flow sides 0.5
 flow "left, right" -1.5
 grep -q "by the maximum principle in \[-inf, inf\]" log || fail "$(cat log)"
+for sign in "1 [0, inf]" "-1 [-inf, 0]"; do
+  good poisson -cell quad4 -n 4 -boundary "left: value = 0" \
+    -material "body: conductivity = 1, source = ${sign%% *}"
+  grep -qF "by the maximum principle in ${sign#* }" log || fail "$(cat log)"
+  good poisson -cell quad4 -n 4 -boundary "left: value = 0; right: flux = ${sign%% *}"
+  grep -qF "by the maximum principle in ${sign#* }" log || fail "$(cat log)"
+done
 good poisson -mesh "$bracket" -boundary "fixed: value = 1; load: flux = 1" -ksp_rtol 1e-2
 grep -q "Warning: the balance is open" log || fail "$(cat log)"
 # The stream carries u = 0 in; what comes in on the right leaves with it: beta u.
@@ -279,8 +286,8 @@ order() # order <of the error in time> <options>...
 {
   local steps
   for steps in 10 20 40; do
-    good heat -mesh square.msh -material "one, two: conductivity = 1e4, capacity = 1" -initial 5 \
-      -boundary "left: transfer = 1, outside = 3" -end 1 -steps $steps "${@:2}"
+    good heat -mesh square.msh -material "one, two: conductivity = 1e4, capacity = 2" -initial 5 \
+      -boundary "left: transfer = 2, outside = 3" -end 1 -steps $steps "${@:2}"
     awk -v n=$steps '$1 == n && NF == 5 { print $5 }' log
   done > largest
   near "$(tail -n 1 largest)" 3.735759 0.02

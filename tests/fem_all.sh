@@ -41,12 +41,12 @@ ways()
 numbers()
 {
   case $1 in
-    poisson) awk '/^(tri|quad|tet|hex)/ { print $5, $6 }' "$2" ;;
+    poisson) awk '/^(tri|quad|tet|hex)/ && NF > 4 { print $5, $6 }' "$2" ;;
     elasticity) awk '/^(deflection|displacement|von Mises|energy)/ { print $(/^von/ ? 3 : 2) }' "$2" ;;
     heat) awk 'NF == 7 && $1 ~ /^[0-9]+$/ { print $6 }' "$2" ;;
     convection) awk '/^smooth/ { print $5, $6 }' "$2" ;;
   esac
-  awk '/^(left|right) / { print $2 }' "$2" # what flows in, of a problem with -boundary
+  awk '/^(left|right) / { print $2 < 0 ? -$2 : $2 }' "$2" # what flows in, of a problem with -boundary
 }
 
 # run <job> <reference> <program> <options>...: one word of what came of it, or a text
