@@ -274,6 +274,14 @@ for sign in "1 [0, inf]" "-1 [-inf, 0]"; do
 done
 good poisson -mesh "$bracket" -boundary "fixed: value = 1; load: flux = 1" -ksp_rtol 1e-2
 grep -q "Warning: the balance is open" log || fail "$(cat log)"
+# In space: -div grad u = 1 in a square with u = 0 around it.
+for n in 4 8 16; do
+  good poisson -cell quad4 -n $n -bump 0 -material "body: conductivity = 1, source = 1" \
+    -boundary "left, right, bottom, top: value = 0"
+  awk -F '[][, ]+' '/^u is in/ { print $5 }' log
+done > largest
+near "$(tail -n 1 largest)" 0.0736714 0.0005
+near "$(awk '{ u[NR] = $1 } END { print log((u[1] - u[2]) / (u[2] - u[3])) / log(2) }' largest)" 2 0.1
 # The stream carries u = 0 in; what comes in on the right leaves with it: beta u.
 good convection -n 16 -material "body: conductivity = 0.02, velocity = 2 0" \
   -boundary "left: value = 0; right: value = 1"
@@ -296,6 +304,9 @@ order() # order <of the error in time> <options>...
 order 2
 order 1 -theta 1
 order 2 -start 0
+good heat -cell quad4 -n 4 -boundary "left: flux = 3" -end 10
+flow left 3
+near "$(awk '/^left/ { print $3 }' log)" 30 1e-5 # since time 0
 # Of the box, which begins with a jump: a largest u that does not come from swings.
 for steps in 10 20 40; do
   good heat -cell quad4 -n 16 -end 0.03 -steps $steps -ksp_rtol 1e-12

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A channel with a bend and a heater in its wall, in metres: gmsh -2 channel.geo -o channel.msh
 wide = 0.03; long = 0.15; h = 0.0015;
 Point(1) = {0, 0, 0, h};

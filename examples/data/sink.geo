@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A heat sink of aluminium on a chip, in metres: gmsh -3 sink.geo -o sink.msh
 SetFactory("OpenCASCADE");
 side = 0.04; base = 0.004; fins = 7; thick = 0.002; high = 0.018; chip = 0.014; low = 0.002;
