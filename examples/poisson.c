@@ -35,6 +35,7 @@
 static const double pi = 3.14159265358979323846;
 
 typedef enum Shape { BOX, RING } Shape;
+enum { MOST_LEVELS = 10 };
 
 typedef struct Settings {
   PoiseInt n, refinements;
@@ -51,7 +52,7 @@ static const PoiseOption options[] = {
      "a .msh file of Gmsh, version 2 or 4.1; not beside the options of boxes"},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "0", 0, 20000, NULL,
      "bricks per side of the coarsest mesh, 0: few, but enough for each kind of cells"},
-    {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, 10, NULL,
+    {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, MOST_LEVELS, NULL,
      "how often the mesh is halved"},
     {"shape", POISE_OPTION_CHOICE, offsetof(Settings, shape), "box", 0, 0, "box|ring",
      "the unit box, or a quarter of a ring"},
@@ -333,40 +334,43 @@ static PoiseErr JudgeOwn(PoiseContext ctx, Level *l)
   return FemScalarBalance(&l->own, &l->system, 1);
 }
 
-/* Print one line of the table. coarser: the errors on the mesh before this one, if there was one. */
-static PoiseErr Report(PoiseContext ctx, Level *l, const double coarser[2], const double e[2])
+/* Print one line of the table. e: errors; order: by which they fell from those on the mesh before this one,
+   NULL if there was none. */
+static PoiseErr Report(PoiseContext ctx, Level *l, const double e[2], const double *order)
 {
-  const int degree = FemOrder(l->mesh.cell);
   POISE_TRY(PoisePrintf(ctx, "%-6s %9" PRId64 " %9" PRId64 " %10" PRId64, FemCellInfoOf(l->mesh.cell)->name,
                         l->mesh.allCells, l->mesh.allNodes, PoiseKSPIterations(l->ksp)));
   if (l->set->own) {
     POISE_TRY(PoisePrintf(ctx, "\n"));
     return JudgeOwn(ctx, l);
   }
-  if (coarser == NULL) return PoisePrintf(ctx, " %11.3e       %11.3e\n", e[0], e[1]);
-  double order[2] = {log2(coarser[0] / e[0]), log2(coarser[1] / e[1])};
-  POISE_TRY(PoisePrintf(ctx, " %11.3e %5.2f %11.3e %5.2f\n", e[0], order[0], e[1], order[1]));
-  POISE_TRY(FemCheckOrder(&l->mesh, "L2", order[0], degree + 1));
-  return FemCheckOrder(&l->mesh, "H1", order[1], degree);
+  if (order == NULL) return PoisePrintf(ctx, " %11.3e       %11.3e\n", e[0], e[1]);
+  return PoisePrintf(ctx, " %11.3e %5.2f %11.3e %5.2f\n", e[0], order[0], e[1], order[1]);
 }
 
+/* All meshes are solved on before orders are judged, so that the finest solution is written. */
 static PoiseErr Converge(PoiseContext ctx, const Settings *set, FemTimes *times)
 {
   static const PoiseInt coarsest[FEM_CELLS] = {
       [FEM_TRI3] = 24, [FEM_TRI6] = 16, [FEM_QUAD4] = 24, [FEM_TET4] = 10, [FEM_TET10] = 6, [FEM_HEX8] = 8};
   const PoiseInt n = set->n > 0 ? set->n : coarsest[set->cell];
-  double e[2] = {0}, coarser[2];
+  const FemMesh kind = {.cell = (FemCell)set->cell};
+  double e[MOST_LEVELS + 1][2] = {{0}}, order[MOST_LEVELS + 1][2];
   for (PoiseInt level = 0; level <= set->refinements; level++) {
     Level l = {.set = set, .size = 1};
-    memcpy(coarser, e, sizeof e);
-    PoiseErr err = SolveLevel(ctx, set, n << level, level == set->refinements, times, &l, e);
-    if (err == POISE_OK) err = Report(ctx, &l, level == 0 ? NULL : coarser, e);
+    PoiseErr err = SolveLevel(ctx, set, n << level, level == set->refinements, times, &l, e[level]);
+    for (int k = 0; k < 2 && level > 0; k++) order[level][k] = log2(e[level - 1][k] / e[level][k]);
+    if (err == POISE_OK) err = Report(ctx, &l, e[level], level == 0 ? NULL : order[level]);
     free(l.values);
     PoiseKSPDestroy(&l.ksp);
     FemScalarFree(&l.own);
     FemSystemFree(&l.system);
     FemMeshFree(&l.mesh);
     POISE_TRY(err);
+  }
+  for (PoiseInt level = 1; level <= set->refinements; level++) {
+    POISE_TRY(FemCheckOrder(&kind, "L2", order[level][0], FemOrder(kind.cell) + 1));
+    POISE_TRY(FemCheckOrder(&kind, "H1", order[level][1], FemOrder(kind.cell)));
   }
   return POISE_OK;
 }

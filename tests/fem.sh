@@ -356,7 +356,7 @@ judged()
 }
 judged swing_0010.vtu heat -n 12 -steps 10 -start 0 -output swing
 judged sharp_layer.vtu convection -stabilise no -solution layer -output sharp
-judged coarse_tri6.vtu poisson -cell tri6 -n 2 -shape ring -output coarse
+judged coarse_tri6.vtu poisson -cell tri6 -n 2 -shape ring -refinements 2 -output coarse
 
 box=(poisson -cell quad4 -n 4)
 refused "no group 'lid'" "${box[@]}" -boundary "lid: value = 1"
