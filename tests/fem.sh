@@ -320,6 +320,7 @@ near "$(awk '{ u[NR] = $1 } END { print log((u[1] - u[2]) / (u[2] - u[3])) / log
 good heat
 near "$(awk '/largest error/ { print $8 }' log)" 0 2
 ! grep Warning log || fail "heat swings by default"
+good heat -n 4 -steps 1 -end 1e-12 # in no time
 refused "swings from step to step" heat -n 12 -steps 10 -start 0
 jump=(heat -cell quad4 -material "body: conductivity = 1, capacity = 1" -initial 1 -steps 5)
 good "${jump[@]}" -n 12 -boundary "left, bottom: value = 0; right: transfer = 5, outside = -1"
