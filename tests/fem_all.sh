@@ -30,12 +30,15 @@ cases=(
   "heat -cell quad4 -n 16 -steps 4 -theta 1 -ksp_rtol 1e-12"
   "convection -solution smooth -cell hex8 -n 6 -ksp_rtol 1e-12"
   "convection -solution smooth -ksp_rtol 1e-12"
+  "poisson -cell hex8 -n 4 -boundary left:value=1;right:transfer=2,outside=3 -ksp_rtol 1e-12"
+  "heat -cell quad4 -n 8 -steps 4 -boundary left:value=1;right:transfer=2,outside=3 -ksp_rtol 1e-12"
 )
 
 ways()
 {
-  case $1 in
-    elasticity) echo elements coo device blocks ;;
+  case "$*" in
+    *-boundary*) echo elements coo ;;
+    elasticity*) echo elements coo device blocks ;;
     *) echo elements coo device ;;
   esac
 }
@@ -44,11 +47,12 @@ ways()
 numbers()
 {
   case $1 in
-    poisson) awk '/^(tri|quad|tet|hex)/ { print $5, $6 }' "$2" ;;
+    poisson) awk '/^(tri|quad|tet|hex)/ && NF > 4 { print $5, $6 }' "$2" ;;
     elasticity) awk '/^(deflection|displacement|von Mises|energy)/ { print $(/^von/ ? 3 : 2) }' "$2" ;;
-    heat) awk 'NF == 5 && $1 ~ /^[0-9]+$/ { print $4 }' "$2" ;;
+    heat) awk 'NF == 7 && $1 ~ /^[0-9]+$/ { print $6 }' "$2" ;;
     convection) awk '/^smooth/ { print $5, $6 }' "$2" ;;
   esac
+  awk '/^(left|right) / { print $2 < 0 ? -$2 : $2 }' "$2" # what flows in, of a problem with -boundary
 }
 
 # run <job> <reference> <program> <options>...: one word of what came of it, or a text
@@ -78,7 +82,7 @@ for k in "${!cases[@]}"; do
     cat "$dir/reference$k"
     exit 1
   }
-  for way in $(ways "${case[0]}"); do
+  for way in $(ways "${case[@]}"); do
     for device in "${devices[@]}"; do
       for n in "${ranks[@]}"; do
         for type in "${types[@]}"; do

@@ -220,7 +220,8 @@ static int FacetInAny(const FemMesh *mesh, PoiseInt facet, int groups, const int
   return 0;
 }
 
-static PoiseErr AddFacets(FemSystem *s, int groups, const int *group, FemForm form, void *arg)
+/* Add to b, and to A if `matrices`. */
+static PoiseErr AddFacets(FemSystem *s, int groups, const int *group, FemForm form, void *arg, int matrices)
 {
   const FemMesh *mesh = s->mesh;
   FemReference reference;
@@ -228,21 +229,30 @@ static PoiseErr AddFacets(FemSystem *s, int groups, const int *group, FemForm fo
   PoiseInt rows[MOST];
   FemReferenceFacet(mesh->cell, &reference);
   for (PoiseInt f = 0; f < mesh->facets; f++) {
-    double F[MOST] = {0};
+    double F[MOST] = {0}, K[MOST * MOST] = {0};
     if (!FacetInAny(mesh, f, groups, group)) continue;
     FemFacetBegin(mesh, &reference, f, &p);
     for (int q = 0; q < reference.points; q++) {
       FemFacetPoint(&reference, q, &p);
-      form(&p, arg, NULL, F);
+      form(&p, arg, matrices ? K : NULL, F);
     }
-    POISE_TRY(PoiseVecAddValues(s->b, Rows(mesh, s->components, p.nodes, p.node, rows), rows, F));
+    const int n = Rows(mesh, s->components, p.nodes, p.node, rows);
+    POISE_TRY(PoiseVecAddValues(s->b, n, rows, F));
+    if (matrices) POISE_TRY(PoiseMatAddBlock(s->A, n, rows, n, rows, K));
   }
   return POISE_OK;
 }
 
 PoiseErr FemAssembleFacetsOf(FemSystem *s, int groups, const int *group, FemForm form, void *arg)
 {
-  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, groups, group, form, arg)));
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, groups, group, form, arg, 0)));
+  return PoiseVecAssemble(s->b);
+}
+
+PoiseErr FemAssembleFacetMatrices(FemSystem *s, int group, FemForm form, void *arg)
+{
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, 1, &group, form, arg, 1)));
+  POISE_TRY(PoiseMatAssemble(s->A));
   return PoiseVecAssemble(s->b);
 }
 

@@ -34,8 +34,8 @@ void FemSystemFree(FemSystem *system); /* a zeroed or partly made one is legal *
 
 /*
   What an integration point adds to its element's matrix K and vector F. K is row-major over the unknowns
-  components * k + c of the element's nodes k. Both are 0 before the first point. K is NULL on facets, and if
-  an operator gives the matrix. Several threads call it at once.
+  components * k + c of the element's nodes k. Both are 0 before the first point. K is NULL where only F is
+  wanted: in FemAssembleFacets, and if an operator gives the matrix. Several threads call it at once.
 */
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
@@ -49,6 +49,8 @@ PoiseErr FemAssembleFacetsOf(FemSystem *system, int groups, const int *group, Fe
    so many entries for each node. */
 enum { FEM_MAX_COMPONENTS = 8 };
 PoiseErr FemAssembleVector(const FemMesh *mesh, int components, FemForm form, void *arg, PoiseVec v);
+/* The same, and A, which is assembled, += the matrices of the facets (Robin data). */
+PoiseErr FemAssembleFacetMatrices(FemSystem *system, int group, FemForm form, void *arg);
 
 /* Check A, just assembled by FemAssembleCells, against another way: triplets, or elements if triplets gave
    it. POISE_ERR_NUMERIC if they differ by more than rounding. */
