@@ -83,11 +83,11 @@ static void Base64(FILE *out, const void *data, size_t size)
   fwrite(text, 1, n, out);
 }
 
-/* In an attribute of XML. */
+/* In an attribute of XML. VTK takes a plain > for the end of the tag. */
 static void Escaped(FILE *out, const char *text)
 {
   for (; *text != '\0'; text++) {
-    if (strchr("&<\"", *text) != NULL)
+    if (strchr("&<>\"", *text) != NULL)
       fprintf(out, "&#%d;", *text);
     else
       fputc(*text, out);
@@ -133,8 +133,8 @@ static void Fields(FILE *out, const FemMesh *mesh, int ofCells, int count, const
   }
 }
 
-/* What the numbers of "group" mean: a number "group <name>" for each group of cells. Readers show these beside
-   the fields. An array of strings would be nicer, but meshio reads no file that has one. */
+/* What the numbers of "group" mean: a number "group <name>" for each group of cells. Programs show these
+   beside the fields. They are no array of strings, as meshio reads no file that has one. */
 static void GroupNames(FILE *out, const FemMesh *mesh)
 {
   fprintf(out, "<FieldData>\n");
@@ -189,9 +189,7 @@ static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemF
     Head(out, "UnstructuredGrid");
     fprintf(out, "<UnstructuredGrid>\n");
     GroupNames(out, mesh);
-    fprintf(out,
-            "<Piece NumberOfPoints=\"%" PRId64 "\" NumberOfCells=\"%" PRId64
-            "\">\n<Points>\n",
+    fprintf(out, "<Piece NumberOfPoints=\"%" PRId64 "\" NumberOfCells=\"%" PRId64 "\">\n<Points>\n",
             mesh->nodes, mesh->cells);
     Array(out, "Float64", "points", 3, mesh->x, mesh->nodes * 3 * 8);
     fprintf(out, "</Points>\n<PointData>\n");

@@ -37,9 +37,9 @@ void FemSeriesFree(FemSeries *series);
    (PoiseKSPKeepHistory). */
 PoiseErr FemWriteHistory(PoiseKSP ksp, const char *name);
 
-/* Write A, b and x to <name>_A.mtx and so on: three files or none. An ending of the name, .mtx, .petsc or .bin,
-   also before .gz, becomes theirs and decides the format (PoiseMatSave). FemTrySystem checks before the work
-   that they can be written. */
+/* Write A, b and x to <name>_A.mtx and so on: three files or none. An ending of the name, .mtx, .petsc or
+   .bin, also before .gz, becomes theirs and decides the format (PoiseMatSave). FemTrySystem checks before
+   the work that they can be written. */
 PoiseErr FemTrySystem(PoiseContext ctx, const char *name);
 PoiseErr FemWriteSystem(PoiseMat A, PoiseVec b, PoiseVec x, const char *name);
 
