@@ -4,6 +4,7 @@
 #include "element.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,17 +150,43 @@ static void GroupNames(FILE *out, const FemMesh *mesh)
   fprintf(out, "</FieldData>\n");
 }
 
-/* The number of the first group that has the cell. */
-static int32_t GroupOf(const FemMesh *mesh, PoiseInt cell)
+/* Is a cell of any rank in several groups? Then "group" does not tell all. */
+static PoiseErr CheckSeveral(const FemMesh *mesh, int *several)
 {
-  for (int g = 0; g < mesh->groups; g++)
-    if (mesh->group[g].dim == mesh->dim && FemCellIn(mesh, cell, mesh->group[g].number))
-      return mesh->group[g].number;
-  return 0;
+  double most = 0;
+  for (PoiseInt e = 0; e < mesh->cells; e++) {
+    int count = 0;
+    for (int g = 0; g < mesh->groups; g++)
+      count += mesh->group[g].dim == mesh->dim && FemCellIn(mesh, e, mesh->group[g].number);
+    most = fmax(most, count);
+  }
+  POISE_TRY(PoiseMax(mesh->ctx, 1, &most));
+  *several = most > 1;
+  return POISE_OK;
+}
+
+/* The number of the first group that has the cell; several: also one array for each group, 1 in its cells. */
+static void Groups(FILE *out, const FemMesh *mesh, int several, int32_t *number, unsigned char *in)
+{
+  for (PoiseInt e = 0; e < mesh->cells; e++) number[e] = 0;
+  for (int g = mesh->groups - 1; g >= 0; g--) {
+    const FemGroup *group = &mesh->group[g];
+    if (group->dim != mesh->dim) continue;
+    for (PoiseInt e = 0; e < mesh->cells; e++) {
+      in[e] = FemCellIn(mesh, e, group->number) != 0;
+      if (in[e]) number[e] = group->number;
+    }
+    if (!several) continue;
+    char name[sizeof group->name + 8];
+    snprintf(name, sizeof name, "in %s", group->name);
+    Array(out, "UInt8", name, 1, in, mesh->cells);
+  }
+  Array(out, "Int32", "group", 1, number, mesh->cells * 4);
 }
 
 /* ends, types, groups, ranks: [cells], work */
-static void Cells(FILE *out, const FemMesh *mesh, int64_t *ends, int32_t *work, unsigned char *types)
+static void Cells(FILE *out, const FemMesh *mesh, int several, int64_t *ends, int32_t *work,
+                  unsigned char *types)
 {
   const int nodes = FemCellInfoOf(mesh->cell)->nodes;
   for (PoiseInt e = 0; e < mesh->cells; e++) {
@@ -173,11 +200,10 @@ static void Cells(FILE *out, const FemMesh *mesh, int64_t *ends, int32_t *work, 
   Array(out, "UInt8", "types", 1, types, mesh->cells);
   fprintf(out, "</Cells>\n<CellData>\n");
   Array(out, "Int32", "rank", 1, work, mesh->cells * 4);
-  for (PoiseInt e = 0; e < mesh->cells; e++) work[e] = GroupOf(mesh, e);
-  Array(out, "Int32", "group", 1, work, mesh->cells * 4);
+  Groups(out, mesh, several, work, types);
 }
 
-static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemField *fields)
+static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int several, int count, const FemField *fields)
 {
   int64_t *ends = NULL;
   int32_t *work = NULL;
@@ -195,7 +221,7 @@ static PoiseErr WritePiece(FILE *out, const FemMesh *mesh, int count, const FemF
     fprintf(out, "</Points>\n<PointData>\n");
     Fields(out, mesh, 0, count, fields);
     fprintf(out, "</PointData>\n");
-    Cells(out, mesh, ends, work, types);
+    Cells(out, mesh, several, ends, work, types);
     Fields(out, mesh, 1, count, fields);
     fprintf(out, "</CellData>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n");
   }
@@ -213,7 +239,8 @@ static const char *Base(const char *name)
 }
 
 /* What the pieces hold, and where they are: beside this file. */
-static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int count, const FemField *fields)
+static void WriteIndex(FILE *out, const FemMesh *mesh, int several, const char *name, int count,
+                       const FemField *fields)
 {
   const char *base = Base(name);
   Head(out, "PUnstructuredGrid");
@@ -223,6 +250,12 @@ static void WriteIndex(FILE *out, const FemMesh *mesh, const char *name, int cou
     fprintf(out, ofCells ? "<PCellData>\n" : "<PPointData>\n");
     if (ofCells) {
       fprintf(out, "<PDataArray type=\"Int32\" Name=\"rank\" NumberOfComponents=\"1\"/>\n");
+      for (int g = mesh->groups - 1; g >= 0 && several; g--) {
+        if (mesh->group[g].dim != mesh->dim) continue;
+        fprintf(out, "<PDataArray type=\"UInt8\" Name=\"in ");
+        Escaped(out, mesh->group[g].name);
+        fprintf(out, "\" NumberOfComponents=\"1\"/>\n");
+      }
       fprintf(out, "<PDataArray type=\"Int32\" Name=\"group\" NumberOfComponents=\"1\"/>\n");
     }
     for (int f = 0; f < count; f++) {
@@ -263,17 +296,19 @@ PoiseErr FemTryOutput(PoiseContext ctx, const char *name)
 
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields)
 {
-  const int rank = PoiseRank(mesh->ctx), several = PoiseSize(mesh->ctx) > 1;
+  const int rank = PoiseRank(mesh->ctx), pieces = PoiseSize(mesh->ctx) > 1;
   char path[2 * MAX_PATH];
   File piece = {.stream = NULL}, index = {.stream = NULL};
+  int several;
+  POISE_TRY(CheckSeveral(mesh, &several));
   PiecePath(mesh->ctx, name, path);
   PoiseErr err = FileBegin(path, &piece);
-  if (err == POISE_OK) err = WritePiece(piece.stream, mesh, count, fields);
+  if (err == POISE_OK) err = WritePiece(piece.stream, mesh, several, count, fields);
   err = FileClose(&piece, err);
-  if (several && rank == 0 && err == POISE_OK) {
+  if (pieces && rank == 0 && err == POISE_OK) {
     snprintf(path, sizeof path, "%s.pvtu", name);
     err = FileBegin(path, &index);
-    if (err == POISE_OK) WriteIndex(index.stream, mesh, name, count, fields);
+    if (err == POISE_OK) WriteIndex(index.stream, mesh, several, name, count, fields);
     err = FileClose(&index, err);
   }
   /* All of them are complete now, or none gets its name. */

@@ -18,7 +18,8 @@ PoiseErr FemTryOutput(PoiseContext ctx, const char *name);
 
 /* Write <name>.vtu on one rank. On several ranks write <name>.pvtu, which refers to one <name>_<rank>.vtu
    of each rank. For ParaView, VTK, meshio. Cells carry their rank too, and the number of a group, the first
-   that has them. Field data "group <name>" tells the number of each group. */
+   that has them. Field data "group <name>" tells the number of each group. If a cell is in several, an array
+   "in <name>" tells it for each group. */
 PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const FemField *fields);
 
 /* Solutions in time. Zeroed: none. */
