@@ -299,7 +299,7 @@ PoiseErr FemWriteMesh(const FemMesh *mesh, const char *name, int count, const Fe
   const int rank = PoiseRank(mesh->ctx), pieces = PoiseSize(mesh->ctx) > 1;
   char path[2 * MAX_PATH];
   File piece = {.stream = NULL}, index = {.stream = NULL};
-  int several;
+  int several = 0;
   POISE_TRY(CheckSeveral(mesh, &several));
   PiecePath(mesh->ctx, name, path);
   PoiseErr err = FileBegin(path, &piece);
