@@ -29,7 +29,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 # ---- reading ---------------------------------------------------------------------------------------
@@ -102,16 +102,17 @@ class Surface:
         if not len(cells):
             raise SystemExit(f"{path} has no cells")
         self.plane = kind in PLANE
-        self.name, values = choose(path, arguments.field, of_points, of_cells)
+        name, values = choose(path, arguments.field, of_points, of_cells)
         loops, owner = outer(len(points), kind, cells)
         group = np.unique(of_cells["group"], return_inverse=True)[1].reshape(-1)
         # Nodes are split where groups meet, so that values of one do not colour the other.
         nodes, self.loops = np.unique(loops + group[owner][:, None] * len(points), return_inverse=True)
         self.loops, nodes = self.loops.reshape(loops.shape), nodes % len(points)
+        self.name = arguments.label or name
         self.flat = arguments.flat and len(values) == len(cells)
         if self.flat:
             self.values = np.repeat(values[owner], len(SPLIT[loops.shape[1]]))
-        elif self.name in of_points:
+        elif name in of_points:
             self.values = values[nodes]
         else:
             self.values = averaged(values, cells, group, len(points))[group[owner].repeat(loops.shape[1]),
@@ -218,11 +219,21 @@ def scaled(name, largest):
     return f"{name} [$10^{{{power}}}$ {unit}".strip() + "]", 10.0 ** power
 
 
+def lengths(arguments, points):
+    """The unit of lengths with its prefix, what it is in the mesh's unit, and ticks in it."""
+    unit, of = arguments.unit, 1.0
+    if unit == "m":
+        power = 3 * math.floor(math.log10(np.ptp(points, axis=0).max()) / 3)
+        unit, of = PREFIX[power] + "m", 10.0 ** power
+    return unit, of, FuncFormatter(lambda x, _: f"{round(x / of, 9):g}")
+
+
 def plane(axes, s, values, norm, arguments):
     if s.flat:
-        axes.tripcolor(*s.points[:, :2].T, s.triangles, facecolors=values, norm=norm, cmap="viridis")
+        axes.tripcolor(*s.points[:, :2].T, s.triangles, facecolors=values, norm=norm, cmap=arguments.map)
     else:
-        axes.tripcolor(*s.points[:, :2].T, s.triangles, values, shading="gouraud", norm=norm, cmap="viridis")
+        axes.tripcolor(*s.points[:, :2].T, s.triangles, values, shading="gouraud", norm=norm,
+                       cmap=arguments.map)
     if s.warp:
         axes.add_collection(LineCollection(s.lines(s.rest)[:, :, :2], colors="0.6", linewidths=0.7))
     axes.add_collection(LineCollection(s.lines(s.points)[:, :, :2], colors="0.15", linewidths=0.7))
@@ -232,8 +243,10 @@ def plane(axes, s, values, norm, arguments):
     axes.autoscale_view()
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    unit = f" [{arguments.unit}]" if arguments.unit else ""
-    axes.set(xlabel=f"x{unit}", ylabel=f"y{unit}")
+    unit, _, ticks = lengths(arguments, s.rest)
+    for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
+        axis.set_major_formatter(ticks)
+        axis.set_label_text(f"{name} [{unit}]" if unit else name)
 
 
 def quartered(corners):
@@ -254,27 +267,32 @@ def space_matplotlib(axes, s, values, norm, arguments):
     normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
     right, up, toward = camera(arguments)
     light = 0.7 + 0.3 * np.clip(normal @ (toward + 0.5 * up - 0.4 * right) / 1.2, -1, 1)
-    colours = plt.get_cmap("viridis")(norm(of_triangles))
+    colours = plt.get_cmap(arguments.map)(norm(of_triangles))
     colours[:, :3] *= light[:, None]
-    axes.add_collection3d(Poly3DCollection(corners, facecolors=colours, linewidths=0.2,
-                                           edgecolors=(0, 0, 0, 0.3) if arguments.edges else colours))
+    both = np.concatenate([s.points, s.rest])
+    # matplotlib sorts by depth what is in one collection. So lines are triangles too, a little nearer.
+    lines = s.lines(s.points)
+    lines = np.concatenate([lines, lines[:, 1:]], axis=1) + 0.01 * np.ptp(both, axis=0).max() * toward
+    rims = np.tile((0, 0, 0, 0.3), (len(colours), 1)) if arguments.edges else colours
+    dark = np.tile((0.15, 0.15, 0.15, 1), (len(lines), 1))
+    widths = np.repeat((0.2, 0.7), (len(corners), len(lines)))
+    axes.add_collection3d(Poly3DCollection(
+        np.concatenate([corners, lines]), facecolors=np.concatenate([colours, dark]),
+        edgecolors=np.concatenate([rims, dark]), linewidths=widths))
     if s.warp:
         axes.add_collection3d(Line3DCollection(s.lines(s.rest), colors="0.6", linewidths=0.7))
-    seen = np.zeros(len(s.points), bool)  # matplotlib hides no lines: draw those of faces that are seen
-    a, b, c = (s.points[s.triangles[:, k]] for k in range(3))
-    seen[s.triangles[np.cross(b - a, c - a) @ toward > 0]] = True
-    axes.add_collection3d(Line3DCollection(s.lines(s.points)[seen[s.edges].all(axis=1)], colors="0.15",
-                                           linewidths=0.7))
-    both = np.concatenate([s.points, s.rest])
     low, high = both.min(axis=0), both.max(axis=0)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(np.maximum(high - low, 0.02 * (high - low).max()), zoom=0.95)
     axes.view_init(arguments.view[1], arguments.view[0], vertical_axis=arguments.up)
-    unit = f" [{arguments.unit}]" if arguments.unit else ""
+    unit, _, ticks = lengths(arguments, s.rest)
     for axis, name, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", high - low):
         share = extent / (high - low).max()
-        axis.set_major_locator(MaxNLocator(5 if share > 0.6 else 3 if share > 0.3 else 1))
-        axis.set_label_text(name + unit)
+        # Without the ends of long axes, where the labels of two axes meet.
+        axis.set_major_locator(MaxNLocator(5 if share > 0.6 else 3 if share > 0.3 else 1,
+                                           prune="both" if share > 0.3 else None))
+        axis.set_major_formatter(ticks)
+        axis.set_label_text(f"{name} [{unit}]" if unit else name)
         axis.set_tick_params(labelsize="small")
     axes.xaxis.labelpad = axes.yaxis.labelpad = 8
 
@@ -305,7 +323,7 @@ def space_pyvista(axes, s, values, norm, arguments, pyvista):
     window = int(wide * pixels), int(tall * pixels)
     plotter = pyvista.Plotter(off_screen=True, window_size=window)
     plotter.set_background("white")
-    plotter.add_mesh(body, scalars=s.name, cmap="viridis", clim=(norm.vmin, norm.vmax), ambient=0.5,
+    plotter.add_mesh(body, scalars=s.name, cmap=arguments.map, clim=(norm.vmin, norm.vmax), ambient=0.5,
                      diffuse=0.6, specular=0.1, smooth_shading=not s.flat, split_sharp_edges=not s.flat,
                      show_edges=arguments.edges, edge_opacity=0.3, line_width=1, show_scalar_bar=False)
     for points, colour in ((s.rest, "#999999"), (s.points, "#222222"))[0 if s.warp else 1:]:
@@ -323,9 +341,10 @@ def space_pyvista(axes, s, values, norm, arguments, pyvista):
     # Below the picture: a bar of known length, and where x, y and z point.
     bar = 10.0 ** math.floor(math.log10(0.4 * wide))
     bar *= max(m for m in (1, 2, 5) if m * bar <= 0.4 * wide)
+    unit, _, ticks = lengths(arguments, s.rest)
     size, down = max(window), window[1] + 0.06 * max(window)
     axes.plot([0, bar * pixels], [down, down], color="0.15", linewidth=2, clip_on=False)
-    length = f"{bar:g} {arguments.unit}".strip()
+    length = f"{ticks(bar)} {unit}".strip()
     axes.text(0.5 * bar * pixels, down + 0.015 * size, length, ha="center", va="top")
     foot = np.array([window[0] - 0.1 * size, down + 0.03 * size])
     for name, direction in zip("xyz", np.eye(3)):
@@ -372,6 +391,8 @@ def draw(path, arguments, out):
     elif columns == 4:
         rows, columns = 2, 2
     size = (6.4, 4.2) if len(surfaces) == 1 else (8, 7) if (rows, columns) == (2, 2) else (8, 6)
+    if first.plane and columns == 1:
+        size = (6.4, min(7, rows * (0.7 + min(3.6, 5 * extent[1] / extent[0])) + 0.5))
     figure, grid = plt.subplots(rows, columns, squeeze=False, subplot_kw=projection, figsize=size,
                                 layout="constrained", sharex=first.plane, sharey=first.plane)
     for axes, s, (time, _) in zip(grid.flat, surfaces, times):
@@ -389,7 +410,7 @@ def draw(path, arguments, out):
     if first.warp:
         title += f"; displacements \N{MULTIPLICATION SIGN} {first.warp:g}, lines: at rest"
     figure.suptitle(title)
-    bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, "viridis"), ax=grid, label=label, aspect=30,
+    bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, arguments.map), ax=grid, label=label, aspect=30,
                           shrink=0.9 if first.plane else 0.75, pad=0.02 if projection is None else 0.12)
     bar.locator = MaxNLocator(6)
     bar.update_ticks()
@@ -483,6 +504,8 @@ def arguments_of(words=None):
     add = parser.add_argument
     add("files", nargs="+")
     add("--field", help="what colours the surface")
+    add("--label", help="another name of the field, with its unit: 'temperature [K]'")
+    add("--map", default="viridis", help="matplotlib's name of the colours; YlOrRd begins light")
     add("--flat", action="store_true", help="a colour for each cell, not averaged")
     add("--warp", default="0", help="how many times the displacements are shown, or auto")
     add("--view", type=angles, default=(-60, 30), help="where the eye is, degrees: turn,lift (-60,30)")
