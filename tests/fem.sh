@@ -178,74 +178,8 @@ done
 "$bin/heat" -output hot -every 5 > log || fail "$(cat log)"
 [ -z "$(find . -name '*.part')" ] || fail "unfinished files were left"
 [ "$(ls hot_*.vtu | wc -l)" -eq 2 ] || fail "heat wrote $(ls hot*)"
-
-# Series in time. One that cannot write its third moment leaves a .pvd of two.
-"$bin/fem_output" -output series || fail "the series was not written"
-"$bin/fem_output" -output "s & <t>" -ranks 3 || fail "the series was not written on ranks"
-mkdir cut_0003.vtu series_.pvd
-"$bin/fem_output" -output cut > log 2>&1 && fail "a series without its third file"
-"$bin/fem_output" -output series_ > log 2>&1 && fail "a series without its .pvd"
-grep -qF "series_.pvd cannot be written" log || fail "$(cat log)"
-
-# -save_system: solve finds the same x; on ranks and in both formats, and the system of a failed solve too.
-# same <file of x> <another>: to 1e-7 of the largest entry.
-same()
-{
-  paste "$1" "$2" | awk 'BEGIN { d = m = 0 }
-    function abs(x) { return x < 0 ? -x : x }
-    NF == 2 { d = abs($1 - $2) > d ? abs($1 - $2) : d; m = abs($1) > m ? abs($1) : m }
-    END { exit !(m > 0 && d <= 1e-7 * m) }' || fail "$1 and $2 differ"
-}
-mkdir systems && cd systems
-for name in one.mtx two.petsc.gz; do
-  "$bin/elasticity" -n 2 -save_system "$name" -ksp_rtol 1e-11 -ranks 2 > log || fail "$(cat log)"
-done
-"$bin/heat" -n 6 -steps 2 -save_system heat -ksp_rtol 1e-11 > log || fail "$(cat log)"
-"$bin/convection" -n 6 -save_system flow.bin -ksp_rtol 1e-11 > log || fail "$(cat log)"
-"$bin/poisson" -cell tri6 -n 4 -refinements 0 -save_system u.mtx -ksp_max_it 2 > log 2>&1 &&
-  fail "a solve of two iterations"
-# solved <A> <b> <x of the driver, or - for any>
-solved()
-{
-  "$bin/solve" -A "$1" -b "$2" -x again.mtx -ksp_type bicgstab -pc_type jacobi -ksp_rtol 1e-11 > log 2>&1 ||
-    fail "solve -A $1:" "$(cat log)"
-  [ "$3" = - ] || same "$3" again.mtx
-}
-solved one_A.mtx one_b.mtx one_x.mtx
-solved two_A.petsc.gz two_b.petsc.gz one_x.mtx
-grep -q "matload_block_size 3" two_A.petsc.info || fail "the blocks of 3 were not written"
-solved heat_A.mtx heat_b.mtx heat_x.mtx
-solved flow_A.bin flow_b.bin -
-solved u_A.mtx u_b.mtx -
-[ -e u_x.mtx ] || fail "no x of a solve that did not converge"
-refused "x/sys_A.mtx cannot be written" heat -n 100 -steps 1000000 -save_system x/sys # before the work
-mkdir three_b.mtx
-refused "cannot write 'three_b.mtx'" poisson -cell tri3 -n 4 -refinements 0 -save_system three
-[ ! -e three_A.mtx ] && [ ! -e three_x.mtx ] || fail "a part of a system was left"
-cd ..
-[ -z "$(find . -name '*.part' -o -name '*.tmp')" ] || fail "unfinished files were left"
-
 if ! command -v python3 > /dev/null; then
   echo "skipped: python3, which reads the files, is not here"
   exit 77
 fi
 python3 "$tests/vtu.py" beam.vtu part.vtu "parts & more.pvtu" u_*.vtu hot_*.vtu
-python3 "$tests/vtu.py" --times .25,.5,.75 series.pvd
-python3 "$tests/vtu.py" --times .25,.5,.75 "s & <t>.pvd"
-python3 "$tests/vtu.py" --times .25,.5 cut.pvd
-
-if ! python3 -c "import matplotlib" 2> /dev/null; then
-  echo "skipped: pictures, as matplotlib is not here"
-  exit 0
-fi
-plot()
-{
-  rm -f picture.png
-  python3 "$tests/../examples/plot.py" --renderer matplotlib --dpi 40 --output picture.png "$@" > log 2>&1 &&
-    [ "$(head -c 4 picture.png | tail -c 3)" = PNG ] || fail "plot.py $*:" "$(cat log)"
-}
-plot --field "von Mises" --warp auto "parts & more.pvtu"
-plot --field 'u <"&">' "s & <t>.pvd"
-plot --history --rtol 1e-8 beam.csv part.csv
-"$bin/poisson" -cell tri3 -n 4 -refinements 0 > times.log || fail "$(cat times.log)"
-plot --times times.log
