@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Files of examples/fem/output.c: solutions in time on a small mesh, for tests/fem_output.sh, which reads them. The
-  names of files, fields and groups have letters that XML must not have.
+  Solutions in time on a small mesh, written by examples/fem/output.c, for tests/fem_output.sh, which reads
+  them. The names of files, fields and groups have letters that XML must not have.
 */
 #include "../examples/fem/program.h"
 #include <inttypes.h>
