@@ -343,10 +343,11 @@ def space_pyvista(axes, s, values, norm, arguments, pyvista):
     bar *= max(m for m in (1, 2, 5) if m * bar <= 0.4 * wide)
     unit, _, ticks = lengths(arguments, s.rest)
     size, down = max(window), window[1] + 0.06 * max(window)
+    side = max(0, 0.4 * window[1] - 0.5 * window[0])  # beside a slender body
     axes.plot([0, bar * pixels], [down, down], color="0.15", linewidth=2, clip_on=False)
     length = f"{ticks(bar)} {unit}".strip()
     axes.text(0.5 * bar * pixels, down + 0.015 * size, length, ha="center", va="top")
-    foot = np.array([window[0] - 0.1 * size, down + 0.03 * size])
+    foot = np.array([window[0] + side - 0.1 * size, down + 0.03 * size])
     for name, direction in zip("xyz", np.eye(3)):
         tip = np.array([direction @ right, -direction @ up])
         if np.hypot(*tip) < 0.2:
@@ -355,7 +356,7 @@ def space_pyvista(axes, s, values, norm, arguments, pyvista):
                       arrowprops={"arrowstyle": "-|>", "color": "0.15", "shrinkA": 0, "shrinkB": 0})
         letter = foot + (0.08 + 0.02 / np.hypot(*tip)) * size * tip
         axes.text(*letter, name, ha="center", va="center")
-    axes.set(xlim=(0, window[0]), ylim=(down + 0.1 * size, 0))
+    axes.set(xlim=(-side, window[0] + side), ylim=(down + 0.1 * size, 0))
 
 
 def renderer(name):

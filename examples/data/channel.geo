@@ -1,45 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream of water between two plates, in metres. It enters on the left. A part of the lower plate is heated from
-// below.
-//   gmsh -2 channel.geo -o channel.msh
-length = 0.06;
-plate = 0.002;
-gap = 0.008;
-fine = 0.0002;                                   // at the lower plate
-coarse = 0.0006;
-
-Point(1) = {0, 0, 0, coarse};
-Point(2) = {0.015, 0, 0, fine};
-Point(3) = {0.035, 0, 0, fine};
-Point(4) = {length, 0, 0, coarse};
-Point(5) = {length, plate, 0, fine};
-Point(6) = {length, plate + gap, 0, coarse};
-Point(7) = {length, 2 * plate + gap, 0, coarse};
-Point(8) = {0, 2 * plate + gap, 0, coarse};
-Point(9) = {0, plate + gap, 0, coarse};
-Point(10) = {0, plate, 0, fine};
-Line(1) = {1, 2};
-Line(2) = {2, 3};
-Line(3) = {3, 4};
-Line(4) = {4, 5};
-Line(5) = {5, 6};
-Line(6) = {6, 7};
-Line(7) = {7, 8};
-Line(8) = {8, 9};
-Line(9) = {9, 10};
-Line(10) = {10, 1};
-Line(11) = {10, 5};
-Line(12) = {9, 6};
-Curve Loop(1) = {1, 2, 3, 4, -11, 10};
-Curve Loop(2) = {11, 5, -12, 9};
-Curve Loop(3) = {12, 6, 7, 8};
+// A channel with a bend and a heater in its wall, in metres: gmsh -2 channel.geo -o channel.msh
+wide = 0.03; long = 0.15; h = 0.0015;
+Point(1) = {0, 0, 0, h};
+Point(2) = {0.03, 0, 0, h};
+Point(3) = {0.09, 0, 0, h};
+Point(4) = {long, 0, 0, h};
+Point(5) = {long, long, 0, h};
+Point(6) = {long - wide, long, 0, h};
+Point(7) = {long - wide, wide, 0, h};
+Point(8) = {0, wide, 0, h};
+For k In {1 : 7}
+  Line(k) = {k, k + 1};
+EndFor
+Line(8) = {8, 1};
+Line(9) = {4, 7}; // the stream turns where the legs meet: its normal component is the same on both sides
+Curve Loop(1) = {1, 2, 3, 9, 7, 8};
+Curve Loop(2) = {4, 5, 6, -9};
 Plane Surface(1) = {1};
 Plane Surface(2) = {2};
-Plane Surface(3) = {3};
-
-Physical Surface("plates") = {1, 3};
-Physical Surface("water") = {2};
-Physical Curve("inlet") = {9};
-Physical Curve("outlet") = {5};
-Physical Curve("heated") = {2};
-Physical Curve("rest") = {1, 3, 4, 6, 7, 8, 10};
+Physical Surface("along", 1) = {1};
+Physical Surface("up", 2) = {2};
+Physical Curve("inlet", 3) = {8};
+Physical Curve("heater", 4) = {2};
+Physical Curve("outlet", 5) = {5};

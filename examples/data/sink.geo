@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heat sink of aluminium with five fins, and a chip under it, in metres. z is up.
-//   gmsh -3 sink.geo -o sink.msh
+// A heat sink of aluminium on a chip, in metres: gmsh -3 sink.geo -o sink.msh
 SetFactory("OpenCASCADE");
-
-Box(1) = {0, 0, 0, 0.04, 0.04, 0.004};           // the base
-For k In {0 : 4}
-  Box(10 + k) = {0.0005 + 0.009 * k, 0, 0.003, 0.003, 0.04, 0.016};
+side = 0.04; base = 0.004; fins = 7; thick = 0.002; high = 0.018; chip = 0.014; low = 0.002;
+Box(1) = {0, 0, 0, side, side, base};
+gap = (side - thick) / (fins - 1);
+For k In {0 : fins - 1}
+  Box(2 + k) = {k * gap, 0, base, thick, side, high};
 EndFor
-sink() = BooleanUnion { Volume{1}; Delete; } { Volume{10 : 14}; Delete; };
-Box(20) = {0.012, 0.012, -0.002, 0.016, 0.016, 0.002};
-BooleanFragments { Volume{sink()}; Delete; } { Volume{20}; Delete; }
-
-e = 1e-5;
-chip() = Volume In BoundingBox {0.012 - e, 0.012 - e, -0.002 - e, 0.028 + e, 0.028 + e, e};
-all() = Volume{:};
-all() -= chip();
-Physical Volume("aluminium") = all();
-Physical Volume("chip") = chip();
-outside() = Abs(Boundary { Volume{all()}; });
-outside() -= Surface In BoundingBox {-e, -e, -e, 0.04 + e, 0.04 + e, e}; // the lower side of the base
-Physical Surface("air") = outside();
-
+sink() = BooleanUnion{ Volume{1}; Delete; }{ Volume{2 : 1 + fins}; Delete; };
+at = (side - chip) / 2;
+Box(100) = {at, at, -low, chip, chip, low};
+parts() = BooleanFragments{ Volume{sink()}; Delete; }{ Volume{100}; Delete; };
+e = 1e-6;
+chip() = Volume In BoundingBox{at - e, at - e, -low - e, at + chip + e, at + chip + e, e};
+body() = Volume{:};
+body() -= chip();
+all() = CombinedBoundary{ Volume{:}; };
+Physical Volume("sink", 1) = body();
+Physical Volume("chip", 2) = chip();
+Physical Surface("air", 3) = Abs(all());
 Mesh.MeshSizeMax = 0.003;
