@@ -278,8 +278,20 @@ def convection(body):
     return ["-material", material, "-boundary", CONDITIONS], A, b, solve(A, b)
 
 
-def elasticity(body, solid):
-    """Two materials that weigh, held on the left, with a pressure, a traction and a force."""
+def mean_dilation(basis, bulk, i, j):
+    """bulk (mean d_i v, mean d_j u): resists a mean change of volume of cells, for B-bar."""
+    volume = basis.dx.sum(axis=1)
+    mean = lambda c: [(part[0].grad[c] * basis.dx).sum(axis=1) / volume for part in basis.basis]
+    dofs = basis.element_dofs
+    entries = [(bulk * volume * v * u, dofs[a], dofs[b]) for a, v in enumerate(mean(i))
+               for b, u in enumerate(mean(j))]
+    values, rows, cols = (np.concatenate(part) for part in zip(*entries))
+    return scipy.sparse.coo_array((values, (rows, cols)), shape=(basis.N, basis.N)).tocsr()
+
+
+def elasticity(body, solid, shell=0.25):
+    """Two materials that weigh, held on the left, with a pressure, a traction and a force. shell: Poisson's
+    ratio of one; from 0.4 on quad4 and hex8 have B-bar."""
     n, dim = body.size, body.dim
     axis = solid == "axisymmetric"
     ring = lambda w: 2 * np.pi * w.x[0] if axis else 1.0
@@ -290,16 +302,20 @@ def elasticity(body, solid):
     traction = (2000, 1000, 500)[:dim]
     blocks = lambda: [[0] * dim for _ in range(dim)]
     K = blocks()
-    for name, E, nu, density in (("core", 2e5, 0.3, 10), ("shell", 1e4, 0.25, 3)):
+    for name, E, nu, density in (("core", 2e5, 0.3, 10), ("shell", 1e5, shell, 3)):
         basis, mu, lame = body.cells[name], E / (2 * (1 + nu)), E * nu / ((1 + nu) * (1 - 2 * nu))
         if solid == "stress":
             lame = 2 * lame * mu / (lame + 2 * mu)
+        bulk = E / (3 * (1 - 2 * nu)) if nu >= 0.4 and body.kind in ("quad4", "hex8") else 0
+        lame = -2 / 3 * mu if bulk else lame
         for i in range(dim):
             for j in range(dim):
                 K[i][j] = K[i][j] + matrix(basis, lambda u, v, w: ring(w) * (
                     lame * (v.grad[i] + hoop(v, i, w)) * (u.grad[j] + hoop(u, j, w)) +
                     mu * (v.grad[j] * u.grad[i] + (dot(u.grad, v.grad) if i == j else 0)) +
                     2 * mu * hoop(v, i, w) * hoop(u, j, w)))
+                if bulk:
+                    K[i][j] = K[i][j] + mean_dilation(basis, bulk, i, j)
             b[:, i] += density * gravity[i] * vector(basis, lambda v, w: ring(w) * v)
     b += 40 * np.stack([vector(body.cells["shell"], lambda v, w: ring(w) * v)] * dim, axis=1) * (
         np.array([1, 0, 0])[:dim])
@@ -315,7 +331,8 @@ def elasticity(body, solid):
     values[:, 1] = 0.001
     A, b = constrained(A, b.reshape(-1), fixed, values.reshape(-1))
     words = lambda v: " ".join(map(str, v))
-    options = ["-material", "core: E = 2e5, nu = 0.3, density = 10; shell: E = 1e4, nu = 0.25, density = 3",
+    options = ["-material", "core: E = 2e5, nu = 0.3, density = 10; "
+               f"shell: E = 1e5, nu = {shell}, density = 3",
                "-support", f"left: x = 0, y = 0.001{', z = 0' if dim == 3 else ''}",
                "-loads",
                f"right: force = {words(force)}; side: traction = {words(traction)}, pressure = 5000",
@@ -331,6 +348,8 @@ PROBLEMS = [("poisson", "known", PLANES + SPACES, poisson_known),
             ("elasticity", "space", SPACES, lambda body: elasticity(body, "space"))]
 PROBLEMS += [("elasticity", solid, PLANES, lambda body, solid=solid: elasticity(body, solid))
              for solid in ("strain", "stress", "axisymmetric")]
+PROBLEMS += [("elasticity", "nu = 0.45", ("hex8",), lambda body: elasticity(body, "space", 0.45)),
+             ("elasticity", "nu = 0.45", PLANES, lambda body: elasticity(body, "strain", 0.45))]
 
 
 # ---- comparing -------------------------------------------------------------------------------------
