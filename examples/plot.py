@@ -102,17 +102,17 @@ class Surface:
         if not len(cells):
             raise SystemExit(f"{path} has no cells")
         self.plane = kind in PLANE
-        name, values = choose(path, arguments.field, of_points, of_cells)
+        name, values, at_points = choose(path, arguments, of_points, of_cells)
         loops, owner = outer(len(points), kind, cells)
         group = np.unique(of_cells["group"], return_inverse=True)[1].reshape(-1)
         # Nodes are split where groups meet, so that values of one do not colour the other.
         nodes, self.loops = np.unique(loops + group[owner][:, None] * len(points), return_inverse=True)
         self.loops, nodes = self.loops.reshape(loops.shape), nodes % len(points)
         self.name = arguments.label or name
-        self.flat = arguments.flat and len(values) == len(cells)
+        self.flat = arguments.flat and not at_points
         if self.flat:
             self.values = np.repeat(values[owner], len(SPLIT[loops.shape[1]]))
-        elif name in of_points:
+        elif at_points:
             self.values = values[nodes]
         else:
             self.values = averaged(values, cells, group, len(points))[group[owner].repeat(loops.shape[1]),
@@ -122,7 +122,7 @@ class Surface:
             self.values = corner
         self.triangles = self.loops[:, SPLIT[loops.shape[1]]].reshape(-1, 3)
         self.rest = points[nodes]
-        vectors = [v[nodes] for v in of_points.values() if v.ndim > 1]
+        vectors = [v[nodes] for v in of_points.values() if v.ndim > 1 and v.shape[1] == 3]
         self.warp = factor(arguments.warp, vectors, np.ptp(points, axis=0).max()) if vectors else 0
         self.points = self.rest + self.warp * vectors[0] if self.warp else self.rest
         self.edges = edges(loops, self.loops, self.rest, group[owner])
@@ -131,15 +131,20 @@ class Surface:
         return points[self.edges]
 
 
-def choose(path, field, of_points, of_cells):
-    """The name of a field and its values; of a vector its length."""
-    both = {**of_cells, **of_points}
-    field = field or next(iter(of_points))
-    names = [name for name in both if name == field] or [name for name in both if split(name)[0] == field]
-    if not names:
-        raise SystemExit(f"{path} has no field '{field}'; it has: {', '.join(both)}")
-    values = np.asarray(both[names[0]], float)
-    return names[0], np.linalg.norm(values, axis=1) if values.ndim > 1 else values
+def choose(path, arguments, of_points, of_cells):
+    """The name of a field, its values, of a vector its length, and whether they are of points. A name may be
+    one of points and of cells."""
+    fields = [(name, v, False) for name, v in of_cells.items()]
+    if not arguments.flat:
+        fields = [(name, v, True) for name, v in of_points.items()] + fields
+    wanted = arguments.field or fields[0][0]
+    found = [f for f in fields if f[0] == wanted] or [f for f in fields if split(f[0])[0] == wanted]
+    if not found:
+        names = ", ".join(dict.fromkeys(name for name, _, _ in fields))
+        raise SystemExit(f"{path} has no field '{wanted}'; it has: {names}")
+    name, values, at_points = found[0]
+    values = np.asarray(values, float)
+    return name, np.linalg.norm(values, axis=1) if values.ndim > 1 else values, at_points
 
 
 def split(name):
@@ -511,7 +516,7 @@ def arguments_of(words=None):
     add("--warp", default="0", help="how many times the displacements are shown, or auto")
     add("--view", type=angles, default=(-60, 30), help="where the eye is, degrees: turn,lift (-60,30)")
     add("--up", choices="xyz", default="z", help="the axis that points up")
-    add("--edges", action="store_true", help="show the edges of cells")
+    add("--edges", action="store_true", help="show the edges of the triangles that are drawn")
     add("--moments", type=int, default=4, help="of a .pvd: at most so many pictures")
     add("--unit", default="", help="of coordinates, e.g. m")
     add("--time-unit", default="", help="of the times of a .pvd, e.g. s")
