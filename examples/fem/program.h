@@ -29,7 +29,8 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
    A, which is assembled, takes its -mat_ options. Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
                          PoiseKSP *ksp);
-/* Set up and solve, each a stage. */
+/* Set up and solve, each a stage. Then write the system if -save_system asks for it; also one that did not
+   converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
@@ -43,7 +44,7 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
 int FemEnd(PoiseContext *ctx, PoiseErr err);
 
 /* For main: run body on all ranks. Its error is printed, and makes the exit code 1. A program without
-   "mesh" in its options refuses -mesh. */
+   "mesh" in its options refuses -mesh. -save_system comes to the program's own options. */
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
             PoiseErr (*body)(PoiseContext, void *));
 
