@@ -69,7 +69,7 @@ static const PoiseOption options[] = {
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
-     "write solutions to <name>_<step>.vtu, residual norms of the last solve to .csv"},
+     "write solutions to <name>_<step>.vtu, their times to .pvd, residual norms of the last solve to .csv"},
     {"every", POISE_OPTION_INT, offsetof(Settings, every), "0", 0, 1000000, NULL,
      "write each that many steps, 0: only the last one"},
     {0}};
@@ -89,6 +89,7 @@ typedef struct Body {
   double modeSquare;
   char wrong[256]; /* the first judgement that failed */
   double *u;       /* x at this rank's nodes, for writing it */
+  FemSeries series;
 } Body;
 
 /* ---- the problem ----------------------------------------------------------------------------- */
@@ -306,6 +307,7 @@ static PoiseErr Output(PoiseContext ctx, PoiseInt step, FemTimes *times, Body *b
   const FemField field = {"u", 1, 0, b->u};
   snprintf(name, sizeof name, "%s_%04" PRId64, set->output, step);
   POISE_TRY(FemWriteMesh(&b->mesh, name, 1, &field));
+  POISE_TRY(FemWriteSeries(ctx, &b->series, set->output, set->end * (double)step / (double)set->steps, name));
   free(b->u);
   b->u = NULL;
   if (last) POISE_TRY(FemWriteHistory(b->ksp, set->output));
@@ -423,6 +425,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   POISE_TRY(FemTryOutput(ctx, set.output));
   PoiseErr err = March(ctx, &times, &body);
   free(body.u);
+  FemSeriesFree(&body.series);
   PoiseKSPDestroy(&body.ksp);
   PoiseVecDestroy(&body.mode);
   PoiseVecDestroy(&body.before);

@@ -76,6 +76,8 @@ fi
 python3 "$tests/vtu.py" --times .25,.5,.75 series.pvd
 python3 "$tests/vtu.py" --times .25,.5,.75 "s & <t>.pvd"
 python3 "$tests/vtu.py" --times .25,.5 cut.pvd
+"$bin/heat" -n 6 -steps 4 -every 2 -output hot > log || fail "$(cat log)"
+python3 "$tests/vtu.py" --times .05,.1 hot.pvd
 
 if ! python3 -c "import matplotlib" 2> /dev/null; then
   echo "skipped: pictures, as matplotlib is not here"
