@@ -272,9 +272,10 @@ static PoiseErr Orient(const Work *w)
       volume += part;
       all += fabs(part);
     }
-    if (r.nodes == r.dim + 1 && all <= Least(r.dim, r.nodes, x))
+    const double least = Least(r.dim, r.nodes, x);
+    if (r.nodes == r.dim + 1 && all <= least)
       return Wrong(w->file, e, POISE_ERR_NUMERIC, "is inverted or flat");
-    if (volume >= -1e-9 * all) continue;
+    if (volume >= -fmax(least, 1e-9 * all)) continue;
     const GmshElement old = *e;
     for (int k = 0; k < info->nodes; k++) e->node[k] = old.node[turned[w->body->kind][k]];
   }
