@@ -171,8 +171,8 @@ done
 "$bin/heat" -n 4 -steps 50 -end 20 -theta 1 > log || fail "$(cat log)" # until nothing is left
 "$bin/poisson" -cell quad4 -dirichlet none -nullspace -ranks 2 > log || fail "$(cat log)"
 
-# Meshes. No name is no mesh. What is not read here the program gmsh saves as text; a script is in its place. It
-# is one command, whatever the file is called. Rank 0 alone runs it.
+# Meshes. No name is no mesh. What is not read here the program gmsh saves as text; a script is in its place.
+# It is one command, whatever the file is called. Rank 0 alone runs it.
 refused "-mesh: the name of a file is missing" poisson -mesh ""
 refused "-mesh: the name of a file is missing" elasticity -mesh " " -output x
 foreign='./-o $(touch harm); touch harm.msh'

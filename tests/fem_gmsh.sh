@@ -69,8 +69,8 @@ for version in msh22 msh41; do
   numbers -mesh plate.msh -dirichlet edge,left -ranks 3 | diff edge - || fail "the left edge counts twice"
   numbers -mesh plate.msh -dirichlet left > left
   ! cmp -s edge left || fail "the left edge is all of it"
-  refused "group 'seam' lies inside the body, where each of its facets is between two cells; the boundary has: \
-edge (8), left (9)" -mesh plate.msh -dirichlet seam
+  refused "group 'seam' lies inside the body, where each of its facets is between two cells" \
+    -mesh plate.msh -dirichlet seam
 done
 mesh plate.msh plate.geo -2 -order 2
 numbers -mesh plate.msh -dirichlet left | grep -q '^tri6' || fail "$(cat log)"

@@ -6,17 +6,18 @@
 #include "element.h"
 
 /*
-  The mesh of a .msh file. Versions 2.x and 4.1 as text are read here. Others and binary files are first saved
-  as text by the program gmsh, where it is installed. Collective. Every rank must see the same file, reads all
-  of it, and keeps its part; rank 0 alone runs gmsh. METIS decides the parts if the build has it. Otherwise
-  cells are sorted by their centres along the longest side of the mesh, and each rank takes an equal part.
+  The mesh of a .msh file. Versions 2.x and 4.1 as text are read here. Others and binary files are first
+  saved as text by the program gmsh, where it is installed. Collective. Every rank must see the same file,
+  reads all of it, and keeps its part; rank 0 alone runs gmsh. METIS decides the parts if the build has it.
+  Otherwise cells are sorted by their centres along the longest side of the mesh, and each rank takes an equal
+  part.
 
-  Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in a plane of equal z
-  gets z = 0. Cells that are seen from behind (clockwise; of negative volume) are turned round. Physical groups
-  become groups under their names, or under their numbers if they have none. An element may be in several.
-  Cells in no group are in group 0, "rest". The facets of a group must all lie on the boundary, or all inside
-  the body. Groups inside are left out, as is everything of lower dimension. All cells must be connected by
-  their nodes.
+  Cells are the elements of the highest dimension, all of one kind (see FemCell). A mesh in a plane of equal
+  z gets z = 0. Cells that are seen from behind (clockwise; of negative volume) are turned round. Physical
+  groups become groups under their names, or under their numbers if they have none. An element may be in
+  several. Cells in no group are in group 0, "rest". The facets of a group must all lie on the boundary, or
+  all inside the body. Groups inside are left out, as is everything of lower dimension. All cells must be
+  connected by their nodes.
 
   POISE_ERR_FILE: it cannot be read, or ranks see different ones. POISE_ERR_FORMAT names file and line.
   POISE_ERR_NUMERIC: a cell is inverted or flat, at one of its nodes or at a point of integration.

@@ -19,7 +19,7 @@ typedef struct Key {
   int32_t corner[8], group, element;
 } Key;
 
-/* A side of a cell: corners, ascending; whether it goes round them one way or the other, seen from outside. */
+/* A side of a cell: corners, ascending; which way round it goes through them, seen from outside. */
 typedef struct Side {
   int32_t corner[4], cell; /* a number in body->cell */
   int16_t side, up;
@@ -273,7 +273,7 @@ static PoiseErr Orient(const Work *w)
       all += fabs(part);
     }
     const double least = Least(r.dim, r.nodes, x);
-    if (r.nodes == r.dim + 1 && all <= least)
+    if (r.nodes == r.dim + 1 && !(all > least))
       return Wrong(w->file, e, POISE_ERR_NUMERIC, "is inverted or flat");
     if (volume >= -fmax(least, 1e-9 * all)) continue;
     const GmshElement old = *e;
@@ -293,12 +293,13 @@ PoiseErr GmshCheckShape(const GmshBody *body, const GmshShapes *shapes, int32_t 
   for (int r = 0; r < 3; r++) {
     for (int q = 0; q < all[r]->points; q++) {
       if (FemJacobian(all[r]->dim, all[r]->nodes, x[0], all[r]->dN[q][0], inverse) > least) continue;
-      char words[128];
+      char words[192];
       memset(at, 0, sizeof at);
       for (int k = 0; k < all[r]->nodes; k++)
         for (int c = 0; c < 3; c++) at[c] += all[r]->N[q][k] * x[k][c];
-      snprintf(words, sizeof words, "is inverted or flat %s (%g, %g, %g)",
-               r < 2 ? "inside, at" : "at its node", at[0], at[1], at[2]);
+      snprintf(words, sizeof words, "is inverted or flat %s (%g, %g, %g)%s",
+               r < 2 ? "inside, at" : "at its node", at[0], at[1], at[2],
+               body->info->nodes > body->info->corners ? "; try Mesh.HighOrderOptimize = 2, or finer" : "");
       return Wrong(body->file, e, POISE_ERR_NUMERIC, words);
     }
   }
