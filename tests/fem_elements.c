@@ -162,12 +162,19 @@ static void CheckNodes(FemCell cell, const FemMesh *mesh)
   }
 }
 
+static void ExpectTrue(const char *what, int is)
+{
+  if (is) return;
+  printf("groups: %s\n", what);
+  failures++;
+}
+
 /* ---- names of groups ------------------------------------------------------------------------- */
 
-/* Group 2 has the number of a group as its name, and group 7 that of one without a name. 9 is inside. */
-static FemGroup numbered[] = {{1, 1, "foot"}, {1, 2, "1"}, {1, 3, "3"},   {1, 5, "5"},
-                              {1, 7, "5"},    {2, 1, "1"}, {1, 9, "seam"}};
-static const FemMesh odd = {.dim = 2, .groups = 6, .inside = 1, .group = numbered};
+/* Group 2 has the number of a group as its name; 6 and 7 have those of groups without names. 9 is inside. */
+static FemGroup numbered[] = {{1, 1, "foot"}, {1, 2, "1"}, {1, 3, "3"}, {1, 5, "5"},   {1, 6, "5"},
+                              {1, 7, "8"},    {1, 8, "8"}, {2, 1, "1"}, {1, 9, "seam"}};
+static const FemMesh odd = {.dim = 2, .groups = 8, .inside = 1, .group = numbered};
 
 static void Named(int dim, const char *name, int must, const char *words)
 {
@@ -188,12 +195,15 @@ static void CheckNames(void)
   Named(1, "7", 7, "");
   Named(1, "1", 0, "'1' is ambiguous: the name of group 2 and the number of group 'foot'; \"1\" in quotes");
   Named(1, "\"1\"", 2, "");
-  Named(1, "5", 0, "'5' is ambiguous: the name of group 7 and the number of group '5'");
-  Named(1, "\"5\"", 7, "");
+  Named(1, "5", 0, "'5' is ambiguous: the name of group 6 and the number of group '5'");
+  Named(1, "\"5\"", 6, "");
+  Named(1, "8", 0, "'8' is ambiguous: the name of group 7 and the number of group '8'");
+  Named(1, "\"8\"", 7, "");
   Named(2, "1", 1, ""); /* of the other dimension there is one */
   Named(1, "\"2\"", 0, "no group '\"2\"'");
   Named(1, "\"", 0, "no group '\"'");
-  Named(1, "", 0, "no group ''; it has: foot (1), 1 (2), 3 (3), 5 (5), 5 (7)");
+  Named(1, "", 0, "no group ''; it has: foot (1), 1 (2), 3 (3), 5 (5), 5 (6), 8 (7), 8 (8)");
+  ExpectTrue("a group inside is among those of the boundary", strstr(PoiseErrorMessage(), "seam") == NULL);
   Named(1, "seam", 0, "group 'seam' lies inside the body");
   Named(1, "9", 0, "group '9' lies inside the body");
   Named(2, "seam", 0, "the body has no group 'seam'; it has: 1 (1)");
@@ -204,13 +214,6 @@ static void CheckNames(void)
 static FemGroup named[] = {{2, 1, "steel"}, {2, 2, "a rubber"}, {2, 7, "foam"}, {1, 3, "top"}};
 static const FemMesh grouped = {.dim = 2, .groups = 4, .group = named};
 static const FemKey keys[] = {{"E", 0, 0, 1e12}, {"nu", 0, 0, 0.5}, {"force", 1, -1e9, 1e9}, {0}};
-
-static void ExpectTrue(const char *what, int is)
-{
-  if (is) return;
-  printf("clauses: %s\n", what);
-  failures++;
-}
 
 /* This text is refused with these words. */
 static void Refused(const char *text, PoiseErr code, const char *words)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The text of a mesh file, the same on all ranks. Files that are not read here, binary ones and those of other
-  versions, are saved as text by the program gmsh. Rank 0 runs it and sends the text to others. Its output and
-  its messages go to temporary files that never have a name, so that nothing can be left behind.
+  versions, are saved as text by the program gmsh. Rank 0 runs it and sends the text to others. The program
+  gets open files, not their names. So a name cannot be taken for an option, gmsh runs no script that lies
+  beside the file (<name>.opt), and no temporary file is left behind.
 */
 #define _POSIX_C_SOURCE 200809L
 #include "gmsh.h"
@@ -92,44 +93,48 @@ static PoiseErr CheckForeign(const char *path)
   PoiseErr err = GmshParse(path, head, n, &file);
   const int foreign = file.foreign;
   GmshFree(&file);
-  if (foreign) return err;
+  if (foreign && head[0] == '$') return err; /* of others gmsh would think that they are scripts */
   PoiseErrorClear();
   return POISE_OK;
 }
 
-/* Start gmsh to save the mesh at `path` to one open file and its messages to another. Returns an errno. */
-static int Start(const char *path, FILE *mesh, FILE *words, pid_t *child)
+/* What gmsh reads, what it writes, what it says. */
+typedef struct Files {
+  FILE *in, *out, *words;
+} Files;
+
+/* Start gmsh. Returns an errno. */
+static int Start(const Files *f, pid_t *child)
 {
-  char in[4096], out[32];
+  char in[32], out[32];
   char *const command[] = {"gmsh", in, "-save_all", "-save", "-format", "msh41", "-v", "1",
                            /* whatever its own options say */
                            "-setnumber", "Mesh.Binary", "0", "-setnumber", "Mesh.SaveParametric", "0", "-o",
                            out, NULL};
-  posix_spawn_file_actions_t files;
-  if (strlen(path) + 3 > sizeof in) return ENAMETOOLONG;
-  snprintf(in, sizeof in, "%s%s", path[0] == '/' ? "" : "./", path); /* a name may begin with '-' */
-  snprintf(out, sizeof out, "/dev/fd/%d", fileno(mesh));
-  int failed = posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_t actions;
+  snprintf(in, sizeof in, "/dev/fd/%d", fileno(f->in));
+  snprintf(out, sizeof out, "/dev/fd/%d", fileno(f->out));
+  int failed = posix_spawn_file_actions_init(&actions);
   if (failed != 0) return failed;
-  posix_spawn_file_actions_adddup2(&files, fileno(words), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, fileno(words), STDERR_FILENO);
-  failed = posix_spawnp(child, command[0], &files, NULL, command, environ);
-  posix_spawn_file_actions_destroy(&files);
+  posix_spawn_file_actions_adddup2(&actions, fileno(f->words), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(f->words), STDERR_FILENO);
+  failed = posix_spawnp(child, command[0], &actions, NULL, command, environ);
+  posix_spawn_file_actions_destroy(&actions);
   return failed;
 }
 
 /* Wait for its end. If it failed, its first words are the error. */
-static PoiseErr Wait(const char *path, pid_t child, FILE *mesh, FILE *words)
+static PoiseErr Wait(const char *path, pid_t child, const Files *f)
 {
   char said[400];
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) POISE_FAIL(POISE_ERR_FILE, "%s: gmsh is lost: %s", path, strerror(errno));
   }
-  fseek(mesh, 0, SEEK_END);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && ftell(mesh) > 0) return POISE_OK;
-  rewind(words);
-  size_t n = fread(said, 1, sizeof said - 1, words);
+  fseek(f->out, 0, SEEK_END);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && ftell(f->out) > 0) return POISE_OK;
+  rewind(f->words);
+  size_t n = fread(said, 1, sizeof said - 1, f->words);
   while (n > 0 && said[n - 1] == '\n') n--;
   said[n] = '\0';
   for (char *end = said; (end = strchr(end, '\n')) != NULL;) *end = ';';
@@ -138,26 +143,27 @@ static PoiseErr Wait(const char *path, pid_t child, FILE *mesh, FILE *words)
 }
 
 /* why: the error of CheckForeign, which says what to do where there is no gmsh. */
-static PoiseErr Convert(const char *path, PoiseErr why, FILE *mesh, FILE *words, GmshText *t)
+static PoiseErr Convert(const char *path, PoiseErr why, const Files *f, GmshText *t)
 {
   pid_t child;
-  if (mesh == NULL || words == NULL)
-    POISE_FAIL(POISE_ERR_FILE, "%s: no temporary file for gmsh: %s", path, strerror(errno));
-  const int failed = Start(path, mesh, words, &child);
+  if (f->in == NULL || f->out == NULL || f->words == NULL)
+    POISE_FAIL(POISE_ERR_FILE, "%s: no files for gmsh: %s", path, strerror(errno));
+  const int failed = Start(f, &child);
   if (failed == ENOENT) return why;
   PoiseErrorClear();
   if (failed != 0) POISE_FAIL(POISE_ERR_FILE, "%s: gmsh cannot be started: %s", path, strerror(failed));
-  POISE_TRY(Wait(path, child, mesh, words));
-  rewind(mesh);
-  return ReadAll(mesh, t->name, t);
+  POISE_TRY(Wait(path, child, f));
+  rewind(f->out);
+  return ReadAll(f->out, t->name, t);
 }
 
 static PoiseErr SaveAsText(const char *path, PoiseErr why, GmshText *t)
 {
-  FILE *mesh = tmpfile(), *words = tmpfile();
-  PoiseErr err = Convert(path, why, mesh, words, t);
-  if (mesh != NULL) fclose(mesh);
-  if (words != NULL) fclose(words);
+  const Files f = {fopen(path, "rb"), tmpfile(), tmpfile()};
+  PoiseErr err = Convert(path, why, &f, t);
+  if (f.in != NULL) fclose(f.in);
+  if (f.out != NULL) fclose(f.out);
+  if (f.words != NULL) fclose(f.words);
   return err;
 }
 
