@@ -327,7 +327,7 @@ static Side MakeSide(const Work *w, int32_t cell, int side)
 {
   const int32_t *node = CellOf(w, cell)->node;
   const int *which = w->body->info->facet[side], n = w->body->info->facetCorners;
-  int32_t corner[4];
+  int32_t corner[4] = {0};
   Key key;
   int least = 0;
   for (int k = 0; k < n; k++) {
