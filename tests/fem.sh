@@ -191,7 +191,9 @@ PATH=$dir/bin:$PATH numbers -mesh "$foreign" -dirichlet fixed,load | diff one - 
   fail "gmsh was not called once each, with open files:" "$(cat calls)"
 program "echo no luck; exit 1"
 PATH=$dir/bin:$PATH once "has failed: no luck" poisson -mesh "$foreign" -ranks 3
-[ ${#mpi[@]} -eq 0 ] || PATH=$dir/bin:$PATH once_mpi "has failed: no luck" poisson -mesh "$foreign"
+# mpiexec may put a gmsh that is installed before it, which fails as well
+sed -i '/^[$]Nodes/q' "$foreign"
+[ ${#mpi[@]} -eq 0 ] || PATH=$dir/bin:$PATH once_mpi "to save it as text, has failed" poisson -mesh "$foreign"
 
 "$bin/elasticity" -output beam > log || fail "$(cat log)"
 "$bin/elasticity" -mesh "$bracket" -toward front -output part > log || fail "$(cat log)"
