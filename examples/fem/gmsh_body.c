@@ -404,7 +404,8 @@ static int32_t Root(int32_t *parent, int32_t i)
   return i;
 }
 
-/* Find cells that share a node but are of different parts, which sides join. node[nodes] is 0. */
+/* Find cells that share a node but are of different parts, each joined by sides. first[nodes], which is 0,
+   gets 1 + the first cell at each node. */
 static void FindHinge(const Work *w, int32_t *parent, int32_t *first)
 {
   const FemCellInfo *info = w->body->info;
@@ -535,7 +536,7 @@ static FemGroup GroupOf(const GmshFile *file, const Use *use)
   return named != NULL ? *named : group;
 }
 
-/* Groups are what elements use. */
+/* The groups that elements use, those of facets inside the body last. */
 static PoiseErr MakeGroups(Work *w)
 {
   GmshBody *body = w->body;
@@ -555,12 +556,9 @@ static PoiseErr MakeGroups(Work *w)
   POISE_TRY(FemAlloc(groups, sizeof *body->group, &body->group));
   for (int inside = 0; inside < 2; inside++) {
     for (int g = 0; g < groups; g++) {
-      if (w->use[g].inside == inside) body->group[body->groups + body->inside] = GroupOf(w->file, &w->use[g]);
       if (w->use[g].inside != inside) continue;
-      if (inside)
-        body->inside++;
-      else
-        body->groups++;
+      body->group[body->groups + body->inside] = GroupOf(w->file, &w->use[g]);
+      *(inside ? &body->inside : &body->groups) += 1;
     }
   }
   return POISE_OK;
