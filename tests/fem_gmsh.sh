@@ -39,10 +39,10 @@ mesh()
   gmsh "${@:2}" -v 1 -o "$1" > said 2>&1 || fail "gmsh ${*:2}:" "$(cat said)"
 }
 
-# One mesh in every version gives the same numbers.
+# One mesh gives the same numbers in each version that is not read here, and in binary.
 numbers -mesh "$bracket" -dirichlet 2,3 > one
 [ "$(wc -l < one)" -eq 1 ] || fail "$(cat one)"
-for version in msh1 msh22 "msh22 -bin" msh40 msh41 "msh41 -bin"; do
+for version in msh1 "msh22 -bin" msh40 "msh41 -bin"; do
   # shellcheck disable=SC2086 # two words
   mesh saved.msh "$bracket" -save -format $version
   numbers -mesh saved.msh -dirichlet 2,3 | diff one - || fail "other numbers of $version"
