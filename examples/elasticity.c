@@ -265,6 +265,13 @@ static PoiseErr WarnOfLocking(const Settings *set, const FemMesh *mesh, double p
                      tets ? "tet10" : "tri6, or quad4");
 }
 
+static PoiseErr WarnOfHinges(const FemMesh *mesh)
+{
+  if (mesh->hinge[0] == '\0') return POISE_OK;
+  return PoisePrintf(mesh->ctx, "warning        %s. It is a mechanism unless supports hold each part\n",
+                     mesh->hinge);
+}
+
 /* Check that something acts on what is free: else all results are 0, and say nothing. */
 static PoiseErr CheckActs(const Body *body)
 {
@@ -296,6 +303,7 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   if (err == POISE_OK) err = FemElasticCreate(mesh, kind, elastic);
   POISE_TRY(PoiseAgree(ctx, err));
   POISE_TRY(FemPartMaterial(&body->part, elastic, body->young, &poisson));
+  POISE_TRY(WarnOfHinges(mesh));
   POISE_TRY(WarnOfLocking(set, mesh, poisson));
   POISE_TRY(FemSystemCreate(mesh, mesh->dim, (FemAssembly)set->assembly, system));
   POISE_TRY(FemRigidCreate(system, kind, &body->rigid));

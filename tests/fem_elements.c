@@ -4,7 +4,7 @@
   - Shape functions are 1 at their own node and 0 at others, and so exact for polynomials.
   - Integration has the degree that it claims.
   - Facets close the cell and face outwards (theorem of Gauss).
-  And the text of options that gives data to groups.
+  And the names of groups, and the text of options that gives data to them.
 */
 #include "../examples/fem/assemble.h"
 #include "../examples/fem/clauses.h"
@@ -146,18 +146,74 @@ static void CheckFacets(FemCell cell, const FemMesh *mesh)
          3 * Integral(cell, (int[3]){0, 1, 0}) + (mesh->dim == 3 ? Integral(cell, (int[3]){1, 0, 0}) : 0));
 }
 
+/* Points at the nodes: shape function k is 1 at point k, where x is that of node k, and 0 at others. */
+static void CheckNodes(FemCell cell, const FemMesh *mesh)
+{
+  FemReference r;
+  FemPoint p;
+  FemReferenceNodes(cell, &r);
+  Expect(cell, "the number of nodes", r.points, FemCellInfoOf(cell)->nodes);
+  FemCellBegin(mesh, &r, 0, &p);
+  for (int q = 0; q < r.points; q++) {
+    if (FemCellPoint(mesh, &r, q, &p) != POISE_OK) failures++;
+    Expect(cell, "the weight of a node", p.dV, 0);
+    for (int k = 0; k < r.nodes; k++) Expect(cell, "a shape function at a node", p.N[k], k == q);
+    for (int c = 0; c < 3; c++) Expect(cell, "a coordinate of a node", p.x[c], mesh->x[3 * q + c]);
+  }
+}
+
+static void ExpectTrue(const char *what, int is)
+{
+  if (is) return;
+  printf("groups: %s\n", what);
+  failures++;
+}
+
+/* ---- names of groups ------------------------------------------------------------------------- */
+
+/* Group 2 has the number of a group as its name; 6 and 7 have those of groups without names. 9 is inside. */
+static FemGroup numbered[] = {{1, 1, "foot"}, {1, 2, "1"}, {1, 3, "3"}, {1, 5, "5"},   {1, 6, "5"},
+                              {1, 7, "8"},    {1, 8, "8"}, {2, 1, "1"}, {1, 9, "seam"}};
+static const FemMesh odd = {.dim = 2, .groups = 8, .inside = 1, .group = numbered};
+
+static void Named(int dim, const char *name, int must, const char *words)
+{
+  int number = 0;
+  const PoiseErr err = FemMeshGroup(&odd, dim, name, &number);
+  if (must != 0 ? err == POISE_OK && number == must
+                : err == POISE_ERR_ARG && strstr(PoiseErrorMessage(), words) != NULL)
+    return;
+  printf("group '%s': error %d, '%s', number %d, must be %d\n", name, err, PoiseErrorMessage(), number, must);
+  failures++;
+}
+
+static void CheckNames(void)
+{
+  Named(1, "foot", 1, "");
+  Named(1, "2", 2, "");
+  Named(1, "3", 3, ""); /* both the name and the number of this one */
+  Named(1, "7", 7, "");
+  Named(1, "1", 0, "'1' is ambiguous: the name of group 2 and the number of group 'foot'; \"1\" in quotes");
+  Named(1, "\"1\"", 2, "");
+  Named(1, "5", 0, "'5' is ambiguous: the name of group 6 and the number of group '5'");
+  Named(1, "\"5\"", 6, "");
+  Named(1, "8", 0, "'8' is ambiguous: the name of group 7 and the number of group '8'");
+  Named(1, "\"8\"", 7, "");
+  Named(2, "1", 1, ""); /* of the other dimension there is one */
+  Named(1, "\"2\"", 0, "no group '\"2\"'");
+  Named(1, "\"", 0, "no group '\"'");
+  Named(1, "", 0, "no group ''; it has: foot (1), 1 (2), 3 (3), 5 (5), 5 (6), 8 (7), 8 (8)");
+  ExpectTrue("a group inside is among those of the boundary", strstr(PoiseErrorMessage(), "seam") == NULL);
+  Named(1, "seam", 0, "group 'seam' lies inside the body");
+  Named(1, "9", 0, "group '9' lies inside the body");
+  Named(2, "seam", 0, "the body has no group 'seam'; it has: 1 (1)");
+}
+
 /* ---- data of groups -------------------------------------------------------------------------- */
 
 static FemGroup named[] = {{2, 1, "steel"}, {2, 2, "a rubber"}, {2, 7, "foam"}, {1, 3, "top"}};
 static const FemMesh grouped = {.dim = 2, .groups = 4, .group = named};
 static const FemKey keys[] = {{"E", 0, 0, 1e12}, {"nu", 0, 0, 0.5}, {"force", 1, -1e9, 1e9}, {0}};
-
-static void ExpectTrue(const char *what, int is)
-{
-  if (is) return;
-  printf("clauses: %s\n", what);
-  failures++;
-}
 
 /* This text is refused with these words. */
 static void Refused(const char *text, PoiseErr code, const char *words)
@@ -209,6 +265,7 @@ static void CheckClauses(void)
 int main(void)
 {
   CheckClauses();
+  CheckNames();
   for (int kind = 0; kind < FEM_CELLS; kind++) {
     const FemCell cell = (FemCell)kind;
     double x[FEM_MAX_NODES][3];
@@ -219,6 +276,7 @@ int main(void)
     CheckIntegrals(cell, &mesh, 1, 5);
     CheckShapes(cell, &mesh);
     CheckFacets(cell, &mesh);
+    CheckNodes(cell, &mesh);
     nodes[0] = 1; /* two corners change places: the cell is inside out */
     nodes[1] = 0;
     FemReference r;

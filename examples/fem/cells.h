@@ -55,13 +55,12 @@ FEM_INLINE int FemPointSize(const FemWork *w)
   return 2 + 3 * w->nodes;
 }
 
-/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell.
-   Each node has three numbers. Returns the Jacobian, and sets nothing unless it is positive. */
-FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+/* The Jacobian of a cell at a point, from its nodes and the derivatives of its shape functions there. Each
+   node has three numbers. inverse[d] = det d s_d / d x. */
+FEM_INLINE double FemJacobian(int dim, int nodes, const double *corner, const double *dN,
+                              double inverse[3][3])
 {
-  double J[3][3] = {{0}},
-         inverse[3]
-                [3]; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) = det d s_d / d x */
+  double J[3][3] = {{0}}; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) */
   for (int k = 0; k < nodes; k++) {
     for (int d = 0; d < dim; d++) {
       for (int c = 0; c < dim; c++) J[d][c] += dN[3 * k + d] * corner[3 * k + c];
@@ -74,7 +73,15 @@ FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const d
     inverse[d][1] = a[2] * b[0] - a[0] * b[2];
     inverse[d][2] = a[0] * b[1] - a[1] * b[0];
   }
-  const double det = J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+  return J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+}
+
+/* Gradients of the shape functions at a point, as above. Returns the Jacobian, and sets nothing unless it is
+   positive. */
+FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+{
+  double inverse[3][3];
+  const double det = FemJacobian(dim, nodes, corner, dN, inverse);
   if (!(det > 0)) return det;
   for (int k = 0; k < nodes; k++) {
     for (int c = 0; c < 3; c++) {

@@ -149,6 +149,9 @@ static PoiseErr CheckWords(int argc, char **argv)
 
 PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
 {
+  const char *path;
+  if (PoiseOptionsHas(ctx, NULL, "mesh", &path) && path[strspn(path, " ")] == '\0')
+    POISE_FAIL(POISE_ERR_OPTION, "-mesh: the name of a file is missing");
   for (; *box != NULL && PoiseOptionsHas(ctx, NULL, "mesh", NULL); box++) {
     if (!PoiseOptionsHas(ctx, NULL, *box, NULL)) continue;
     POISE_FAIL(POISE_ERR_OPTION,

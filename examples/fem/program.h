@@ -36,7 +36,8 @@ PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory);
 
-/* POISE_ERR_OPTION if -mesh was given beside one of the options of boxes, a list that ends with NULL. */
+/* POISE_ERR_OPTION if -mesh was given without a name, or beside one of the options of boxes, a list that ends
+   with NULL. */
 PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
 
 /* Print the error err of this rank, which may have none, and finalise. Of several ranks that failed by
