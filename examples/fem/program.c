@@ -160,16 +160,6 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
   return POISE_OK;
 }
 
-/* Of a program that only makes meshes itself. */
-static PoiseErr RefuseMesh(PoiseContext ctx, const PoiseOption *options)
-{
-  for (const PoiseOption *o = options; o->key != NULL; o++)
-    if (strcmp(o->key, "mesh") == 0) return POISE_OK;
-  if (!PoiseOptionsHas(ctx, NULL, "mesh", NULL)) return POISE_OK;
-  POISE_FAIL(POISE_ERR_OPTION,
-             "-mesh: this program reads no mesh, it makes a box of -n bricks per side (see -cell)");
-}
-
 /* Does this rank print its error? The first of those that failed by themselves; else the first that
    failed. */
 static int Prints(PoiseContext ctx, PoiseErr err)
@@ -206,7 +196,6 @@ int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
     const PoiseInit init = {.help = help, .options = all};
     err = PoiseInitialize(&argc, &argv, &init, &ctx);
   }
-  if (err == POISE_OK && !PoiseAnswered(ctx)) err = RefuseMesh(ctx, options);
   if (err == POISE_OK && !PoiseAnswered(ctx)) err = TrySystem(ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
   int code = FemEnd(&ctx, err);

@@ -44,8 +44,8 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
    themselves only the first prints, as the others would repeat it. Returns the exit code. Collective. */
 int FemEnd(PoiseContext *ctx, PoiseErr err);
 
-/* For main: run body on all ranks. Its error is printed, and makes the exit code 1. A program without
-   "mesh" in its options refuses -mesh. -save_system comes to the program's own options. */
+/* For main: run body on all ranks. Its error is printed, and makes the exit code 1. -save_system comes to the
+   program's own options. */
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
             PoiseErr (*body)(PoiseContext, void *));
 
