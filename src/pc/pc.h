@@ -21,8 +21,11 @@ typedef struct PCType {
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   PoiseErr (*read)(PoisePC);  /* read the options in a call that may override others; NULL: into data */
-  bool live;                  /* M is P with its present values, so an old M cannot be kept */
-  bool outside;               /* r and z go to the application, with its rows. Otherwise they have P's rows */
+  /* Take the settings of another one of this type, which is only read, for a solver that is divided. NULL: they
+     are what options say. Collective; agrees. */
+  PoiseErr (*inherit)(PoisePC from, PoisePC to);
+  bool live;    /* M is P with its present values, so an old M cannot be kept */
+  bool outside; /* r and z go to the application, with its rows. Otherwise they have P's rows */
   /* Why a solver's loop cannot be replayed, e.g. as it calls back to the host. NULL, or no function: it
      can. */
   const char *(*eager)(PoisePC);
