@@ -113,7 +113,7 @@ static PoiseErr LocateSpaces(PoiseMat A, Original *o)
   return POISE_OK;
 }
 
-/* What must be made anew from A. New values may stay on the device; parts are made from arrays on the host. */
+/* What must be made anew from A. New values may stay on the device; parts are made from the host's arrays. */
 static PoiseErr LookAt(PoiseMat A, Original *o)
 {
   o->stale = poiseMovedStale(&o->seen, A);

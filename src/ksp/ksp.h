@@ -432,9 +432,9 @@ void poiseKSPAddParts(PoiseKSP ksp, PoiseBytes *sum); /* sum += bytes of the wor
 /* POISE_ERR_UNSUPPORTED if workers solve: the calling thread has no whole vectors of the solve, and no
    preconditioner. `what` names the call. */
 PoiseErr poiseKSPCheckWhole(PoiseKSP ksp, const char *what);
-/* `to` takes the settings of `from`, which may be a solver of another context, and is only read; the functions of
-   the application's stay behind. For solvers inside preconditioners these are POISE_ERR_UNSUPPORTED. Collective
-   over the ranks of `to`; agrees. */
+/* `to` takes the settings of `from`, which may be a solver of another context, and is only read. Functions of
+   the application's stay behind; for solvers inside preconditioners they are POISE_ERR_UNSUPPORTED.
+   Collective over the ranks of `to`; agrees. */
 PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to);
 PoiseErr poiseKSPTakeInside(PoiseKSP from, PoiseKSP to);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A solver takes the settings of another one, of another context: those that options and the program have given
-  it, with its preconditioner's and those of the solvers inside. The other one is only read. Where nothing has
-  changed, what is set up stays.
+  A solver takes the settings of another one, of another context: those that options and the program have
+  given it, with its preconditioner's and those of the solvers inside. The other one is only read. Where
+  nothing has changed, what is set up stays.
 */
 #include "ksp.h"
 

@@ -21,8 +21,8 @@ typedef struct PCType {
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   PoiseErr (*read)(PoisePC);  /* read the options in a call that may override others; NULL: into data */
-  /* Take the settings of another one of this type, which is only read, for a solver that is divided. NULL: they
-     are what options say. Collective; agrees. */
+  /* Take the settings of another one of this type, which is only read, for a solver that is divided. NULL:
+     they are the fields of `options`. Collective; agrees. */
   PoiseErr (*inherit)(PoisePC from, PoisePC to);
   bool live;    /* M is P with its present values, so an old M cannot be kept */
   bool outside; /* r and z go to the application, with its rows. Otherwise they have P's rows */
