@@ -140,15 +140,19 @@ void poiseRanksDestroy(RankThreads *t)
   poiseFree(t->ctx, &t->rank);
 }
 
+void poiseRanksLendFailure(RankThreads *t)
+{
+  int64_t *mine = &t->ctx->memory.fail_at, *last = &t->rank[t->n - 1].ctx.memory.fail_at, kept = *mine;
+  *mine = *last;
+  *last = kept;
+}
+
 static PoiseErr RunThreads(PoiseContext ctx, int n, const RankBody *body, RankThreads *t)
 {
   TRY(poiseRanksCreate(ctx, n, body, t));
-  /* the allocation that a test makes fail may be one of the last rank's */
-  Memory *last = &t->rank[n - 1].ctx.memory;
-  last->fail_at = ctx->memory.fail_at;
-  ctx->memory.fail_at = 0;
+  poiseRanksLendFailure(t);
   PoiseErr e = poiseRanksJoin(t, poiseRanksStart(t));
-  ctx->memory.fail_at = last->fail_at;
+  poiseRanksLendFailure(t);
   return e;
 }
 

@@ -216,9 +216,12 @@ static bool AwaitParked(WorkerThreads *w)
 /* A rank's context is filled on all workers or on none. */
 static PoiseErr Start(WorkerThreads *w)
 {
+  poiseRanksLendFailure(&w->threads);
   PoiseErr e = poiseRanksStart(&w->threads);
-  if (!e && AwaitParked(w)) return POISE_OK;
-  return poiseRanksJoin(&w->threads, e);
+  bool parked = !e && AwaitParked(w);
+  if (!parked) e = poiseRanksJoin(&w->threads, e);
+  poiseRanksLendFailure(&w->threads);
+  return e;
 }
 
 PoiseErr poiseWorkersOpen(PoiseContext ctx)

@@ -14,8 +14,8 @@ enum { GRID = 13, ROWS = 2 * GRID * GRID, LONGEST = 18 };
 
 /* ---- the system ------------------------------------------------------------------------------ */
 
-/* Two unknowns a node of a grid, symmetric positive definite. Nodes have 5 neighbours in one part of the grid,
-   and 9 in the other, so equal numbers of rows have unequal numbers of nonzeros. */
+/* Two unknowns a node of a grid, symmetric positive definite. Nodes have 5 neighbours in one part of the
+   grid, and 9 in the other, so equal numbers of rows have unequal numbers of nonzeros. */
 typedef struct System {
   PoiseInt n;
   int64_t ptr[ROWS + 1];
@@ -653,11 +653,11 @@ static void TestMemory(PoiseContext ctx)
   }
 }
 
-/* Memory runs out on the calling thread. */
+/* Memory runs out on the calling thread, or on the last worker while the workers are started. */
 static void TestMemoryHere(PoiseContext ctx)
 {
   PoiseErr e = POISE_ERR_MEMORY;
-  for (int n = 1; e == POISE_ERR_MEMORY && CHECK(n < 200); n++) {
+  for (int n = 1; e == POISE_ERR_MEMORY && CHECK(n < 500); n++) {
     Program a;
     if (!Start(ctx, 3, "cg", "jacobi", &a)) return;
     poiseAllocFailAt(a.ctx, n);
@@ -689,6 +689,11 @@ static void TestFailures(PoiseContext ctx)
 {
   Program a;
   if (!Start(ctx, 4, "cg", "jacobi", &a)) return;
+  SolveWell(&a);
+  poiseWorkersContext(a.ctx->workers, 2)->device->failed = POISE_ERR_DEVICE; /* while it is parked */
+  CHECK(PoiseKSPSolve(a.ksp, a.b, a.x) == POISE_ERR_DEVICE);
+  CHECK(strstr(PoiseErrorText(), "thread rank 2") != NULL);
+  CHECK_INT(PoiseKSPConvergedReason(a.ksp), POISE_DIVERGED_ERROR);
   SolveWell(&a);
   Breaking b = {poiseWorkersContext(a.ctx->workers, 0), true};
   if (SampleIsAway(ctx)) {
