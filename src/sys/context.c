@@ -137,17 +137,6 @@ PoiseErr poiseContextThreads(PoiseContext ctx, int *ranks)
   return POISE_OK;
 }
 
-PoiseErr poiseContextCheck(PoiseContext ctx)
-{
-  System system;
-  if (ctx->options_checked) return POISE_OK;
-  PoiseErr e = ReadSystem(ctx, &system);
-  if (!e) e = poiseOptionsCheck(ctx, system.left == LEFT_NO ? NULL : stderr);
-  TRY(PoiseAgree(ctx, e));
-  ctx->options_checked = true;
-  return POISE_OK;
-}
-
 /* ---- workers --------------------------------------------------------------------------------- */
 
 /* *n = the number of GPUs that -gpus says. */
@@ -172,8 +161,7 @@ static PoiseErr CountGpus(PoiseContext ctx, const char *words, int *n)
   return POISE_OK;
 }
 
-/* How many workers will a solve have? */
-static PoiseErr CountWorkers(PoiseContext ctx)
+static PoiseErr ReadWorkers(PoiseContext ctx)
 {
   System system;
   TRY(ReadSystem(ctx, &system));
@@ -184,12 +172,23 @@ static PoiseErr CountWorkers(PoiseContext ctx)
          poiseOptionsName(ctx, NULL, "solve_ranks"));
   if (ctx->worker_gpus) TRY(CountGpus(ctx, system.gpus, &ctx->most_workers));
   if (ctx->most_workers == 1) return POISE_OK;
+  if (ctx->parent)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s inside PoiseRun: a solve is divided in a context of one rank",
+         poiseWorkersWord(ctx));
   if (ctx->comm->size > 1)
     FAIL(POISE_ERR_UNSUPPORTED, "%s (threads) inside %d MPI ranks", poiseWorkersWord(ctx), ctx->comm->size);
   if (ctx->stream)
     FAIL(POISE_ERR_UNSUPPORTED, "%s (threads) with PoiseInit.stream, which serves one rank",
          poiseWorkersWord(ctx));
   return POISE_OK;
+}
+
+/* Set how many workers a solve has. */
+static PoiseErr CountWorkers(PoiseContext ctx)
+{
+  PoiseErr e = ReadWorkers(ctx);
+  if (e) ctx->most_workers = 1;
+  return e;
 }
 
 /* Their log comes before that of the calling thread. In a file it stands instead. */
@@ -200,6 +199,18 @@ static PoiseErr CloseWorkers(PoiseContext ctx)
   bool to_file = PoiseOptionsHas(ctx, NULL, "log_view", &log) && log && log[0] == ':' && log[1] != ':';
   ctx->log_viewed = ctx->log_viewed || to_file;
   return poiseWorkersClose(ctx);
+}
+
+PoiseErr poiseContextCheck(PoiseContext ctx)
+{
+  System system;
+  if (ctx->options_checked) return POISE_OK;
+  PoiseErr e = ReadSystem(ctx, &system);
+  if (!e && !ctx->home && !ctx->workers) e = CountWorkers(ctx); /* the program may have set the options */
+  if (!e) e = poiseOptionsCheck(ctx, system.left == LEFT_NO ? NULL : stderr);
+  TRY(PoiseAgree(ctx, e));
+  ctx->options_checked = true;
+  return POISE_OK;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -196,9 +196,10 @@ static bool OpenWith(PoiseContext ctx, const char *option, int n, const char *mo
   return CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, words, own));
 }
 
+/* n = 0: without the option. */
 static bool Open(PoiseContext ctx, int n, PoiseContext *own)
 {
-  return OpenWith(ctx, "-solve_ranks", n, "", own);
+  return OpenWith(ctx, n ? "-solve_ranks" : "-ranks", n ? n : 1, "", own);
 }
 
 /* A system of one rank, and its matrix and vectors. */
@@ -734,6 +735,28 @@ static PoiseErr Nothing(PoiseContext ctx, void *arg)
   return POISE_OK;
 }
 
+/* A rank of PoiseRun whose program sets the option. */
+static PoiseErr SolveInside(PoiseContext ctx, void *system)
+{
+  const System *s = system;
+  PoiseInt begin, m;
+  PoiseMat A;
+  PoiseVec x, b;
+  PoiseKSP ksp;
+  POISE_TRY(CutRows(ctx, s, &begin, &m));
+  POISE_TRY(RowsOf(ctx, s, begin, m, &A));
+  POISE_TRY(PoiseMatCreateVecs(A, &x, &b));
+  POISE_TRY(Solver(ctx, A, &(Case){"cg", "jacobi", 0}, &ksp));
+  POISE_TRY(PoiseOptionsSet(ctx, "solve_ranks", "2"));
+  CHECK_ERR(PoiseKSPSolve(ksp, b, x), POISE_ERR_UNSUPPORTED, "-solve_ranks 2 inside PoiseRun");
+  POISE_TRY(PoiseOptionsSet(ctx, "solve_ranks", "1"));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  POISE_TRY(PoiseKSPDestroy(&ksp));
+  POISE_TRY(PoiseVecDestroy(&b));
+  POISE_TRY(PoiseVecDestroy(&x));
+  return PoiseMatDestroy(&A);
+}
+
 static PoiseErr ApplyNothing(void *arg, PoiseVec r, PoiseVec z)
 {
   (void)arg, (void)r, (void)z;
@@ -771,6 +794,10 @@ static void TestRefusals(PoiseContext ctx)
     CHECK_OK(PoiseFinalize(&own));
   }
   if (!Start(ctx, 3, "cg", "jacobi", &a)) return;
+  if (OpenWith(ctx, "-ranks", 3, "", &own)) {
+    CHECK_OK(PoiseRun(own, SolveInside, a.s));
+    CHECK_OK(PoiseFinalize(&own));
+  }
   CHECK_OK(PoiseKSPGetPC(a.ksp, &pc));
   SolveWell(&a);
   CHECK_ERR(PoisePCApply(pc, a.b, a.x), POISE_ERR_UNSUPPORTED, "-solve_ranks 3");
@@ -815,6 +842,17 @@ static void TestView(PoiseContext ctx)
   End(&a);
 }
 
+/* The program may ask for workers until the first set-up. */
+static void TestOption(PoiseContext ctx)
+{
+  Program a;
+  if (!Start(ctx, 0, "cg", "jacobi", &a)) return;
+  CHECK_OK(PoiseOptionsSet(a.ctx, "solve_ranks", "3"));
+  SolveWell(&a);
+  CHECK(a.ctx->workers && poiseWorkersCount(a.ctx->workers) == 3);
+  End(&a);
+}
+
 /* -gpus: each worker has its own; on the mock there are 4. */
 static void TestGpus(PoiseContext ctx)
 {
@@ -847,6 +885,7 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"failures", TestFailures, TEST_SERIAL},
                              {"refusals", TestRefusals, TEST_SERIAL},
                              {"view", TestView, TEST_SERIAL},
+                             {"option", TestOption, TEST_SERIAL},
                              {"gpus", TestGpus, TEST_SERIAL},
                              {NULL, NULL, 0}};
 
