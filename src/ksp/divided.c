@@ -493,6 +493,15 @@ static PoiseErr DeliverPart(PoiseContext ctx, void *divided)
   return PoiseAgree(ctx, e);
 }
 
+/* x of the workers to the application's, on the side where it has memory. */
+static PoiseErr Deliver(Divided *d, PoiseVec x)
+{
+  d->x.side = x->data.device && !d->ctx->device->ops->is_host ? DEVICE : HOST;
+  TRY(poiseBufferWrite(&x->data, d->x.side, &d->to));
+  TRY(poiseDeviceSync(d->ctx->device)); /* nothing queued writes there */
+  return poiseWorkersDo(d->ctx->workers, DeliverPart, d);
+}
+
 /* What the application asks of the latest solve. */
 static PoiseErr TakeResult(PoiseKSP ksp, PoiseKSP inner)
 {
@@ -514,17 +523,29 @@ static PoiseErr TakeResult(PoiseKSP ksp, PoiseKSP inner)
 PoiseErr poiseKSPRunDivided(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   Divided *d = ksp->divided;
-  WorkerThreads *w = d->ctx->workers;
   d->x.p = NULL;
   TRY(Locate(&b->data, &d->b));
   if (ksp->options.guess_nonzero) TRY(Locate(&x->data, &d->x));
   d->moved_vectors = (int64_t)(b->data.bytes + x->data.bytes + (d->x.p ? x->data.bytes : 0));
-  TRY(poiseWorkersDo(w, SolvePart, d));
+  TRY(poiseWorkersDo(d->ctx->workers, SolvePart, d));
   TRY(TakeResult(ksp, d->part[0].ksp));
-  d->x.side = x->data.device && !d->ctx->device->ops->is_host ? DEVICE : HOST;
-  TRY(poiseBufferWrite(&x->data, d->x.side, &d->to));
-  TRY(poiseDeviceSync(d->ctx->device)); /* nothing queued writes there */
-  return poiseWorkersDo(w, DeliverPart, d);
+  return Deliver(d, x);
+}
+
+static PoiseErr ApplyPart(PoiseContext ctx, void *divided)
+{
+  const Divided *d = divided;
+  Part *p = &d->part[ctx->comm->rank];
+  TRY(PoiseAgree(ctx, FetchVec(p->b, d->b)));
+  return PoisePCApply(p->ksp->pc, p->b, p->x);
+}
+
+PoiseErr poiseKSPApplyDivided(PoiseKSP ksp, PoiseVec r, PoiseVec z)
+{
+  Divided *d = ksp->divided;
+  TRY(Locate(&r->data, &d->b));
+  TRY(poiseWorkersDo(d->ctx->workers, ApplyPart, d));
+  return Deliver(d, z);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -424,6 +424,8 @@ bool poiseKSPDivides(PoiseKSP ksp); /* do workers solve? */
 /* Set up, with that side and norm: the workers' parts follow the application's matrices and settings. */
 PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm);
 PoiseErr poiseKSPRunDivided(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun by the workers */
+/* z = M^-1 r by the workers, who are set up. */
+PoiseErr poiseKSPApplyDivided(PoiseKSP ksp, PoiseVec r, PoiseVec z);
 /* The application replaces these of its matrices. */
 void poiseKSPLetGoParts(PoiseKSP ksp, bool other_A, bool other_P);
 void poiseKSPUndivide(PoiseKSP ksp);

@@ -173,7 +173,6 @@ static PoiseErr SetP(void *solver, PoiseMat P)
 static PoiseErr Follow_KSP(void *solver)
 {
   PoiseKSP ksp = solver;
-  TRY(poiseKSPCheckWhole(ksp, "the preconditioner"));
   if (ksp->solve.running || !poiseKSPReorders(ksp)) return POISE_OK;
   TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
   return poiseKSPReorder(ksp);
@@ -193,7 +192,23 @@ static PoiseErr Plan(void *solver, const char **beyond)
   return POISE_OK;
 }
 
-const PCOwner poiseKSPOwner = {.set = SetP, .follow = Follow_KSP, .plan = Plan};
+static bool Divides(void *solver)
+{
+  return poiseKSPDivides(solver);
+}
+
+static PoiseErr SetUp(void *solver)
+{
+  return PoiseKSPSetUp(solver);
+}
+
+static PoiseErr Apply(void *solver, PoiseVec r, PoiseVec z)
+{
+  return poiseKSPApplyDivided(solver, r, z);
+}
+
+const PCOwner poiseKSPOwner = {
+    .set = SetP, .follow = Follow_KSP, .elsewhere = Divides, .setup = SetUp, .apply = Apply, .plan = Plan};
 
 /* ---- solves ---------------------------------------------------------------------------------- */
 

@@ -59,10 +59,15 @@ typedef struct PCType {
 } PCType;
 
 /* The solver that owns a preconditioner. It is asked when the application uses the preconditioner, as it
-   may have rearranged P. All functions but plan are collective, and agree. */
+   may have rearranged P. All functions but plan and
+   elsewhere are collective, and agree. */
 typedef struct PCOwner {
   PoiseErr (*set)(void *solver, PoiseMat P); /* the application sets a new matrix P for it */
   PoiseErr (*follow)(void *solver);          /* make pc->P the matrix that the solver will work with */
+  /* Is M not in pc but with the solver's workers? These then set up and apply. */
+  bool (*elsewhere)(void *solver);
+  PoiseErr (*setup)(void *solver);
+  PoiseErr (*apply)(void *solver, PoiseVec r, PoiseVec z);
   /* May memory be predicted from pc->P? *beyond: what that leaves out; else unchanged. */
   PoiseErr (*plan)(void *solver, const char **beyond);
 } PCOwner;

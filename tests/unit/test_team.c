@@ -444,6 +444,34 @@ static void TestSettings(PoiseContext ctx)
   End(&a);
 }
 
+/* M is that of the solves: with jacobi the diagonal. */
+static void TestApply(PoiseContext ctx)
+{
+  Program a;
+  PoisePC pc;
+  double z[ROWS], lu[ROWS];
+  if (!Start(ctx, 3, "cg", "jacobi", &a)) return;
+  CHECK_OK(PoiseKSPGetPC(a.ksp, &pc));
+  CHECK_OK(PoisePCSetUp(pc));
+  CHECK_OK(PoisePCApply(pc, a.b, a.x));
+  CHECK_OK(SampleFromVec(a.x, z));
+  for (PoiseInt i = 0; i < ROWS; i++)
+    for (int64_t k = a.s->ptr[i]; k < a.s->ptr[i + 1]; k++)
+      if (a.s->col[k] == i) CHECK_NEAR(z[i], a.s->b[i] / a.s->val[k], 1e-14);
+  CHECK_OK(PoiseVecToDevice(a.x));
+  CHECK_OK(PoisePCSetType(pc, "lu"));
+  CHECK_OK(PoisePCApply(pc, a.b, a.x));
+  CHECK_NEAR(TrueResidual(&a), 0, 1e-12);
+  CHECK_OK(PoisePCSetType(pc, "bjacobi")); /* of three blocks: no solution, but that of the solver */
+  CHECK_OK(PoisePCApply(pc, a.b, a.x));
+  CHECK_OK(SampleFromVec(a.x, z));
+  CHECK_OK(PoiseKSPSetType(a.ksp, "preonly"));
+  CHECK_OK(PoiseKSPSolve(a.ksp, a.b, a.x));
+  CHECK_OK(SampleFromVec(a.x, lu));
+  CHECK(!memcmp(z, lu, sizeof z) && TrueResidual(&a) > 1e-3);
+  End(&a);
+}
+
 /* Rows and order as A's options ask, on the workers. */
 static void TestOrder(PoiseContext ctx)
 {
@@ -800,7 +828,6 @@ static void TestRefusals(PoiseContext ctx)
   }
   CHECK_OK(PoiseKSPGetPC(a.ksp, &pc));
   SolveWell(&a);
-  CHECK_ERR(PoisePCApply(pc, a.b, a.x), POISE_ERR_UNSUPPORTED, "-solve_ranks 3");
   CHECK_ERR(PoiseKSPPredictBytes(a.ksp, NULL, &p), POISE_ERR_UNSUPPORTED, "-solve_ranks 3");
   CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){.apply = ApplyNothing}, NULL));
   CHECK_ERR(PoiseKSPSolve(a.ksp, a.b, a.x), POISE_ERR_UNSUPPORTED, "preconditioner shell");
@@ -876,6 +903,7 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"guess", TestGuess, TEST_SERIAL},
                              {"solvers", TestSolvers, TEST_SERIAL},
                              {"settings", TestSettings, TEST_SERIAL},
+                             {"apply", TestApply, TEST_SERIAL},
                              {"order", TestOrder, TEST_SERIAL},
                              {"null_space", TestNullSpace, TEST_SERIAL},
                              {"empty_parts", TestEmptyParts, TEST_SERIAL},
