@@ -248,8 +248,6 @@ static PoiseErr CreateRows(PoiseContext ctx, PoiseMat A, const Original *o, Pois
 static PoiseErr Dress(PoiseMat A, const Original *o, PoiseMat B)
 {
   B->block_size = A->block_size;
-  B->asked.partition = A->asked.partition;
-  B->asked.order = A->asked.order;
   TRY(PoiseMatSetOptionsPrefix(B, A->asked.prefix));
   poiseMatInherit(A, B);
   TRY(poiseMatSetLibrary(B, A->asked.library));
@@ -263,12 +261,14 @@ static PoiseErr Dress(PoiseMat A, const Original *o, PoiseMat B)
 static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const PoiseInt *start, PartOf *p)
 {
   int r = ctx->comm->rank;
-  if (o->stale == MOVED_CURRENT) return POISE_OK;
   if (o->stale == MOVED_PATTERN) {
     PoiseMatDestroy(&p->mat);
     TRY(CreateRows(ctx, A, o, start[r], start[r + 1] - start[r], p));
-    return Dress(A, o, p->mat);
+    TRY(Dress(A, o, p->mat));
   }
+  p->mat->asked.partition = A->asked.partition; /* no change of A itself */
+  p->mat->asked.order = A->asked.order;
+  if (o->stale != MOVED_VALUES) return POISE_OK;
   PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);
   if (!e) e = poiseDeviceSync(ctx->device);
   TRY(PoiseAgree(ctx, e));
@@ -360,6 +360,17 @@ static PoiseErr SetUpPart(PoiseContext ctx, void *solver)
   TRY(TakeSettings(ksp, p->ksp));
   TRY(PoiseKSPSetUp(p->ksp));
   return PoiseAgree(ctx, poiseDeviceSync(ctx->device)); /* nothing queued reads what is the application's */
+}
+
+static PoiseErr KeepPart(PoiseContext ctx, void *solver)
+{
+  PoiseKSP ksp = solver, inner = ksp->divided->part[ctx->comm->rank].ksp;
+  return inner ? PoiseKSPSetReusePreconditioner(inner, ksp->options.reuse) : POISE_OK;
+}
+
+PoiseErr poiseKSPKeepParts(PoiseKSP ksp)
+{
+  return ksp->divided ? poiseWorkersDo(ksp->ctx->workers, KeepPart, ksp) : POISE_OK;
 }
 
 static PoiseErr Destroy(PoiseContext ctx, void *divided)

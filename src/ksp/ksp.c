@@ -293,7 +293,8 @@ PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
   CALLED(OBJECT(ksp));
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetReusePreconditioner"));
   ksp->options.reuse = on != 0;
-  return poisePCKeep(ksp->pc, on != 0, ksp->held);
+  TRY(poisePCKeep(ksp->pc, on != 0, ksp->held));
+  return poiseKSPKeepParts(ksp);
 }
 
 PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)

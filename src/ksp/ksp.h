@@ -424,6 +424,8 @@ bool poiseKSPDivides(PoiseKSP ksp); /* do workers solve? */
 /* Set up, with that side and norm: the workers' parts follow the application's matrices and settings. */
 PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm);
 PoiseErr poiseKSPRunDivided(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun by the workers */
+/* Whether a preconditioner is kept is told at once, as A may change before the next set-up. */
+PoiseErr poiseKSPKeepParts(PoiseKSP ksp);
 /* z = M^-1 r by the workers, who are set up. */
 PoiseErr poiseKSPApplyDivided(PoiseKSP ksp, PoiseVec r, PoiseVec z);
 /* The application replaces these of its matrices. */

@@ -39,7 +39,7 @@ PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
   if (!SameText(from->prefix, to->prefix)) TRY(PoiseKSPSetOptionsPrefix(to, from->prefix));
   if (from->type != to->type) TRY(PoiseKSPSetType(to, from->type->name));
   TakeData(from, to);
-  if (from->pc->reuse != to->pc->reuse) TRY(PoiseKSPSetReusePreconditioner(to, from->pc->reuse));
+  if (from->options.reuse != to->options.reuse) TRY(PoiseKSPSetReusePreconditioner(to, from->options.reuse));
   to->options = from->options;
   if (!prints) to->options.lines = NULL;
   return TakePC(from->pc, to->pc);

@@ -394,6 +394,43 @@ static void TestSolvers(PoiseContext ctx)
   End(&a);
 }
 
+/* What is kept is the M of the moment, also if A changes before the next set-up; with solvers inside that
+   read copies of A, or A. */
+static void TestKept(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"jacobi", "bjacobi", "ksp"};
+  for (int k = 0; k < 3; k++) {
+    Program a;
+    PoiseInt its[2];
+    System *other = malloc(sizeof *other);
+    if (!CHECK(other != NULL) || !Start(ctx, 3, "fgmres", pcs[k], &a)) return;
+    if (k == 1) CHECK_OK(PoiseOptionsSet(a.ctx, "sub_ksp_type", "gmres"));
+    if (k == 2) CHECK_OK(PoiseOptionsSet(a.ctx, "ksp_ksp_max_it", "4"));
+    PoisePC pc;
+    CHECK_OK(PoiseKSPGetPC(a.ksp, &pc));
+    CHECK_OK(PoisePCSetFromOptions(pc));
+    Build(other, 0.6);
+    CHECK_OK(PoiseMatSetValuesCSR(a.A, other->val));
+    memcpy(a.s->val, other->val, sizeof a.s->val);
+    SolveWell(&a); /* by its own M */
+    its[0] = PoiseKSPIterations(a.ksp);
+    Build(other, 0);
+    CHECK_OK(PoiseMatSetValuesCSR(a.A, other->val));
+    CHECK_OK(PoiseKSPSetUp(a.ksp));
+    CHECK_OK(PoiseKSPSetReusePreconditioner(a.ksp, 1));
+    Build(other, 0.6);
+    CHECK_OK(PoiseMatSetValuesCSR(a.A, other->val));
+    SolveWell(&a); /* by M of another A */
+    its[1] = PoiseKSPIterations(a.ksp);
+    CHECK(its[1] > its[0]);
+    CHECK_OK(PoiseKSPSetReusePreconditioner(a.ksp, 0));
+    SolveWell(&a);
+    CHECK_INT(PoiseKSPIterations(a.ksp), its[0]);
+    free(other);
+    End(&a);
+  }
+}
+
 /* Settings that are changed between solves reach the workers. */
 static void TestSettings(PoiseContext ctx)
 {
@@ -903,6 +940,7 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"guess", TestGuess, TEST_SERIAL},
                              {"solvers", TestSolvers, TEST_SERIAL},
                              {"settings", TestSettings, TEST_SERIAL},
+                             {"kept", TestKept, TEST_SERIAL},
                              {"apply", TestApply, TEST_SERIAL},
                              {"order", TestOrder, TEST_SERIAL},
                              {"null_space", TestNullSpace, TEST_SERIAL},
