@@ -5,6 +5,7 @@
 */
 #include <pthread.h>
 
+#include "files.h"
 #include "harness.h"
 #include "ksp/ksp.h"
 #include "problem.h"
@@ -423,6 +424,12 @@ static void TestKept(PoiseContext ctx)
     SolveWell(&a); /* by M of another A */
     its[1] = PoiseKSPIterations(a.ksp);
     CHECK(its[1] > its[0]);
+    PoiseMat A = a.A; /* the same in other arrays is a new pattern */
+    CHECK_OK(RowsOf(a.ctx, a.s, 0, ROWS, &a.A));
+    CHECK_OK(PoiseKSPSetOperators(a.ksp, a.A, NULL));
+    CHECK_OK(PoiseMatDestroy(&A));
+    SolveWell(&a);
+    CHECK_INT(PoiseKSPIterations(a.ksp), its[1]);
     CHECK_OK(PoiseKSPSetReusePreconditioner(a.ksp, 0));
     SolveWell(&a);
     CHECK_INT(PoiseKSPIterations(a.ksp), its[0]);
@@ -515,6 +522,7 @@ static void TestOrder(PoiseContext ctx)
   Program a;
   char text[4000];
   if (!Start(ctx, 3, "cg", "ilu", &a)) return;
+  SolveWell(&a);
   CHECK_OK(PoiseMatSetOrder(a.A, POISE_ORDER_RCM));
   CHECK_OK(PoiseMatSetPartition(a.A, POISE_PARTITION_BYTES));
   SolveWell(&a);
@@ -906,6 +914,34 @@ static void TestView(PoiseContext ctx)
   End(&a);
 }
 
+static const char *Logged(PoiseContext ctx, const char *option, FILE *out, const char *path, char *text)
+{
+  PoiseContext own;
+  enum { ROOM = 12000 };
+  text[0] = 0;
+  if (!OpenWith(ctx, "-solve_ranks", 3, option, &own)) return text;
+  PoiseSetOutput(own, out);
+  CHECK_OK(poiseWorkersOpen(own));
+  CHECK_OK(PoiseFinalize(&own));
+  return path ? TextOf(path, text, ROOM) : Content(out, text, ROOM);
+}
+
+/* -log_view: two tables; in a file that of the workers. */
+static void TestLog(PoiseContext ctx)
+{
+  char path[PATH], option[PATH + 16], text[12000];
+  FILE *out = tmpfile();
+  if (!CHECK(out != NULL)) return;
+  (void)Logged(ctx, "-log_view", out, NULL, text);
+  CHECK(strstr(text, "ranks 3 (threads)") && strstr(text, "ranks 1 (self)"));
+  fclose(out);
+  TempName(path, "workers.txt");
+  snprintf(option, sizeof option, "-log_view :%s", path);
+  (void)Logged(ctx, option, stdout, path, text);
+  CHECK(strstr(text, "ranks 3 (threads)") && !strstr(text, "ranks 1 (self)"));
+  remove(path);
+}
+
 /* The program may ask for workers until the first set-up. */
 static void TestOption(PoiseContext ctx)
 {
@@ -917,13 +953,13 @@ static void TestOption(PoiseContext ctx)
   End(&a);
 }
 
-/* -gpus: each worker has its own; on the mock there are 4. */
+/* -gpus: each worker has its own, wherever the program's arrays are; on the mock there are 4. */
 static void TestGpus(PoiseContext ctx)
 {
   PoiseContext own;
   char words[64];
   if (!SampleIsAway(ctx)) TEST_SKIP("the host has no GPUs");
-  snprintf(words, sizeof words, "-device %s -gpus all", ctx->device->ops->name);
+  snprintf(words, sizeof words, "-device %s -gpus all -device_id 1", ctx->device->ops->name);
   if (!CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, words, &own))) return;
   int count = 0;
   CHECK_OK(own->device->ops->count(&count));
@@ -951,6 +987,7 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"failures", TestFailures, TEST_SERIAL},
                              {"refusals", TestRefusals, TEST_SERIAL},
                              {"view", TestView, TEST_SERIAL},
+                             {"log", TestLog, TEST_SERIAL},
                              {"option", TestOption, TEST_SERIAL},
                              {"gpus", TestGpus, TEST_SERIAL},
                              {NULL, NULL, 0}};
