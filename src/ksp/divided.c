@@ -31,7 +31,6 @@ typedef struct Original { /* one of the application's matrices */
   int64_t stale;          /* of the parts, in the present job: MOVED_... */
   HostCsr h;              /* its pattern, while parts are made */
   Source val;
-  const double *in_place; /* the values that parts use in place; NULL: none */
   Source space[SPACES][POISE_MAX_BATCH];
 } Original;
 
@@ -120,7 +119,6 @@ static PoiseErr LookAt(PoiseMat A, Original *o)
   if (o->stale == MOVED_VALUES && o->seen.pattern != A->pattern) o->stale = MOVED_PATTERN;
   if (o->stale == MOVED_CURRENT) return POISE_OK;
   TRY(Locate(&A->csr.val, &o->val));
-  if (o->in_place && o->in_place != o->val.p) o->stale = MOVED_PATTERN;
   if (o->stale != MOVED_PATTERN) return POISE_OK;
   TRY(poiseMatReadEntries(A, &o->h));
   o->val = (Source){o->h.val, HOST};
@@ -423,7 +421,6 @@ static void Note(Divided *d, PoiseMat A, Original *o)
 {
   bool is_host = d->ctx->device->ops->is_host;
   o->seen = (Moved){A, NULL, A->csr.built, A->pattern, A->state, A->block_size};
-  if (o->stale == MOVED_PATTERN) o->in_place = is_host ? o->val.p : NULL;
   if (o->stale != MOVED_CURRENT && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
 }
 
@@ -449,10 +446,7 @@ static PoiseErr Update(PoiseKSP ksp)
   /* options of the solvers inside are read here, so that what the program sets later is not overridden */
   if (ksp->pc->type->reads) TRY(ksp->pc->type->reads(ksp->pc, &reads));
   bool stale = d->A.stale != MOVED_CURRENT || d->P.stale != MOVED_CURRENT;
-  Moved A = d->A.seen, P = d->P.seen;
-  d->A.seen.of = d->P.seen.of = NULL; /* until all is done */
-  TRY(poiseWorkersDo(d->ctx->workers, SetUpPart, ksp));
-  d->A.seen = A, d->P.seen = P;
+  TRY(poiseWorkersDo(d->ctx->workers, SetUpPart, ksp)); /* after a failure the same is out of date */
   if (stale) d->moved_values = 0;
   Note(d, ksp->given_A, &d->A);
   if (ksp->given_P != ksp->given_A) Note(d, ksp->given_P, &d->P);
@@ -612,7 +606,8 @@ PoiseErr poiseKSPViewDivided(PoiseKSP ksp)
       "    the application's matrix and vectors stay its own: values %s, %lld bytes when they were new; "
       "%lld bytes of vectors in the latest solve\n",
       parts, poiseWorkersWord(ctx), all ? (double)most * parts / (double)all : 1,
-      d->A.in_place ? "used in place" : "copied", (long long)d->moved_values, (long long)d->moved_vectors));
+      ctx->device->ops->is_host ? "used in place" : "copied", (long long)d->moved_values,
+      (long long)d->moved_vectors));
   for (int r = 0; r < parts && r < SHOWN; r++) TRY(ViewWorker(d, r));
   return parts > SHOWN ? PoisePrintf(ctx, "    and %d more\n", parts - SHOWN) : POISE_OK;
 }

@@ -466,6 +466,13 @@ static void TestSettings(PoiseContext ctx)
   SolveWell(&a);
   CHECK_INT(PoiseKSPNormUsed(a.ksp), POISE_KSP_NORM_UNPRECONDITIONED);
   CHECK_NEAR(PoiseKSPResidualNorm(a.ksp), TrueResidual(&a) * NormOf(a.b), 1e-9 * NormOf(a.b));
+  CHECK_OK(PoiseKSPSetType(a.ksp, "chebyshev"));
+  CHECK_OK(PoiseKSPSetNormType(a.ksp, POISE_KSP_NORM_DEFAULT));
+  SolveWell(&a);
+  its = PoiseKSPIterations(a.ksp);
+  CHECK_OK(PoiseKSPChebyshevSetEigenvalues(a.ksp, 100, 1e-3));
+  CHECK_OK(PoiseKSPSolve(a.ksp, a.b, a.x));
+  CHECK(PoiseKSPIterations(a.ksp) > its);
   /* options with a prefix, and setters behind them */
   CHECK_OK(PoiseKSPSetOptionsPrefix(a.ksp, "flow_"));
   CHECK_OK(PoiseOptionsSet(a.ctx, "flow_pc_type", "bjacobi"));
@@ -678,10 +685,15 @@ static void TestCallbacks(PoiseContext ctx)
   Called c = {.thread = pthread_self(), .ksp = a.ksp, .x = a.x, .fail_at = -1};
   PoiseInt count;
   const double *norms;
+  CHECK_OK(PoiseKSPSetUp(a.ksp));
+  const PoiseContext worker = poiseWorkersContext(a.ctx->workers, 1);
+  int64_t objects = worker->objects;
   CHECK_OK(Solver(a.ctx, a.A, &(Case){"gmres", "none", 0}, &c.other));
   CHECK_OK(PoiseKSPSetUp(c.other));
+  CHECK(worker->objects > objects);
   CHECK_OK(PoiseKSPAddMonitor(a.ksp, Monitor, &c));
   SolveWell(&a);
+  CHECK_INT(worker->objects, objects); /* the other solver is gone */
   CHECK_OK(PoiseKSPHistory(a.ksp, &count, &norms));
   CHECK_INT(c.monitors, PoiseKSPIterations(a.ksp) + 1);
   CHECK_INT(c.monitors, count);
