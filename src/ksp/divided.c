@@ -268,7 +268,7 @@ static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const Po
   p->mat->asked.order = A->asked.order;
   if (o->stale != MOVED_VALUES) return POISE_OK;
   PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);
-  if (!e) e = poiseDeviceSync(ctx->device);
+  if (!e) e = poiseDeviceSync(ctx->device); /* the application may then change them */
   TRY(PoiseAgree(ctx, e));
   p->mat->state++;
   return POISE_OK;
@@ -356,8 +356,7 @@ static PoiseErr SetUpPart(PoiseContext ctx, void *solver)
   PoiseMat P = p->P.mat ? p->P.mat : p->A.mat;
   if (p->ksp->given_A != p->A.mat || p->ksp->given_P != P) TRY(PoiseKSPSetOperators(p->ksp, p->A.mat, P));
   TRY(TakeSettings(ksp, p->ksp));
-  TRY(PoiseKSPSetUp(p->ksp));
-  return PoiseAgree(ctx, poiseDeviceSync(ctx->device)); /* nothing queued reads what is the application's */
+  return PoiseKSPSetUp(p->ksp);
 }
 
 static PoiseErr KeepPart(PoiseContext ctx, void *solver)

@@ -29,8 +29,8 @@ static double Scale(PoiseInt i, double change)
   return 1 + 0.3 * TestRandom(1, (uint64_t)i) + change * TestRandom(2, (uint64_t)i);
 }
 
-/* change: other values in the same pattern. */
-static void Build(System *s, double change)
+/* change: other values in the same pattern; first: of the lines of the grid with 9 neighbours. */
+static void BuildFrom(System *s, double change, PoiseInt first)
 {
   int64_t nz = 0;
   s->n = ROWS;
@@ -39,7 +39,7 @@ static void Build(System *s, double change)
     PoiseInt node = i / 2, x = node % GRID, y = node / GRID;
     for (PoiseInt j = 0; j < ROWS; j++) {
       PoiseInt u = j / 2 % GRID - x, v = j / 2 / GRID - y;
-      PoiseInt distance = u * u + v * v, most = y > 3 && j / 2 / GRID > 3 ? 2 : 1;
+      PoiseInt distance = u * u + v * v, most = y >= first && j / 2 / GRID >= first ? 2 : 1;
       bool same = distance == 0;
       if (distance > most) continue;
       double a = i == j ? 11 : same ? 0.5 : (i - j) % 2 ? 0.25 : -1;
@@ -49,6 +49,11 @@ static void Build(System *s, double change)
     s->ptr[i + 1] = nz;
     s->b[i] = TestRandom(3, (uint64_t)i);
   }
+}
+
+static void Build(System *s, double change)
+{
+  BuildFrom(s, change, 4);
 }
 
 /* |b - A x| / |b| */
@@ -430,12 +435,58 @@ static void TestKept(PoiseContext ctx)
     CHECK_OK(PoiseMatDestroy(&A));
     SolveWell(&a);
     CHECK_INT(PoiseKSPIterations(a.ksp), its[1]);
+    if (k == 0) { /* one that would be cut otherwise, where M was kept of equal rows */
+      A = a.A;
+      BuildFrom(a.s, 0.6, 10);
+      CHECK_OK(RowsOf(a.ctx, a.s, 0, ROWS, &a.A));
+      CHECK_OK(PoiseKSPSetOperators(a.ksp, a.A, NULL));
+      CHECK_OK(PoiseMatDestroy(&A));
+      SolveWell(&a);
+      its[1] = PoiseKSPIterations(a.ksp);
+      CHECK_OK(PoiseKSPSetReusePreconditioner(a.ksp, 0));
+      SolveWell(&a);
+      its[0] = PoiseKSPIterations(a.ksp);
+      CHECK(its[1] > its[0]);
+    }
     CHECK_OK(PoiseKSPSetReusePreconditioner(a.ksp, 0));
     SolveWell(&a);
     CHECK_INT(PoiseKSPIterations(a.ksp), its[0]);
     free(other);
     End(&a);
   }
+}
+
+/* Matrices that come and go between two set-ups, at addresses that were others' before; and a P that stays
+   while the rows of A are cut otherwise. */
+static void TestMatrices(PoiseContext ctx)
+{
+  Program a;
+  PoiseMat P = NULL;
+  System *other = malloc(sizeof *other);
+  if (!CHECK(other != NULL) || !Start(ctx, 3, "cg", "jacobi", &a)) return;
+  for (int k = 0; k < 4; k++) {
+    SolveWell(&a);
+    for (int other_one = 0; other_one < 2; other_one++) {
+      PoiseMat A = a.A;
+      if (other_one) BuildFrom(a.s, 0.1 * k, k % 2 ? 10 : 4);
+      CHECK_OK(RowsOf(a.ctx, a.s, 0, ROWS, &a.A));
+      CHECK_OK(PoiseKSPSetOperators(a.ksp, a.A, NULL));
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
+  }
+  Build(other, 0.6);
+  CHECK_OK(RowsOf(a.ctx, other, 0, ROWS, &P));
+  for (int k = 0; k < 2; k++) {
+    PoiseMat A = a.A;
+    BuildFrom(a.s, 0, k ? 10 : 4);
+    CHECK_OK(RowsOf(a.ctx, a.s, 0, ROWS, &a.A));
+    CHECK_OK(PoiseKSPSetOperators(a.ksp, a.A, P));
+    CHECK_OK(PoiseMatDestroy(&A));
+    SolveWell(&a);
+  }
+  CHECK_OK(PoiseMatDestroy(&P));
+  free(other);
+  End(&a);
 }
 
 /* Settings that are changed between solves reach the workers. */
@@ -466,6 +517,7 @@ static void TestSettings(PoiseContext ctx)
   SolveWell(&a);
   CHECK_INT(PoiseKSPNormUsed(a.ksp), POISE_KSP_NORM_UNPRECONDITIONED);
   CHECK_NEAR(PoiseKSPResidualNorm(a.ksp), TrueResidual(&a) * NormOf(a.b), 1e-9 * NormOf(a.b));
+  CHECK_OK(PoiseKSPSetErrorIfNotConverged(a.ksp, 0));
   CHECK_OK(PoiseKSPSetType(a.ksp, "chebyshev"));
   CHECK_OK(PoiseKSPSetNormType(a.ksp, POISE_KSP_NORM_DEFAULT));
   SolveWell(&a);
@@ -987,6 +1039,7 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"values", TestValues, TEST_SERIAL},
                              {"guess", TestGuess, TEST_SERIAL},
                              {"solvers", TestSolvers, TEST_SERIAL},
+                             {"matrices", TestMatrices, TEST_SERIAL},
                              {"settings", TestSettings, TEST_SERIAL},
                              {"kept", TestKept, TEST_SERIAL},
                              {"apply", TestApply, TEST_SERIAL},
