@@ -31,6 +31,7 @@ typedef struct Original { /* one of the application's matrices */
   int64_t stale;          /* of the parts, in the present job: MOVED_... */
   HostCsr h;              /* its pattern, while parts are made */
   Source val;
+  bool fetched; /* its values were on the device alone until parts were made from a copy on the host */
   Source space[SPACES][POISE_MAX_BATCH];
 } Original;
 
@@ -120,6 +121,7 @@ static PoiseErr LookAt(PoiseMat A, Original *o)
   if (o->stale == MOVED_CURRENT) return POISE_OK;
   TRY(Locate(&A->csr.val, &o->val));
   if (o->stale != MOVED_PATTERN) return POISE_OK;
+  o->fetched = o->val.side == DEVICE && !poiseBufferIsCurrent(&A->csr.val, HOST);
   TRY(poiseMatReadEntries(A, &o->h));
   o->val = (Source){o->h.val, HOST};
   return LocateSpaces(A, o);
@@ -416,11 +418,14 @@ static PoiseErr Create(PoiseContext ctx, Divided **divided)
 }
 
 /* The parts are as A is. */
-static void Note(Divided *d, PoiseMat A, Original *o)
+static PoiseErr Note(Divided *d, PoiseMat A, Original *o)
 {
   bool is_host = d->ctx->device->ops->is_host;
   o->seen = (Moved){A, NULL, A->csr.built, A->pattern, A->state, A->block_size};
   if (o->stale != MOVED_CURRENT && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
+  if (o->fetched) TRY(poiseBufferToDevice(&A->csr.val));
+  o->fetched = false;
+  return POISE_OK;
 }
 
 static PoiseErr Look(PoiseKSP ksp)
@@ -447,9 +452,8 @@ static PoiseErr Update(PoiseKSP ksp)
   bool stale = d->A.stale != MOVED_CURRENT || d->P.stale != MOVED_CURRENT;
   TRY(poiseWorkersDo(d->ctx->workers, SetUpPart, ksp)); /* after a failure the same is out of date */
   if (stale) d->moved_values = 0;
-  Note(d, ksp->given_A, &d->A);
-  if (ksp->given_P != ksp->given_A) Note(d, ksp->given_P, &d->P);
-  return POISE_OK;
+  TRY(Note(d, ksp->given_A, &d->A));
+  return ksp->given_P != ksp->given_A ? Note(d, ksp->given_P, &d->P) : POISE_OK;
 }
 
 PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
