@@ -958,6 +958,16 @@ static void TestRefusals(PoiseContext ctx)
   End(&a);
 }
 
+/* On the ranks of mpiexec. */
+static void TestMpi(PoiseContext ctx)
+{
+  PoiseContext own = NULL;
+  if (PoiseSize(ctx) == 1 || ctx->parent) TEST_SKIP("there are no ranks of MPI");
+  CHECK_ERR(TestInitialize((PoiseInit){0}, "-device host -solve_ranks 2", &own), POISE_ERR_UNSUPPORTED,
+            "-solve_ranks 2 (threads) inside");
+  CHECK(own == NULL);
+}
+
 /* ---- what is said ---------------------------------------------------------------------------- */
 
 static void TestView(PoiseContext ctx)
@@ -1058,6 +1068,7 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"memory_here", TestMemoryHere, TEST_SERIAL},
                              {"failures", TestFailures, TEST_SERIAL},
                              {"refusals", TestRefusals, TEST_SERIAL},
+                             {"mpi", TestMpi, 0},
                              {"view", TestView, TEST_SERIAL},
                              {"log", TestLog, TEST_SERIAL},
                              {"option", TestOption, TEST_SERIAL},
