@@ -238,8 +238,8 @@ POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt
 POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
-/* Bytes of the solver's vectors, scalars and sums on this rank, without matrices and preconditioner. 0
-   before set-up. Not collective. */
+/* Bytes of the solver's vectors, scalars and sums on this rank, without matrices and preconditioner; of all
+   workers, if these solve (-gpus, -solve_ranks). 0 before set-up. Not collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
 /* The same before set-up, for the type and options that it has. A must have been set. counts are as of
    PoiseMatPredictBytes. The result is exact unless the SpMV of A leaves partial sums for row blocks and row

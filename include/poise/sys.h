@@ -160,6 +160,15 @@ POISE_API PoiseErr PoiseFinalize(PoiseContext *ctx);
 */
 POISE_API PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
+/*
+  Option -gpus <n> or -gpus all, or -solve_ranks <n>, in a context of one rank: its solvers work on n ranks,
+  which are threads of their own, the workers. With -gpus each has a GPU of its own. The program has one rank
+  as before: matrices, vectors and calls are whole, and stay on the calling thread and its device. Workers
+  start at the first PoiseKSPSetUp and end in PoiseFinalize. POISE_ERR_UNSUPPORTED, by name: on several ranks,
+  with PoiseInit.stream, and for what needs whole vectors in the middle of a solve. POISE_ERR_OPTION: more
+  GPUs than there are.
+*/
+
 /* Nonzero if -help or -version was given and PoiseInitialize has answered it. A program without PoiseRun
    then finalises and ends. */
 POISE_API int PoiseAnswered(PoiseContext ctx);

@@ -91,6 +91,14 @@ static PoiseErr Read_Chebyshev(PoiseKSP ksp)
   return PoiseKSPChebyshevSetEigenvalues(ksp, v[1], v[0]);
 }
 
+static void Inherit_Chebyshev(const void *from, void *to)
+{
+  const Chebyshev *f = from;
+  Chebyshev *t = to;
+  t->given = f->given;
+  if (f->given) t->emin = f->emin, t->emax = f->emax;
+}
+
 static PoiseErr ReadTransform(PoiseKSP ksp, double transform[4])
 {
   const Chebyshev *c = ksp->data;
@@ -281,6 +289,7 @@ const KSPType poiseKSPType_chebyshev = {
     .size = sizeof(Chebyshev),
     .options = options,
     .read = Read_Chebyshev,
+    .inherit = Inherit_Chebyshev,
     .left = STATIONARY_NORMS,
     .vectors = Vectors_Chebyshev,
     .setup = SetUp_Chebyshev,

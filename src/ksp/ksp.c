@@ -138,6 +138,7 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   poiseFree(ctx, &k->prefix);
   poiseFree(ctx, &k->history.norms);
   poiseKSPDropReordered(k);
+  poiseKSPUndivide(k);
   PoiseMatDestroy(&k->A);
   PoiseMatDestroy(&k->given_A);
   PoiseMatDestroy(&k->given_P);
@@ -215,6 +216,7 @@ PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   }
   bool other_A = A != ksp->given_A, other_P = keep_P != ksp->given_P;
   poiseKSPLetGo(ksp, other_A, other_P);
+  poiseKSPLetGoParts(ksp, other_A, other_P);
   PoiseMatDestroy(&ksp->given_A);
   PoiseMatDestroy(&ksp->given_P);
   ksp->given_A = keep_A;
@@ -291,7 +293,8 @@ PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
   CALLED(OBJECT(ksp));
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSetReusePreconditioner"));
   ksp->options.reuse = on != 0;
-  return poisePCKeep(ksp->pc, on != 0, ksp->held);
+  TRY(poisePCKeep(ksp->pc, on != 0, ksp->held));
+  return poiseKSPKeepParts(ksp);
 }
 
 PoiseErr PoiseKSPSetOptionsPrefix(PoiseKSP ksp, const char *prefix)
@@ -429,6 +432,7 @@ static PoiseErr ViewBytes(PoiseKSP ksp)
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
   CALLED(OBJECT(ksp));
+  if (poiseKSPDivides(ksp)) return poiseKSPViewDivided(ksp);
   TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "",
                   ksp->type->name));
   TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",

@@ -28,11 +28,13 @@ enum {
 #define NORM(n) (1u << POISE_KSP_NORM_##n) /* of KSPType's left and right */
 
 typedef struct KSPType {
-  const char *name, *alias;    /* alias may be NULL */
-  size_t size;                 /* of ksp->data */
-  const PoiseOption *options;  /* of ksp->data */
-  PoiseErr (*read)(PoiseKSP);  /* read the options in a call that may override others; NULL: into data */
-  bool flexible;               /* M may vary between applications */
+  const char *name, *alias;   /* alias may be NULL */
+  size_t size;                /* of ksp->data */
+  const PoiseOption *options; /* of ksp->data */
+  PoiseErr (*read)(PoiseKSP); /* read the options in a call that may override others; NULL: into data */
+  void (*inherit)(const void *from, void *to); /* copy settings in data that are not in `options`; may be
+                                                  NULL */
+  bool flexible;                               /* M may vary between applications */
   unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
   int (*singles)(PoiseKSP);    /* work vectors in fp32 beside them; NULL: none */
@@ -82,6 +84,10 @@ typedef struct Moved { /* a rearranged copy, and the state of the original that 
   int64_t built, pattern, state;
   int block_size;
 } Moved;
+
+enum { MOVED_CURRENT, MOVED_VALUES, MOVED_PATTERN }; /* what of a copy is out of date; the last: all */
+
+typedef struct Divided Divided; /* a solve by workers (divided.c) */
 
 typedef struct Arranged { /* a solve in another layout or numbering than the application's */
   PoisePartition partition;
@@ -232,6 +238,7 @@ struct PoiseKSP_s {
   PoiseMat A; /* pc->P is the matrix of the preconditioner */
   PoisePC pc;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
+  Divided *divided;   /* NULL: the solver works itself; else set-up makes nothing but this */
   int64_t operators;  /* counts the matrices set as A */
   PoiseNormType norm; /* in use, and the side */
   PoisePCSide side;
@@ -405,10 +412,35 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp);
    agrees. */
 void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P);
 PoiseErr poiseKSPReplaced(PoiseKSP ksp, bool other_A, bool other_P);
-void poiseKSPDropReordered(PoiseKSP ksp);     /* the preconditioner must then be built anew, if it had
+void poiseKSPDropReordered(PoiseKSP ksp);            /* the preconditioner must then be built anew, if it had
                                                  other numbers */
-PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* check that it may work with them. Local */
-extern const PCOwner poiseKSPOwner;           /* of its preconditioner */
+int64_t poiseMovedStale(const Moved *m, PoiseMat A); /* MOVED_...: of a copy of A on this rank */
+PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp);        /* check that it may work with them. Local */
+extern const PCOwner poiseKSPOwner;                  /* of its preconditioner */
+
+/* ---- solves by workers (divided.c, settings.c) ----------------------------------------------- */
+
+bool poiseKSPDivides(PoiseKSP ksp); /* do workers solve? */
+/* Set up, with that side and norm: the workers' parts follow the application's matrices and settings. */
+PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm);
+PoiseErr poiseKSPRunDivided(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* poiseKSPRun by the workers */
+/* Whether a preconditioner is kept is told at once, as A may change before the next set-up. */
+PoiseErr poiseKSPKeepParts(PoiseKSP ksp);
+/* z = M^-1 r by the workers, who are set up. */
+PoiseErr poiseKSPApplyDivided(PoiseKSP ksp, PoiseVec r, PoiseVec z);
+/* The application replaces these of its matrices. */
+void poiseKSPLetGoParts(PoiseKSP ksp, bool other_A, bool other_P);
+void poiseKSPUndivide(PoiseKSP ksp);
+PoiseErr poiseKSPViewDivided(PoiseKSP ksp);
+void poiseKSPAddParts(PoiseKSP ksp, PoiseBytes *sum); /* sum += bytes of the workers' solvers */
+/* POISE_ERR_UNSUPPORTED if workers solve: the calling thread has no whole vectors of the solve, and no
+   preconditioner. `what` names the call. */
+PoiseErr poiseKSPCheckWhole(PoiseKSP ksp, const char *what);
+/* `to` takes the settings of `from`, which may be a solver of another context, and is only read. Functions of
+   the application's stay behind; for solvers inside preconditioners they are POISE_ERR_UNSUPPORTED.
+   Collective over the ranks of `to`; agrees. */
+PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to);
+PoiseErr poiseKSPTakeInside(PoiseKSP from, PoiseKSP to);
 
 /* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ---------- */
 

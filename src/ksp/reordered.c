@@ -35,21 +35,19 @@ void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P)
   if (ksp->arranged && other_P) LetGo(&ksp->arranged->P);
 }
 
-enum { CURRENT, VALUES, PATTERN };
-
-static int64_t Stale(const Moved *m, PoiseMat A)
+int64_t poiseMovedStale(const Moved *m, PoiseMat A)
 {
-  if (m->of != A || m->built != A->csr.built || m->block_size != A->block_size) return PATTERN;
-  return m->pattern != A->pattern || m->state != A->state ? VALUES : CURRENT;
+  if (m->of != A || m->built != A->csr.built || m->block_size != A->block_size) return MOVED_PATTERN;
+  return m->pattern != A->pattern || m->state != A->state ? MOVED_VALUES : MOVED_CURRENT;
 }
 
 /* stale: what is out of date on any rank. */
 static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale)
 {
   Moved now = {A, m->mat, A->csr.built, A->pattern, A->state, A->block_size};
-  if (stale == CURRENT) return POISE_OK;
+  if (stale == MOVED_CURRENT) return POISE_OK;
   m->of = NULL; /* until all is done */
-  if (stale == PATTERN) {
+  if (stale == MOVED_PATTERN) {
     LetGo(m); /* here, as the old one may be in use until now */
     PoiseMatDestroy(&m->mat);
     TRY(MakeMoved(A, p, &now.mat));
@@ -105,14 +103,14 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
 {
   PoiseMat A = ksp->given_A;
   bool kept = ksp->options.reuse && ksp->pc->built;
-  stale[0] = Stale(&a->A, A);
-  stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
-  a->outlived = a->outlived || stale[0] == PATTERN;
+  stale[0] = poiseMovedStale(&a->A, A);
+  stale[1] = ksp->given_P == A ? MOVED_CURRENT : poiseMovedStale(&a->P, ksp->given_P);
+  a->outlived = a->outlived || stale[0] == MOVED_PATTERN;
   stale[2] = !a->rows || a->partition != A->asked.partition || a->order != A->asked.order ||
              !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
-  if (stale[2]) stale[0] = PATTERN;
-  if (stale[2] && ksp->given_P != A) stale[1] = PATTERN;
+  if (stale[2]) stale[0] = MOVED_PATTERN;
+  if (stale[2] && ksp->given_P != A) stale[1] = MOVED_PATTERN;
   return POISE_OK;
 }
 
@@ -127,7 +125,7 @@ static PoiseErr Update(PoiseKSP ksp, Arranged *a)
     PoiseMatDestroy(&a->P.mat);
   else
     TRY(Follow(&a->P, P, &a->moves, stale[1]));
-  if (stale[0] != PATTERN) return POISE_OK;
+  if (stale[0] != MOVED_PATTERN) return POISE_OK;
   TRY(poiseMatShape(A, &a->before));
   return poiseMatShape(a->A.mat, &a->after);
 }
@@ -184,16 +182,33 @@ static PoiseErr Plan(void *solver, const char **beyond)
 {
   PoiseKSP ksp = solver;
   const Arranged *a = ksp->arranged;
+  TRY(poiseKSPCheckWhole(ksp, "the memory of the preconditioner"));
   if (!poiseKSPReorders(ksp)) return POISE_OK;
   if (!a) *beyond = "rows that -mat_partition or -mat_order moves";
-  if (a && (Stale(&a->A, ksp->given_A) == PATTERN ||
-            (ksp->given_P != ksp->given_A && Stale(&a->P, ksp->given_P) == PATTERN)))
+  if (a && (poiseMovedStale(&a->A, ksp->given_A) == MOVED_PATTERN ||
+            (ksp->given_P != ksp->given_A && poiseMovedStale(&a->P, ksp->given_P) == MOVED_PATTERN)))
     FAIL(POISE_ERR_STATE,
          "the solver's matrices are not yet rearranged (-mat_partition, -mat_order): call PoiseKSPSetUp");
   return POISE_OK;
 }
 
-const PCOwner poiseKSPOwner = {.set = SetP, .follow = Follow_KSP, .plan = Plan};
+static bool Divides(void *solver)
+{
+  return poiseKSPDivides(solver);
+}
+
+static PoiseErr SetUp(void *solver)
+{
+  return PoiseKSPSetUp(solver);
+}
+
+static PoiseErr Apply(void *solver, PoiseVec r, PoiseVec z)
+{
+  return poiseKSPApplyDivided(solver, r, z);
+}
+
+const PCOwner poiseKSPOwner = {
+    .set = SetP, .follow = Follow_KSP, .elsewhere = Divides, .setup = SetUp, .apply = Apply, .plan = Plan};
 
 /* ---- solves ---------------------------------------------------------------------------------- */
 

@@ -234,7 +234,7 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   TRY(poiseContextCheck(ksp->ctx));
   TRY(poiseKSPChoose(ksp, &side, &norm));
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
-  PoiseErr e = SetUp(ksp, side, norm);
+  PoiseErr e = poiseKSPDivides(ksp) ? poiseKSPDivide(ksp, side, norm) : SetUp(ksp, side, norm);
   poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
   return e;
 }
@@ -270,6 +270,7 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   MatPlan plan;
   *p = matrix;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  TRY(poiseKSPCheckWhole(ksp, "PoiseKSPPredictBytes"));
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
   if (PoiseSize(ksp->ctx) > 1 && A->asked.partition != POISE_PARTITION_ROWS)
     p->beyond = "rows that -mat_partition moves";
@@ -285,6 +286,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
 {
   CALLED(OBJECT(ksp), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
+  poiseKSPAddParts(ksp, bytes);
   if (!ksp->layout) return POISE_OK;
   poiseBufferAdd(&ksp->scalars.slot_buffer, bytes);
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);

@@ -232,7 +232,7 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 /* A solve that has run, and whether it went well: in words, and as an error where that was asked for. */
 static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
 {
-  TRY(poiseKSPExplain(ksp, b));
+  if (!ksp->divided) TRY(poiseKSPExplain(ksp, b)); /* the workers' solver has */
   if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->result.reason < 0)
@@ -257,6 +257,16 @@ static PoiseErr Unlink(PoiseKSP ksp, PoiseErr e)
   return reset ? reset : e;
 }
 
+static PoiseErr Ended(PoiseKSP ksp, PoiseErr e, PoiseVec b, PoiseVec x)
+{
+  ksp->solve.running = false;
+  poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
+  if (e) ksp->result.reason = POISE_DIVERGED_ERROR;
+  TRY(e);
+  TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
+  return Report(ksp, b);
+}
+
 PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPSolve"));
@@ -266,6 +276,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->solve.running = true;
+  if (ksp->divided) return Ended(ksp, poiseKSPRunDivided(ksp, b, x), b, x);
   PoiseErr e = PoiseAgree(ksp->ctx, Prepare(ksp));
   if (!e && !ksp->loop.eager) e = poiseKSPChooseStep(ksp);
   bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
@@ -275,12 +286,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   bool used = poiseLinkUse(ksp->ctx, linked);
   if (e && used) e = Unlink(ksp, e);
   poiseDeviceForbid(ksp->ctx->device, forbade);
-  ksp->solve.running = false;
-  poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
-  if (e) ksp->result.reason = POISE_DIVERGED_ERROR;
-  TRY(e);
-  TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
-  return Report(ksp, b);
+  return Ended(ksp, e, b, x);
 }
 
 PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)

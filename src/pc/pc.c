@@ -331,9 +331,16 @@ PoiseErr poisePCPrepare(PoisePC pc)
   return e;
 }
 
+/* Is M with workers of the owner's? */
+static bool IsElsewhere(PoisePC pc)
+{
+  return pc->owner && pc->owner->elsewhere(pc->solver);
+}
+
 PoiseErr PoisePCSetUp(PoisePC pc)
 {
   CALLED(OBJECT(pc));
+  if (IsElsewhere(pc)) return pc->owner->setup(pc->solver);
   if (pc->owner) TRY(pc->owner->follow(pc->solver));
   return poisePCPrepare(pc);
 }
@@ -367,7 +374,7 @@ PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)
                       (long long)pc->P->rows->N, (long long)r->layout->N);
   TRY(PoiseAgree(pc->ctx, e));
   TRY(MakeMoved(pc));
-  e = ApplyLogged(pc, true, r, z, NULL, NULL);
+  e = IsElsewhere(pc) ? pc->owner->apply(pc->solver, r, z) : ApplyLogged(pc, true, r, z, NULL, NULL);
   if (!e) e = poiseBufferSyncBorrowed(&z->data);
   return PoiseAgree(pc->ctx, e);
 }

@@ -21,8 +21,11 @@ typedef struct PCType {
   size_t size;                /* of pc->data */
   const PoiseOption *options; /* of pc->data */
   PoiseErr (*read)(PoisePC);  /* read the options in a call that may override others; NULL: into data */
-  bool live;                  /* M is P with its present values, so an old M cannot be kept */
-  bool outside;               /* r and z go to the application, with its rows. Otherwise they have P's rows */
+  /* Take the settings of another one of this type, which is only read, for a solver that is divided. NULL:
+     they are the fields of `options`. Collective; agrees. */
+  PoiseErr (*inherit)(PoisePC from, PoisePC to);
+  bool live;    /* M is P with its present values, so an old M cannot be kept */
+  bool outside; /* r and z go to the application, with its rows. Otherwise they have P's rows */
   /* Why a solver's loop cannot be replayed, e.g. as it calls back to the host. NULL, or no function: it
      can. */
   const char *(*eager)(PoisePC);
@@ -56,10 +59,15 @@ typedef struct PCType {
 } PCType;
 
 /* The solver that owns a preconditioner. It is asked when the application uses the preconditioner, as it
-   may have rearranged P. All functions but plan are collective, and agree. */
+   may have rearranged P. All functions but plan and
+   elsewhere are collective, and agree. */
 typedef struct PCOwner {
   PoiseErr (*set)(void *solver, PoiseMat P); /* the application sets a new matrix P for it */
   PoiseErr (*follow)(void *solver);          /* make pc->P the matrix that the solver will work with */
+  /* Is M not in pc but with the solver's workers? These then set up and apply. */
+  bool (*elsewhere)(void *solver);
+  PoiseErr (*setup)(void *solver);
+  PoiseErr (*apply)(void *solver, PoiseVec r, PoiseVec z);
   /* May memory be predicted from pc->P? *beyond: what that leaves out; else unchanged. */
   PoiseErr (*plan)(void *solver, const char **beyond);
 } PCOwner;

@@ -54,9 +54,9 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 
 typedef struct System {
   int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check, exchange;
-  PoiseInt ranks, host_threads, device_id;
+  PoiseInt ranks, solve_ranks, host_threads, device_id;
   double patience;
-  char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH];
+  char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH], gpus[POISE_OPTION_LENGTH];
 } System;
 
 #define DEVICE(name) "|" #name
@@ -80,6 +80,10 @@ static const PoiseOption table[] = {
      "print the table of events at the end, or write it to a file: :file or :file:text|csv|json"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
+    {"gpus", FIELD(STRING, gpus), "", 0, 0, NULL,
+     "GPUs that solvers of a context of one rank work on, by threads of their own: a number, or all"},
+    {"solve_ranks", FIELD(INT, solve_ranks), "1", 1, 4096, NULL,
+     "the same with so many ranks on any device, as -ranks of PoiseRun places them"},
     {"device", FIELD(CHOICE, device), "auto", 0, 0, device_words,
      "where arrays live; auto: cuda if all ranks see a GPU, else host"},
     {"device_id", FIELD(INT, device_id), "-1", -1, 63, NULL,
@@ -133,11 +137,76 @@ PoiseErr poiseContextThreads(PoiseContext ctx, int *ranks)
   return POISE_OK;
 }
 
+/* ---- workers --------------------------------------------------------------------------------- */
+
+/* *n = the number of GPUs that -gpus says. */
+static PoiseErr CountGpus(PoiseContext ctx, const char *words, int *n)
+{
+  const DeviceOps *ops = ctx->device->ops;
+  const char *option = poiseOptionsName(ctx, NULL, "gpus");
+  int there = 0;
+  char *end;
+  if (ops->count) TRY(ops->count(&there));
+  long asked = strtol(words, &end, 10);
+  bool all = !strcmp(words, "all");
+  if (!all && (end == words || *end || asked < 1))
+    FAIL(POISE_ERR_OPTION, "%s '%s': neither a number of GPUs nor all", option, words);
+  if (!there)
+    FAIL(POISE_ERR_OPTION, "%s %s: device %s has no GPUs (%s divides a solve over ranks of any device)",
+         option, words, ops->name, poiseOptionsName(ctx, NULL, "solve_ranks"));
+  if (asked > there)
+    FAIL(POISE_ERR_OPTION, "%s %ld: there %s %d GPU%s of device %s here", option, asked,
+         there == 1 ? "is" : "are", there, there == 1 ? "" : "s", ops->name);
+  *n = all ? there : (int)asked;
+  return POISE_OK;
+}
+
+static PoiseErr ReadWorkers(PoiseContext ctx)
+{
+  System system;
+  TRY(ReadSystem(ctx, &system));
+  ctx->most_workers = (int)system.solve_ranks;
+  ctx->worker_gpus = *system.gpus;
+  if (ctx->worker_gpus && ctx->most_workers > 1)
+    FAIL(POISE_ERR_OPTION, "%s and %s: give one of them", poiseOptionsName(ctx, NULL, "gpus"),
+         poiseOptionsName(ctx, NULL, "solve_ranks"));
+  if (ctx->worker_gpus) TRY(CountGpus(ctx, system.gpus, &ctx->most_workers));
+  if (ctx->most_workers == 1) return POISE_OK;
+  if (ctx->parent)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s inside PoiseRun: a solve is divided in a context of one rank",
+         poiseWorkersWord(ctx));
+  if (ctx->comm->size > 1)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s (threads) inside %d MPI ranks", poiseWorkersWord(ctx), ctx->comm->size);
+  if (ctx->stream)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s (threads) with PoiseInit.stream, which serves one rank",
+         poiseWorkersWord(ctx));
+  return POISE_OK;
+}
+
+/* Set how many workers a solve has. */
+static PoiseErr CountWorkers(PoiseContext ctx)
+{
+  PoiseErr e = ReadWorkers(ctx);
+  if (e) ctx->most_workers = 1;
+  return e;
+}
+
+/* Their log comes before that of the calling thread. In a file it stands instead. */
+static PoiseErr CloseWorkers(PoiseContext ctx)
+{
+  const char *log;
+  if (!ctx->workers) return POISE_OK;
+  bool to_file = PoiseOptionsHas(ctx, NULL, "log_view", &log) && log && log[0] == ':' && log[1] != ':';
+  ctx->log_viewed = ctx->log_viewed || to_file;
+  return poiseWorkersClose(ctx);
+}
+
 PoiseErr poiseContextCheck(PoiseContext ctx)
 {
   System system;
   if (ctx->options_checked) return POISE_OK;
   PoiseErr e = ReadSystem(ctx, &system);
+  if (!e && !ctx->home && !ctx->workers) e = CountWorkers(ctx); /* the program may have set the options */
   if (!e) e = poiseOptionsCheck(ctx, system.left == LEFT_NO ? NULL : stderr);
   TRY(PoiseAgree(ctx, e));
   ctx->options_checked = true;
@@ -197,7 +266,7 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
   ctx->comm->checks =
       system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
-  int id = (int)system.device_id;
+  int id = ctx->parent && ctx->parent->worker_gpus ? ctx->comm->rank : (int)system.device_id;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
   TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
@@ -219,6 +288,7 @@ void poiseRankEmpty(PoiseContext ctx)
 
 static void Empty(PoiseContext ctx)
 {
+  (void)poiseWorkersClose(ctx);
   poiseRankEmpty(ctx);
   if (ctx->options) poiseOptionsDestroy(&ctx->options);
   poiseCommDestroy(&ctx->comm);
@@ -250,6 +320,7 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
   if (!e) e = PoiseAgree(ctx, poiseOptionsCreate(ctx, init, argc, argv, &ctx->options));
   if (!e) e = PoiseAgree(ctx, Register(ctx));
   if (!e) e = poiseRankFill(ctx);
+  if (!e) e = PoiseAgree(ctx, CountWorkers(ctx));
   if (!e) e = PoiseAgree(ctx, Greet(ctx));
   if (e) Empty(ctx);
   return e;
@@ -336,8 +407,8 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   if (c->home) FAIL(POISE_ERR_STATE, "this context of one rank is released with the context that owns it");
   if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
   TRY(PoiseAgree(c, poiseRankNoObjects(c, "at PoiseFinalize")));
-  PoiseErr e = Report(c), released = Release(ctx);
-  return e ? e : released;
+  PoiseErr closed = CloseWorkers(c), e = Report(c), released = Release(ctx);
+  return closed ? closed : e ? e : released;
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
@@ -462,5 +533,7 @@ PoiseErr PoiseView(PoiseContext ctx)
       ctx->comm->size, ctx->comm->ops->name, poiseLinkWords(ctx), ctx->device->threads);
   if (!e && !ctx->parent && system.ranks > 1)
     e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
+  if (!e && ctx->most_workers > 1)
+    e = PoisePrintf(ctx, "  workers of solves: %d (%s)\n", ctx->most_workers, poiseWorkersWord(ctx));
   return PoiseAgree(ctx, e);
 }

@@ -36,6 +36,8 @@ int poiseOptionsLeft(PoiseContext ctx, FILE *out);
 /* "-ksp_type" with the prefixes of context and object (may be NULL), for messages. A message may use up to
    4. */
 const char *poiseOptionsName(PoiseContext ctx, const char *prefix, const char *key);
+/* Copy the fields of a table's rows from one struct to another. Returns whether any differed. */
+bool poiseOptionsCopy(const PoiseOption *table, const void *from, void *to);
 bool poiseOptionsYesNo(const char *text, int *value); /* parse as a BOOL; false: neither yes nor no */
 
 #endif

@@ -249,3 +249,16 @@ PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields)
   }
   return POISE_OK;
 }
+
+bool poiseOptionsCopy(const PoiseOption *table, const void *from, void *to)
+{
+  bool differs = false;
+  for (const PoiseOption *row = table; row->key; row++) {
+    const char *f = (const char *)from + row->offset;
+    char *t = (char *)to + row->offset;
+    size_t bytes = FieldSize(row->type);
+    differs = differs || memcmp(f, t, bytes);
+    memcpy(t, f, bytes);
+  }
+  return differs;
+}

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  PoiseRun: ranks as threads. Each has a context of its own, which is started, filled and emptied by its
-  thread. A rank that fails makes the others return, and the first one that failed by itself is reported.
+  Ranks as threads, for PoiseRun and for workers. Each has a context of its own, which is started, filled and
+  emptied by its thread. A rank that fails makes the others return, and the first one that failed by itself is
+  reported.
 */
 #include "context.h"
 
-typedef struct Rank {
+struct Rank {
   _Alignas(64) struct PoiseContext_s ctx; /* aligned, so that ranks count their allocations without sharing
                                              a cache line */
-  Team *team, *after;                     /* after: a team for the log of ranks that have failed; NULL: no
-                                             log is asked for */
-  PoiseErr (*body)(PoiseContext, void *);
-  void *arg;
+  Team *team, *after;                     /* as of RankThreads */
+  RankBody body;
   pthread_t thread;
-  PoiseErr code;
-  ErrorState error; /* error of the thread that ended */
-} Rank;
+  RankEnd end;
+};
 
 /* Write the log although ranks have failed, as MPI programs do that finalise after an error. The first
    team has ended, and all its ranks come here. */
@@ -35,7 +33,7 @@ static void ViewLogOfFailed(Rank *r)
 
 static PoiseErr CallBody(Rank *r)
 {
-  TRY(r->body(&r->ctx, r->arg));
+  TRY(r->body.run(&r->ctx, r->body.arg));
   TRY(poiseCommEnd(r->ctx.comm));
   return PoiseAgree(&r->ctx, poiseRankNoObjects(&r->ctx, "at the end of PoiseRun's body"));
 }
@@ -61,8 +59,9 @@ static void *RunRank(void *rank)
   poiseRankEmpty(&r->ctx);
   poiseOptionsLeave(&r->ctx);
   poiseObjectRemove(&r->ctx);
-  r->code = e ? e : poiseRankNoMemory(r->ctx.memory.live);
-  poiseErrorSave(&r->error);
+  r->end.code = e ? e : poiseRankNoMemory(r->ctx.memory.live);
+  poiseErrorSave(&r->end.error);
+  if (r->body.ended) r->body.ended(r->body.arg);
   return NULL;
 }
 
@@ -77,53 +76,83 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
   TRY(poiseObjectAdd(&r->ctx, KIND_CONTEXT));
   int failed = pthread_create(&r->thread, NULL, RunRank, r);
   if (failed) poiseObjectRemove(&r->ctx);
-  if (failed) FAIL(POISE_ERR_MEMORY, "PoiseRun cannot start thread rank %d: %s", rank, strerror(failed));
+  if (failed) FAIL(POISE_ERR_MEMORY, "thread rank %d cannot be started: %s", rank, strerror(failed));
   return POISE_OK;
 }
 
-/* The error of the first rank that failed by itself. */
-static PoiseErr FirstError(const Rank *rank, int n)
+PoiseErr poiseFirstError(int n, const RankEnd *const end[])
 {
   char name[32];
   int first = -1;
   for (int r = n - 1; r >= 0; r--)
-    if (rank[r].code && (rank[r].code != POISE_ERR_REMOTE || first < 0)) first = r;
+    if (end[r]->code && (end[r]->code != POISE_ERR_REMOTE || first < 0)) first = r;
   if (first < 0) return POISE_OK;
-  poiseErrorRestore(&rank[first].error);
+  poiseErrorRestore(&end[first]->error);
   snprintf(name, sizeof name, "thread rank %d", first);
-  return PoiseErrorTrace(rank[first].code, name, __FILE__, __LINE__);
+  return PoiseErrorTrace(end[first]->code, name, __FILE__, __LINE__);
 }
 
-static PoiseErr RunRanks(PoiseContext ctx, Rank *rank, int n, Team *team, Team *after)
+PoiseErr poiseRanksCreate(PoiseContext ctx, int n, const RankBody *body, RankThreads *t)
+{
+  *t = (RankThreads){.ctx = ctx, .n = n};
+  TRY(poiseAllocArray(ctx, n, sizeof *t->rank, "thread ranks", &t->rank));
+  TRY(poiseAllocArray(ctx, n, sizeof *t->end, "thread ranks", &t->end));
+  TRY(poiseTeamCreate(ctx, n, &t->team));
+  if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &t->after));
+  for (int r = 0; r < n; r++) {
+    t->rank[r] = (Rank){.team = t->team, .after = t->after, .body = *body};
+    t->end[r] = &t->rank[r].end;
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseRanksStart(RankThreads *t)
 {
   PoiseErr e = POISE_OK;
-  int started = 0;
-  while (started < n && !e) {
-    e = StartRank(ctx, started, &rank[started]);
-    if (!e) started++;
+  while (t->started < t->n && !e) {
+    e = StartRank(t->ctx, t->started, &t->rank[t->started]);
+    if (!e) t->started++;
   }
-  for (int r = started; r < n; r++) {
-    poiseTeamAbort(team, r);
-    if (after) poiseTeamAbort(after, r);
+  for (int r = t->started; r < t->n; r++) {
+    poiseTeamAbort(t->team, r);
+    if (t->after) poiseTeamAbort(t->after, r);
   }
-  for (int r = 0; r < started; r++) pthread_join(rank[r].thread, NULL);
-  return e ? e : FirstError(rank, n);
+  return e;
 }
 
-static PoiseErr RunThreads(PoiseContext ctx, int n, Rank **rank, Team *team[2],
-                           PoiseErr (*body)(PoiseContext, void *), void *arg)
+PoiseErr poiseRanksJoin(RankThreads *t, PoiseErr started)
 {
-  TRY(poiseAllocArray(ctx, n, sizeof **rank, "thread ranks", rank));
-  TRY(poiseTeamCreate(ctx, n, &team[0]));
-  if (PoiseOptionsHas(ctx, NULL, "log_view", NULL)) TRY(poiseTeamCreate(ctx, n, &team[1]));
-  for (int r = 0; r < n; r++)
-    (*rank)[r] = (Rank){.team = team[0], .after = team[1], .body = body, .arg = arg};
-  /* the allocation that a test makes fail may be one of the last rank's */
-  Memory *last = &(*rank)[n - 1].ctx.memory;
-  last->fail_at = ctx->memory.fail_at;
-  ctx->memory.fail_at = 0;
-  PoiseErr e = RunRanks(ctx, *rank, n, team[0], team[1]);
-  ctx->memory.fail_at = last->fail_at;
+  for (int r = 0; r < t->started; r++) pthread_join(t->rank[r].thread, NULL);
+  return started ? started : poiseFirstError(t->n, t->end);
+}
+
+PoiseContext poiseRanksContext(RankThreads *t, int rank)
+{
+  return &t->rank[rank].ctx;
+}
+
+void poiseRanksDestroy(RankThreads *t)
+{
+  if (!t->ctx) return;
+  poiseTeamDestroy(&t->team);
+  poiseTeamDestroy(&t->after);
+  poiseFree(t->ctx, &t->end);
+  poiseFree(t->ctx, &t->rank);
+}
+
+void poiseRanksLendFailure(RankThreads *t)
+{
+  int64_t *mine = &t->ctx->memory.fail_at, *last = &t->rank[t->n - 1].ctx.memory.fail_at, kept = *mine;
+  *mine = *last;
+  *last = kept;
+}
+
+static PoiseErr RunThreads(PoiseContext ctx, int n, const RankBody *body, RankThreads *t)
+{
+  TRY(poiseRanksCreate(ctx, n, body, t));
+  poiseRanksLendFailure(t);
+  PoiseErr e = poiseRanksJoin(t, poiseRanksStart(t));
+  poiseRanksLendFailure(t);
   return e;
 }
 
@@ -131,8 +160,7 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
 {
   CALLED(OBJECT(ctx));
   int ranks;
-  Rank *rank = NULL;
-  Team *team[2] = {NULL, NULL};
+  RankThreads t = {0};
   if (!body) FAIL(POISE_ERR_ARG, "PoiseRun: body is NULL");
   if (ctx->answered) return POISE_OK;
   TRY(poiseContextThreads(ctx, &ranks));
@@ -143,10 +171,11 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   if (ctx->stream)
     FAIL(POISE_ERR_UNSUPPORTED, "%s %d (threads) with PoiseInit.stream, which serves one rank",
          poiseOptionsName(ctx, NULL, "ranks"), ranks);
-  PoiseErr e = RunThreads(ctx, ranks, &rank, team, body, arg);
-  poiseTeamDestroy(&team[0]);
-  poiseTeamDestroy(&team[1]);
-  poiseFree(ctx, &rank);
+  if (ctx->most_workers > 1)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s inside PoiseRun with %s %d: a solve is divided in a context of one rank",
+         poiseWorkersWord(ctx), poiseOptionsName(ctx, NULL, "ranks"), ranks);
+  PoiseErr e = RunThreads(ctx, ranks, &(RankBody){.run = body, .arg = arg}, &t);
+  poiseRanksDestroy(&t);
   ctx->log_viewed = true;
   TRY(e);
   return POISE_OK;

@@ -26,6 +26,7 @@
 #include "options.h"
 #include "predict.h"
 #include "words.h"
+#include "workers.h"
 
 /* What tests replace, so that small problems reach what else needs large ones, and choices by time are the
    same on every run. Users have the values of poiseContextFill. */
@@ -52,6 +53,9 @@ struct PoiseContext_s {
   struct PoiseContext_s *self;   /* context of this rank alone, see poiseContextSelf; NULL: the context
                                     itself */
   struct PoiseContext_s *home;   /* the context that this one is the `self` of; else NULL */
+  WorkerThreads *workers;        /* NULL: they were not needed yet */
+  int most_workers;              /* by -gpus or -solve_ranks; 1: a solve works on this rank alone */
+  bool worker_gpus;              /* -gpus: worker r takes GPU r */
   bool load_progress;            /* option */
   bool log_device_time;          /* option */
   bool answered;                 /* -help or -version: see PoiseAnswered */

@@ -384,12 +384,14 @@ static void Destroy_BJacobi(PoisePC pc)
 }
 
 static PoiseErr Read_BJacobi(PoisePC pc);
+static PoiseErr Inherit_BJacobi(PoisePC from, PoisePC to);
 
 const PCType poisePCType_bjacobi = {
     .name = "bjacobi",
     .size = sizeof(BJacobi),
     .options = options,
     .read = Read_BJacobi,
+    .inherit = Inherit_BJacobi,
     .eager = Eager_BJacobi,
     .varies = Varies_BJacobi,
     .setup = SetUp_BJacobi,
@@ -500,4 +502,24 @@ PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt *first, P
   if (first) *first = before;
   if (ksp) *ksp = j->ksp;
   return POISE_OK;
+}
+
+/* A solver that the application has taken from its one block speaks for those of all blocks. */
+static PoiseErr Inherit_BJacobi(PoisePC from, PoisePC to)
+{
+  const BJacobi *f = from->data, *t = to->data;
+  PoiseKSP *ksp;
+  PoiseInt count;
+  if (f->lengths || f->count > 1)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "pc_bjacobi: %s are of the application's one rank, and the solve is divided "
+         "(-gpus, -solve_ranks): give the number of blocks and options alone",
+         f->lengths ? "lengths of blocks" : "solvers in several blocks");
+  if (f->total != t->total || f->local != t->local || f->most != t->most)
+    TRY(SetBlocks(to, f->total, f->local, NULL, f->most));
+  if (!f->count || f->most) return POISE_OK;
+  TRY(PoisePCBJacobiGetSubKSP(to, &count, NULL, &ksp));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt k = 0; k < count && !e; k++) e = poiseKSPTakeInside(f->ksp[0], ksp[k]);
+  return PoiseAgree(to->ctx, e);
 }

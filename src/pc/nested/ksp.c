@@ -102,9 +102,16 @@ static void Destroy_KSP(PoisePC pc)
   PoiseKSPDestroy(&inner->ksp);
 }
 
+static PoiseErr Inherit_KSP(PoisePC from, PoisePC to)
+{
+  TRY(Make(to));
+  return poiseKSPTakeInside(((const Inner *)from->data)->ksp, ((Inner *)to->data)->ksp);
+}
+
 const PCType poisePCType_ksp = {
     .name = "ksp",
     .size = sizeof(Inner),
+    .inherit = Inherit_KSP,
     .eager = Eager_KSP,
     .varies = Varies_KSP,
     .setup = SetUp_KSP,
