@@ -215,14 +215,14 @@ static void TestLate(PoiseContext ctx)
   double *sum;
   NEEDS_LINK(ctx);
   bool comes = PoiseRank(ctx) < PoiseSize(ctx) - 1, mock = !strcmp(ctx->device->ops->name, "mock");
-  poiseLinkSetPatience(ctx, 0.05);
+  poiseLinkSetPatience(ctx, 0.2);
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof(double), "sum", &out));
   CHECK_OK(poiseBufferWrite(&out, DEVICE, &sum));
   for (int k = 0; k < 40 && comes; k++)
     CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 1, .count = 1, .partial = sum, .dst = sum}));
   double since = PoiseTime();
   PoiseErr e = poiseDeviceSync(ctx->device);
-  CHECK(PoiseTime() - since < 1); /* not 40 times */
+  CHECK(PoiseTime() - since < 4); /* not 40 times */
   if (comes && mock) CHECK_ERR(e, POISE_ERR_COMM, "in vain");
   if (comes) CHECK_ERR(poiseLinkCheck(ctx), POISE_ERR_COMM, "in vain");
   if (comes && CHECK_OK(poiseBufferRead(&out, HOST, &got))) CHECK(isnan(*got));
@@ -249,7 +249,7 @@ static void TestFaults(PoiseContext ctx)
   if (strcmp(own->name, "mock")) TEST_SKIP("for the mock");
   DeviceOps failing = *own;
   failing.launch = FailingLaunch;
-  poiseLinkSetPatience(ctx, 0.1);
+  double patience = 0.1;
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
   for (int m = 0; m < 2; m++) {
     Problem p;
@@ -260,12 +260,18 @@ static void TestFaults(PoiseContext ctx)
       if (k % 2) poiseKSPForget(p.ksp);
       fails_at = last ? k / 2 : INT_MAX;
       if (last) ctx->device->ops = &failing;
+      poiseLinkSetPatience(ctx, patience);
       double since = PoiseTime();
       PoiseErr e = PoiseKSPSolve(p.ksp, p.b, p.x);
-      CHECK(PoiseTime() - since < 5);
+      CHECK(PoiseTime() - since < 5 + 2 * patience);
       ctx->device->ops = own;
       double fired = last && fails_at < 0;
+      poiseLinkSetPatience(ctx, 10);
       CHECK_OK(PoiseMax(ctx, 1, &fired));
+      if (e && !fired && patience < 10) { /* a busy machine: this took too long */
+        patience *= 10, k--;
+        continue;
+      }
       CHECK((e != POISE_OK) == (fired != 0));
       if (last && fired != 0) CHECK_ERR(e, POISE_ERR_DEVICE, "was to fail");
       CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
