@@ -116,11 +116,11 @@ static int64_t Moved(PoiseContext ctx)
   return ctx->device->copied[COPY_TO_DEVICE] + ctx->device->copied[COPY_TO_HOST];
 }
 
-static int64_t Tables(PoiseMat A) /* bytes that say where a link's ghosts are */
+static int64_t Tables(PoiseMat A) /* bytes that say where entries of a link go, to ghosts and back */
 {
   const Halo *h = A->csr.halo;
   if (!h || !h->link || !(h->nghost + h->nsend)) return 0;
-  return (int64_t)sizeof(LinkTarget) * h->ex.nsend + 12 * h->ex.nrecv + 8;
+  return ((int64_t)sizeof(LinkTarget) + 12) * (h->ex.nsend + h->ex.nrecv) + 2 * 8;
 }
 
 static int64_t Staged(PoiseMat A) /* bytes that one exchange stages through the host */
