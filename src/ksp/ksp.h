@@ -86,6 +86,7 @@ typedef struct Moved { /* a rearranged copy, and the state of the original that 
 typedef struct Arranged { /* a solve in another layout or numbering than the application's */
   PoisePartition partition;
   PoiseOrder order;
+  int64_t bounds_set; /* of A->asked, then */
   Layout *rows; /* rows of the application; NULL: nothing is arranged yet */
   Permutation moves;
   bool outlived; /* `moves` belong to an earlier pattern, which a kept preconditioner uses */

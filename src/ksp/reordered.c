@@ -89,7 +89,8 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   if (moved || a->moves.from) ksp->pc->built = false; /* a kept preconditioner has the old numbers */
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->b));
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->x));
-  a->partition = A->asked.partition;
+  a->partition = poiseMatPartitionOf(A);
+  a->bounds_set = A->asked.bounds_set;
   a->order = A->asked.order;
   a->rows = poiseLayoutShare(A->rows);
   a->outlived = false;
@@ -108,8 +109,8 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   stale[0] = Stale(&a->A, A);
   stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
   a->outlived = a->outlived || stale[0] == PATTERN;
-  stale[2] = !a->rows || a->partition != A->asked.partition || a->order != A->asked.order ||
-             !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
+  stale[2] = !a->rows || a->partition != poiseMatPartitionOf(A) || a->order != A->asked.order ||
+             a->bounds_set != A->asked.bounds_set || !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
   if (stale[2]) stale[0] = PATTERN;
   if (stale[2] && ksp->given_P != A) stale[1] = PATTERN;

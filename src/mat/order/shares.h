@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shares of the ranks in a total, which may be unequal (shares.c). */
+#ifndef POISE_MAT_SHARES_H
+#define POISE_MAT_SHARES_H
+
+#include "mat/mat.h"
+
+typedef struct Shares {
+  int parts;
+  const double *bound; /* bound[q]: of the total, what lies before part q; NULL: shares are equal */
+} Shares;
+
+Shares poiseSharesOf(PoiseMat A);
+/* The part in whose share the middle between before and before + weight lies. */
+int32_t poiseShareAt(const Shares *s, int64_t before, int64_t weight, int64_t total);
+/* How many of `total` units lie in the shares before part q. */
+int64_t poiseShareBegin(const Shares *s, int q, int64_t total);
+double poiseShareSize(const Shares *s, int q, int64_t total);
+double poiseShareLeast(const Shares *s, int64_t total); /* the smallest share */
+
+#endif
