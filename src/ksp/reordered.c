@@ -5,6 +5,7 @@
   new pattern with a new permutation.
 */
 #include "mat/order/arrange.h"
+#include "mat/types/pcsr.h"
 #include "ksp.h"
 
 bool poiseKSPReorders(PoiseKSP ksp)
@@ -110,7 +111,8 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   stale[1] = ksp->given_P == A ? CURRENT : Stale(&a->P, ksp->given_P);
   a->outlived = a->outlived || stale[0] == PATTERN;
   stale[2] = !a->rows || a->partition != poiseMatPartitionOf(A) || a->order != A->asked.order ||
-             a->bounds_set != A->asked.bounds_set || !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
+             a->bounds_set != A->asked.bounds_set || !poiseLayoutSame(a->rows, A->rows) ||
+             (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
   if (stale[2]) stale[0] = PATTERN;
   if (stale[2] && ksp->given_P != A) stale[1] = PATTERN;
@@ -219,8 +221,9 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
                   a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
   TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
                   old->most / share, now->most / share));
-  return PoisePrintf(
+  TRY(PoisePrintf(
       ctx,
       "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
-      old->ghosts, now->ghosts, old->bandwidth, now->bandwidth);
+      old->ghosts, now->ghosts, old->bandwidth, now->bandwidth));
+  return a->moves.from ? poisePartsView(a->A.mat) : POISE_OK;
 }

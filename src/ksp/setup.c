@@ -163,7 +163,8 @@ static const char *WhyEager(PoiseKSP ksp)
   if (!ksp->ctx->device->ops->replay) return "the host runs at once";
   if (PoiseSize(ksp->ctx) > 1 && !ksp->ctx->link) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
-  if (PoiseSize(ksp->ctx) > 1 && (ksp->A->type->mult || poiseMatSplits(ksp->A))) return "parts of products are added through the host";
+  if (PoiseSize(ksp->ctx) > 1 && (ksp->A->type->mult || poiseMatSplits(ksp->A)))
+    return "parts of products are added through the host";
   if (pc) return pc;
   if (ksp->user.test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
@@ -273,8 +274,7 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   *p = matrix;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
-  if (PoiseSize(ksp->ctx) > 1 && poiseMatMovesRows(A))
-    p->beyond = "rows that -mat_partition moves";
+  if (PoiseSize(ksp->ctx) > 1 && poiseMatMovesRows(A)) p->beyond = "rows that -mat_partition moves";
   return poiseKSPPredict(ksp, A, &plan, p);
 }
 

@@ -263,7 +263,7 @@ PoiseErr PoiseMatView(PoiseMat A)
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
   if (A->near.n) TRY(PoisePrintf(A->ctx, "  near-null space of %d vectors\n", A->near.n));
   if (A->fills) TRY(poiseMatViewFills(A));
-  if (A->asked.parted) TRY(poisePartsView(A));
+  TRY(poisePartsView(A));
   if (poiseMatIsAuto(A)) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;
 }

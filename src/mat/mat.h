@@ -85,11 +85,11 @@ typedef struct MatRequest { /* what the program or its options asked for */
   int library;              /* kernel of type csr: 0: the device's own, k: its csr_libraries[k - 1] */
   PoisePartition partition; /* how a solver must arrange it; in what order */
   PoiseOrder order;
-  bool partition_given;     /* also where pcsr would say otherwise */
-  double *bound;            /* of ranks with unequal shares: what lies before each (shares.h); NULL: equal */
-  int64_t bounds_set;       /* counts changes of it */
-  bool parted;              /* type pcsr was asked for: `type` is that of the parts (pcsr.h) */
-  const MatType *local;     /* the type of parts that was asked for; NULL: auto */
+  bool partition_given; /* also where pcsr would say otherwise */
+  double *bound;        /* of ranks with unequal shares: what lies before each (shares.h); NULL: equal */
+  int64_t bounds_set;   /* counts changes of it */
+  bool parted;          /* type pcsr was asked for: `type` is that of the parts (pcsr.h) */
+  const MatType *local; /* the type of parts that was asked for; NULL: auto */
   char *prefix;
 } MatRequest;
 

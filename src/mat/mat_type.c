@@ -252,7 +252,9 @@ PoiseErr poiseMatInheritParts(PoiseMat A, PoiseMat B)
   bool other = A->asked.parted != B->asked.parted || A->asked.bounds_set != B->asked.bounds_set;
   if (!other) return POISE_OK;
   PoiseErr e = n ? poiseAllocArray(A->ctx, n, sizeof *bound, "shares of ranks", &bound) : POISE_OK;
-  TRY(PoiseAgree(A->ctx, e));
+  e = PoiseAgree(A->ctx, e);
+  if (e) poiseFree(A->ctx, &bound);
+  TRY(e);
   if (n) memcpy(bound, A->asked.bound, (size_t)n * sizeof *bound);
   poiseFree(A->ctx, &B->asked.bound);
   B->asked.bound = bound, B->asked.bounds_set = A->asked.bounds_set;

@@ -126,6 +126,11 @@ static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
   *m = A->rows->n;
   for (int64_t i = 0; i < A->rows->n; i++) number[i] = A->rows->begin + i;
   if (!poiseMatMovesRows(A)) return POISE_OK;
+  if (poiseMatPartitionOf(A) != A->asked.partition) { /* it is that of pcsr, which moves no row for little */
+    double over;
+    TRY(poiseSharesOver(A, A->csr.nz, &over));
+    if (over <= 1 + 1.0 / PERCENT) return POISE_OK;
+  }
   PoiseErr e = poiseAllocArray(ctx, A->rows->n / A->block_size, sizeof(int32_t), "ranks of rows", &to);
   if (!e) e = poiseAllocArray(ctx, size + size * size, sizeof(int64_t), "counts of rows", &counts);
   e = PoiseAgree(ctx, e);

@@ -48,6 +48,15 @@ double poiseShareLeast(const Shares *s, int64_t total)
   return least;
 }
 
+PoiseErr poiseSharesOver(PoiseMat A, int64_t part, double *over)
+{
+  const Shares s = poiseSharesOf(A);
+  int64_t before, total;
+  TRY(poiseCommScan(A->ctx->comm, part, &before, &total));
+  *over = total ? (double)part / poiseShareSize(&s, PoiseRank(A->ctx), total) : 1;
+  return poiseCommMax(A->ctx->comm, over, 1);
+}
+
 /* ---- what users say -------------------------------------------------------------------------- */
 
 static PoiseErr CheckWeights(PoiseContext ctx, int n, const double *weights)
@@ -56,8 +65,9 @@ static PoiseErr CheckWeights(PoiseContext ctx, int n, const double *weights)
     FAIL(POISE_ERR_ARG, "%d weights of the shares of %d ranks (-mat_partition_weights)", n, PoiseSize(ctx));
   for (int q = 0; q < n; q++)
     if (!(weights[q] > 0) || isinf(weights[q]))
-      FAIL(POISE_ERR_ARG, "the share of rank %d has weight %g, which is not positive (-mat_partition_weights)",
-           q, weights[q]);
+      FAIL(POISE_ERR_ARG,
+           "the share of rank %d has weight %g, which is not positive (-mat_partition_weights)", q,
+           weights[q]);
   return POISE_OK;
 }
 

@@ -5,6 +5,8 @@
 
 #include "mat/mat.h"
 
+enum { PERCENT = 100 }; /* of a share: less is neither cut nor moved */
+
 typedef struct Shares {
   int parts;
   const double *bound; /* bound[q]: of the total, what lies before part q; NULL: shares are equal */
@@ -17,5 +19,8 @@ int32_t poiseShareAt(const Shares *s, int64_t before, int64_t weight, int64_t to
 int64_t poiseShareBegin(const Shares *s, int q, int64_t total);
 double poiseShareSize(const Shares *s, int q, int64_t total);
 double poiseShareLeast(const Shares *s, int64_t total); /* the smallest share */
+/* *over: the most that a rank has of A's nonzeros, in times of its share; part: what this rank has.
+   Collective. */
+PoiseErr poiseSharesOver(PoiseMat A, int64_t part, double *over);
 
 #endif

@@ -184,8 +184,8 @@ static PoiseErr ViewSplit(PoiseMat A)
   bool is_host = A->ctx->device->ops->is_host;
   PoiseBytes held = {0};
   poisePartsBytes(A, &held);
-  double sum[] = {(double)t->rows, (double)t->owners->nghost,
-                  (double)(poiseCsrScalars(&t->taken->csr)), (double)(is_host ? held.host : held.device)};
+  double sum[] = {(double)t->rows, (double)t->owners->nghost, (double)(poiseCsrScalars(&t->taken->csr)),
+                  (double)(is_host ? held.host : held.device)};
   TRY(PoiseSum(A->ctx, 4, sum));
   TRY(PoisePrintf(A->ctx, "    %.0f rows are cut; %.0f results of %.0f nonzeros travel to owners of rows\n",
                   sum[0], sum[1], sum[2]));
@@ -197,17 +197,15 @@ PoiseErr poisePartsView(PoiseMat A)
 {
   const Parts *t = A->parts;
   PoiseContext ctx = A->ctx;
+  if (!A->asked.parted) return POISE_OK;
   if (PoiseSize(ctx) == 1) return PoisePrintf(ctx, "    pcsr: one part, of type %s\n", A->asked.type->name);
   if (!t || t->pattern != A->pattern)
     return PoisePrintf(ctx, "    pcsr: parts are made for the first product\n");
   double nz = (double)poiseCsrScalars(t->split ? &t->kept->csr : &A->csr);
   if (t->split) nz += (double)poiseCsrScalars(&t->taken->csr);
-  double sum = nz, most = nz;
-  TRY(PoiseSum(ctx, 1, &sum));
-  TRY(PoiseMax(ctx, 1, &most));
-  TRY(PoisePrintf(ctx, "    pcsr: %s, of type %s; nonzeros of a part at most %.3f times the mean\n",
-                  t->split ? "parts of rows" : "whole rows where they are", A->asked.type->name,
-                  sum > 0 ? most * PoiseSize(ctx) / sum : 1));
+  TRY(PoisePrintf(ctx, "    pcsr: %s, of type %s; nonzeros of a part at most %.3f times %s\n",
+                  t->split ? "parts of rows" : "whole rows where they are", A->asked.type->name, t->over,
+                  A->asked.bound ? "its share" : "the mean"));
   TRY(ViewNonzeros(ctx, nz));
   return t->split ? ViewSplit(A) : POISE_OK;
 }

@@ -2,7 +2,8 @@
 /*
   Parts of type pcsr: where the nonzeros of all ranks are cut, and what follows for each rank. A boundary that
   falls into a node (the rows of a block) moves to its nearer end if the node has at most one per cent of a
-  share. Else the boundary stays, and cuts the row that it is in.
+  share. Else the boundary stays, and cuts the row that it is in. Nothing is cut where no rank exceeds its
+  share by more than one per cent.
 */
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
@@ -12,8 +13,6 @@
 #include "csr_product.h"
 #include "pcsr.h"
 
-enum { PERCENT = 100 };
-
 typedef struct Cuts {
   Shares shares;
   int64_t *start, *cut; /* the entries of rank q's rows, and of its part, are start[q] .. start[q + 1] - 1,
@@ -21,14 +20,16 @@ typedef struct Cuts {
   int64_t *moved;       /* 1 + where boundary q has moved to; 0: it stays */
 } Cuts;
 
-typedef struct Pieces { /* entries on their way from rows' owners: what is given or taken, in order of ranks */
-  int64_t n, *bytes;    /* bytes of 8 for each entry, by rank */
-  PoiseInt *row, *col;  /* global, in units of entries */
+typedef struct
+    Pieces {           /* entries on their way from rows' owners: what is given or taken, in order of ranks */
+  int64_t n, *bytes;   /* bytes of 8 for each entry, by rank */
+  PoiseInt *row, *col; /* global, in units of entries */
 } Pieces;
 
 typedef struct Build {
   Cuts cuts;
   Pieces give, take;
+  int64_t nz;           /* entries of this rank's part */
   PoiseInt *owned_rows; /* global rows, as scalars, that entries are taken of; each once */
   Csr kept, taken;
 } Build;
@@ -109,15 +110,10 @@ static PoiseErr Cut(PoiseMat A, Cuts *c)
   return POISE_OK;
 }
 
-/* No rank has more than its share, but for one per cent. */
-static bool IsWhole(const Cuts *c)
+static bool IsWhole(const Cuts *c) /* is the part of every rank its own rows? */
 {
-  for (int q = 0; q < c->shares.parts; q++) {
-    double share = poiseShareSize(&c->shares, q, Total(c));
-    if (PERCENT * (double)(c->start[q + 1] - c->start[q]) > (PERCENT + 1) * share &&
-        (c->start[q] != c->cut[q] || c->start[q + 1] != c->cut[q + 1]))
-      return false;
-  }
+  for (int q = 0; q < c->shares.parts; q++)
+    if (c->start[q] != c->cut[q]) return false;
   return true;
 }
 
@@ -296,6 +292,7 @@ static PoiseErr Fill(PoiseMat A, Build *b)
   t->first = kept.n ? kept.first - b->cuts.start[PoiseRank(A->ctx)] : 0;
   b->kept = (Csr){.b = A->csr.b, .m = A->csr.m, .nz = kept.n};
   b->taken = (Csr){.b = A->csr.b, .nz = b->take.n};
+  b->nz = kept.n + b->take.n;
   TRY(poiseMatPattern(A, &h));
   t->rows = CountCut(A, h.ptr, &b->cuts);
   TRY(KeepRows(A, &h, &b->kept));
@@ -346,9 +343,11 @@ static PoiseErr Split(PoiseMat A, Build *b)
 static PoiseErr Make(PoiseMat A, Build *b)
 {
   Parts *t = A->parts;
-  TRY(Cut(A, &b->cuts));
-  t->split = !IsWhole(&b->cuts);
+  TRY(poiseSharesOver(A, A->csr.nz, &t->over));
+  if (t->over > 1 + 1.0 / PERCENT) TRY(Cut(A, &b->cuts));
+  t->split = b->cuts.start && !IsWhole(&b->cuts);
   if (t->split) TRY(Split(A, b));
+  if (t->split) TRY(poiseSharesOver(A, b->nz, &t->over));
   t->pattern = A->pattern, t->block_size = A->block_size;
   return POISE_OK;
 }
