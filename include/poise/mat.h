@@ -309,14 +309,15 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   compares bytes. Those of bcsr, times 1.1, must be fewer than those of CSR. A matrix from CSR arrays or
   single triplets stays CSR. A bcsr matrix stays bcsr.
 
-  pcsr cuts the nonzeros of all ranks into ranges of equal size, one for each rank. A row that a boundary falls
-  into goes whole to one side if it has at most one per cent of a share; else it is cut. A rank multiplies what
-  it keeps of its own rows, where their values are. Entries of other ranks' rows are copied to it, and their
-  results travel to the owners of the rows, who add them in the order of ranks. New values of A move these
-  values alone. Where no rank exceeds its share by more than one per cent, nothing is copied. A solver first
-  arranges A by nonzeros, unless PoiseMatSetPartition was called, so that only rows that are cut travel. All
-  but A x works as of the type of the parts, and with A's own rows: A^T x, the diagonal, preconditioners. On
-  one rank pcsr is that type.
+  pcsr cuts the nonzeros of all ranks into ranges of equal size, one for each rank. A row in which a boundary
+  falls goes whole to one side if it has at most one per cent of a share; else it is cut. A rank multiplies
+  what it keeps of its own rows, where their values are. Entries of other ranks' rows are copied to it, and
+  their results travel to the owners of the rows, who add them in the order of ranks. New values of A move
+  these values alone. Where no rank exceeds its share by more than one per cent, nothing is copied.
+
+  A solver first arranges A by nonzeros, unless PoiseMatSetPartition was called. Then only rows that are cut
+  travel. All but A x works as of the type of the parts, and with A's own rows: A^T x, the diagonal,
+  preconditioners. On one rank pcsr is that type.
 
   bcsr converts A into arrays of the library's own, and releases the CSR, at once or in the first
   PoiseMatAssemble. Another type converts it back. Entries in blocks of the pattern change in place. For new

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The parts of a matrix of type pcsr on several ranks (pcsr.c, pcsr_build.c). A part is a range of the nonzeros
-  of all ranks, in the order of rows. Most of it is entries of the rank's own rows, which it keeps. Entries of
-  other ranks' rows it takes: their results travel to the owners of the rows.
+  The parts of a matrix of type pcsr on several ranks (pcsr.c, pcsr_build.c). A part is a range of the
+  nonzeros of all ranks, in the order of rows. Entries of the rank's own rows it keeps. Those of other ranks'
+  rows it takes: their results travel to the owners of the rows.
 */
 #ifndef POISE_MAT_PCSR_H
 #define POISE_MAT_PCSR_H
