@@ -8,6 +8,7 @@
 
   Graphs: METIS, on rank 0.
 */
+#include "boundaries.h"
 #include "mat/csr/entries.h"
 #include "graph.h"
 
@@ -36,7 +37,7 @@ static PoiseErr Weigh(PoiseMat A, PoisePartition measure, int64_t **weight)
   return POISE_OK;
 }
 
-static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
+static PoiseErr CutRows(PoiseMat A, Shares shares, int64_t *weight, int32_t *to)
 {
   int64_t n = A->rows->n / A->block_size, sum = 0, before, total;
   for (int64_t i = 0; i < n; i++) sum += weight[i];
@@ -45,7 +46,7 @@ static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
     for (int64_t i = 0; i < n; i++) weight[i] = 1;
     TRY(poiseCommScan(A->ctx->comm, n, &before, &total));
   }
-  Cut(n, weight, before, total, poiseSharesOf(A), to);
+  Cut(n, weight, before, total, shares, to);
   return POISE_OK;
 }
 
@@ -168,8 +169,14 @@ PoiseErr poiseMatPartition(PoiseMat A, PoisePartition partition, int32_t *to)
   int64_t *weight = NULL;
   if (PoiseSize(ctx) == 1) return POISE_OK; /* to is 0 */
   if (partition == POISE_PARTITION_GRAPH) return PartitionGraph(A, to);
-  PoiseErr e = PoiseAgree(ctx, Weigh(A, partition, &weight));
-  if (!e) e = CutRows(A, weight, to);
+  bool parts = A->asked.parted && partition == POISE_PARTITION_NONZEROS; /* which are cut alike */
+  Shares shares = poiseSharesOf(A);
+  double *bound = NULL;
+  int machines;
+  PoiseErr e = parts ? poiseSharesByMachine(A, &shares, &bound, &machines) : POISE_OK;
+  if (!e) e = PoiseAgree(ctx, Weigh(A, partition, &weight));
+  if (!e) e = CutRows(A, shares, weight, to);
   poiseFree(ctx, &weight);
+  poiseFree(ctx, &bound);
   return e;
 }

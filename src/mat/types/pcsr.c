@@ -187,6 +187,8 @@ static PoiseErr ViewSplit(PoiseMat A)
   double sum[] = {(double)t->rows, (double)t->owners->nghost, (double)(poiseCsrScalars(&t->taken->csr)),
                   (double)(is_host ? held.host : held.device)};
   TRY(PoiseSum(A->ctx, 4, sum));
+  if (t->machines > 1)
+    TRY(PoisePrintf(A->ctx, "    shares of %d machines, then of their ranks\n", t->machines));
   TRY(PoisePrintf(A->ctx, "    %.0f rows are cut; %.0f results of %.0f nonzeros travel to owners of rows\n",
                   sum[0], sum[1], sum[2]));
   return PoisePrintf(A->ctx, "    parts hold %.0f bytes on the %s beside A\n", sum[3],

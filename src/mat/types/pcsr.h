@@ -12,6 +12,7 @@
 typedef struct Parts {
   int64_t pattern, state; /* of A, when parts were made, and when values were taken */
   int block_size;         /* A's, then */
+  int machines;           /* that boundaries were moved for; 0: none were looked for */
   double over;            /* the most nonzeros of a part, in times of its rank's share */
   bool split;             /* else every rank multiplies its own rows, which A's local type does */
   int64_t first, rows;    /* place of the first entry that is kept; rows of this rank cut by a boundary */

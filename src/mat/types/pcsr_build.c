@@ -9,12 +9,13 @@
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts.h"
 #include "mat/mat_type.h"
-#include "mat/order/shares.h"
+#include "mat/order/boundaries.h"
 #include "csr_product.h"
 #include "pcsr.h"
 
 typedef struct Cuts {
   Shares shares;
+  double *bound;        /* of these, where ranks are on several machines */
   int64_t *start, *cut; /* the entries of rank q's rows, and of its part, are start[q] .. start[q + 1] - 1,
                            cut[q] .. cut[q + 1] - 1 of the entries of all ranks */
   int64_t *moved;       /* 1 + where boundary q has moved to; 0: it stays */
@@ -39,6 +40,7 @@ static void Release(PoiseContext ctx, Build *b)
   poiseFree(ctx, &b->cuts.start);
   poiseFree(ctx, &b->cuts.cut);
   poiseFree(ctx, &b->cuts.moved);
+  poiseFree(ctx, &b->cuts.bound);
   for (int k = 0; k < 2; k++) {
     Pieces *p = k ? &b->take : &b->give;
     poiseFree(ctx, &p->bytes);
@@ -57,33 +59,10 @@ static int64_t Total(const Cuts *c)
   return c->start[c->shares.parts];
 }
 
-/* The last row that begins at or before entry k. */
-static int64_t RowOf(const Csr *c, const void *ptr, int64_t k)
-{
-  int64_t row = 0, above = c->m;
-  while (row + 1 < above) {
-    int64_t half = (row + above) / 2;
-    *(poiseCsrPtr(c, ptr, half) <= k ? &row : &above) = half;
-  }
-  return row;
-}
-
-static void MoveBoundary(PoiseMat A, const void *ptr, Cuts *c, int q)
-{
-  const Csr *csr = &A->csr;
-  int64_t mine = c->start[PoiseRank(A->ctx)], unit = csr->b ? 1 : A->block_size;
-  int64_t row = RowOf(csr, ptr, c->cut[q] - mine) / unit * unit;
-  int64_t begin = mine + poiseCsrPtr(csr, ptr, row), end = mine + poiseCsrPtr(csr, ptr, row + unit);
-  bool cuts = begin < c->cut[q] && c->cut[q] < end;
-  if (!cuts || PERCENT * (double)(end - begin) > poiseShareLeast(&c->shares, Total(c))) return;
-  c->moved[q] = 1 + (poiseShareAt(&c->shares, begin, end - begin, Total(c)) < q ? end : begin);
-}
-
 static PoiseErr ReserveCuts(PoiseMat A, Cuts *c)
 {
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx);
-  c->shares = poiseSharesOf(A);
   TRY(poiseAllocArray(ctx, size + 1, sizeof(int64_t), "parts of pcsr", &c->start));
   TRY(poiseAllocArray(ctx, size + 1, sizeof(int64_t), "parts of pcsr", &c->cut));
   return poiseAllocArray(ctx, size + 1, sizeof(int64_t), "parts of pcsr", &c->moved);
@@ -95,15 +74,16 @@ static PoiseErr Cut(PoiseMat A, Cuts *c)
   int size = comm->size;
   int64_t nz = A->csr.nz;
   HostCsr h;
+  TRY(poiseSharesByMachine(A, &c->shares, &c->bound, &A->parts->machines));
   PoiseErr e = ReserveCuts(A, c);
   if (!e) e = poiseMatPattern(A, &h);
   TRY(PoiseAgree(A->ctx, e));
   TRY(comm->ops->allgather(comm, &nz, sizeof nz, c->start + 1));
   for (int q = 0; q < size; q++) c->start[q + 1] += c->start[q];
   for (int q = 0; q <= size; q++) c->cut[q] = poiseShareBegin(&c->shares, q, Total(c));
-  for (int q = 1; q < size; q++)
-    if (c->cut[q] > c->start[comm->rank] && c->cut[q] < c->start[comm->rank + 1])
-      MoveBoundary(A, h.ptr, c, q);
+  const Entries all = {c->start[comm->rank], Total(c)};
+  double least = poiseShareLeast(&c->shares, all.total);
+  for (int q = 1; q < size; q++) c->moved[q] = poiseBoundaryMove(A, h.ptr, &c->shares, all, q, least);
   TRY(poiseCommMaxInt(comm, c->moved, size + 1));
   for (int q = 0; q <= size; q++)
     if (c->moved[q]) c->cut[q] = c->moved[q] - 1;
@@ -171,7 +151,7 @@ static void List(PoiseMat A, const HostCsr *h, const Parts *t, Pieces *p)
   int64_t out = 0;
   for (int q = 0; q < PoiseSize(A->ctx); q++) {
     int64_t k = t->place[q], end = k + p->bytes[q] / (int64_t)sizeof(PoiseInt);
-    for (int64_t row = k < end ? RowOf(c, h->ptr, k) : 0; k < end; k++, out++) {
+    for (int64_t row = k < end ? poiseRowOfEntry(c, h->ptr, k) : 0; k < end; k++, out++) {
       while (poiseCsrPtr(c, h->ptr, row + 1) <= k) row++;
       p->row[out] = c->row + row;
       p->col[out] = poiseCsrGlobal(A, h->col[k]);
@@ -186,7 +166,7 @@ static int64_t CountCut(PoiseMat A, const void *ptr, const Cuts *c)
   for (int q = 1; q < c->shares.parts; q++) {
     int64_t k = c->cut[q] - mine;
     if (k <= 0 || k >= A->csr.nz) continue;
-    int64_t row = RowOf(&A->csr, ptr, k);
+    int64_t row = poiseRowOfEntry(&A->csr, ptr, k);
     if (row != last && poiseCsrPtr(&A->csr, ptr, row) < k) n++, last = row;
   }
   return n * poiseCsrSide(&A->csr);
