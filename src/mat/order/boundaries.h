@@ -12,13 +12,13 @@ typedef struct Entries { /* where this rank's entries begin in those of all rank
   int64_t first, total;
 } Entries;
 
-/* Boundary q of the shares lies in a node of this rank that has at most one per cent of `share`: 1 + the place
-   to which it moves, an end of the node. Else 0. */
+/* Boundary q of the shares lies in a node of this rank that has at most one per cent of `share`: 1 + the
+   place to which it moves, an end of the node. Else 0. */
 int64_t poiseBoundaryMove(PoiseMat A, const void *ptr, const Shares *s, Entries e, int q, double share);
 
 /*
   Shares on two levels, where ranks are on several machines: *s becomes A's shares, with boundaries between
-  machines moved to ends of nodes that have at most one per cent of a machine's share. Other boundaries follow.
+  machines moved to ends of nodes that have at most one per cent of a machine's share. The others follow.
   *bound: what s then refers to, which the caller frees. *machines: how many there are. Collective; agrees.
 */
 PoiseErr poiseSharesByMachine(PoiseMat A, Shares *s, double **bound, int *machines);
