@@ -68,6 +68,19 @@ static double Laplace(const Shape *s, PoiseInt i, PoiseInt j)
   return i == j ? 2.5 : s->M && (i - j == 1 || j - i == 1) ? -1 : 0;
 }
 
+static bool IsNarrow(const Shape *s) /* there is nothing but for |i - j| <= 1 */
+{
+  return s->value == Tridiagonal || s->value == Laplace;
+}
+static PoiseInt First(const Shape *s, PoiseInt i) /* column of a row, */
+{
+  return IsNarrow(s) && i > 1 ? i - 1 : 0;
+}
+static PoiseInt End(const Shape *s, PoiseInt i) /* and behind the last */
+{
+  return IsNarrow(s) && i + 2 < s->N ? i + 2 : s->N;
+}
+
 static const Shape shapes[] = {{"1 x 1", 1, 1, All},
                                {"nothing", 0, 0, All},
                                {"no columns", 5, 0, All},
@@ -110,7 +123,7 @@ static void MakeRows(PoiseContext ctx, const Shape *s, int layout, double scale,
   r->col = malloc((size_t)room * sizeof *r->col);
   r->val = malloc((size_t)room * sizeof *r->val);
   for (PoiseInt i = range[0]; i < range[1]; i++) {
-    for (PoiseInt j = 0; j < s->N; j++) {
+    for (PoiseInt j = First(s, i); j < End(s, i); j++) {
       double v = s->value(s, i, j);
       if (v == 0) continue;
       if (r->nz == room) r->col = realloc(r->col, (size_t)(room *= 2) * sizeof *r->col);
@@ -158,7 +171,7 @@ static bool IsProduct(const Shape *s, bool transposed, double scale, PoiseVec x,
   if (good && CHECK_OK(PoiseVecGetRead(y, &p))) {
     for (PoiseInt i = begin; i < end; i++) {
       long double sum = 0, size = fabs(shift);
-      for (PoiseInt j = 0; j < n; j++) {
+      for (PoiseInt j = IsNarrow(s) ? First(s, i) : 0; j < (IsNarrow(s) ? End(s, i) : n); j++) {
         long double v = (long double)(transposed ? s->value(s, j, i) : s->value(s, i, j)) * all[j];
         sum += v, size += fabsl(v);
       }
@@ -635,7 +648,7 @@ static void FillSums(const Shape *s, double scale, PoiseVec b)
   if (!CHECK_OK(PoiseVecGetWrite(b, &p))) return;
   for (PoiseInt i = begin; i < end; i++) {
     p[i - begin] = 0;
-    for (PoiseInt j = 0; j < s->N; j++) p[i - begin] += scale * s->value(s, i, j);
+    for (PoiseInt j = First(s, i); j < End(s, i); j++) p[i - begin] += scale * s->value(s, i, j);
   }
   PoiseVecRestore(b, &p);
 }
