@@ -235,7 +235,7 @@ static int64_t PartOf(PoiseMat A)
   return poiseCsrScalars(&t->kept->csr) + poiseCsrScalars(&t->taken->csr);
 }
 
-/* The part is the rank's share, to within one per cent of the smallest, and one entry for rounding. weights
+/* The part is the rank's share, to within one per cent of the smallest, and two entries for rounding and alignment. weights
    NULL: shares are equal. */
 static bool IsBalanced(PoiseMat A, const double *weights, int64_t entry)
 {
@@ -267,7 +267,7 @@ static void CheckShape(PoiseContext ctx, const Shape *s, int layout, const char 
 {
   PoiseMat A = Create(ctx, s, layout, local), B = NULL;
   bool good = A && CHECK(!strcmp(PoiseMatType(A), "pcsr")) && IsMatrix(A, s, 1);
-  if (good && PoiseSize(ctx) > 1) good = CHECK(IsBalanced(A, NULL, 1));
+  if (good && PoiseSize(ctx) > 1) good = CHECK(IsBalanced(A, NULL, 2));
   if (good && PoiseSize(ctx) == 1) good = CHECK(!A->parts);
   good = good && NewValues(ctx, A, s, layout);
   if (good && CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
@@ -319,7 +319,7 @@ static void TestBlocks(PoiseContext ctx)
     CHECK(A->type->blocked);
     CHECK(IsMatrix(A, &s, 1));
     if (PoiseSize(ctx) > 1) {
-      CHECK(IsBalanced(A, NULL, 9));
+      CHECK(IsBalanced(A, NULL, 18));
       CHECK(A->parts->kept->type->blocked && A->parts->taken->type->blocked);
     }
     CHECK_OK(PoiseMatScale(A, 2));
@@ -359,7 +359,7 @@ static void CheckCut(PoiseContext ctx, int layout)
   double cut = (double)A->parts->rows;
   CHECK_OK(PoiseSum(ctx, 1, &cut));
   CHECK_NEAR(cut, IsLongCut(ctx, &wide_arrow, NULL), 0);
-  CHECK(IsBalanced(A, NULL, 1));
+  CHECK(IsBalanced(A, NULL, 2));
   CHECK(IsProduct(&wide_arrow, false, 1, x, y, 0));
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
@@ -475,9 +475,9 @@ static void CheckMachines(PoiseContext ctx, uint64_t (*machine)(int rank), Poise
   for (int q = 1; good && q <= size; q++) {
     if (q < size && machine(q) == machine(q - 1)) continue;
     bool whole = 100 * SEVEN <= least || q == size;
-    good = CHECK(whole ? fmod(cut[q], SEVEN) == 0 : fabs(cut[q] - q * total / size) <= 1);
+    good = CHECK(whole ? fmod(cut[q], SEVEN) == 0 : fabs(cut[q] - q * total / size) <= 2);
     for (int r = first + 1; good && r < q; r++) /* equal shares of what the machine has */
-      good = CHECK_NEAR(cut[r], cut[first] + (cut[q] - cut[first]) * (r - first) / (q - first), 1);
+      good = CHECK_NEAR(cut[r], cut[first] + (cut[q] - cut[first]) * (r - first) / (q - first), 2);
     first = q;
   }
   if (good && CHECK_OK(PoiseMatRearrange(A, &B, NULL)) && CHECK_OK(PoiseMatSetType(B, "pcsr")) &&
@@ -624,7 +624,7 @@ static void TestNewPattern(PoiseContext ctx)
       CHECK_OK(PoiseMatAddEntries(A, 1, &i, &j, &(double){0.5}));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatMult(A, x, y));
-  if (PoiseSize(ctx) > 1) CHECK(IsBalanced(A, NULL, 1));
+  if (PoiseSize(ctx) > 1) CHECK(IsBalanced(A, NULL, 2));
   if (CHECK_OK(PoiseMatDuplicate(A, 1, &B)) && CHECK_OK(PoiseMatSetType(B, "csr")))
     SampleSameProducts(A, B, true, 1e-14);
   CHECK_OK(PoiseMatSetLocalType(A, "seg"));
@@ -726,10 +726,11 @@ static void CheckArranged(PoiseKSP ksp, PoiseMat A, const double *weights, Poise
   const Parts *t = ksp->A->parts;
   if (!splits) return;
   double cut[] = {(double)t->rows, (double)t->taken->csr.m};
-  CHECK(IsBalanced(ksp->A, weights, 1));
+  CHECK(IsBalanced(ksp->A, weights, 2));
   CHECK_OK(PoiseSum(ctx, 2, cut));
   CHECK_NEAR(cut[0], 1, 0);
   CHECK(t->taken->csr.m <= 1 && cut[1] >= 1);
+  CHECK(t->first % 2 == 0); /* two values at once can be loaded */
 }
 
 static void Weigh(PoiseContext ctx, double *weights) /* 3, 1, 2, 3, ... */
@@ -799,14 +800,14 @@ static void TestShares(PoiseContext ctx)
     if (!A) return;
     CHECK_OK(PoiseMatSetPartitionWeights(A, size, weights));
     CHECK(IsMatrix(A, &arrow, 1));
-    if (size > 1) CHECK(IsBalanced(A, weights, 1));
+    if (size > 1) CHECK(IsBalanced(A, weights, 2));
     for (int q = 0; q < size; q++) far[q] = q == size / 2 ? 1e6 : 1e-3; /* nearly all for one rank */
     CHECK_OK(PoiseMatSetPartitionWeights(A, size, far));
     CHECK(IsMatrix(A, &arrow, 1));
-    if (size > 1) CHECK(IsBalanced(A, far, 1));
+    if (size > 1) CHECK(IsBalanced(A, far, 2));
     CHECK_OK(PoiseMatSetPartitionWeights(A, size, NULL));
     CHECK(IsMatrix(A, &arrow, 1));
-    if (size > 1) CHECK(IsBalanced(A, NULL, 1));
+    if (size > 1) CHECK(IsBalanced(A, NULL, 2));
     PoiseMatDestroy(&A);
   }
 }
@@ -828,7 +829,7 @@ static void TestOptions(PoiseContext ctx)
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK(!strcmp(PoiseMatType(A), "pcsr") && !strcmp(A->type->name, "seg"));
   CHECK(IsMatrix(A, &arrow, 1));
-  if (size > 1) CHECK(IsBalanced(A, weights, 1));
+  if (size > 1) CHECK(IsBalanced(A, weights, 2));
   CHECK(!A->asked.partition_given);
   SetOptions(ctx, "-o_mat_local_type csri -o_mat_partition bytes");
   CHECK_OK(PoiseMatSetFromOptions(A));

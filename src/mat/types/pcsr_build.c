@@ -68,6 +68,17 @@ static PoiseErr ReserveCuts(PoiseMat A, Cuts *c)
   return poiseAllocArray(ctx, size + 1, sizeof(int64_t), "parts of pcsr", &c->moved);
 }
 
+/* Two values at once are loaded where the first that is kept is at an even place. So the boundary before this
+   rank's part moves by an entry, if it cuts a row anyway. */
+static void AlignKept(PoiseMat A, const void *ptr, Cuts *c)
+{
+  int me = PoiseRank(A->ctx);
+  int64_t k = c->cut[me] - c->start[me];
+  if (c->moved[me] || k <= 0 || k >= A->csr.nz || k % 2 == 0) return;
+  int64_t begin = poiseCsrPtr(&A->csr, ptr, poiseRowOfEntry(&A->csr, ptr, k));
+  if (begin < k - 1) c->moved[me] = c->cut[me]; /* 1 + one entry less */
+}
+
 static PoiseErr Cut(PoiseMat A, Cuts *c)
 {
   Comm *comm = A->ctx->comm;
@@ -84,6 +95,7 @@ static PoiseErr Cut(PoiseMat A, Cuts *c)
   const Entries all = {c->start[comm->rank], Total(c)};
   double least = poiseShareLeast(&c->shares, all.total);
   for (int q = 1; q < size; q++) c->moved[q] = poiseBoundaryMove(A, h.ptr, &c->shares, all, q, least);
+  AlignKept(A, h.ptr, c);
   TRY(poiseCommMaxInt(comm, c->moved, size + 1));
   for (int q = 0; q <= size; q++)
     if (c->moved[q]) c->cut[q] = c->moved[q] - 1;
