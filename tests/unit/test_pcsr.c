@@ -235,8 +235,8 @@ static int64_t PartOf(PoiseMat A)
   return poiseCsrScalars(&t->kept->csr) + poiseCsrScalars(&t->taken->csr);
 }
 
-/* The part is the rank's share, to within one per cent of the smallest, and two entries for rounding and alignment. weights
-   NULL: shares are equal. */
+/* The part is the rank's share, to within one per cent of the smallest, and two entries for rounding and
+   alignment. weights NULL: shares are equal. */
 static bool IsBalanced(PoiseMat A, const double *weights, int64_t entry)
 {
   PoiseContext ctx = PoiseMatContext(A);
