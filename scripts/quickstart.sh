@@ -73,7 +73,7 @@ printf '\nWhat to try next, in %s:\n' "$PWD"
 printf '  %-76s %s\n' \
   "$elasticity -ksp_monitor" "the residual of each iteration" \
   "$elasticity -cell hex8 -n 16 -assembly blocks" "a matrix of 3 x 3 blocks (bcsr) from the cells" \
-  "$elasticity -mesh examples/data/bracket.msh -toward front -output bracket" "a part that Gmsh meshed" \
+  "$elasticity -mesh examples/data/bracket.msh -output bracket" "a part that Gmsh meshed" \
   "$elasticity -ranks 2" "two ranks, as threads" \
   "$mpirun $elasticity" "two ranks, as processes" \
   "$elasticity -help" "all options" \

@@ -21,6 +21,7 @@
 #include "mat/plan/csr_statistics_kernels.h"
 #include "mat/csr/csr_values_kernels.h"
 #include "mat/csr/find_kernels.h"
+#include "mat/csr/ghosts_kernels.h"
 #include "mat/types/hubs_kernels.h"
 #include "mat/csr/keys_kernels.h"
 #include "mat/types/seg_kernels.h"

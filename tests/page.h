@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poise.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(__GNUC__) /* a fragment shows one thing, and does not use all that it is given */
 #pragma GCC diagnostic ignored "-Wunused-function"

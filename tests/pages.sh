@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 pages=(*.md docs/*.md docs/design/*.md examples/link/README.md)
-own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/*.c bench/*.c bench/petsc/*.c)
+own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/{,fem/}*.c bench/{,petsc/}*.c)
 library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
 bad=0
 

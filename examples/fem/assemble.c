@@ -89,7 +89,7 @@ static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, do
 {
   const FemMesh *mesh = s->mesh;
   FemReference reference;
-  PoiseInt rows[MOST];
+  PoiseInt rows[FEM_MAX_COMPONENTS * FEM_MAX_NODES];
   FemReferenceCell(mesh->cell, 0, &reference);
   const int n = reference.nodes * s->components;
   for (PoiseInt first = 0; first < mesh->cells; first += BATCH) {
@@ -206,7 +206,22 @@ PoiseErr FemCheckAssembly(const FemSystem *s, FemForm form, void *arg)
 
 /* ---- the boundary ---------------------------------------------------------------------------- */
 
-static PoiseErr AddFacets(FemSystem *s, int group, FemForm form, void *arg)
+PoiseErr FemAssembleVector(const FemMesh *mesh, int components, FemForm form, void *arg, PoiseVec v)
+{
+  FemSystem s = {.mesh = mesh, .components = components, .b = v};
+  POISE_TRY(PoiseAgree(mesh->ctx, AddCells(&s, form, arg, NULL, NULL)));
+  return PoiseVecAssemble(v);
+}
+
+static int FacetInAny(const FemMesh *mesh, PoiseInt facet, int groups, const int *group)
+{
+  for (int g = 0; g < groups; g++)
+    if (FemFacetIn(mesh, facet, group[g])) return 1;
+  return 0;
+}
+
+/* Add to b, and to A if `matrices`. */
+static PoiseErr AddFacets(FemSystem *s, int groups, const int *group, FemForm form, void *arg, int matrices)
 {
   const FemMesh *mesh = s->mesh;
   FemReference reference;
@@ -214,49 +229,71 @@ static PoiseErr AddFacets(FemSystem *s, int group, FemForm form, void *arg)
   PoiseInt rows[MOST];
   FemReferenceFacet(mesh->cell, &reference);
   for (PoiseInt f = 0; f < mesh->facets; f++) {
-    double F[MOST] = {0};
-    if (mesh->facetGroup[f] != group) continue;
+    double F[MOST] = {0}, K[MOST * MOST] = {0};
+    if (!FacetInAny(mesh, f, groups, group)) continue;
     FemFacetBegin(mesh, &reference, f, &p);
     for (int q = 0; q < reference.points; q++) {
       FemFacetPoint(&reference, q, &p);
-      form(&p, arg, NULL, F);
+      form(&p, arg, matrices ? K : NULL, F);
     }
-    POISE_TRY(PoiseVecAddValues(s->b, Rows(mesh, s->components, p.nodes, p.node, rows), rows, F));
+    const int n = Rows(mesh, s->components, p.nodes, p.node, rows);
+    POISE_TRY(PoiseVecAddValues(s->b, n, rows, F));
+    if (matrices) POISE_TRY(PoiseMatAddBlock(s->A, n, rows, n, rows, K));
   }
   return POISE_OK;
+}
+
+PoiseErr FemAssembleFacetsOf(FemSystem *s, int groups, const int *group, FemForm form, void *arg)
+{
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, groups, group, form, arg, 0)));
+  return PoiseVecAssemble(s->b);
+}
+
+PoiseErr FemAssembleFacetMatrices(FemSystem *s, int group, FemForm form, void *arg)
+{
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, 1, &group, form, arg, 1)));
+  POISE_TRY(PoiseMatAssemble(s->A));
+  return PoiseVecAssemble(s->b);
 }
 
 PoiseErr FemAssembleFacets(FemSystem *s, int group, FemForm form, void *arg)
 {
-  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, group, form, arg)));
-  return PoiseVecAssemble(s->b);
+  return FemAssembleFacetsOf(s, 1, &group, form, arg);
 }
 
-/* Set values at the nodes of this rank's facets, and note the rows, once for each node. `seen` says which
-   were set. */
-static PoiseErr FixNodes(FemSystem *s, int group, FemValue value, void *arg, char *seen)
+/* Set the values of a node, and note its rows. */
+static PoiseErr FixNode(FemSystem *s, PoiseInt node, FemValue value, void *arg)
+{
+  double v[3] = {FEM_FREE, FEM_FREE, FEM_FREE};
+  value(s->mesh->x + 3 * node, arg, v);
+  for (int c = 0; c < s->components; c++) {
+    PoiseInt row = s->components * s->mesh->global[node] + c;
+    if (isnan(v[c])) continue;
+    POISE_TRY(PoiseVecSetValues(s->x, 1, &row, &v[c]));
+    s->fixedRows[s->fixed++] = row;
+  }
+  return POISE_OK;
+}
+
+/* Do it once for each node of this rank's facets in the group (NULL: for all nodes). `seen` says which were
+   set. */
+static PoiseErr FixNodes(FemSystem *s, const int *group, FemValue value, void *arg, char *seen)
 {
   const FemMesh *mesh = s->mesh;
   const int nodes = FemCellInfoOf(mesh->cell)->facetNodes;
-  for (PoiseInt f = 0; f < mesh->facets; f++) {
-    for (int k = 0; k < nodes && mesh->facetGroup[f] == group; k++) {
+  for (PoiseInt i = 0; group == NULL && i < mesh->nodes; i++) POISE_TRY(FixNode(s, i, value, arg));
+  for (PoiseInt f = 0; group != NULL && f < mesh->facets; f++) {
+    for (int k = 0; k < nodes && FemFacetIn(mesh, f, *group); k++) {
       PoiseInt node = mesh->facetNodes[f * nodes + k];
-      double v[3] = {FEM_FREE, FEM_FREE, FEM_FREE};
       if (seen[node]) continue;
       seen[node] = 1;
-      value(mesh->x + 3 * node, arg, v);
-      for (int c = 0; c < s->components; c++) {
-        PoiseInt row = s->components * mesh->global[node] + c;
-        if (isnan(v[c])) continue;
-        POISE_TRY(PoiseVecSetValues(s->x, 1, &row, &v[c]));
-        s->fixedRows[s->fixed++] = row;
-      }
+      POISE_TRY(FixNode(s, node, value, arg));
     }
   }
   return POISE_OK;
 }
 
-PoiseErr FemFix(FemSystem *s, int group, FemValue value, void *arg)
+static PoiseErr Fix(FemSystem *s, const int *group, FemValue value, void *arg)
 {
   const size_t room = (size_t)(s->fixed + s->components * s->mesh->nodes) + 1;
   char *seen = NULL;
@@ -270,6 +307,16 @@ PoiseErr FemFix(FemSystem *s, int group, FemValue value, void *arg)
   free(seen);
   POISE_TRY(PoiseAgree(s->mesh->ctx, err));
   return PoiseVecAssemble(s->x);
+}
+
+PoiseErr FemFix(FemSystem *s, int group, FemValue value, void *arg)
+{
+  return Fix(s, &group, value, arg);
+}
+
+PoiseErr FemFixNodes(FemSystem *s, FemValue value, void *arg)
+{
+  return Fix(s, NULL, value, arg);
 }
 
 PoiseErr FemConstrain(FemSystem *s)
@@ -336,13 +383,14 @@ static PoiseErr CellIntegrals(void *arg, PoiseInt e, PoiseInt place)
   return POISE_OK;
 }
 
-PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
+static PoiseErr Integrate(const FemMesh *mesh, int fine, FemIntegrand integrand, void *arg, int n,
+                          double *sums)
 {
   FemReference reference;
   Integrals of = {mesh, &reference, integrand, arg, n, NULL};
   PoiseErr err = FemAlloc(BATCH * n, sizeof *of.sums, &of.sums);
   for (int k = 0; k < n; k++) sums[k] = 0;
-  FemReferenceCell(mesh->cell, 1, &reference);
+  FemReferenceCell(mesh->cell, fine, &reference);
   for (PoiseInt first = 0; first < mesh->cells && err == POISE_OK; first += BATCH) {
     const PoiseInt count = mesh->cells - first < BATCH ? mesh->cells - first : BATCH;
     err = Batch(first, count, CellIntegrals, &of);
@@ -351,6 +399,16 @@ PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, in
   free(of.sums);
   POISE_TRY(PoiseAgree(mesh->ctx, err));
   return n > 0 ? PoiseSum(mesh->ctx, n, sums) : POISE_OK;
+}
+
+PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
+{
+  return Integrate(mesh, 1, integrand, arg, n, sums);
+}
+
+PoiseErr FemIntegrateAsMatrix(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
+{
+  return Integrate(mesh, 0, integrand, arg, n, sums);
 }
 
 typedef struct Comparison {

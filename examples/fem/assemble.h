@@ -34,16 +34,23 @@ void FemSystemFree(FemSystem *system); /* a zeroed or partly made one is legal *
 
 /*
   What an integration point adds to its element's matrix K and vector F. K is row-major over the unknowns
-  components * k + c of the element's nodes k. Both are 0 before the first point. K is NULL on facets, and if
-  an operator gives the matrix. Several threads call it at once.
+  components * k + c of the element's nodes k. Both are 0 before the first point. K is NULL where only F is
+  wanted: in FemAssembleFacets, and if an operator gives the matrix. Several threads call it at once.
 */
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
 /* Assemble A and b from the cells. op: the form's K for DEVICE and BLOCKS; the program guarantees that.
    For others it has no effect, and may be NULL. */
 PoiseErr FemAssembleCells(FemSystem *system, FemForm form, void *arg, const FemOperator *op);
-/* b += the contribution of the facets of a group (Neumann data). */
+/* b += the contribution of the facets of a group (Neumann data); or of those that are in any of several. */
 PoiseErr FemAssembleFacets(FemSystem *system, int group, FemForm form, void *arg);
+PoiseErr FemAssembleFacetsOf(FemSystem *system, int groups, const int *group, FemForm form, void *arg);
+/* v += the F of the form over all cells. The form finds K NULL, and may have up to FEM_MAX_COMPONENTS. v has
+   so many entries for each node. */
+enum { FEM_MAX_COMPONENTS = 8 };
+PoiseErr FemAssembleVector(const FemMesh *mesh, int components, FemForm form, void *arg, PoiseVec v);
+/* The same, and A, which is assembled, += the matrices of the facets (Robin data). */
+PoiseErr FemAssembleFacetMatrices(FemSystem *system, int group, FemForm form, void *arg);
 
 /* Check A, just assembled by FemAssembleCells, against another way: triplets, or elements if triplets gave
    it. POISE_ERR_NUMERIC if they differ by more than rounding. */
@@ -55,6 +62,8 @@ typedef void (*FemValue)(const double x[3], void *arg, double *value);
 /* Set x at the nodes of this group's facets, and keep these rows for FemConstrain. A row may be given
    twice. */
 PoiseErr FemFix(FemSystem *system, int group, FemValue value, void *arg);
+/* The same at all nodes of the mesh. */
+PoiseErr FemFixNodes(FemSystem *system, FemValue value, void *arg);
 /* Remove the rows and columns of all prescribed unknowns from A; their values go to b. POISE_ERR_STATE if
    nothing is prescribed: A is then singular. */
 PoiseErr FemConstrain(FemSystem *system);
@@ -70,6 +79,8 @@ PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, voi
    with its own sums. */
 typedef void (*FemIntegrand)(const FemPoint *p, void *arg, double *sums);
 PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums);
+/* The same by the points of matrices: so a product (A u, u) is found again to rounding. */
+PoiseErr FemIntegrateAsMatrix(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums);
 
 /* A function to compare with: its value at x, and its gradient. */
 typedef double (*FemExact)(const double x[3], void *arg, double gradient[3]);

@@ -21,7 +21,7 @@
 typedef struct FemWork {
   const FemReference *reference;
   const PoiseInt *node, *global; /* [cells][nodes] as FemMesh.cellNodes; FemMesh.global */
-  const double *x, *lame;        /* FemMesh.x; FemOperator.lame */
+  const double *x, *law;         /* FemMesh.x; FemOperator.law */
   double mass, stiffness;        /* FemOperator, and its stream */
   double stream[3];
   int upwind;
@@ -55,13 +55,12 @@ FEM_INLINE int FemPointSize(const FemWork *w)
   return 2 + 3 * w->nodes;
 }
 
-/* Gradients of the shape functions at a point, from their derivatives there and the corners of the cell.
-   Each node has three numbers. Returns the Jacobian, and sets nothing unless it is positive. */
-FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+/* The Jacobian of a cell at a point, from its nodes and the derivatives of its shape functions there. Each
+   node has three numbers. inverse[d] = det d s_d / d x. */
+FEM_INLINE double FemJacobian(int dim, int nodes, const double *corner, const double *dN,
+                              double inverse[3][3])
 {
-  double J[3][3] = {{0}},
-         inverse[3]
-                [3]; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) = det d s_d / d x */
+  double J[3][3] = {{0}}; /* J[d][c] = d x_c / d s_d; inverse[d] = (row d + 1) x (row d + 2) */
   for (int k = 0; k < nodes; k++) {
     for (int d = 0; d < dim; d++) {
       for (int c = 0; c < dim; c++) J[d][c] += dN[3 * k + d] * corner[3 * k + c];
@@ -74,7 +73,15 @@ FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const d
     inverse[d][1] = a[2] * b[0] - a[0] * b[2];
     inverse[d][2] = a[0] * b[1] - a[1] * b[0];
   }
-  const double det = J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+  return J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+}
+
+/* Gradients of the shape functions at a point, as above. Returns the Jacobian, and sets nothing unless it is
+   positive. */
+FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+{
+  double inverse[3][3];
+  const double det = FemJacobian(dim, nodes, corner, dN, inverse);
   if (!(det > 0)) return det;
   for (int k = 0; k < nodes; k++) {
     for (int c = 0; c < 3; c++) {
@@ -125,23 +132,29 @@ FEM_INLINE double FemScalarPair(const FemWork *w, const double *point, int a, in
   return w->mass * mass + w->stiffness * stiffness + transport;
 }
 
-/* v[i * row + j * col] = lambda D_ij + mu (D_ji + delta_ij trace D), D_ij = (d_i N_a, d_j N_b). */
+/* v[i * row + j * col] = lambda D_ij + mu (D_ji + delta_ij trace D) + kappa M_ij, D_ij = (d_i N_a, d_j N_b),
+   M_ij = (d_i N_a, 1) (d_j N_b, 1) / volume. */
 FEM_INLINE void FemElasticPair(const FemWork *w, const double *point, PoiseInt cell, int a, int b, double *v,
                                int row, int col)
 {
-  const double lambda = w->lame[2 * cell], mu = w->lame[2 * cell + 1];
-  double D[3][3] = {{0}};
+  const double lambda = w->law[3 * cell], mu = w->law[3 * cell + 1], kappa = w->law[3 * cell + 2];
+  double D[3][3] = {{0}}, A[3] = {0}, B[3] = {0}, volume = 0;
   for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
     const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b;
     for (int i = 0; i < 3; i++) {
       const double s = point[0] * g[i];
       for (int j = 0; j < 3; j++) D[i][j] += s * h[j];
+      A[i] += s;
+      B[i] += point[0] * h[i];
     }
+    volume += point[0];
   }
   const double trace = D[0][0] + D[1][1] + D[2][2];
-  for (int i = 0; i < 3; i++) {
-    for (int j = 0; j < 3; j++)
+  for (int i = 0; i < w->components; i++) {
+    for (int j = 0; j < w->components; j++) {
       v[i * row + j * col] = lambda * D[i][j] + mu * (D[j][i] + (i == j ? trace : 0));
+      if (kappa != 0) v[i * row + j * col] += kappa * A[i] * B[j] / volume;
+    }
   }
 }
 

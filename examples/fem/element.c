@@ -48,11 +48,12 @@ static void Simplex(int dim, int order, const double s[3], double *N, double dN[
   }
 }
 
+static const int upper[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, /* corners of a cube */
+                                {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+
 /* Q1 on [0, 1]^dim: products of s_d or 1 - s_d. */
 static void Cube(int dim, const double s[3], double *N, double dN[][3])
 {
-  static const int upper[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
-                                  {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
   for (int k = 0; k < 1 << dim; k++) {
     N[k] = 1;
     for (int d = 0; d < dim; d++) N[k] *= upper[k][d] ? s[d] : 1 - s[d];
@@ -130,30 +131,50 @@ static void SimplexRule(int dim, int degree, Rule *rule)
   }
 }
 
+static void AtPoints(int simplex, int dim, int order, const Rule *rule, FemReference *r)
+{
+  static const int edges[4] = {0, 1, 3, 6};
+  r->dim = dim;
+  r->points = rule->points;
+  r->nodes = simplex ? dim + 1 + (order == 2 ? edges[dim] : 0) : 1 << dim;
+  for (int q = 0; q < rule->points; q++) {
+    r->w[q] = rule->w[q];
+    if (simplex)
+      Simplex(dim, order, rule->s[q], r->N[q], r->dN[q]);
+    else
+      Cube(dim, rule->s[q], r->N[q], r->dN[q]);
+  }
+}
+
 static void Reference(int simplex, int dim, int order, int degree, FemReference *r)
 {
   Rule rule;
-  static const int edges[4] = {0, 1, 3, 6};
   if (simplex && dim > 1)
     SimplexRule(dim, degree, &rule);
   else
     CubeRule(dim, degree, &rule);
-  r->dim = dim;
-  r->points = rule.points;
-  r->nodes = simplex ? dim + 1 + (order == 2 ? edges[dim] : 0) : 1 << dim;
-  for (int q = 0; q < rule.points; q++) {
-    r->w[q] = rule.w[q];
-    if (simplex)
-      Simplex(dim, order, rule.s[q], r->N[q], r->dN[q]);
-    else
-      Cube(dim, rule.s[q], r->N[q], r->dN[q]);
-  }
+  AtPoints(simplex, dim, order, &rule, r);
 }
 
 void FemReferenceCell(FemCell cell, int fine, FemReference *reference)
 {
   int order = FemOrder(cell);
   Reference(IsSimplex(cell), FemCellInfoOf(cell)->dim, order, fine || order == 2 ? 5 : 2, reference);
+}
+
+void FemReferenceNodes(FemCell cell, FemReference *reference)
+{
+  const FemCellInfo *info = FemCellInfoOf(cell);
+  Rule rule = {.points = info->nodes};
+  for (int k = 0; k < info->nodes; k++) {
+    int a = k, b = k; /* a corner; else the middle between two */
+    if (k >= info->corners) FemEdge(k - info->corners, &a, &b);
+    for (int d = 0; d < info->dim; d++) {
+      rule.s[k][d] =
+          IsSimplex(cell) ? 0.5 * ((a == d + 1) + (b == d + 1)) : 0.5 * (upper[a][d] + upper[b][d]);
+    }
+  }
+  AtPoints(IsSimplex(cell), info->dim, FemOrder(cell), &rule, reference);
 }
 
 void FemReferenceFacet(FemCell cell, FemReference *reference)
@@ -164,24 +185,23 @@ void FemReferenceFacet(FemCell cell, FemReference *reference)
 
 /* ---- cells and facets in space --------------------------------------------------------------- */
 
-static void Begin(const FemMesh *mesh, int nodes, const PoiseInt *node, PoiseInt e, int group, FemPoint *p)
+static void Begin(const FemMesh *mesh, int nodes, const PoiseInt *node, PoiseInt e, FemPoint *p)
 {
   p->dim = mesh->dim;
   p->nodes = nodes;
   p->element = e;
-  p->group = group;
   p->node = node;
   for (int k = 0; k < nodes; k++) memcpy(p->corner[k], mesh->x + 3 * node[k], sizeof p->corner[k]);
 }
 
 void FemCellBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p)
 {
-  Begin(mesh, reference->nodes, mesh->cellNodes + e * reference->nodes, e, mesh->cellGroup[e], p);
+  Begin(mesh, reference->nodes, mesh->cellNodes + e * reference->nodes, e, p);
 }
 
 void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p)
 {
-  Begin(mesh, reference->nodes, mesh->facetNodes + e * reference->nodes, e, mesh->facetGroup[e], p);
+  Begin(mesh, reference->nodes, mesh->facetNodes + e * reference->nodes, e, p);
 }
 
 /* x at a point. */

@@ -17,12 +17,13 @@ typedef struct FemReference {
 /* The reference cell, with enough points for the matrices of these elements. fine: for errors, degree 5. */
 void FemReferenceCell(FemCell cell, int fine, FemReference *reference);
 void FemReferenceFacet(FemCell cell, FemReference *reference);
+/* Points at the nodes of the cell, in their order, all of weight 0. */
+void FemReferenceNodes(FemCell cell, FemReference *reference);
 
 /* An integration point of a cell or facet, for the forms of the programs. */
 typedef struct FemPoint {
   int dim, nodes;
   PoiseInt element;                /* this rank's number of the cell or facet */
-  int group;                       /* its group */
   const PoiseInt *node;            /* [nodes] this rank's numbers of its nodes */
   double corner[FEM_MAX_NODES][3]; /* coordinates of the nodes */
   double dV;                       /* weight times volume (area, length): sums over points are integrals */

@@ -40,8 +40,10 @@ typedef struct Tag { /* an item with a number of the file's own, sorted by that 
 } Tag;
 
 typedef struct Entity { /* version 4: a part of the geometry */
-  int dim, tag, group;
+  int dim, tag;
+  int32_t first, groups; /* where its groups begin, and how many it has */
 } Entity;
+enum { MOST_GROUPS = 32 }; /* of an entity, each of whose elements is kept once for each */
 
 typedef struct Reader {
   GmshFile *file;
@@ -52,6 +54,8 @@ typedef struct Reader {
   Tag *tag; /* [nodes] */
   int32_t entities;
   Entity *entity;
+  int32_t members, *member; /* groups of all entities */
+  int64_t room;             /* for elements of version 4 */
 } Reader;
 
 static PoiseErr Wrong(const Reader *r, const char *format, ...)
@@ -171,6 +175,8 @@ static PoiseErr Copy3(Reader *r, double x[3])
 
 /* ---- sections that both versions have -------------------------------------------------------- */
 
+#define SAVE "gmsh <file> -save_all -save -format msh41 -o <new file> (done here if gmsh is installed)"
+
 static PoiseErr ReadFormat(Reader *r)
 {
   double version;
@@ -178,15 +184,11 @@ static PoiseErr ReadFormat(Reader *r)
   POISE_TRY(Real(r, "the version", &version));
   POISE_TRY(Int(r, 0, 1, "0 for text or 1 for binary", &binary));
   POISE_TRY(Int(r, 4, 8, "the size of a number", &size));
-  if (binary)
-    return Wrong(r, "the file is binary; save it as text: gmsh <file> -save -format msh41 -o <new file>");
   if (version >= 2 && version < 3) r->version = 2;
   if (version == 4.1) r->version = 4;
-  if (r->version == 0) {
-    return Wrong(r,
-                 "version %g is neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>",
-                 version);
-  }
+  r->file->foreign = binary || r->version == 0;
+  if (binary) return Wrong(r, "the file is binary; save it as text: " SAVE);
+  if (r->version == 0) return Wrong(r, "version %g is neither 2 nor 4.1; save it so: " SAVE, version);
   return EndLine(r);
 }
 
@@ -269,6 +271,19 @@ static PoiseErr NodeOfElement(Reader *r, GmshElement *e, int have)
   return POISE_OK;
 }
 
+/* Kinds of cells that are not read, and how to mesh without them. */
+#define SECOND_ORDER ": mesh it in order 1 (Mesh.ElementOrder)"
+#define CUBIC        ": mesh it in order 1 or 2 (Mesh.ElementOrder)"
+#define SIMPLICES    ": mesh it without layers and recombination, and all cells are tetrahedra"
+static const struct Other {
+  int type;
+  const char *name, *advice;
+} others[] = {{10, " (quad9)", SECOND_ORDER}, {16, " (quad8)", SECOND_ORDER}, {12, " (hex27)", SECOND_ORDER},
+              {17, " (hex20)", SECOND_ORDER}, {6, " (prisms)", SIMPLICES},    {13, " (prisms)", SIMPLICES},
+              {18, " (prisms)", SIMPLICES},   {7, " (pyramids)", SIMPLICES},  {14, " (pyramids)", SIMPLICES},
+              {19, " (pyramids)", SIMPLICES}, {21, " (order 3)", CUBIC},      {26, " (order 3)", CUBIC},
+              {29, " (order 3)", CUBIC},      {36, " (order 3)", CUBIC},      {92, " (order 3)", CUBIC}};
+
 static PoiseErr FindKind(Reader *r, int *kind)
 {
   int64_t type;
@@ -276,14 +291,18 @@ static PoiseErr FindKind(Reader *r, int *kind)
   for (*kind = 0; *kind < KINDS; (*kind)++) {
     if (kinds[*kind].type == type) return POISE_OK;
   }
-  return Wrong(r,
-               "elements of type %lld are not read; those of 1, 8 (lines), 2, 9 (triangles), 3 "
-               "(quadrilaterals), 4, 11 "
-               "(tetrahedra), 5 (hexahedra) and 15 (points) are",
-               (long long)type);
+  const char *name = "", *advice = "";
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+    if (others[k].type != type) continue;
+    name = others[k].name;
+    advice = others[k].advice;
+  }
+  return Wrong(r, "elements of type %lld%s are not read; tri3, tri6, quad4, tet4, tet10 and hex8 are%s",
+               (long long)type, name, advice);
 }
 
-static PoiseErr ElementNodes(Reader *r, int kind, int64_t number, int group, int64_t line)
+/* The rest of an element's line. */
+static PoiseErr ReadElement(Reader *r, int kind, int64_t number, int group, int64_t line)
 {
   GmshElement *e = &r->file->element[r->file->elements];
   *e = (GmshElement){.number = number, .line = line, .kind = kind, .group = group};
@@ -338,7 +357,7 @@ static PoiseErr ReadElements2(Reader *r)
       POISE_TRY(Int(r, -INT32_MAX, INT32_MAX, "a tag", &tag));
       if (t == 0) group = tag < 0 ? -tag : tag; /* negative: turned round */
     }
-    POISE_TRY(ElementNodes(r, kind, number, (int)group, line));
+    POISE_TRY(ReadElement(r, kind, number, (int)group, line));
   }
   return POISE_OK;
 }
@@ -352,22 +371,37 @@ static int CompareEntities(const void *a, const void *b)
   return s->tag < t->tag ? -1 : s->tag > t->tag;
 }
 
+/* Read the groups of an entity. Those that it is in turned round are negative. */
+static PoiseErr ReadMembers(Reader *r, Entity *entity)
+{
+  int64_t groups, group;
+  POISE_TRY(Int(r, 0, MOST_GROUPS, "the number of groups", &groups));
+  int32_t *more = realloc(r->member, (size_t)(r->members + groups + 1) * sizeof *more);
+  if (more == NULL) POISE_FAIL(POISE_ERR_MEMORY, "no memory for the groups of %d entities", r->entities);
+  r->member = more;
+  for (int64_t i = 0; i < groups; i++) {
+    POISE_TRY(Int(r, -INT32_MAX, INT32_MAX, "the number of a group", &group));
+    for (int32_t k = entity->first; k < r->members; k++) {
+      if (more[k] == abs((int)group)) return Wrong(r, "the entity is in group %d twice", more[k]);
+    }
+    more[r->members++] = abs((int)group);
+    entity->groups++;
+  }
+  return POISE_OK;
+}
+
 /* Read an entity. Its position, or its end points, are skipped; its groups are read; its boundary is
    skipped. */
 static PoiseErr ReadEntity(Reader *r, int dim, Entity *entity)
 {
   double x[3];
-  int64_t tag, group;
-  int32_t groups, bounds;
+  int64_t tag;
+  int32_t bounds;
   POISE_TRY(Int(r, -INT32_MAX, INT32_MAX, "the tag of an entity", &tag));
-  *entity = (Entity){dim, (int)tag, 0};
+  *entity = (Entity){dim, (int)tag, r->members, 0};
   POISE_TRY(Copy3(r, x));
   if (dim > 0) POISE_TRY(Copy3(r, x));
-  POISE_TRY(Count(r, 2, "the number of groups", &groups));
-  for (int32_t i = 0; i < groups; i++) {
-    POISE_TRY(Int(r, -INT32_MAX, INT32_MAX, "the number of a group", &group)); /* negative: turned round */
-    entity->group = groups > 1 ? GMSH_MANY : abs((int)group);
-  }
+  POISE_TRY(ReadMembers(r, entity));
   if (dim == 0) return EndLine(r);
   POISE_TRY(Count(r, 2, "the number of what bounds it", &bounds));
   for (int32_t i = 0; i < bounds; i++) POISE_TRY(Int(r, -INT32_MAX, INT32_MAX, "a tag", &tag));
@@ -392,18 +426,17 @@ static PoiseErr ReadEntities(Reader *r)
   return POISE_OK;
 }
 
-static PoiseErr GroupOfEntity(Reader *r, int dim, int tag, int *group)
+static PoiseErr FindEntity(Reader *r, int dim, int tag, Entity *entity)
 {
-  const Entity key = {dim, tag, 0};
-  *group = 0;
+  *entity = (Entity){.dim = dim, .tag = tag};
   if (!r->haveEntities) return POISE_OK;
-  const Entity *found = bsearch(&key, r->entity, (size_t)r->entities, sizeof key, CompareEntities);
+  const Entity *found = bsearch(entity, r->entity, (size_t)r->entities, sizeof *found, CompareEntities);
   if (found == NULL) {
     return Wrong(r,
                  "$Entities has no %d of dimension %d (has Gmsh partitioned the mesh? Save it in one part)",
                  tag, dim);
   }
-  *group = found->group;
+  *entity = *found;
   return POISE_OK;
 }
 
@@ -458,28 +491,56 @@ static PoiseErr ReadNodes4(Reader *r)
   return POISE_OK;
 }
 
+/* Make room for so many more elements, each of so many groups, than those before this block. */
+static PoiseErr MakeRoom(Reader *r, int32_t n, int32_t groups, int32_t left)
+{
+  const int64_t room = r->file->elements + (int64_t)n * (groups > 1 ? groups : 1) + left;
+  if (room <= r->room && r->file->element != NULL) return POISE_OK;
+  if (room > INT32_MAX) return Wrong(r, "more than %d elements, each counted for every group", INT32_MAX);
+  GmshElement *more = realloc(r->file->element, ((size_t)room + 1) * sizeof *more);
+  if (more == NULL) POISE_FAIL(POISE_ERR_MEMORY, "no memory for %lld elements", (long long)room);
+  r->file->element = more;
+  r->room = room;
+  return POISE_OK;
+}
+
+/* The elements of a block, which are in all groups of its entity. */
+static PoiseErr ReadBlock(Reader *r, int kind, const Entity *entity, int32_t n)
+{
+  for (int32_t i = 0; i < n; i++) {
+    const int64_t line = r->line;
+    const int32_t at = r->file->elements;
+    int64_t number;
+    POISE_TRY(Int(r, 1, INT64_MAX, "the number of an element", &number));
+    POISE_TRY(ReadElement(r, kind, number, entity->groups > 0 ? r->member[entity->first] : 0, line));
+    for (int32_t g = 1; g < entity->groups && kind != POINT; g++) {
+      GmshElement *copy = &r->file->element[r->file->elements++];
+      *copy = r->file->element[at];
+      copy->group = r->member[entity->first + g];
+    }
+  }
+  return POISE_OK;
+}
+
 static PoiseErr ReadElements4(Reader *r)
 {
   int32_t blocks, all, n, read = 0;
   POISE_TRY(ReadTotals(r, 4, "the number of elements", &blocks, &all));
-  POISE_TRY(FemAlloc(all, sizeof *r->file->element, &r->file->element));
   for (int32_t b = 0; b < blocks; b++) {
-    int64_t dim, tag, number;
-    int kind, group;
+    int64_t dim, tag;
+    int kind;
+    Entity entity;
     POISE_TRY(Int(r, 0, 3, "the dimension of an entity", &dim));
     POISE_TRY(Int(r, -INT32_MAX, INT32_MAX, "the tag of an entity", &tag));
-    POISE_TRY(GroupOfEntity(r, (int)dim, (int)tag, &group));
+    POISE_TRY(FindEntity(r, (int)dim, (int)tag, &entity));
     POISE_TRY(FindKind(r, &kind));
     if (kinds[kind].dim != dim) {
       return Wrong(r, "a %s on an entity of dimension %d", kinds[kind].name, (int)dim);
     }
     POISE_TRY(BlockCount(r, all - read, "the number of elements", &n));
-    for (int32_t i = 0; i < n; i++) {
-      const int64_t line = r->line;
-      POISE_TRY(Int(r, 1, INT64_MAX, "the number of an element", &number));
-      POISE_TRY(ElementNodes(r, kind, number, group, line));
-    }
     read += n;
+    POISE_TRY(MakeRoom(r, n, entity.groups, all - read));
+    POISE_TRY(ReadBlock(r, kind, &entity, n));
   }
   if (read < all) return Wrong(r, "%d elements, but %d were announced", (int)read, (int)all);
   return POISE_OK;
@@ -538,8 +599,12 @@ static PoiseErr ReadSection(Reader *r)
     if (sections[s].version == 0 || sections[s].version == r->version) read = sections[s].read;
   }
   if (r->version == 0 && strcmp(name, "$NOD") == 0) {
-    return Wrong(
-        r, "the version is 1, neither 2 nor 4.1; save it so: gmsh <file> -save -format msh41 -o <new file>");
+    r->file->foreign = 1;
+    return Wrong(r, "the version is 1, neither 2 nor 4.1; save it so: " SAVE);
+  }
+  if (strcmp(name, "$ParametricNodes") == 0) {
+    return Wrong(r, "nodes with parameters are not read in version 2; save it with Mesh.SaveParametric = 0, "
+                    "or in version 4.1");
   }
   if (strcmp(name, "$MeshFormat") == 0 ? r->version != 0 : r->version == 0 && read != NULL) {
     return Wrong(r, r->version != 0 ? "a second $MeshFormat" : "%s before $MeshFormat", name);
@@ -574,5 +639,6 @@ PoiseErr GmshParse(const char *path, const char *text, size_t size, GmshFile *fi
   PoiseErr err = ReadSections(&r);
   free(r.tag);
   free(r.entity);
+  free(r.member);
   return err;
 }

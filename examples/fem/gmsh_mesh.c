@@ -7,417 +7,28 @@
 #include "element.h"
 #include "gmsh.h"
 #include "partition.h"
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the text, the same on all ranks --------------------------------------------------------- */
-
-enum { BLANK = 1 << 24 }; /* most blanks and ends of lines in a row that are accepted */
-
-/* Refuse endless blanks, which a device may give. Bytes from `from` on are new; *full is behind the last
-   that is not blank. */
-static PoiseErr CheckText(const char *path, const char *text, size_t from, size_t size, size_t *full)
-{
-  size_t end = size, line = 1;
-  const char *zero = memchr(text + from, 0, size - from);
-  if (zero != NULL)
-    POISE_FAIL(POISE_ERR_FORMAT, "%s is not a text: byte %zu is 0", path, (size_t)(zero - text) + 1);
-  while (end > from && strchr(" \t\n\v\f\r", text[end - 1]) != NULL) end--;
-  if (end > from) *full = end;
-  if (size - *full <= BLANK) return POISE_OK;
-  for (size_t i = 0; i < *full; i++) line += text[i] == '\n';
-  POISE_FAIL(POISE_ERR_FORMAT, "%s, line %zu: more than %d blanks and ends of lines in a row begin here",
-             path, line, BLANK);
-}
-
-static PoiseErr ReadAll(FILE *stream, const char *path, char **text, size_t *size)
-{
-  size_t room = 0, got = 1, full = 0;
-  for (*size = 0; got > 0; *size += got) {
-    if (*size + 1 >= room) { /* one for a 0 behind it */
-      char *larger = realloc(*text, 2 * room + 65536);
-      if (larger == NULL) POISE_FAIL(POISE_ERR_MEMORY, "%s: no memory for %zu bytes", path, 2 * room + 65536);
-      *text = larger;
-      room = 2 * room + 65536;
-    }
-    got = fread(*text + *size, 1, room - 1 - *size, stream);
-    POISE_TRY(CheckText(path, *text, *size, *size + got, &full));
-  }
-  if (ferror(stream)) POISE_FAIL(POISE_ERR_FILE, "%s: %s", path, strerror(errno));
-  (*text)[*size] = '\0';
-  return POISE_OK;
-}
-
-static PoiseErr ReadText(const char *path, char **text, size_t *size)
-{
-  FILE *stream = fopen(path, "rb");
-  if (stream == NULL) POISE_FAIL(POISE_ERR_FILE, "%s: %s", path, strerror(errno));
-  PoiseErr err = ReadAll(stream, path, text, size);
-  fclose(stream);
-  return err;
-}
-
-static PoiseErr CheckSame(PoiseContext ctx, const char *path, const char *text, size_t size)
-{
-  uint64_t hash = 14695981039346656037u; /* FNV-1a */
-  for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-  const double h = (double)(hash >> 11), n = (double)size; /* 53 bits: exact */
-  double most[4] = {h, -h, n, -n};
-  POISE_TRY(PoiseMax(ctx, 4, most));
-  if (most[0] == -most[1] && most[2] == -most[3]) return POISE_OK;
-  POISE_FAIL(POISE_ERR_FILE, "%s is not the same file on all ranks", path);
-}
-
-/* ---- cells, and facets on the boundary ------------------------------------------------------- */
-
-/* Corners of an element, ascending: the same for all that have the same corners. */
-typedef struct Key {
-  int32_t corner[8], element;
-} Key;
 
 typedef struct Place {
   double rank, along;
   int32_t cell;
 } Place;
 
-/* A facet of a group is side `side` of the element `cell`, the last one of so many cells. */
-typedef struct Facet {
-  int32_t cell;
-  int side, cells;
-} Facet;
-
-typedef struct Group {
-  FemGroup is;
-  const GmshElement *inside; /* a facet between two cells; NULL: none */
-  int boundary;              /* facets on the boundary? */
-} Group;
-
 typedef struct Deal {
-  const GmshFile *file;
-  FemMesh *mesh;
+  const GmshBody *body;
+  const GmshFile *file; /* the body's */
   const FemCellInfo *info;
-  int kind, facetKind;
-  int32_t cells, facets;
-  int32_t *cell;  /* [cells] elements that are cells; then in the order in which they are dealt */
-  Key *key;       /* [facets], sorted */
-  Facet *facet;   /* [facets], in the order of key */
+  FemMesh *mesh;
+  int32_t cells;
+  int32_t *cell;  /* the body's, in the order in which they are dealt */
   int32_t *local; /* [nodes of the file] this rank's number; -1: none */
-  int groups;
-  Group *group;
 } Deal;
-
-static PoiseErr Wrong(const Deal *d, const GmshElement *e, PoiseErr code, const char *words)
-{
-  POISE_FAIL(code, "%s, line %lld: element %lld, a %s, %s", d->file->path, (long long)e->line,
-             (long long)e->number, GmshKindOf(e->kind)->name, words);
-}
-
-static PoiseErr ChooseKinds(Deal *d)
-{
-  int dim = 0;
-  for (int32_t i = 0; i < d->file->elements; i++) {
-    const GmshElement *e = &d->file->element[i];
-    if (GmshKindOf(e->kind)->dim <= dim) continue;
-    dim = GmshKindOf(e->kind)->dim;
-    d->kind = e->kind;
-  }
-  if (dim < 2)
-    POISE_FAIL(POISE_ERR_FORMAT, "%s has neither triangles nor anything larger (gmsh -2, gmsh -3)",
-               d->file->path);
-  for (int cell = 0; cell < FEM_CELLS; cell++) {
-    d->info = FemCellInfoOf((FemCell)cell);
-    d->mesh->cell = (FemCell)cell;
-    if (strcmp(d->info->name, GmshKindOf(d->kind)->name) == 0) break;
-  }
-  d->mesh->dim = dim;
-  for (d->facetKind = 0;; d->facetKind++) {
-    const GmshKind *k = GmshKindOf(d->facetKind);
-    if (k->dim == dim - 1 && k->nodes == d->info->facetNodes && k->corners == d->info->facetCorners)
-      return POISE_OK;
-  }
-}
-
-static PoiseErr ChooseElements(Deal *d)
-{
-  POISE_TRY(FemAlloc(d->file->elements, sizeof *d->cell, &d->cell));
-  POISE_TRY(FemAlloc(d->file->elements, sizeof *d->key, &d->key));
-  for (int32_t i = 0; i < d->file->elements; i++) {
-    const GmshElement *e = &d->file->element[i];
-    const int dim = GmshKindOf(e->kind)->dim;
-    if (dim < d->mesh->dim - 1 || (dim < d->mesh->dim && e->group == 0)) continue;
-    if (e->group == GMSH_MANY)
-      return Wrong(d, e, POISE_ERR_FORMAT, "is in more than one physical group; it can be in one");
-    if (dim < d->mesh->dim && e->kind == d->facetKind) {
-      d->key[d->facets++].element = i;
-    } else if (dim == d->mesh->dim && e->kind == d->kind) {
-      d->cell[d->cells++] = i;
-    } else {
-      return Wrong(d, e, POISE_ERR_FORMAT,
-                   "does not fit the other elements: all cells must be of one kind, and facets theirs");
-    }
-  }
-  d->mesh->allCells = d->cells;
-  return POISE_OK;
-}
-
-static void MakeKey(Key *key, int32_t element, int corners, const int32_t *node, const int *which)
-{
-  *key = (Key){.element = element};
-  for (int k = 0; k < corners; k++) {
-    int at = k;
-    const int32_t corner = node[which != NULL ? which[k] : k];
-    for (; at > 0 && key->corner[at - 1] > corner; at--) key->corner[at] = key->corner[at - 1];
-    key->corner[at] = corner;
-  }
-}
-
-static int CompareCorners(const void *a, const void *b)
-{
-  const Key *s = a, *t = b;
-  for (int k = 0; k < 8; k++) {
-    if (s->corner[k] != t->corner[k]) return s->corner[k] < t->corner[k] ? -1 : 1;
-  }
-  return 0;
-}
-
-static int CompareKeys(const void *a, const void *b)
-{
-  const Key *s = a, *t = b;
-  const int order = CompareCorners(a, b);
-  return order != 0 ? order : (s->element > t->element) - (s->element < t->element);
-}
-
-/* Sort the keys. No two may have the same corners, which elements of two physical groups have in version
-   2. */
-static PoiseErr SortKeys(const Deal *d, Key *key, int32_t n)
-{
-  for (int32_t i = 0; i < n; i++) {
-    const GmshElement *e = &d->file->element[key[i].element];
-    MakeKey(&key[i], key[i].element, GmshKindOf(e->kind)->corners, e->node, NULL);
-  }
-  qsort(key, (size_t)n, sizeof *key, CompareKeys);
-  for (int32_t i = 1; i < n; i++) {
-    if (CompareCorners(&key[i - 1], &key[i]) != 0) continue;
-    char words[96];
-    snprintf(words, sizeof words, "is given again, first in line %lld (in two physical groups?)",
-             (long long)d->file->element[key[i - 1].element].line);
-    return Wrong(d, &d->file->element[key[i].element], POISE_ERR_FORMAT, words);
-  }
-  return POISE_OK;
-}
-
-static PoiseErr CheckCells(const Deal *d)
-{
-  Key *key;
-  POISE_TRY(FemAlloc(d->cells, sizeof *key, &key));
-  for (int32_t c = 0; c < d->cells; c++) key[c].element = d->cell[c];
-  PoiseErr err = SortKeys(d, key, d->cells);
-  free(key);
-  return err;
-}
 
 static const double *Corner(const Deal *d, int32_t cell, int k)
 {
   return d->file->x + 3 * (size_t)d->file->element[cell].node[k];
-}
-
-static void Swap(int32_t *a, int32_t *b)
-{
-  const int32_t c = *a;
-  *a = *b;
-  *b = c;
-}
-
-/* Check the volume spanned by the edges of corner 0, which is enough for a tetrahedron or a triangle.
-   Cells in the plane are turned round if the surface was seen from behind. (CheckEdges finds those that
-   were inverted.) */
-static PoiseErr Orient(const Deal *d, int32_t cell)
-{
-  GmshElement *e = &d->file->element[cell];
-  const int corners = d->info->corners, second = d->mesh->dim == 2 ? corners - 1 : corners == 8 ? 3 : 2;
-  const double *x = Corner(d, cell, 0), *a = Corner(d, cell, 1), *b = Corner(d, cell, second);
-  double n[3];
-  for (int k = 0; k < 3; k++) {
-    const int l = (k + 1) % 3, m = (k + 2) % 3;
-    n[k] = (a[l] - x[l]) * (b[m] - x[m]) - (a[m] - x[m]) * (b[l] - x[l]);
-  }
-  double volume = n[2];
-  if (d->mesh->dim == 3) {
-    const double *c = Corner(d, cell, corners == 8 ? 4 : 3);
-    volume = n[0] * (c[0] - x[0]) + n[1] * (c[1] - x[1]) + n[2] * (c[2] - x[2]);
-  } else if (volume < 0) {
-    Swap(&e->node[1], &e->node[corners - 1]);
-    if (d->info->nodes == 6) Swap(&e->node[3], &e->node[5]);
-    volume = -volume;
-  }
-  if (volume > 0) return POISE_OK;
-  return Wrong(d, e, POISE_ERR_NUMERIC, "is inverted or flat");
-}
-
-/* Cells in the plane: at most two share an edge, and they pass along it in opposite directions. Otherwise
-   one lies on the other. */
-static PoiseErr CompareEdges(const Deal *d, Key *key, size_t n)
-{
-  qsort(key, n, sizeof *key, CompareKeys);
-  for (size_t i = 1; i < n; i++) {
-    if (CompareCorners(&key[i - 1], &key[i]) != 0) continue;
-    const GmshElement *e = &d->file->element[d->cell[key[i].element / 2]];
-    if (i > 1 && CompareCorners(&key[i - 2], &key[i]) == 0) {
-      return Wrong(d, e, POISE_ERR_FORMAT, "has an edge that two other cells have");
-    }
-    if (key[i - 1].element % 2 != key[i].element % 2) continue;
-    char words[96];
-    snprintf(words, sizeof words, "overlaps that of line %lld: one of them is inverted",
-             (long long)d->file->element[d->cell[key[i - 1].element / 2]].line);
-    return Wrong(d, e, POISE_ERR_NUMERIC, words);
-  }
-  return POISE_OK;
-}
-
-static PoiseErr CheckEdges(const Deal *d)
-{
-  const int edges = d->info->facets;
-  Key *key;
-  if (d->cells > INT32_MAX / 2) POISE_FAIL(POISE_ERR_FORMAT, "%s has too many cells", d->file->path);
-  POISE_TRY(FemAlloc((PoiseInt)d->cells * edges, sizeof *key, &key));
-  for (int32_t c = 0; c < d->cells; c++) {
-    const int32_t *node = d->file->element[d->cell[c]].node;
-    for (int side = 0; side < edges; side++) {
-      const int *corner = d->info->facet[side], down = node[corner[0]] > node[corner[1]];
-      MakeKey(&key[(size_t)c * (size_t)edges + (size_t)side], 2 * c + down, 2, node, corner);
-    }
-  }
-  PoiseErr err = CompareEdges(d, key, (size_t)d->cells * (size_t)edges);
-  free(key);
-  return err;
-}
-
-/* The node that represents the body of this one; shortens the path there. */
-static int32_t Root(int32_t *parent, int32_t node)
-{
-  while (parent[node] != node) node = parent[node] = parent[parent[node]];
-  return node;
-}
-
-/* Check that all cells are connected by their nodes. One of two bodies might be held by nothing, which
-   makes the matrix singular. */
-static PoiseErr CheckOneBody(const Deal *d)
-{
-  const GmshElement *first = &d->file->element[d->cell[0]];
-  PoiseErr err = POISE_OK;
-  int32_t *parent;
-  POISE_TRY(FemAlloc(d->file->nodes, sizeof *parent, &parent));
-  for (int32_t i = 0; i < d->file->nodes; i++) parent[i] = i;
-  for (int32_t c = 0; c < d->cells; c++) {
-    const int32_t *node = d->file->element[d->cell[c]].node;
-    for (int k = 1; k < d->info->corners; k++) parent[Root(parent, node[k])] = Root(parent, node[0]);
-  }
-  for (int32_t c = 1; c < d->cells && err == POISE_OK; c++) {
-    const GmshElement *e = &d->file->element[d->cell[c]];
-    if (Root(parent, e->node[0]) == Root(parent, first->node[0])) continue;
-    char words[160];
-    snprintf(
-        words, sizeof words,
-        "is of another body than that of line %lld: they share no nodes (Coherence, in Gmsh, joins them)",
-        (long long)first->line);
-    err = Wrong(d, e, POISE_ERR_FORMAT, words);
-  }
-  free(parent);
-  return err;
-}
-
-static PoiseErr CheckPlane(const Deal *d)
-{
-  for (int32_t c = 0; c < d->cells; c++) {
-    for (int k = 0; k < d->info->nodes; k++) {
-      if (Corner(d, d->cell[c], k)[2] == 0) continue;
-      return Wrong(d, &d->file->element[d->cell[c]], POISE_ERR_FORMAT,
-                   "is not in the plane z = 0, and there are no cells in space");
-    }
-  }
-  return POISE_OK;
-}
-
-/* ---- groups ---------------------------------------------------------------------------------- */
-
-static PoiseErr FindGroup(Deal *d, int dim, int number, Group **group)
-{
-  for (int g = 0; g < d->groups; g++) {
-    *group = &d->group[g];
-    if (d->group[g].is.dim == dim && d->group[g].is.number == number) return POISE_OK;
-  }
-  Group *more = realloc(d->group, (size_t)(d->groups + 1) * sizeof *more);
-  if (more == NULL) POISE_FAIL(POISE_ERR_MEMORY, "no memory for %d groups", d->groups + 1);
-  d->group = more;
-  *group = &more[d->groups++];
-  **group = (Group){.is = {.dim = dim, .number = number}};
-  snprintf((*group)->is.name, sizeof(*group)->is.name, "%d", number);
-  if (number == 0) strcpy((*group)->is.name, "rest");
-  for (int g = 0; g < d->file->names; g++) {
-    if (d->file->name[g].dim == dim && d->file->name[g].number == number) (*group)->is = d->file->name[g];
-  }
-  return POISE_OK;
-}
-
-/* Which cells the facets belong to. */
-static PoiseErr MatchFacets(Deal *d)
-{
-  POISE_TRY(FemAlloc(d->facets, sizeof *d->facet, &d->facet));
-  for (int32_t c = 0; c < d->cells; c++) {
-    for (int side = 0; side < d->info->facets; side++) {
-      Key key;
-      MakeKey(&key, 0, d->info->facetCorners, d->file->element[d->cell[c]].node, d->info->facet[side]);
-      const Key *found = bsearch(&key, d->key, (size_t)d->facets, sizeof key, CompareCorners);
-      if (found == NULL) continue;
-      Facet *facet = &d->facet[found - d->key];
-      *facet = (Facet){d->cell[c], side, facet->cells + 1};
-    }
-  }
-  return POISE_OK;
-}
-
-static PoiseErr CheckFacets(Deal *d)
-{
-  for (int32_t f = 0; f < d->facets; f++) {
-    const GmshElement *e = &d->file->element[d->key[f].element];
-    Group *group;
-    if (d->facet[f].cells == 0) return Wrong(d, e, POISE_ERR_FORMAT, "belongs to no cell");
-    if (d->facet[f].cells > 2) return Wrong(d, e, POISE_ERR_FORMAT, "belongs to more than two cells");
-    POISE_TRY(FindGroup(d, d->mesh->dim - 1, e->group, &group));
-    if (d->facet[f].cells == 1) group->boundary = 1;
-    if (d->facet[f].cells == 2) group->inside = e;
-  }
-  for (int g = 0; g < d->groups; g++) {
-    if (d->group[g].boundary && d->group[g].inside != NULL) {
-      return Wrong(d, d->group[g].inside, POISE_ERR_FORMAT,
-                   "lies between two cells, others of its physical group on the boundary");
-    }
-  }
-  return POISE_OK;
-}
-
-static int CompareGroups(const void *a, const void *b)
-{
-  const FemGroup *s = a, *t = b;
-  if (s->dim != t->dim) return s->dim < t->dim ? -1 : 1;
-  return (s->number > t->number) - (s->number < t->number);
-}
-
-static PoiseErr MakeGroups(Deal *d)
-{
-  Group *group;
-  for (int32_t c = 0; c < d->cells; c++) {
-    POISE_TRY(FindGroup(d, d->mesh->dim, d->file->element[d->cell[c]].group, &group));
-  }
-  POISE_TRY(FemAlloc(d->groups, sizeof *d->mesh->group, &d->mesh->group));
-  for (int g = 0; g < d->groups; g++) {
-    if (d->group[g].inside == NULL) d->mesh->group[d->mesh->groups++] = d->group[g].is;
-  }
-  qsort(d->mesh->group, (size_t)d->mesh->groups, sizeof *d->mesh->group, CompareGroups);
-  return POISE_OK;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -544,39 +155,45 @@ static PoiseErr NumberNodes(Deal *d)
   return err;
 }
 
+/* Cell or facet `of`, an element of the file, is in the group *first, and in further ones. */
+static void TakeGroups(const Deal *d, int32_t element, PoiseInt of, int *first, FemMember *member,
+                       PoiseInt *members)
+{
+  const GmshElement *e = &d->file->element[element];
+  *first = e->group;
+  while (e->next != 0) {
+    e = &d->file->element[e->next - 1];
+    member[(*members)++] = (FemMember){of, e->group};
+  }
+}
+
 /* Take this rank's cells. `mine` of an element of the file is 1 + its number here, or 0. */
 static PoiseErr TakeCells(Deal *d, int32_t *mine)
 {
   FemMesh *mesh = d->mesh;
   POISE_TRY(FemAlloc(mesh->cells * d->info->nodes, sizeof *mesh->cellNodes, &mesh->cellNodes));
   POISE_TRY(FemAlloc(mesh->cells, sizeof *mesh->cellGroup, &mesh->cellGroup));
+  POISE_TRY(FemAlloc(d->body->furtherCells, sizeof *mesh->cellMember, &mesh->cellMember));
   for (PoiseInt c = 0; c < mesh->cells; c++) {
     const int32_t cell = d->cell[mesh->firstCell + c];
     const GmshElement *e = &d->file->element[cell];
     for (int k = 0; k < d->info->nodes; k++) mesh->cellNodes[c * d->info->nodes + k] = d->local[e->node[k]];
-    mesh->cellGroup[c] = e->group;
+    TakeGroups(d, cell, c, &mesh->cellGroup[c], mesh->cellMember, &mesh->cellMembers);
     mine[cell] = (int32_t)c + 1;
   }
   return POISE_OK;
 }
 
-/* Check the Jacobians at the points of assembly, while an error can still name the line. */
-static PoiseErr CheckJacobians(const Deal *d)
+/* Check the shapes of this rank's cells, while an error can still name the line. */
+static PoiseErr CheckShapes(const Deal *d)
 {
   const FemMesh *mesh = d->mesh;
-  FemReference reference;
-  FemPoint p;
-  if (d->info->nodes == mesh->dim + 1) return POISE_OK; /* the same everywhere: Orient has seen it */
-  FemReferenceCell(mesh->cell, 0, &reference);
-  for (PoiseInt c = 0; c < mesh->cells; c++) {
-    FemCellBegin(mesh, &reference, c, &p);
-    for (int q = 0; q < reference.points; q++) {
-      if (FemCellPoint(mesh, &reference, q, &p) == POISE_OK) continue;
-      PoiseErrorClear();
-      return Wrong(d, &d->file->element[d->cell[mesh->firstCell + c]], POISE_ERR_NUMERIC,
-                   "is inverted or flat inside");
-    }
-  }
+  GmshShapes shapes;
+  FemReferenceCell(mesh->cell, 0, &shapes.rule);
+  FemReferenceCell(mesh->cell, 1, &shapes.fine);
+  FemReferenceNodes(mesh->cell, &shapes.nodes);
+  for (PoiseInt c = 0; c < mesh->cells; c++)
+    POISE_TRY(GmshCheckShape(d->body, &shapes, d->cell[mesh->firstCell + c]));
   return POISE_OK;
 }
 
@@ -585,15 +202,18 @@ static PoiseErr TakeFacets(Deal *d, const int32_t *mine)
 {
   FemMesh *mesh = d->mesh;
   const int n = d->info->facetNodes;
-  POISE_TRY(FemAlloc((PoiseInt)d->facets * n, sizeof *mesh->facetNodes, &mesh->facetNodes));
-  POISE_TRY(FemAlloc(d->facets, sizeof *mesh->facetGroup, &mesh->facetGroup));
-  for (int32_t f = 0; f < d->facets; f++) {
-    const Facet *facet = &d->facet[f];
-    if (facet->cells != 1 || mine[facet->cell] == 0) continue;
+  POISE_TRY(FemAlloc((PoiseInt)d->body->facets * n, sizeof *mesh->facetNodes, &mesh->facetNodes));
+  POISE_TRY(FemAlloc(d->body->facets, sizeof *mesh->facetGroup, &mesh->facetGroup));
+  POISE_TRY(FemAlloc(d->body->furtherFacets, sizeof *mesh->facetMember, &mesh->facetMember));
+  for (int32_t f = 0; f < d->body->facets; f++) {
+    const GmshFacet *facet = &d->body->facet[f];
+    if (mine[facet->cell] == 0) continue;
     const PoiseInt *nodes = mesh->cellNodes + (PoiseInt)(mine[facet->cell] - 1) * d->info->nodes;
     for (int k = 0; k < n; k++)
       mesh->facetNodes[mesh->facets * n + k] = nodes[d->info->facet[facet->side][k]];
-    mesh->facetGroup[mesh->facets++] = d->file->element[d->key[f].element].group;
+    TakeGroups(d, facet->element, mesh->facets, &mesh->facetGroup[mesh->facets], mesh->facetMember,
+               &mesh->facetMembers);
+    mesh->facets++;
   }
   return POISE_OK;
 }
@@ -604,54 +224,55 @@ static PoiseErr TakePart(Deal *d)
   POISE_TRY(NumberNodes(d));
   POISE_TRY(FemAlloc(d->file->elements, sizeof *mine, &mine));
   PoiseErr err = TakeCells(d, mine);
-  if (err == POISE_OK) err = CheckJacobians(d);
+  if (err == POISE_OK) err = CheckShapes(d);
   if (err == POISE_OK) err = TakeFacets(d, mine);
   free(mine);
   return err;
 }
 
-static PoiseErr CheckMesh(Deal *d)
+/* Collective. The mesh takes the groups from the body. */
+static PoiseErr Distribute(GmshBody *body, FemMesh *mesh)
 {
-  POISE_TRY(ChooseKinds(d));
-  POISE_TRY(ChooseElements(d));
-  POISE_TRY(CheckCells(d));
-  if (d->mesh->dim == 2) POISE_TRY(CheckPlane(d));
-  for (int32_t c = 0; c < d->cells; c++) POISE_TRY(Orient(d, d->cell[c]));
-  if (d->mesh->dim == 2) POISE_TRY(CheckEdges(d));
-  POISE_TRY(CheckOneBody(d));
-  POISE_TRY(SortKeys(d, d->key, d->facets));
-  POISE_TRY(MatchFacets(d));
-  POISE_TRY(CheckFacets(d));
-  return MakeGroups(d);
+  Deal d = {.body = body,
+            .file = body->file,
+            .info = body->info,
+            .mesh = mesh,
+            .cells = body->cells,
+            .cell = body->cell};
+  mesh->cell = body->kind;
+  mesh->dim = body->info->dim;
+  mesh->allCells = body->cells;
+  mesh->groups = body->groups;
+  mesh->inside = body->inside;
+  mesh->group = body->group;
+  body->group = NULL;
+  memcpy(mesh->hinge, body->hinge, sizeof mesh->hinge);
+  PoiseErr err = DealCells(&d);
+  if (err == POISE_OK) err = TakePart(&d);
+  free(d.local);
+  return err;
 }
 
-static PoiseErr FromText(const char *path, const char *text, size_t size, FemMesh *mesh)
+static PoiseErr FromText(const GmshText *text, FemMesh *mesh)
 {
-  GmshFile file = {0};
-  Deal d = {.file = &file, .mesh = mesh};
-  PoiseErr err = GmshParse(path, text, size, &file);
-  if (err == POISE_OK) err = CheckMesh(&d);
+  GmshFile file;
+  GmshBody body = {0};
+  PoiseErr err = GmshParse(text->name, text->text, text->size, &file);
+  if (err == POISE_OK) err = GmshCheck(&file, &body);
   err = PoiseAgree(mesh->ctx, err);
-  if (err == POISE_OK) err = DealCells(&d);
-  if (err == POISE_OK) err = TakePart(&d);
-  free(d.cell);
-  free(d.key);
-  free(d.facet);
-  free(d.local);
-  free(d.group);
+  if (err == POISE_OK) err = Distribute(&body, mesh);
+  GmshBodyFree(&body);
   GmshFree(&file);
   return err;
 }
 
 PoiseErr FemMeshGmsh(PoiseContext ctx, const char *path, FemMesh *mesh)
 {
-  char *text = NULL;
-  size_t size = 0;
+  GmshText text;
   *mesh = (FemMesh){.ctx = ctx};
-  PoiseErr err = PoiseAgree(ctx, ReadText(path, &text, &size));
-  if (err == POISE_OK) err = CheckSame(ctx, path, text, size);
-  if (err == POISE_OK) err = PoiseAgree(ctx, FromText(path, text, size, mesh));
-  free(text);
+  POISE_TRY(GmshReadText(ctx, path, &text));
+  PoiseErr err = PoiseAgree(ctx, FromText(&text, mesh));
+  free(text.text);
   if (err != POISE_OK) FemMeshFree(mesh);
   return err;
 }

@@ -51,27 +51,89 @@ void FemMeshFree(FemMesh *mesh)
   free(mesh->cellGroup);
   free(mesh->facetNodes);
   free(mesh->facetGroup);
+  free(mesh->cellMember);
+  free(mesh->facetMember);
   free(mesh->group);
   *mesh = (FemMesh){0};
 }
 
-PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number)
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Groups of one dimension that a text may mean. An unnamed one has its number as its name. */
+typedef struct Meant {
+  const FemGroup *byName, *byNumber;
+  char known[1024]; /* those on the boundary, or of cells */
+} Meant;
+
+static void LookUp(const FemMesh *mesh, int dim, const char *name, int quoted, Meant *m)
 {
-  char known[1024] = "";
-  for (int g = 0; g < mesh->groups; g++) {
+  *m = (Meant){0};
+  for (int g = 0; g < mesh->groups + mesh->inside; g++) {
     const FemGroup *group = &mesh->group[g];
+    const size_t used = strlen(m->known);
     char digits[16];
     if (group->dim != dim) continue;
     snprintf(digits, sizeof digits, "%d", group->number);
-    if (strcmp(name, group->name) == 0 || strcmp(name, digits) == 0) {
-      *number = group->number;
-      return POISE_OK;
-    }
-    size_t used = strlen(known);
-    snprintf(known + used, sizeof known - used, "%s%s (%s)", used > 0 ? ", " : "", group->name, digits);
+    if (!quoted && strcmp(name, digits) == 0) m->byNumber = group;
+    if (strcmp(name, group->name) == 0 && (m->byName == NULL || strcmp(name, digits) != 0)) m->byName = group;
+    if (g < mesh->groups)
+      snprintf(m->known + used, sizeof m->known - used, "%s%s (%s)", used > 0 ? ", " : "", group->name,
+               digits);
   }
-  POISE_FAIL(POISE_ERR_ARG, "the %s has no group '%s'; it has: %s", dim == mesh->dim ? "body" : "boundary",
-             name, known[0] != '\0' ? known : "none at all");
+  if (m->known[0] == '\0') strcpy(m->known, "none at all");
+}
+
+PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number)
+{
+  const size_t n = strlen(name);
+  const int quoted = n > 2 && name[0] == '"' && name[n - 1] == '"';
+  char text[sizeof mesh->group->name + 1];
+  Meant m;
+  snprintf(text, sizeof text, "%.*s", (int)(quoted ? n - 2 : n), name + quoted);
+  LookUp(mesh, dim, text, quoted, &m);
+  if (m.byName != NULL && m.byNumber != NULL && m.byName != m.byNumber) {
+    POISE_FAIL(
+        POISE_ERR_ARG,
+        "'%s' is ambiguous: the name of group %d and the number of group '%s'; \"%s\" in quotes is the "
+        "name",
+        name, m.byName->number, m.byNumber->name, name);
+  }
+  const FemGroup *group = m.byName != NULL ? m.byName : m.byNumber;
+  if (group == NULL) {
+    POISE_FAIL(POISE_ERR_ARG, "the %s has no group '%s'; it has: %s", dim == mesh->dim ? "body" : "boundary",
+               name, m.known);
+  }
+  if (group - mesh->group >= mesh->groups) {
+    POISE_FAIL(POISE_ERR_ARG,
+               "group '%s' lies inside the body, where each of its facets is between two cells; the boundary "
+               "has: %s",
+               name, m.known);
+  }
+  *number = group->number;
+  return POISE_OK;
+}
+
+static int CompareMembers(const void *a, const void *b)
+{
+  const FemMember *s = a, *t = b;
+  if (s->of != t->of) return s->of < t->of ? -1 : 1;
+  return (s->group > t->group) - (s->group < t->group);
+}
+
+static int In(const FemMember *member, PoiseInt members, PoiseInt of, int group)
+{
+  const FemMember key = {of, group};
+  return members > 0 && bsearch(&key, member, (size_t)members, sizeof key, CompareMembers) != NULL;
+}
+
+int FemCellIn(const FemMesh *mesh, PoiseInt cell, int group)
+{
+  return mesh->cellGroup[cell] == group || In(mesh->cellMember, mesh->cellMembers, cell, group);
+}
+
+int FemFacetIn(const FemMesh *mesh, PoiseInt facet, int group)
+{
+  return mesh->facetGroup[facet] == group || In(mesh->facetMember, mesh->facetMembers, facet, group);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */

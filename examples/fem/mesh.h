@@ -39,6 +39,12 @@ typedef struct FemGroup {
   char name[64];
 } FemGroup;
 
+/* Cell or facet `of` is in this group too. */
+typedef struct FemMember {
+  PoiseInt of;
+  int group;
+} FemMember;
+
 /*
   Sizes are this rank's, which may be 0, unless they say "all". All arrays are from malloc, and belong to the
   mesh. Nodes of this rank have local numbers 0 .. nodes - 1. The first are those that it owns, in the order
@@ -58,26 +64,41 @@ typedef struct FemMesh {
   PoiseInt cells, allCells;
   PoiseInt firstCell;  /* global number of this rank's first cell; cells are counted in rank order */
   PoiseInt *cellNodes; /* [cells][nodes of the kind] this rank's numbers of its nodes */
-  int *cellGroup;      /* [cells] number of a group of cells */
+  int *cellGroup;      /* [cells] number of a group of cells, the least if the cell is in several */
 
   /* Facets of the boundary that belong to a group, each once, on the rank that has its cell. Their nodes
      are corners, then middles of edges 01 (12 20). The order makes the normal point outwards: (x1 - x0) x
      (x2 - x0); in 2D (x1 - x0) turned clockwise. */
   PoiseInt facets;
   PoiseInt *facetNodes; /* [facets][facet nodes of the kind] this rank's numbers of its nodes */
-  int *facetGroup;      /* [facets] number of a group of facets */
+  int *facetGroup;      /* [facets] number of a group of facets, the least of several */
 
-  int groups; /* the same on all ranks */
+  /* Further groups of cells and facets that are in several, ascending by `of`, then by group. */
+  PoiseInt cellMembers, facetMembers;
+  FemMember *cellMember, *facetMember;
+
+  /* The same on all ranks. Behind the groups are so many of facets that lie inside the body. No facet above
+     is in one of these; only messages name them. */
+  int groups, inside;
   FemGroup *group;
+
+  /* "", or which parts of the body are joined by edges or nodes alone, as by hinges: in elasticity a
+     mechanism, unless each part is held. The same on all ranks. */
+  char hinge[320];
 } FemMesh;
 
 /* Free all arrays. A zeroed or partly filled mesh is legal. */
 void FemMeshFree(FemMesh *mesh);
 
 /* Find the number of the group of cells (dim is the mesh's) or facets (one less) with this name, or with
-   this number as text. POISE_ERR_ARG lists the existing ones. Not collective, but all ranks get the same
-   result. */
+   this number as text. A text that is the name of one and the number of another is ambiguous, unless quotes
+   are around it: "2" is a name. POISE_ERR_ARG lists the existing ones. Not collective, but all ranks get the
+   same result. */
 PoiseErr FemMeshGroup(const FemMesh *mesh, int dim, const char *name, int *number);
+
+/* Is this rank's cell or facet in the group? It may be in several. */
+int FemCellIn(const FemMesh *mesh, PoiseInt cell, int group);
+int FemFacetIn(const FemMesh *mesh, PoiseInt facet, int group);
 
 /*
   A box [0, length[0]] x [0, length[1]] (x [0, length[2]]) of n[0] x n[1] (x n[2]) bricks. A brick is one cell

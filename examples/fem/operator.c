@@ -137,13 +137,13 @@ static PoiseErr Inverted(const Assembly *s, PoiseInt cell)
   POISE_FAIL(POISE_ERR_NUMERIC, "cell %" PRId64 " is flat to rounding", s->mesh->firstCell + cell);
 }
 
-static PoiseErr Compute(Assembly *s, const double *lame)
+static PoiseErr Compute(Assembly *s, const double *law)
 {
   const FemMesh *mesh = s->mesh;
   FemWork *w = &s->work;
   PoiseInt inverted = mesh->cells;
   POISE_TRY(Put(s, mesh->x, 3 * mesh->nodes, sizeof *w->x, &w->x));
-  if (lame != NULL) POISE_TRY(Put(s, lame, 2 * mesh->cells, sizeof *w->lame, &w->lame));
+  if (law != NULL) POISE_TRY(Put(s, law, 3 * mesh->cells, sizeof *w->law, &w->law));
   POISE_TRY(Put(s, &inverted, 1, sizeof *w->inverted, &w->inverted));
   POISE_TRY(Put(s, NULL, s->triplets * (w->blocks ? w->components * w->components : 1), sizeof *w->v, &w->v));
   POISE_TRY(Check(s->place->values(w, s->stream)));
@@ -152,14 +152,14 @@ static PoiseErr Compute(Assembly *s, const double *lame)
 }
 
 /* Assemble. Memory that is not needed any more is freed before more is allocated. */
-static PoiseErr Assemble(Assembly *s, const double *lame, int patterned, PoiseMat A)
+static PoiseErr Assemble(Assembly *s, const double *law, int patterned, PoiseMat A)
 {
   PoiseContext ctx = s->mesh->ctx;
   POISE_TRY(PoiseAgree(ctx, Begin(s)));
   if (!patterned) POISE_TRY(SetPattern(s, A));
   Drop(s, &s->work.row);
   Drop(s, &s->work.col);
-  POISE_TRY(PoiseAgree(ctx, Compute(s, lame)));
+  POISE_TRY(PoiseAgree(ctx, Compute(s, law)));
   return s->cuda ? PoiseMatSetValuesDeviceCOO(A, s->work.v) : PoiseMatSetValuesCOO(A, s->work.v);
 }
 
@@ -183,9 +183,9 @@ PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOpera
                      .components = components,
                      .blocks = blocks};
   s.triplets = mesh->cells * FemTripletsOfCell(&s.work);
-  PoiseErr err = Assemble(&s, op->lame, patterned, A);
+  PoiseErr err = Assemble(&s, op->law, patterned, A);
   FemWork *w = &s.work;
-  void *const arrays[] = {&w->reference, &w->node, &w->global, &w->x,       &w->lame,
+  void *const arrays[] = {&w->reference, &w->node, &w->global, &w->x,       &w->law,
                           &w->row,       &w->col,  &w->v,      &w->inverted};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) Drop(&s, arrays[k]);
   return err;

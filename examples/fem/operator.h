@@ -8,15 +8,16 @@
 /*
   The formula. One unknown per node:
     K_ab = mass (N_a, N_b) + stiffness (grad N_a, grad N_b) + (N_a + tau s_a, s_b),  s_a = stream . grad N_a.
-  Three unknowns (elasticity):
-    K_(a i)(b j) = lambda (d_i N_a, d_j N_b) + mu (d_j N_a, d_i N_b) + delta_ij mu (grad N_a, grad N_b).
+  As many as dimensions (elasticity):
+    K_(a i)(b j) = lambda (d_i N_a, d_j N_b) + mu (d_j N_a, d_i N_b) + delta_ij mu (grad N_a, grad N_b)
+                   + kappa (d_i N_a, 1) (d_j N_b, 1) / volume of the cell.
 */
 typedef struct FemOperator {
   double mass, stiffness;
-  double stream[3];   /* of length 1, or 0 */
-  int upwind;         /* tau is that of SUPG (cells.h), else 0 */
-  const double *lame; /* [cells][2] lambda, mu; NULL for one unknown per node */
-  int source;         /* the program's form also has an F */
+  double stream[3];  /* of length 1, or 0 */
+  int upwind;        /* tau is that of SUPG (cells.h), else 0 */
+  const double *law; /* [cells][3] lambda, mu, kappa; NULL for one unknown per node */
+  int source;        /* the program's form also has an F */
 } FemOperator;
 
 /*

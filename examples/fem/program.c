@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[FEM_STAGES] = {"mesh", "assembly", "refresh", "set-up", "solve", "output"};
@@ -37,6 +38,45 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times)
   return POISE_OK;
 }
 
+/* ---- options of all programs ----------------------------------------------------------------- */
+
+typedef struct Common {
+  char save[POISE_OPTION_LENGTH];
+} Common;
+
+static const PoiseOption common[] = {
+    {"save_system", POISE_OPTION_STRING, offsetof(Common, save), "", 0, 0, NULL,
+     "after a solve write A, b, x to <name>_A.mtx ...; name.petsc: PETSc binary; also .gz"},
+    {0}};
+
+static PoiseErr ReadCommon(PoiseContext ctx, Common *of)
+{
+  POISE_TRY(PoiseOptionsDefaults(common, of));
+  return PoiseOptionsRead(ctx, NULL, common, of);
+}
+
+/* The program's options and these, for -help. */
+static PoiseErr JoinOptions(const PoiseOption *options, PoiseOption **all)
+{
+  size_t count = 0;
+  while (options[count].key != NULL) count++;
+  *all = malloc((count + sizeof common / sizeof *common) * sizeof **all);
+  if (*all == NULL) POISE_FAIL(POISE_ERR_MEMORY, "no memory for the options");
+  memcpy(*all, options, count * sizeof **all);
+  memcpy(*all + count, common, sizeof common);
+  return POISE_OK;
+}
+
+/* Before the work whose result the files hold. */
+static PoiseErr TrySystem(PoiseContext ctx)
+{
+  Common of;
+  POISE_TRY(ReadCommon(ctx, &of));
+  return of.save[0] != '\0' ? FemTrySystem(ctx, of.save) : POISE_OK;
+}
+
+/* ---- the solver ------------------------------------------------------------------------------ */
+
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol,
                          PoiseKSP *ksp)
 {
@@ -55,7 +95,7 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   return PoiseKSPSetFromOptions(*ksp);
 }
 
-PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
+static PoiseErr Solve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
 {
   PoiseContext ctx = system->mesh->ctx;
   POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP));
@@ -66,6 +106,26 @@ PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
   POISE_TRY(FemStageEnd(ctx, times, FEM_SOLVE));
   times->unknowns += (double)PoiseVecSize(system->x);
   return POISE_OK;
+}
+
+static PoiseErr SaveSystem(const FemSystem *system, FemTimes *times)
+{
+  PoiseContext ctx = system->mesh->ctx;
+  Common of;
+  POISE_TRY(ReadCommon(ctx, &of));
+  if (of.save[0] == '\0') return POISE_OK;
+  POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
+  POISE_TRY(FemWriteSystem(system->A, system->b, system->x, of.save));
+  return FemStageEnd(ctx, times, FEM_OUTPUT);
+}
+
+PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
+{
+  PoiseErr err = Solve(system, ksp, times);
+  if (err != POISE_OK && err != POISE_ERR_NOT_CONVERGED) return err;
+  /* The system of a solve that did not converge is the one that its user wants to look at. */
+  PoiseErr saved = SaveSystem(system, times);
+  return err != POISE_OK ? err : saved;
 }
 
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory)
@@ -89,22 +149,15 @@ static PoiseErr CheckWords(int argc, char **argv)
 
 PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
 {
+  const char *path;
+  if (PoiseOptionsHas(ctx, NULL, "mesh", &path) && path[strspn(path, " ")] == '\0')
+    POISE_FAIL(POISE_ERR_OPTION, "-mesh: the name of a file is missing");
   for (; *box != NULL && PoiseOptionsHas(ctx, NULL, "mesh", NULL); box++) {
     if (!PoiseOptionsHas(ctx, NULL, *box, NULL)) continue;
     POISE_FAIL(POISE_ERR_OPTION,
                "-%s is for meshes that the program makes, not beside -mesh: leave out one of them", *box);
   }
   return POISE_OK;
-}
-
-/* Of a program that only makes meshes itself. */
-static PoiseErr RefuseMesh(PoiseContext ctx, const PoiseOption *options)
-{
-  for (const PoiseOption *o = options; o->key != NULL; o++)
-    if (strcmp(o->key, "mesh") == 0) return POISE_OK;
-  if (!PoiseOptionsHas(ctx, NULL, "mesh", NULL)) return POISE_OK;
-  POISE_FAIL(POISE_ERR_OPTION,
-             "-mesh: this program reads no mesh, it makes a box of -n bricks per side (see -cell)");
 }
 
 /* Does this rank print its error? The first of those that failed by themselves; else the first that
@@ -135,11 +188,17 @@ int FemEnd(PoiseContext *ctx, PoiseErr err)
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
             PoiseErr (*body)(PoiseContext, void *))
 {
-  const PoiseInit init = {.help = help, .options = options};
+  PoiseOption *all = NULL;
   PoiseContext ctx = NULL;
   PoiseErr err = CheckWords(argc, argv);
-  if (err == POISE_OK) err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (err == POISE_OK && !PoiseAnswered(ctx)) err = RefuseMesh(ctx, options);
+  if (err == POISE_OK) err = JoinOptions(options, &all);
+  if (err == POISE_OK) {
+    const PoiseInit init = {.help = help, .options = all};
+    err = PoiseInitialize(&argc, &argv, &init, &ctx);
+  }
+  if (err == POISE_OK && !PoiseAnswered(ctx)) err = TrySystem(ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
-  return FemEnd(&ctx, err);
+  int code = FemEnd(&ctx, err);
+  free(all);
+  return code;
 }

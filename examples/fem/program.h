@@ -29,21 +29,23 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
    A, which is assembled, takes its -mat_ options. Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
                          PoiseKSP *ksp);
-/* Set up and solve, each a stage. */
+/* Set up and solve, each a stage. Then write the system if -save_system asks for it; also one that did not
+   converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory);
 
-/* POISE_ERR_OPTION if -mesh was given beside one of the options of boxes, a list that ends with NULL. */
+/* POISE_ERR_OPTION if -mesh was given without a name, or beside one of the options of boxes, a list that ends
+   with NULL. */
 PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
 
 /* Print the error err of this rank, which may have none, and finalise. Of several ranks that failed by
    themselves only the first prints, as the others would repeat it. Returns the exit code. Collective. */
 int FemEnd(PoiseContext *ctx, PoiseErr err);
 
-/* For main: run body on all ranks. Its error is printed, and makes the exit code 1. A program without
-   "mesh" in its options refuses -mesh. */
+/* For main: run body on all ranks. Its error is printed, and makes the exit code 1. -save_system comes to the
+   program's own options. */
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
             PoiseErr (*body)(PoiseContext, void *));
 

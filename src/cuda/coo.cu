@@ -81,8 +81,7 @@ static __global__ void CooKeys(const __grid_constant__ CooKeysArgs a)
 {
   int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, to = a.first + k;
   if (k >= a.n) return;
-  bool ignored = a.row[k] < 0 || a.col[k] < 0;
-  a.key[to] = ignored ? (uint64_t)a.m << a.bits : (uint64_t)a.row[k] << a.bits | (uint64_t)a.col[k];
+  a.key[to] = poiseCooKey(&a, k);
   if (a.place32)
     a.place32[to] = (uint32_t)to;
   else

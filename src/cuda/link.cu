@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(SUM_THREADS) LinkSum(const __grid_const
   if (threadIdx.x == 0) *a.epoch = epoch;
 }
 
-/* Traffic: 4 bytes an entry, 8 read (gathered) and 8 written to the other GPU. */
+/* Traffic: 4 bytes an entry if it has an index, 8 read (then gathered) and 8 written to the other GPU. */
 static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant__ LinkPushArgs a)
 {
   PdlWait();
@@ -116,7 +116,7 @@ static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant
   if (i < a.n) {
     int t = 0;
     while (t + 1 < a.ntarget && i >= a.target[t + 1].start) t++;
-    a.target[t].ghost[i - a.target[t].start] = a.x[a.index[i]];
+    a.target[t].in[i - a.target[t].start] = a.x[a.index ? a.index[i] : i];
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(THREADS) LinkWait(const __grid_constant
   uint64_t epoch = *a.epoch + 1;
   for (int k = threadIdx.x; k < a.nfrom; k += THREADS)
     if (!Poll(a.patience, a.came + k, epoch, a.from[k]))
-      for (int64_t i = a.start[k]; i < a.start[k + 1]; i++) a.ghost[i] = NAN;
+      for (int64_t i = a.start[k]; i < a.start[k + 1]; i++) a.in[i] = NAN;
   __syncthreads();
   if (threadIdx.x == 0) *a.epoch = epoch;
 }

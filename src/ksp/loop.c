@@ -321,7 +321,8 @@ bool poiseKSPCapture(PoiseKSP ksp)
     ksp->type->iterate(ksp, loop->cycle_at);
     AdvanceCycle(ksp);
   }
-  if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseLinkSettle(ksp->ctx->link)); /* for the next turn */
+  if (poiseLinkIsUsed(ksp->ctx))
+    poiseKSPFailed(ksp, poiseLinkSettleAll(ksp->ctx->link)); /* for the next turn */
   poiseLogCounts(ksp->ctx, &loop->counts[now.turn]);
   AddCounts(ksp, -1, now.turn); /* nothing has run */
   poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.turn]);

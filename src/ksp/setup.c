@@ -3,7 +3,6 @@
    be. */
 #include "mat/order/arrange.h"
 #include "mat/bytes.h"
-#include "mat/types/pcsr.h"
 #include "ksp.h"
 
 /* ---- what it allocates ----------------------------------------------------------------------- */
@@ -163,8 +162,6 @@ static const char *WhyEager(PoiseKSP ksp)
   if (!ksp->ctx->device->ops->replay) return "the host runs at once";
   if (PoiseSize(ksp->ctx) > 1 && !ksp->ctx->link) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
-  if (PoiseSize(ksp->ctx) > 1 && (ksp->A->type->mult || poiseMatSplits(ksp->A)))
-    return "parts of products are added through the host";
   if (pc) return pc;
   if (ksp->user.test) return "the convergence test is a user's";
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";

@@ -18,7 +18,8 @@ struct Link {
   LinkMail **boxes;   /* on the device: mail.all */
   uint64_t *state;    /* on the device: epoch of the sums, late */
   LinkEpochs *epochs; /* of halos */
-  bool unread;        /* ghosts were sent since the latest sum */
+  int64_t sums;       /* enqueued so far */
+  bool unread;        /* entries were sent since the latest sum */
   double seconds;     /* that a device waits for another one */
 };
 enum { EPOCH, LATE, STATE };
@@ -90,17 +91,26 @@ PoiseErr poiseLinkSum(Link *link, LinkSumArgs a)
   a.epoch = link->state + EPOCH;
   a.patience = poiseLinkPatience(link);
   link->unread = false;
+  link->sums++;
   return LAUNCH(ctx->device, link_sum, &a);
 }
 
-PoiseErr poiseLinkSettle(Link *link)
+static PoiseErr SumOfNothing(Link *link)
 {
-  return link->unread ? poiseLinkSum(link, (LinkSumArgs){.n = 0}) : POISE_OK;
+  return poiseLinkSum(link, (LinkSumArgs){.n = 0});
 }
 
-void poiseLinkSent(Link *link)
+PoiseErr poiseLinkSettle(Link *link, LinkSent *sent)
 {
+  PoiseErr e = sent->sums == link->sums + 1 ? SumOfNothing(link) : POISE_OK;
+  sent->sums = link->sums + 1;
   link->unread = true;
+  return e;
+}
+
+PoiseErr poiseLinkSettleAll(Link *link)
+{
+  return link->unread ? SumOfNothing(link) : POISE_OK;
 }
 
 PoiseErr poiseLinkCheck(PoiseContext ctx)

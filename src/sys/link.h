@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The link: how the devices of ranks exchange numbers without their hosts, inside the loop of a solver too.
-  It has two verbs: sums over all ranks, and ghosts for neighbours (halo.c). Without a link exchanges go
+  It has two verbs: sums over all ranks, and entries for neighbours (halo.c). Without a link exchanges go
   through the hosts' memory.
 
   A device that polls waits for kernels that other ranks enqueue later. So between poiseLinkUse(ctx, true) and
@@ -38,9 +38,9 @@ bool poiseLinkIsUsed(PoiseContext ctx);
 /* POISE_ERR_COMM if a rank has waited in vain since the context was made. Waits. */
 PoiseErr poiseLinkCheck(PoiseContext ctx);
 
-typedef struct
-    LinkEpochs { /* epochs of exchanges in memory of the device, that a solve which failed may leave
-                               different on the ranks; zero-initialise it */
+/* Epochs of exchanges in memory of the device, that a solve which failed may leave different on the ranks;
+   zero-initialise it. */
+typedef struct LinkEpochs {
   uint64_t *first;
   int64_t n;
   struct LinkEpochs *next;
@@ -57,11 +57,15 @@ void poiseLinkUnshare(Link *link, Shared *shared);
 
 /* dst = sums over ranks, enqueued. Of a only n, the partials and dst are given. */
 PoiseErr poiseLinkSum(Link *link, LinkSumArgs a);
-/* Ghosts may be sent behind this: all ranks have read those that were sent before. They have when a sum was
-   enqueued since, as each joins it behind its product. If none was, this enqueues a sum of nothing. */
-PoiseErr poiseLinkSettle(Link *link);
-/* Ghosts were sent. */
-void poiseLinkSent(Link *link);
+/* Places of the neighbours that an exchange fills; zero-initialise it. */
+typedef struct LinkSent {
+  int64_t sums; /* 1 + the sums that were enqueued before they were filled; 0: they never were */
+} LinkSent;
+/* Places may be filled behind this, and will be: all ranks have read what they held. They have when a sum was
+   enqueued since, as each joins it behind its reading. If none was, this enqueues a sum of nothing. */
+PoiseErr poiseLinkSettle(Link *link, LinkSent *sent);
+/* The same for all places, which are not filled. */
+PoiseErr poiseLinkSettleAll(Link *link);
 LinkPatience poiseLinkPatience(const Link *link);
 
 #endif

@@ -45,14 +45,14 @@ typedef struct LinkSumArgs {
 
 typedef struct LinkTarget { /* a rank that entries go to */
   int64_t start;            /* of its entries among those that are sent */
-  double *ghost;            /* where they go */
+  double *in;               /* where they go */
   uint64_t *epoch;          /* set behind them */
 } LinkTarget;
 
-/* Store x[index[i]], i < n, into the ghosts of other ranks. */
+/* Store x[index[i]], i < n, into memory of other ranks. */
 typedef struct LinkPushArgs {
   int64_t n;
-  const int32_t *index;
+  const int32_t *index; /* NULL: x[i] */
   const double *x;
   int ntarget;
   const LinkTarget *target;
@@ -60,13 +60,13 @@ typedef struct LinkPushArgs {
   uint64_t *arrived;     /* thread blocks that are done; 0 between launches */
 } LinkPushArgs;
 
-/* Wait for the ghosts of `nfrom` ranks. Those that do not come are NaN. */
+/* Wait for the entries of `nfrom` ranks. Those that do not come are NaN. */
 typedef struct LinkWaitArgs {
   int nfrom;
   const int32_t *from;  /* their numbers */
-  const int64_t *start; /* nfrom + 1 offsets into the ghosts */
-  const uint64_t *came; /* the epochs of their ghosts */
-  double *ghost;
+  const int64_t *start; /* nfrom + 1 offsets into `in` */
+  const uint64_t *came; /* the epochs of their entries */
+  double *in;
   uint64_t *epoch; /* becomes that of this exchange */
   LinkPatience patience;
 } LinkWaitArgs;

@@ -233,32 +233,49 @@ static PoiseErr FetchGhosts(Halo *h)
   return poiseDeviceSync(dev);
 }
 
-static PoiseErr AddReceived(Halo *h, double *y)
+/* y += in, which has the entries that other ranks brought, in rank order. A rank names an entry once. */
+static PoiseErr AddReceived(Halo *h, const double *in, double *y)
 {
-  Device *dev = h->ctx->device;
   const int32_t *index;
-  double *in = h->back.recv;
-  if (!h->nsend) return POISE_OK;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  if (!dev->ops->is_host) {
-    TRY(poiseBufferWrite(&h->send, DEVICE, &in));
-    TRY(poiseDeviceCopy(dev, in, h->back.recv, (size_t)h->nsend * sizeof(double), COPY_TO_DEVICE));
-  }
-  for (int k = 0; k < h->ex.nsend; k++) { /* a rank names an entry once */
+  for (int k = 0; k < h->ex.nsend; k++) {
     int64_t first = h->ex.send_start[k], n = h->ex.send_start[k + 1] - first;
-    TRY(LAUNCH(dev, scatter_add, &(ScatterAddArgs){.n = n, .idx = index + first, .in = in + first, .y = y}));
+    TRY(LAUNCH(h->ctx->device, scatter_add,
+               &(ScatterAddArgs){.n = n, .idx = index + first, .in = in + first, .y = y}));
   }
-  return poiseDeviceSync(dev); /* the host buffer may be filled again */
+  return POISE_OK;
 }
 
-PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
+/* *in = what came back to the host. */
+static PoiseErr BringReceived(Halo *h, const double **in)
+{
+  Device *dev = h->ctx->device;
+  double *device;
+  *in = h->back.recv;
+  if (dev->ops->is_host || !h->nsend) return POISE_OK;
+  TRY(poiseBufferWrite(&h->send, DEVICE, &device));
+  *in = device;
+  return poiseDeviceCopy(dev, device, h->back.recv, (size_t)h->nsend * sizeof(double), COPY_TO_DEVICE);
+}
+
+static PoiseErr ReverseByHost(Halo *h, PoiseErr mine, double *y)
 {
   Comm *comm = h->ctx->comm;
+  const double *in;
   if (!mine) mine = FetchGhosts(h);
   TRY(comm->ops->exchange_begin(comm, &h->back));
   TRY(comm->ops->exchange_end(comm, &h->back));
   TRY(mine);
-  return AddReceived(h, y);
+  TRY(BringReceived(h, &in));
+  TRY(AddReceived(h, in, y));
+  return poiseDeviceSync(h->ctx->device); /* the host buffer may be filled again */
+}
+
+PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
+{
+  if (!ByLink(h)) return ReverseByHost(h, mine, y);
+  TRY(poiseHaloPushBack(h, mine));
+  return AddReceived(h, poiseHaloCameBack(h), y);
 }
 
 /* ---- on the host ----------------------------------------------------------------------------- */

@@ -1,37 +1,54 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The halo by the link: each rank's device stores entries into the ghosts of its neighbours.
+  The halo by the link: each rank's device stores entries into memory of its neighbours' devices.
 
-  There is one set of ghosts. So an exchange must not begin before all neighbours have read those of the one
+  It has two ways: to the ghosts of the neighbours, and back from ghosts to their owners, who add them. Each
+  way has one set of places. So an exchange must not begin before all neighbours have read those of the one
   before (poiseLinkSettle).
 
-  A rank has a room in memory that the others reach: its ghosts, the epochs of those who send them, and tables
-  of its own. These have a place for every rank, so that bytes are known before the neighbours are. A rank
-  without neighbours has no room.
+  A rank has a room in memory that the others reach. For each way it holds the entries that come, the epochs
+  of those who send them, and tables of its own. These have a place for every rank, so that bytes are known
+  before the neighbours are. A rank without neighbours has no room.
 */
 #include "vec.h"
+#include "vec_kernels.h"
 
 enum { EPOCH, ARRIVED, STATE };
+enum { OUT, BACK, WAYS };
+
+typedef struct Way {
+  double *in;         /* entries that come, by sender */
+  uint64_t *came;     /* [nrecv]: set by the senders */
+  uint64_t *state;    /* [STATE] */
+  int64_t *start;     /* [nrecv + 1]: offsets of the senders' entries */
+  LinkTarget *target; /* [nsend] */
+  int32_t *from;      /* [nrecv]: the senders */
+  LinkEpochs epochs;  /* came and state, one behind the other */
+  LinkSent sent;
+} Way;
 
 typedef struct HaloLink {
   Shared room;
-  double *ghost;      /* [nghost] */
-  uint64_t *came;     /* [ex.nrecv]: set by the senders */
-  uint64_t *state;    /* [STATE] */
-  int64_t *start;     /* [ex.nrecv + 1]: offsets of the senders' ghosts */
-  LinkTarget *target; /* [ex.nsend] */
-  int32_t *from;      /* [ex.nrecv]: the senders */
-  LinkEpochs epochs;  /* came and state, one behind the other */
+  Way way[WAYS];
 } HaloLink;
 
-typedef struct Where {  /* what a rank has for a sender in its room, in bytes from its start */
-  int64_t ghost, epoch; /* epoch = 0: nothing */
+typedef struct Where { /* what a rank has for a sender in its room, in bytes from its start */
+  int64_t in, epoch;   /* epoch = 0: nothing */
 } Where;
+
+static int64_t TableBytes(int64_t size)
+{
+  return 8 * (size + STATE + size + 1) + size * (int64_t)(sizeof(LinkTarget) + sizeof(int64_t));
+}
 
 static int64_t RoomBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
-  int64_t size = PoiseSize(dev->ctx), tables = 8 * (size + STATE + size + 1);
-  return nghost + nsend ? 8 * nghost + tables + size * (int64_t)(sizeof(LinkTarget) + sizeof(int64_t)) : 0;
+  return nghost + nsend ? 8 * (nghost + nsend) + WAYS * TableBytes(PoiseSize(dev->ctx)) : 0;
+}
+
+static const Exchange *ExchangeOf(const Halo *h, int way)
+{
+  return way == OUT ? &h->ex : &h->back;
 }
 
 /* Where things are in the room. */
@@ -39,21 +56,25 @@ static void Furnish(Halo *h)
 {
   HaloLink *l = h->link;
   int size = PoiseSize(h->ctx);
-  l->ghost = l->room.mine;
-  l->came = (uint64_t *)(void *)(l->ghost + h->nghost);
-  l->state = l->came + size;
-  l->start = (int64_t *)(void *)(l->state + STATE);
-  l->target = (LinkTarget *)(void *)(l->start + size + 1);
-  l->from = (int32_t *)(void *)(l->target + size);
-  poiseLinkAddEpochs(h->ctx->link, &l->epochs, l->came, size + STATE);
+  double *in = l->room.mine, *tables = in + h->nghost + h->nsend;
+  for (int k = 0; k < WAYS; k++) {
+    Way *w = &l->way[k];
+    w->in = in + (k == OUT ? 0 : h->nghost);
+    w->came = (uint64_t *)(void *)((char *)tables + k * TableBytes(size));
+    w->state = w->came + size;
+    w->start = (int64_t *)(void *)(w->state + STATE);
+    w->target = (LinkTarget *)(void *)(w->start + size + 1);
+    w->from = (int32_t *)(void *)(w->target + size);
+    poiseLinkAddEpochs(h->ctx->link, &w->epochs, w->came, size + STATE);
+  }
 }
 
 /* where: of all ranks, for each sender. */
-static PoiseErr Upload(Halo *h, const Where *where)
+static PoiseErr Upload(Halo *h, int way, const Where *where)
 {
   PoiseContext ctx = h->ctx;
-  HaloLink *l = h->link;
-  const Exchange *ex = &h->ex;
+  Way *w = &h->link->way[way];
+  const Exchange *ex = ExchangeOf(h, way);
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   LinkTarget *target = NULL;
   int32_t *from = ex->recv_rank; /* int, as it is on all machines with a device */
@@ -61,57 +82,65 @@ static PoiseErr Upload(Halo *h, const Where *where)
   TRY(poiseAllocArray(ctx, ex->nsend, sizeof *target, "halo targets", &target));
   for (int k = 0; k < ex->nsend; k++) {
     int to = ex->send_rank[k];
-    const Where *w = &where[(int64_t)to * size + rank];
-    char *room = l->room.all[to];
-    target[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + w->ghost),
-                             (uint64_t *)(void *)(room + w->epoch)};
+    const Where *there = &where[(int64_t)to * size + rank];
+    char *room = h->link->room.all[to];
+    target[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + there->in),
+                             (uint64_t *)(void *)(room + there->epoch)};
   }
   Device *dev = ctx->device;
   size_t nrecv = (size_t)ex->nrecv;
-  PoiseErr e = poiseDeviceCopy(dev, l->target, target, (size_t)ex->nsend * sizeof *target, COPY_TO_DEVICE);
-  if (!e) e = poiseDeviceCopy(dev, l->from, from, nrecv * sizeof *from, COPY_TO_DEVICE);
-  if (!e) e = poiseDeviceCopy(dev, l->start, ex->recv_start, (nrecv + 1) * sizeof *l->start, COPY_TO_DEVICE);
+  PoiseErr e = poiseDeviceCopy(dev, w->target, target, (size_t)ex->nsend * sizeof *target, COPY_TO_DEVICE);
+  if (!e) e = poiseDeviceCopy(dev, w->from, from, nrecv * sizeof *from, COPY_TO_DEVICE);
+  if (!e) e = poiseDeviceCopy(dev, w->start, ex->recv_start, (nrecv + 1) * sizeof *w->start, COPY_TO_DEVICE);
   if (!e) e = poiseDeviceSync(dev);
   poiseFree(ctx, &target);
   return e;
 }
 
 /* *where = what all ranks have for each sender. Collective; agrees. */
-static PoiseErr Meet(Halo *h, Where **where)
+static PoiseErr Meet(Halo *h, int way, Where **where)
 {
   PoiseContext ctx = h->ctx;
-  const HaloLink *l = h->link;
+  const Exchange *ex = ExchangeOf(h, way);
+  const Way *w = &h->link->way[way];
+  const char *room = h->link->room.mine;
   int size = PoiseSize(ctx);
   Where *mine = NULL;
-  PoiseErr e = poiseAllocArray(ctx, (int64_t)size * size, sizeof **where, "places of ghosts", where);
-  if (!e) e = poiseAllocArray(ctx, size, sizeof *mine, "places of ghosts", &mine);
+  PoiseErr e = poiseAllocArray(ctx, (int64_t)size * size, sizeof **where, "places of entries", where);
+  if (!e) e = poiseAllocArray(ctx, size, sizeof *mine, "places of entries", &mine);
   e = PoiseAgree(ctx, e);
-  for (int k = 0; k < h->ex.nrecv && !e; k++)
-    mine[h->ex.recv_rank[k]] = (Where){(char *)(l->ghost + h->ex.recv_start[k]) - (char *)l->room.mine,
-                                       (char *)(l->came + k) - (char *)l->room.mine};
+  for (int k = 0; k < ex->nrecv && !e; k++)
+    mine[ex->recv_rank[k]] =
+        (Where){(char *)(w->in + ex->recv_start[k]) - room, (char *)(w->came + k) - room};
   if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, (size_t)size * sizeof *mine, *where);
   poiseFree(ctx, &mine);
+  return e;
+}
+
+static PoiseErr Connect(Halo *h, int way)
+{
+  Where *where = NULL;
+  PoiseErr e = Meet(h, way, &where);
+  if (!e) e = PoiseAgree(h->ctx, h->link->room.mine ? Upload(h, way, where) : POISE_OK);
+  poiseFree(h->ctx, &where);
   return e;
 }
 
 PoiseErr poiseHaloLinkCreate(Halo *h)
 {
   PoiseContext ctx = h->ctx;
-  Where *where = NULL;
   size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost, h->nsend);
   TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link)));
   TRY(poiseLinkShare(ctx->link, bytes, "room of a halo", &h->link->room));
   if (h->link->room.mine) Furnish(h);
-  PoiseErr e = Meet(h, &where);
-  if (!e) e = PoiseAgree(ctx, h->link->room.mine ? Upload(h, where) : POISE_OK);
-  poiseFree(ctx, &where);
-  return e;
+  TRY(Connect(h, OUT));
+  return Connect(h, BACK);
 }
 
 void poiseHaloLinkDestroy(Halo *h)
 {
   if (!h->link) return;
-  poiseLinkRemoveEpochs(h->ctx->link, &h->link->epochs);
+  for (int k = 0; k < WAYS; k++) poiseLinkRemoveEpochs(h->ctx->link, &h->link->way[k].epochs);
   poiseLinkUnshare(h->ctx->link, &h->link->room);
   poiseFree(h->ctx, &h->link);
 }
@@ -121,33 +150,64 @@ int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
   return dev->ctx->link ? RoomBytes(dev, nghost, nsend) : 0;
 }
 
+/* Store n entries of x into the places of the neighbours. index: which, NULL: all. */
+static PoiseErr Push(Halo *h, int way, int64_t n, const int32_t *index, const double *x)
+{
+  Way *w = &h->link->way[way];
+  return LAUNCH(h->ctx->device, link_push,
+                &(LinkPushArgs){.n = n,
+                                .index = index,
+                                .x = x,
+                                .ntarget = ExchangeOf(h, way)->nsend,
+                                .target = w->target,
+                                .epoch = &w->state[EPOCH],
+                                .arrived = &w->state[ARRIVED]});
+}
+
+static PoiseErr Wait(Halo *h, int way)
+{
+  Way *w = &h->link->way[way];
+  return LAUNCH(h->ctx->device, link_wait,
+                &(LinkWaitArgs){.nfrom = ExchangeOf(h, way)->nrecv,
+                                .from = w->from,
+                                .start = w->start,
+                                .came = w->came,
+                                .in = w->in,
+                                .epoch = &w->state[EPOCH],
+                                .patience = poiseLinkPatience(h->ctx->link)});
+}
+
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */
 PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, const double *x)
 {
-  HaloLink *l = h->link;
   const int32_t *index;
-  LinkPushArgs a = {.n = mine ? 0 : h->nsend, .x = x, .ntarget = h->ex.nsend, .target = l->target};
   h->pending = mine;
-  TRY(poiseLinkSettle(h->ctx->link));
-  poiseLinkSent(h->ctx->link);
-  if (!l->room.mine) return POISE_OK;
+  TRY(poiseLinkSettle(h->ctx->link, &h->link->way[OUT].sent));
+  if (!h->link->room.mine) return POISE_OK;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  a.index = index, a.epoch = &l->state[EPOCH], a.arrived = &l->state[ARRIVED];
-  return LAUNCH(h->ctx->device, link_push, &a);
+  return Push(h, OUT, mine ? 0 : h->nsend, index, x);
 }
 
 PoiseErr poiseHaloWait(Halo *h, const double **ghost)
 {
-  HaloLink *l = h->link;
-  LinkWaitArgs a = {.nfrom = h->ex.nrecv,
-                    .from = l->from,
-                    .start = l->start,
-                    .came = l->came,
-                    .ghost = l->ghost,
-                    .patience = poiseLinkPatience(h->ctx->link)};
-  *ghost = l->ghost;
-  if (!l->room.mine) return h->pending;
-  a.epoch = &l->state[EPOCH];
-  TRY(LAUNCH(h->ctx->device, link_wait, &a));
+  *ghost = h->link->way[OUT].in;
+  if (!h->link->room.mine) return h->pending;
+  TRY(Wait(h, OUT));
   return h->pending;
+}
+
+PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine)
+{
+  const double *ghost = NULL;
+  TRY(poiseLinkSettle(h->ctx->link, &h->link->way[BACK].sent));
+  if (!h->link->room.mine) return mine;
+  if (!mine) mine = poiseBufferRead(&h->ghost, DEVICE, &ghost);
+  TRY(Push(h, BACK, mine ? 0 : h->nghost, NULL, ghost));
+  TRY(Wait(h, BACK));
+  return mine;
+}
+
+const double *poiseHaloCameBack(const Halo *h)
+{
+  return h->link->way[BACK].in;
 }

@@ -92,7 +92,7 @@ PoiseErr poiseHost_link_push(Device *dev, const void *args)
   for (int t = 0; t < a->ntarget; t++) {
     const LinkTarget *to = &a->target[t];
     int64_t end = t + 1 < a->ntarget && to[1].start < a->n ? to[1].start : a->n;
-    for (int64_t i = to->start; i < end; i++) to->ghost[i - to->start] = a->x[a->index[i]];
+    for (int64_t i = to->start; i < end; i++) to->in[i - to->start] = a->x[a->index ? a->index[i] : i];
     Store(to->epoch, *a->epoch + 1);
   }
   return POISE_OK;
@@ -105,7 +105,7 @@ PoiseErr poiseHost_link_wait(Device *dev, const void *args)
   (void)dev;
   for (int k = 0; k < a->nfrom; k++) {
     PoiseErr came = Poll(&a->patience, &a->came[k], *a->epoch + 1, a->from[k]);
-    for (int64_t i = a->start[k]; came && i < a->start[k + 1]; i++) a->ghost[i] = NAN;
+    for (int64_t i = a->start[k]; came && i < a->start[k + 1]; i++) a->in[i] = NAN;
     if (!e) e = came;
   }
   *a->epoch += 1;

@@ -162,6 +162,9 @@ void poiseHaloLinkDestroy(Halo *halo);
 int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend); /* of the device */
 PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloWait(Halo *halo, const double **ghost);
+PoiseErr poiseHaloPushBack(Halo *halo,
+                           PoiseErr mine);         /* ghosts, to be added by their owners; waits for them */
+const double *poiseHaloCameBack(const Halo *halo); /* [nsend], of all ranks that sent any */
 /* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next
    Begin). mine: an earlier failure of this rank, which then does not read x. The exchange takes place even
    if this rank fails, so that no rank waits in vain. End returns the failure. */

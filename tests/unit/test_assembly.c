@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assembly and changes of matrices, compared with dense arrays that every rank holds. Values are multiples
    of 1/8, so sums are exact in any order, and results can be compared for equality. */
+#include "mat/assembly/triplet_plan.h"
 #include "mat/mat.h"
 #include "sample.h"
 
@@ -501,6 +502,11 @@ static void Listed(PoiseContext ctx, PoiseMat A, PoiseInt M, PoiseInt N, int kin
   int64_t pattern = A->pattern;
   CHECK_OK(PoiseMatSetPatternCOO(A, l.n, l.rows, l.cols));
   CHECK(A->pattern > pattern);
+  if (SampleIsAway(ctx)) {
+    const TripletMap *map = &A->assembly.triplets->map;
+    CHECK(!A->csr.nz || !poiseBufferIsCurrent(&A->csr.col, HOST)); /* made there */
+    CHECK(map->wide == poisePlacesAreWide(ctx, map->ngiven + map->nreceived));
+  }
   pattern = A->pattern;
   ApplyLists(ctx, d, kind, 0);
   zero = MakeDense(M, N);
@@ -522,7 +528,7 @@ static void Listed(PoiseContext ctx, PoiseMat A, PoiseInt M, PoiseInt N, int kin
   free(d), free(zero);
 }
 
-static void Triplets(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
+static void FromTriplets(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
 {
   PoiseMat A;
   PoiseInt i = 0;
@@ -537,7 +543,18 @@ static void Triplets(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
 
 static void TestTriplets(PoiseContext ctx)
 {
-  ForAll(ctx, Triplets);
+  ForAll(ctx, FromTriplets);
+}
+
+/* Places need 8 bytes only with the values that are received. */
+static void TestWidened(PoiseContext ctx)
+{
+  const int64_t saved = ctx->hooks.most_narrow;
+  for (int most = 345; most < 352; most += 5) { /* of 700 values given: before that, and not */
+    ctx->hooks.most_narrow = most;
+    FromTriplets(ctx, 0, 40, 33);
+  }
+  ctx->hooks.most_narrow = saved;
 }
 
 /* Triplets that together are longer than blocks of the refresh, on several threads and one, have the same
@@ -1348,6 +1365,7 @@ static const Test tests[] = {
     {"symmetric", TestSymmetric, 0},
     {"change_errors", TestChangeErrors, 0},
     {"triplets", TestTriplets, 0},
+    {"widened", TestWidened, 0},
     {"many_triplets", TestManyTriplets, 0},
     {"scattered_triplets", TestScatteredTriplets, 0},
     {"long_runs", TestLongRuns, 0},

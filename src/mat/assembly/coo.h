@@ -3,6 +3,7 @@
 #ifndef POISE_MAT_COO_H
 #define POISE_MAT_COO_H
 
+#include "mat/csr/keys.h"
 #include "mat/mat.h"
 
 typedef struct TripletMap {
@@ -19,10 +20,25 @@ typedef struct TripletMap {
 
 /* entry[k]: the entry of value k of n (given, then received), or -1. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
-/* A's pattern from triplets on one rank (coo_pattern.c), given on side `where`. The device sorts them, and
-   has pattern and map afterwards. */
-PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols,
-                                TripletMap *t);
+/* Keys of the n triplets of a rank, which are on side `where` (coo_pattern.c). It waits, as the indices may
+   change after the call. Local. */
+PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *rows, const PoiseInt *cols,
+                          bool wide, Keys *keys);
+
+typedef struct TripletForeign { /* a triplet of another rank's row */
+  int64_t place;                /* among those given */
+  PoiseInt row, col;
+} TripletForeign;
+/* Set keys of other ranks' rows apart from this rank's (coo_ranks.c): *n of them, in the order of their
+   places. The caller frees the list. Local. */
+PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *keys, int64_t *n, TripletForeign **foreign);
+/* Keys of n received triplets, whose places are first, first + 1, ..., take the place of those set apart.
+   entry: rows and columns. Local. */
+PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *keys, int64_t n, const Entry *entry, int64_t first);
+
+/* A's pattern from keys (coo_pattern.c). The device sorts them, and has pattern and map afterwards. mine: an
+   earlier failure of this rank. Collective; agrees. */
+PoiseErr poiseTripletMapPattern(PoiseMat A, PoiseErr mine, Keys *keys, TripletMap *t);
 /* Do places of n values need 8 bytes? */
 static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
 {

@@ -5,16 +5,25 @@
 
 #include "sys/kernels.h"
 
-/* key_k = row_k << bits | col_k and place_k = first + k; m << bits, above all others, where an index is
-   negative. Places are int64 or uint32: the other is NULL, here as below. */
+/* key_k = (row_k - begin) << bits | col_k and place_k = first + k. Of rows that are not this rank's m: the
+   bit `foreign`, and row_k << bits | col_k. Where an index is negative: m << bits, above all of this rank's.
+   Places are int64 or uint32: the other is NULL, here as below. */
 typedef struct CooKeysArgs {
-  int64_t n, first, m;
-  int bits;
+  int64_t n, first, begin, m;
+  int bits, foreign;
   const int64_t *row, *col;
   uint64_t *key;
   int64_t *place64;
   uint32_t *place32;
 } CooKeysArgs;
+
+POISE_INLINE uint64_t poiseCooKey(const CooKeysArgs *a, int64_t k)
+{
+  int64_t row = a->row[k], own = row - a->begin;
+  if (row < 0 || a->col[k] < 0) return (uint64_t)a->m << a->bits;
+  if (own >= 0 && own < a->m) return (uint64_t)own << a->bits | (uint64_t)a->col[k];
+  return UINT64_C(1) << a->foreign | (uint64_t)row << a->bits | (uint64_t)a->col[k];
+}
 
 /* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order,
    beginning with 0 or, with add, val_e. Places below ngiven are of `given`, those from there on of

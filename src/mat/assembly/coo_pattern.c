@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A pattern from triplets, on a device and one rank, by sorting their indices (keys.c). The sorted places are
-  also the map by which values are taken (coo.c). Indices on the host come to the device in chunks. Indices on
-  the device are read in place. With several ranks triplets travel first, and the host sorts (triplet_rows.c).
+  A pattern from triplets, on a device, by sorting their indices (keys.c). The sorted places are also the map
+  by which values are taken (coo.c). Indices on the host come to the device in chunks. Indices on the device
+  are read in place. With several ranks triplets of other ranks' rows travel first (coo_ranks.c).
 
   Bytes held beside the n triplets given, with z entries and m rows. P = 4 (8 beyond 2^32 triplets), Q = 4 (8
   beyond 2^31 entries):
@@ -15,7 +15,7 @@
 #include "coo.h"
 #include "coo_kernels.h"
 #include "assemble.h"
-#include "mat/csr/keys.h"
+#include "mat/csr/ghosts_there.h"
 #include "mat/mat_type.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
@@ -48,10 +48,18 @@ static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Se
   return POISE_OK;
 }
 
-static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k)
+static PoiseErr MakeKeys(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k)
 {
+  Device *dev = A->ctx->device;
   Sent s = {0};
-  CooKeysArgs a = {.m = k->m, .bits = k->bits, .row = rows, .col = cols, .n = k->n};
+  int64_t side = poiseMatAskedBlocks(A) ? A->block_size : 1;
+  CooKeysArgs a = {.begin = A->rows->begin / side,
+                   .m = k->m,
+                   .bits = k->bits,
+                   .foreign = k->foreign,
+                   .row = rows,
+                   .col = cols,
+                   .n = k->n};
   TRY(poiseKeysCreate(dev, k, &a.key, &a.place64, &a.place32));
   if (where == DEVICE) return LAUNCH(dev, coo_keys, &a);
   PoiseErr e = Send(dev, rows, cols, &s, k->n, a);
@@ -60,41 +68,43 @@ static PoiseErr MakeKeys(Device *dev, Side where, const PoiseInt *rows, const Po
   return e;
 }
 
-static PoiseErr Run(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols, Keys *k, Csr *c,
-                    TripletMap *t)
+PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *rows, const PoiseInt *cols,
+                          bool wide, Keys *k)
+{
+  int b = poiseMatAskedBlocks(A);
+  int64_t side = b ? b : 1, M = A->rows->N / side, N = A->cols->N / side, m = A->rows->n / side;
+  *k = (Keys){.n = n, .m = m, .bits = poiseBitsOf(N - 1), .wide = wide};
+  k->foreign = k->bits + poiseBitsOf(M > m + 1 ? M : m + 1);
+  if (N > INT32_MAX || m > INT32_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank",
+         (long long)A->rows->N, (long long)A->cols->N, b ? " of blocks" : "");
+  PoiseErr e = MakeKeys(A, where, rows, cols, k);
+  PoiseErr waited = poiseDeviceSync(A->ctx->device);
+  return e ? e : waited;
+}
+
+static PoiseErr Run(PoiseMat A, Keys *k, Csr *c, TripletMap *t)
 {
   Device *dev = A->ctx->device;
-  int64_t side = poiseCsrSide(c);
-  if (A->cols->N / side > INT32_MAX || k->m > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank",
-         (long long)A->rows->N, (long long)A->cols->N, c->b ? " of blocks" : "");
-  TRY(MakeKeys(dev, where, rows, cols, k));
   TRY(poiseKeysSort(dev, k, 0, k->bits + poiseBitsOf(k->m + 1)));
   TRY(poiseKeysCount(dev, k, &c->nz));
   c->m = k->m;
-  c->nloc = A->cols->n / side;
+  c->nloc = A->cols->n / poiseCsrSide(c);
   c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseKeysRows(dev, k, c->nz, c->wide, &c->ptr, &c->col, &t->start));
   t->n = c->nz;
   t->wide = k->wide;
   t->from = poiseKeysTakePlaces(k);
+  if (PoiseSize(A->ctx) > 1) TRY(poiseGhostsNumberThere(A, c));
   return poiseBufferCreate(dev, (size_t)poiseCsrScalars(c) * sizeof(double), "values",
                            &c->val); /* zeros when they are first read */
 }
 
-PoiseErr poiseTripletMapPattern(PoiseMat A, Side where, const PoiseInt *rows, const PoiseInt *cols,
-                                TripletMap *t)
+PoiseErr poiseTripletMapPattern(PoiseMat A, PoiseErr mine, Keys *k, TripletMap *t)
 {
   Csr c = {.b = poiseMatAskedBlocks(A)};
-  int64_t side = poiseCsrSide(&c);
-  Keys k = {.n = t->ngiven,
-            .m = A->rows->n / side,
-            .bits = poiseBitsOf(A->cols->n / side - 1),
-            .wide = poisePlacesAreWide(A->ctx, t->ngiven)};
-  PoiseErr e = Run(A, where, rows, cols, &k, &c, t);
-  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* wait, as queued work reads rows and cols */
-  poiseKeysDestroy(&k);
-  return poiseMatReplaceCsr(A, e ? e : waited, &c);
+  if (!mine) mine = Run(A, k, &c, t);
+  return poiseMatReplaceCsr(A, mine, &c);
 }
 
 /* ---- host kernel ----------------------------------------------------------------------------- */
@@ -105,8 +115,7 @@ PoiseErr poiseHost_coo_keys(Device *dev, const void *args)
   (void)dev;
   for (int64_t k = 0; k < a->n; k++) {
     int64_t to = a->first + k;
-    bool ignored = a->row[k] < 0 || a->col[k] < 0;
-    a->key[to] = ignored ? (uint64_t)a->m << a->bits : (uint64_t)a->row[k] << a->bits | (uint64_t)a->col[k];
+    a->key[to] = poiseCooKey(a, k);
     if (a->place32)
       a->place32[to] = (uint32_t)to;
     else

@@ -5,8 +5,15 @@
 
 bool poiseTripletsStay(PoiseMat A, const TripletPattern *p)
 {
-  return !A->ctx->device->ops->is_host && PoiseSize(A->ctx) == 1 && p->side == 1 && p->given == 1;
+  int64_t M = A->rows->N / p->unit, N = A->cols->N / p->unit;
+  bool fits = PoiseSize(A->ctx) == 1 || (M <= INT32_MAX && N <= INT32_MAX); /* in a key */
+  return !A->ctx->device->ops->is_host && fits && p->side == 1 && p->given == 1;
 }
+
+typedef struct Foreigners { /* triplets of other ranks' rows, in their order */
+  int64_t n, capacity;
+  TripletForeign *list;
+} Foreigners;
 
 static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const char *what)
 {
@@ -53,31 +60,84 @@ static PoiseErr TakeIndices(PoiseMat A, TripletPattern *p)
   return poiseIndicesCheck(&p->cols, N, column, "matrix");
 }
 
+static PoiseErr Append(PoiseContext ctx, Foreigners *f, TripletForeign foreign)
+{
+  if (f->n == f->capacity) {
+    int64_t more = f->capacity + f->capacity / 2 + 1024;
+    TRY(poiseRealloc(ctx, (size_t)more * sizeof foreign, (size_t)f->n * sizeof foreign,
+                     "triplets of other ranks", &f->list));
+    f->capacity = more;
+  }
+  f->list[f->n++] = foreign;
+  return POISE_OK;
+}
+
+/* The triplets of other ranks' rows. */
+static PoiseErr FindForeign(PoiseMat A, TripletPattern *p, Foreigners *f)
+{
+  const Layout *l = A->rows;
+  if (poiseTripletsStay(A, p)) {
+    TRY(poiseTripletKeys(A, p->where, p->n, p->rows.index, p->cols.index, poisePlacesAreWide(A->ctx, p->n),
+                         &p->keys));
+    return PoiseSize(A->ctx) > 1 ? poiseTripletKeysPart(A, &p->keys, &f->n, &f->list) : POISE_OK;
+  }
+  for (int64_t k = 0; k < p->n && PoiseSize(A->ctx) > 1; k++) {
+    TripletForeign t = {k, poiseTripletRow(p, k), poiseTripletColumn(p, k)};
+    PoiseInt row = t.row * p->unit;
+    if (t.row >= 0 && t.col >= 0 && (row < l->begin || row >= l->begin + l->n)) TRY(Append(A->ctx, f, t));
+  }
+  return POISE_OK;
+}
+
+/* Which values go to which rank, and what is said of them first. */
+static PoiseErr Address(PoiseMat A, Triplets *t, TripletPattern *p, const Foreigners *f)
+{
+  PoiseContext ctx = A->ctx;
+  int size = PoiseSize(ctx);
+  int64_t numbers = t->numbers, total = 0;
+  for (int64_t i = 0; i < f->n; i++) {
+    PoiseInt row = f->list[i].row * p->unit;
+    p->bytes[poiseLayoutOwner(A->rows, row)] += numbers * (int64_t)sizeof(double);
+    TRY(poiseStashAdd(ctx, &p->stash, row, f->list[i].col, 0));
+  }
+  for (int r = 0; r < size; r++) p->next[r] = total, total += p->bytes[r] / (int64_t)sizeof(double);
+  TRY(poiseAllocArray(ctx, total, sizeof(int64_t), "values to send", &t->send));
+  for (int64_t i = 0; i < f->n; i++) {
+    int r = poiseLayoutOwner(A->rows, f->list[i].row * p->unit);
+    for (int64_t j = 0; j < numbers; j++) t->send[p->next[r]++] = f->list[i].place * numbers + j;
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
 {
   PoiseContext ctx = A->ctx;
-  int size = PoiseSize(ctx), rank = PoiseRank(ctx);
-  int64_t total = 0, numbers = t->numbers;
+  int size = PoiseSize(ctx);
+  Foreigners f = {0};
   TRY(poiseMatCheckHolds(A, "PoiseMatSetPatternCOO"));
   TRY(TakeIndices(A, p));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->bytes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->received));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->next));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "counts", &p->gathered));
-  if (size == 1) return POISE_OK;
-  for (int64_t k = 0; k < p->n; k++) {
-    int r = poiseTripletOwner(A, p, k);
-    if (r < 0 || r == rank) continue;
-    p->bytes[r] += numbers * (int64_t)sizeof(double);
-    TRY(poiseStashAdd(ctx, &p->stash, poiseTripletRow(p, k) * p->unit, poiseTripletColumn(p, k), 0));
+  PoiseErr e = FindForeign(A, p, &f);
+  if (!e && size > 1) e = Address(A, t, p, &f);
+  poiseFree(ctx, &f.list);
+  return e;
+}
+
+PoiseErr poiseTripletsJoin(PoiseMat A, TripletPattern *p)
+{
+  bool wide = poisePlacesAreWide(A->ctx, p->n + p->stash.n);
+  if (wide && !p->keys.wide) { /* only now that is known */
+    Foreigners f = {0};
+    poiseKeysDestroy(&p->keys);
+    TRY(poiseTripletKeys(A, p->where, p->n, p->rows.index, p->cols.index, wide, &p->keys));
+    PoiseErr e = poiseTripletKeysPart(A, &p->keys, &f.n, &f.list);
+    poiseFree(A->ctx, &f.list);
+    TRY(e);
   }
-  for (int r = 0; r < size; r++) p->next[r] = total, total += p->bytes[r] / (int64_t)sizeof(double);
-  TRY(poiseAllocArray(ctx, total, sizeof(int64_t), "values to send", &t->send));
-  for (int64_t k = 0; k < p->n; k++) {
-    int r = poiseTripletOwner(A, p, k);
-    for (int64_t j = 0; r >= 0 && r != rank && j < numbers; j++) t->send[p->next[r]++] = k * numbers + j;
-  }
-  return POISE_OK;
+  return poiseTripletKeysJoin(A, &p->keys, p->stash.n, p->stash.entry, p->n);
 }
 
 static PoiseErr Sides(PoiseContext ctx, Triplets *t, const TripletPattern *p)

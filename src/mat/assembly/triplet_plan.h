@@ -39,6 +39,7 @@ typedef struct TripletPattern {
   struct Open *open;                           /* of every block */
   int64_t *seen;                               /* for every STEP entries; both of triplet_runs.c */
   RowArrays arrays;
+  Keys keys; /* of triplets that stay on the device */
 } TripletPattern;
 
 /* Row and column of triplet k, which may be negative. */
@@ -94,13 +95,15 @@ static inline int64_t poiseTripletEntries(PoiseMat A, const TripletPattern *p)
 }
 
 /* triplet_owners.c */
-/* Do the indices stay on the device, which can use them as they are? */
+/* Does the device make the pattern? Then only what goes to other ranks comes to the host. */
 bool poiseTripletsStay(PoiseMat A, const TripletPattern *p);
 /* Check the indices, and note what goes to other ranks. Local. */
 PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p);
 /* Send triplets to their owners, in the order in which values will travel: by rank, and those of one rank
    in their order. Collective; agrees. */
 PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p);
+/* Those that this rank has received join the keys of its own. Local. */
+PoiseErr poiseTripletsJoin(PoiseMat A, TripletPattern *p);
 
 /* triplet_rows.c: rows of entries, p->arrays, from the triplets of this rank's rows; p->inrow. Local. */
 PoiseErr poiseTripletsMakeRows(PoiseMat A, TripletPattern *p);

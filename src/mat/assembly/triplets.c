@@ -57,6 +57,7 @@ static void FreePattern(PoiseContext ctx, TripletPattern *p)
   poiseFree(ctx, &p->inrow);
   poiseFree(ctx, &p->open);
   poiseFree(ctx, &p->seen);
+  poiseKeysDestroy(&p->keys);
 }
 
 static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
@@ -72,15 +73,19 @@ static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
   return e;
 }
 
+/* The pattern where the triplets are, which the device sorts. */
+static PoiseErr BuildThere(PoiseMat A, Triplets *t, TripletPattern *p)
+{
+  PoiseErr e = PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, p) : POISE_OK;
+  t->map = (TripletMap){.numbers = t->numbers, .ngiven = p->n, .nreceived = p->stash.n};
+  return poiseTripletMapPattern(A, e, &p->keys, &t->map);
+}
+
 static PoiseErr Build(PoiseMat A, Triplets *t, TripletPattern *p)
 {
   TRY(PoiseAgree(A->ctx, poiseTripletsFindOwners(A, t, p)));
-  if (poiseTripletsStay(A, p)) {
-    t->map.ngiven = p->n;
-    t->map.numbers = t->numbers;
-    return poiseTripletMapPattern(A, p->where, p->rows.index, p->cols.index, &t->map);
-  }
   TRY(poiseTripletsRoute(A, t, p));
+  if (poiseTripletsStay(A, p)) return BuildThere(A, t, p);
   PoiseErr e = poiseTripletsMakeRows(A, p);
   if (!e) e = A->ctx->device->ops->is_host ? poiseTripletsMakeRuns(A, t, p) : MakeMap(A, t, p);
   poiseFree(A->ctx, &p->inrow);

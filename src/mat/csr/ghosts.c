@@ -57,15 +57,19 @@ static int64_t Count(const Ghosts *g)
   return n;
 }
 
+PoiseErr poiseTooManyGhosts(PoiseContext ctx, int64_t n)
+{
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "rank %d refers to %lld columns of other ranks, more than fit in 32 bits with its own", PoiseRank(ctx),
+       (long long)n);
+}
+
 PoiseErr poiseGhostsNumber(Ghosts *g, int64_t limit, int64_t *n, PoiseInt **col)
 {
   int64_t k = 0;
   *col = NULL;
   *n = Count(g);
-  if (*n > limit)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "rank %d refers to %lld columns of other ranks, more than fit in 32 bits with its own",
-         PoiseRank(g->ctx), (long long)*n);
+  if (*n > limit) return poiseTooManyGhosts(g->ctx, *n);
   TRY(poiseAllocArray(g->ctx, *n, sizeof **col, "ghost columns", col));
   for (PoiseInt p = 0; p <= g->N / PAGE; p++) {
     if (!g->page[p]) continue;

@@ -18,7 +18,8 @@ PoiseErr poiseGhostsAdd(Ghosts *g, PoiseInt col);
 /* After all were added: *col = the *n columns, ascending, which the caller frees. More than limit:
    POISE_ERR_UNSUPPORTED. */
 PoiseErr poiseGhostsNumber(Ghosts *g, int64_t limit, int64_t *n, PoiseInt **col);
-int32_t poiseGhostsFind(const Ghosts *g, PoiseInt col); /* the place of an added column among them */
+PoiseErr poiseTooManyGhosts(PoiseContext ctx, int64_t n); /* that error */
+int32_t poiseGhostsFind(const Ghosts *g, PoiseInt col);   /* the place of an added column among them */
 void poiseGhostsDestroy(Ghosts *g);
 
 #endif

@@ -5,9 +5,10 @@
 
 #include "sys/sys.h"
 
-typedef struct Keys { /* the caller sets these four; the rest is zero */
+typedef struct Keys { /* the caller sets what is above the buffers, which are zero */
   int64_t n, m;       /* number of keys; rows are 0 .. m - 1; row m is ignored */
   int bits;           /* of a column */
+  int foreign;        /* bit that marks rows of other ranks, where there are such keys */
   bool wide;          /* places are int64, else int32 */
   Buffer key[2], place[2], scratch, count;
 } Keys;

@@ -189,6 +189,8 @@ static PoiseErr Ready_PCOO(PoiseMat A)
   double *whole;
   if (t->held.csr) return poiseHeldReady(&t->held);
   const IndexedProduct p = ProductOf(&t->by_row, &t->rows, &t->columns);
+  if (t->rows.halo) TRY(poiseHaloReady(t->rows.halo));
+  if (t->columns.halo) TRY(poiseHaloReady(t->columns.halo));
   TRY(MakeWhole(A->ctx->device, &t->columns, &whole));
   return poiseIndexedArguments(&p, &A->csr.val, &(CsrMultTransposeArgs){0});
 }

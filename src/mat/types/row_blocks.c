@@ -68,8 +68,7 @@ PoiseErr poiseRowBlocksCut(PoiseMat A, RowBlocks *w, RowBlocksCut cut)
 /* Fragments always wait for the ghosts. */
 PoiseErr poiseRowBlocksOrder(PoiseMat A, RowBlocks *w, int rows)
 {
-  const RowBlock *row_block = NULL;
-  if (rows == POISE_BLOCK) TRY(poiseBufferRead(&w->row_block, HOST, &row_block));
+  Buffer *row_block = rows == POISE_BLOCK ? &w->row_block : NULL;
   return poiseCsrOrder(A, w->parts, rows, row_block, &w->order, &w->ninterior);
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Local numbers for global columns that are on a device. Entries in columns of other ranks are picked, and
+  their columns sorted (keys.c): the different ones are the ghosts. The host gets these alone, as it makes the
+  halo of them. Each such entry then looks its column up.
+
+  Bytes held beside the entries, of which g are in columns of other ranks: 24 g in the sort.
+*/
+#include "ghosts.h"
+#include "ghosts_kernels.h"
+#include "ghosts_there.h"
+#include "keys.h"
+#include "keys_kernels.h"
+#include "mat/mat.h"
+
+/* The keys of the entries in columns of other ranks. */
+static PoiseErr Pick(PoiseMat A, int64_t side, const Csr *c, const int32_t *col, Buffer *count, Keys *g)
+{
+  Device *dev = A->ctx->device;
+  int64_t nblock = POISE_NBLOCKS(c->nz), begin = A->cols->begin / side, *place64;
+  GhostPickArgs a = {.n = c->nz, .begin = begin, .end = begin + A->cols->n / side, .col = col};
+  TRY(poiseBufferCreate(dev, (size_t)(nblock + 1) * sizeof *a.count, "ghosts of blocks", count));
+  TRY(poiseBufferWrite(count, DEVICE, &a.count));
+  TRY(LAUNCH(dev, ghost_count, &a));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = a.count}));
+  TRY(poiseDeviceCopy(dev, &g->n, a.count + nblock, sizeof g->n, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  TRY(poiseKeysCreate(dev, g, &a.key, &place64, &a.place));
+  return LAUNCH(dev, ghost_pick, &a);
+}
+
+/* The columns among the keys: on the device, and for the host. */
+static PoiseErr Different(PoiseContext ctx, Keys *g, Buffer *list, Csr *c)
+{
+  Buffer ptr = {0};
+  const int32_t *ghost;
+  TRY(poiseKeysSort(ctx->device, g, 0, g->bits));
+  TRY(poiseKeysCount(ctx->device, g, &c->nghost));
+  if (c->nghost > INT32_MAX - c->nloc) return poiseTooManyGhosts(ctx, c->nghost);
+  PoiseErr e = poiseKeysRows(ctx->device, g, c->nghost, true, &ptr, list, NULL);
+  poiseBufferDestroy(&ptr);
+  TRY(e);
+  TRY(poiseAllocArray(ctx, c->nghost, sizeof *c->ghost, "ghost columns", &c->ghost));
+  TRY(poiseBufferRead(list, HOST, &ghost));
+  for (int64_t k = 0; k < c->nghost; k++) c->ghost[k] = ghost[k];
+  return POISE_OK;
+}
+
+static PoiseErr Number(PoiseMat A, int64_t side, Csr *c, Buffer *list, Buffer *count, Keys *g)
+{
+  GhostNumberArgs a = {.n = c->nz, .begin = A->cols->begin / side, .nloc = c->nloc};
+  TRY(poiseBufferUpdate(&c->col, DEVICE, &a.col));
+  TRY(Pick(A, side, c, a.col, count, g));
+  if (g->n) TRY(Different(A->ctx, g, list, c));
+  if (g->n) TRY(poiseBufferRead(list, DEVICE, &a.ghost));
+  a.nghost = c->nghost;
+  return LAUNCH(A->ctx->device, ghost_number, &a);
+}
+
+PoiseErr poiseGhostsNumberThere(PoiseMat A, Csr *c)
+{
+  int64_t side = poiseCsrSide(c);
+  Keys g = {.m = 1, .bits = poiseBitsOf(A->cols->N / side)};
+  Buffer list = {0}, count = {0};
+  c->nghost = 0;
+  PoiseErr e = Number(A, side, c, &list, &count, &g);
+  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* as the list is freed */
+  poiseBufferDestroy(&list);
+  poiseBufferDestroy(&count);
+  poiseKeysDestroy(&g);
+  return e ? e : waited;
+}
+
+/* ---- host kernels ---------------------------------------------------------------------------- */
+
+PoiseErr poiseHost_ghost_count(Device *dev, const void *args)
+{
+  const GhostPickArgs *a = args;
+  (void)dev;
+  for (int64_t b = 0; b < POISE_NBLOCKS(a->n); b++) {
+    a->count[b] = 0;
+    for (int64_t k = b * POISE_BLOCK; k < (b + 1) * POISE_BLOCK && k < a->n; k++)
+      a->count[b] += poiseIsGhost(a, k);
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_ghost_pick(Device *dev, const void *args)
+{
+  const GhostPickArgs *a = args;
+  (void)dev;
+  for (int64_t b = 0; b < POISE_NBLOCKS(a->n); b++) {
+    int64_t to = a->count[b];
+    for (int64_t k = b * POISE_BLOCK; k < (b + 1) * POISE_BLOCK && k < a->n; k++) {
+      if (!poiseIsGhost(a, k)) continue;
+      a->key[to] = (uint64_t)a->col[k];
+      a->place[to] = (uint32_t)to;
+      to++;
+    }
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_ghost_number(Device *dev, const void *args)
+{
+  const GhostNumberArgs *a = args;
+  (void)dev;
+  for (int64_t k = 0; k < a->n; k++) a->col[k] = poiseGhostNumber(a, a->col[k]);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_ghost_blocks(Device *dev, const void *args)
+{
+  const GhostBlocksArgs *a = args;
+  (void)dev;
+  for (int64_t b = 0; b < a->n; b++) {
+    int64_t k, end;
+    poiseBlockEntries(a, b, &k, &end);
+    while (k < end && a->A.col[k] < a->A.nloc) k++;
+    a->has[b] = k < end;
+  }
+  return POISE_OK;
+}

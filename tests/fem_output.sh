@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# fem_output.sh <folder of the examples>
+# What the finite-element drivers leave: solutions in time, linear systems, pictures of all of it.
+set -euo pipefail
+bin=$(cd "$1" && pwd)
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export OMP_NUM_THREADS=1
+export OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fail()
+{
+  printf '%s\n' "$@"
+  exit 1
+}
+
+# Series in time. One that cannot write its third moment leaves a .pvd of two.
+"$bin/fem_output" -output series || fail "the series was not written"
+"$bin/fem_output" -output "s & <t>" -ranks 3 || fail "the series was not written on ranks"
+mkdir cut_0003.vtu series_.pvd
+"$bin/fem_output" -output cut > log 2>&1 && fail "a series without its third file"
+"$bin/fem_output" -output series_ > log 2>&1 && fail "a series without its .pvd"
+grep -qF "series_.pvd cannot be written" log || fail "$(cat log)"
+
+# -save_system: solve finds the same x; on ranks and in both formats, and the system of a failed solve too.
+# same <file of x> <another>: to 1e-7 of the largest entry.
+same()
+{
+  paste "$1" "$2" | awk 'BEGIN { d = m = 0 }
+    function abs(x) { return x < 0 ? -x : x }
+    NF == 2 { d = abs($1 - $2) > d ? abs($1 - $2) : d; m = abs($1) > m ? abs($1) : m }
+    END { exit !(m > 0 && d <= 1e-7 * m) }' || fail "$1 and $2 differ"
+}
+mkdir systems && cd systems
+for name in one.mtx two.petsc.gz; do
+  "$bin/elasticity" -n 2 -save_system "$name" -ksp_rtol 1e-11 -ranks 2 > log || fail "$(cat log)"
+done
+"$bin/heat" -n 6 -steps 2 -save_system heat -ksp_rtol 1e-11 > log || fail "$(cat log)"
+"$bin/convection" -n 6 -save_system flow.bin -ksp_rtol 1e-11 > log || fail "$(cat log)"
+"$bin/poisson" -cell tri6 -n 4 -refinements 0 -save_system u.mtx -ksp_max_it 2 > log 2>&1 &&
+  fail "a solve of two iterations"
+# solved <A> <b> <x of the driver, or - for any>
+solved()
+{
+  "$bin/solve" -A "$1" -b "$2" -x again.mtx -ksp_type bicgstab -pc_type jacobi -ksp_rtol 1e-11 > log 2>&1 ||
+    fail "solve -A $1:" "$(cat log)"
+  [ "$3" = - ] || same "$3" again.mtx
+}
+solved one_A.mtx one_b.mtx one_x.mtx
+solved two_A.petsc.gz two_b.petsc.gz one_x.mtx
+grep -q "matload_block_size 3" two_A.petsc.info || fail "the blocks of 3 were not written"
+solved heat_A.mtx heat_b.mtx heat_x.mtx
+solved flow_A.bin flow_b.bin -
+solved u_A.mtx u_b.mtx -
+[ -e u_x.mtx ] || fail "no x of a solve that did not converge"
+# refused <words of the message> <program> <options>...
+refused()
+{
+  "$bin/$2" "${@:3}" > log 2>&1 && fail "${*:2} did not fail"
+  grep -qF -- "$1" log || fail "${*:2} did not say '$1':" "$(cat log)"
+}
+refused "x/sys_A.mtx cannot be written" heat -n 100 -steps 1000000 -save_system x/sys # before the work
+mkdir three_b.mtx
+refused "cannot write 'three_b.mtx'" poisson -cell tri3 -n 4 -refinements 0 -save_system three
+[ ! -e three_A.mtx ] && [ ! -e three_x.mtx ] || fail "a part of a system was left"
+cd ..
+[ -z "$(find . -name '*.part' -o -name '*.tmp')" ] || fail "unfinished files were left"
+
+if ! command -v python3 > /dev/null; then
+  echo "skipped: python3, which reads the files, is not here"
+  exit 77
+fi
+python3 "$tests/vtu.py" --times .25,.5,.75 series.pvd
+python3 "$tests/vtu.py" --times .25,.5,.75 "s & <t>.pvd"
+python3 "$tests/vtu.py" --times .25,.5 cut.pvd
+"$bin/heat" -n 6 -steps 4 -every 2 -output hot > log || fail "$(cat log)"
+python3 "$tests/vtu.py" --times .05,.1 hot.pvd
+
+if ! python3 -c "import matplotlib" 2> /dev/null; then
+  echo "skipped: pictures, as matplotlib is not here"
+  exit 0
+fi
+plot()
+{
+  rm -f picture.png
+  python3 "$tests/../examples/plot.py" --renderer matplotlib --dpi 40 --output picture.png "$@" > log 2>&1 &&
+    [ "$(head -c 4 picture.png | tail -c 3)" = PNG ] || fail "plot.py $*:" "$(cat log)"
+}
+"$bin/elasticity" -output beam > times.log || fail "$(cat times.log)"
+"$bin/elasticity" -output parts -ranks 3 -pc_type jacobi > log || fail "$(cat log)"
+plot --field "von Mises" --warp auto parts.pvtu
+plot --field 'u <"&">' "s & <t>.pvd"
+plot --history --rtol 1e-8 beam.csv parts.csv
+plot --times times.log
