@@ -281,6 +281,10 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
     bcsr  Dense blocks of A's block size (PoiseMatSetBlockSize), with zeros for missing scalars. See below,
           and PoiseMatCreateBCSR.
 
+  This type is for several ranks:
+    pcsr  Every rank multiplies the same number of nonzeros, whatever the rows. See below, and
+          PoiseMatSetLocalType.
+
   These two are the types of matrices that stay as the application holds them. They cannot be set:
     pcsc  By columns: see PoiseMatCreateCSC.
     pcoo  As triplets: see PoiseMatCreateTriplets.
@@ -305,6 +309,16 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   compares bytes. Those of bcsr, times 1.1, must be fewer than those of CSR. A matrix from CSR arrays or
   single triplets stays CSR. A bcsr matrix stays bcsr.
 
+  pcsr cuts the nonzeros of all ranks into ranges of equal size, one for each rank. A row in which a boundary
+  falls goes whole to one side if it has at most one per cent of a share; else it is cut. A rank multiplies
+  what it keeps of its own rows, where their values are. Entries of other ranks' rows are copied to it, and
+  their results travel to the owners of the rows, who add them in the order of ranks. New values of A move
+  these values alone. Where no rank exceeds its share by more than one per cent, nothing is copied.
+
+  A solver first arranges A by nonzeros, unless PoiseMatSetPartition was called. Then only rows that are cut
+  travel. All but A x works as of the type of the parts, and with A's own rows: A^T x, the diagonal,
+  preconditioners. On one rank pcsr is that type.
+
   bcsr converts A into arrays of the library's own, and releases the CSR, at once or in the first
   PoiseMatAssemble. Another type converts it back. Entries in blocks of the pattern change in place. For new
   blocks, Assemble makes a CSR of all entries, and blocks of that. A conversion drops the plan of triplets, so
@@ -312,6 +326,9 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
 POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
+/* The type of a part of type pcsr: csr, csri, seg, bcsr or auto (default). It counts while A is of type pcsr.
+   Collective. Option: -mat_local_type. */
+POISE_API PoiseErr PoiseMatSetLocalType(PoiseMat A, const char *type);
 /*
   The SpMV kernel of an A of type csr: "own" for the device's own kernels, or the name of a library that the
   device has. On cuda these are "cusparse", and "cusparse_alg2", whose results have the same bits in every
@@ -381,6 +398,10 @@ typedef enum PoisePartition {
 typedef enum PoiseOrder { POISE_ORDER_NATURAL, POISE_ORDER_RCM } PoiseOrder;
 POISE_API PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition);
 POISE_API PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order);
+/* Shares of the ranks in what the partition measures, and in the nonzeros of type pcsr: weights[q] for rank
+   q, positive. n: number of ranks. With partition ROWS rows are then counted, and move. NULL: equal shares
+   (default). Copied. Collective. Option: -mat_partition_weights 2,1,1. */
+POISE_API PoiseErr PoiseMatSetPartitionWeights(PoiseMat A, int n, const double *weights);
 /* B = P A P^T, arranged as A asks, for products and files. B is a matrix of its own, with A's type, block
    size and null space. It does not follow later changes of A. P, which may be NULL, is a permutation
    matrix. P x moves x into B's layout, P^T x moves it back into A's. The one column of row i of P

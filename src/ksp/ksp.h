@@ -92,7 +92,8 @@ typedef struct Divided Divided; /* a solve by workers (divided.c) */
 typedef struct Arranged { /* a solve in another layout or numbering than the application's */
   PoisePartition partition;
   PoiseOrder order;
-  Layout *rows; /* rows of the application; NULL: nothing is arranged yet */
+  int64_t bounds_set; /* of A->asked, then */
+  Layout *rows;       /* rows of the application; NULL: nothing is arranged yet */
   Permutation moves;
   bool outlived; /* `moves` belong to an earlier pattern, which a kept preconditioner uses */
   Moved A, P;    /* the solver's operator, and the matrix of the preconditioner; P is empty if they are one */

@@ -5,6 +5,7 @@
   new pattern with a new permutation.
 */
 #include "mat/order/arrange.h"
+#include "mat/types/pcsr.h"
 #include "ksp.h"
 
 bool poiseKSPReorders(PoiseKSP ksp)
@@ -87,7 +88,8 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   if (moved || a->moves.from) ksp->pc->built = false; /* a kept preconditioner has the old numbers */
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->b));
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->x));
-  a->partition = A->asked.partition;
+  a->partition = poiseMatPartitionOf(A);
+  a->bounds_set = A->asked.bounds_set;
   a->order = A->asked.order;
   a->rows = poiseLayoutShare(A->rows);
   a->outlived = false;
@@ -106,8 +108,9 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   stale[0] = poiseMovedStale(&a->A, A);
   stale[1] = ksp->given_P == A ? MOVED_CURRENT : poiseMovedStale(&a->P, ksp->given_P);
   a->outlived = a->outlived || stale[0] == MOVED_PATTERN;
-  stale[2] = !a->rows || a->partition != A->asked.partition || a->order != A->asked.order ||
-             !poiseLayoutSame(a->rows, A->rows) || (a->outlived && !kept);
+  stale[2] = !a->rows || a->partition != poiseMatPartitionOf(A) || a->order != A->asked.order ||
+             a->bounds_set != A->asked.bounds_set || !poiseLayoutSame(a->rows, A->rows) ||
+             (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
   if (stale[2]) stale[0] = MOVED_PATTERN;
   if (stale[2] && ksp->given_P != A) stale[1] = MOVED_PATTERN;
@@ -233,8 +236,9 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
                   a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
   TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
                   old->most / share, now->most / share));
-  return PoisePrintf(
+  TRY(PoisePrintf(
       ctx,
       "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
-      old->ghosts, now->ghosts, old->bandwidth, now->bandwidth);
+      old->ghosts, now->ghosts, old->bandwidth, now->bandwidth));
+  return a->moves.from ? poisePartsView(a->A.mat) : POISE_OK;
 }

@@ -272,8 +272,7 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
   TRY(poiseKSPCheckWhole(ksp, "PoiseKSPPredictBytes"));
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
-  if (PoiseSize(ksp->ctx) > 1 && A->asked.partition != POISE_PARTITION_ROWS)
-    p->beyond = "rows that -mat_partition moves";
+  if (PoiseSize(ksp->ctx) > 1 && poiseMatMovesRows(A)) p->beyond = "rows that -mat_partition moves";
   return poiseKSPPredict(ksp, A, &plan, p);
 }
 

@@ -4,6 +4,7 @@
 #include "bytes.h"
 #include "mat/assembly/triplets.h"
 #include "mat/types/csr_product.h"
+#include "mat/types/pcsr.h"
 #include "mat_type.h"
 
 static void VecBytes(PoiseVec x, PoiseBytes *sum)
@@ -28,6 +29,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   VecBytes(A->work, bytes);
   for (int s = 0; s < 3; s++)
     for (int k = 0; k < spaces[s]->n; k++) VecBytes(spaces[s]->v[k], bytes);
+  poisePartsBytes(A, bytes);
   if (A->type->bytes) A->type->bytes(A, bytes);
   return POISE_OK;
 }
@@ -131,6 +133,7 @@ PoiseErr poiseMatPredict(PoiseMat A, const PoiseMatCounts *counts, MatPlan *plan
   TRY(counts ? PlanCounts(A, counts, plan) : PlanAsItIs(A, plan));
   plan->partials[0] = plan->nblock[0], plan->partials[1] = plan->nblock[1];
   PredictCsr(A, plan, p);
+  if (A->asked.parted && PoiseSize(A->ctx) > 1) p->beyond = "entries that pcsr multiplies on other ranks";
   if (poiseMatIsAuto(A)) return poiseChoicePredict(A, plan, p);
   if (!type->fuse) PredictComposing(A, plan, p);
   if (type->predict) return type->predict(A, poiseMatAskedData(A), plan, p);

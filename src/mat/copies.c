@@ -80,6 +80,7 @@ static PoiseErr CreateLike(PoiseMat A, const char *what, const Layout *rows, con
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
   PoiseErr e = poiseMatSetLibrary(*B, A->asked.library);
+  if (!e) e = poiseMatInheritParts(A, *B);
   if (e) PoiseMatDestroy(B);
   return e;
 }

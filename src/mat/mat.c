@@ -7,6 +7,7 @@
 #include "mat/csr/adopt.h"
 #include "mat/csr/entries.h"
 #include "mat/types/csr_product.h"
+#include "mat/types/pcsr.h"
 #include "mat_type.h"
 
 /* ---- creation and destruction ---------------------------------------------------------------- */
@@ -79,6 +80,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   *A = NULL;
   if (!mat || --mat->refs) return POISE_OK;
   PoiseContext ctx = mat->ctx;
+  poisePartsDestroy(mat);
   poiseMatReleaseType(mat);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->assembly.stash);
@@ -97,6 +99,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);
   poiseFree(ctx, &mat->asked.prefix);
+  poiseFree(ctx, &mat->asked.bound);
   poiseObjectFree(ctx, &mat);
   return POISE_OK;
 }
@@ -260,6 +263,7 @@ PoiseErr PoiseMatView(PoiseMat A)
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
   if (A->near.n) TRY(PoisePrintf(A->ctx, "  near-null space of %d vectors\n", A->near.n));
   if (A->fills) TRY(poiseMatViewFills(A));
+  TRY(poisePartsView(A));
   if (poiseMatIsAuto(A)) TRY(poiseChoiceView(A));
   return A->type->view ? A->type->view(A) : POISE_OK;
 }

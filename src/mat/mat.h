@@ -85,6 +85,11 @@ typedef struct MatRequest { /* what the program or its options asked for */
   int library;              /* kernel of type csr: 0: the device's own, k: its csr_libraries[k - 1] */
   PoisePartition partition; /* how a solver must arrange it; in what order */
   PoiseOrder order;
+  bool partition_given; /* also where pcsr would say otherwise */
+  double *bound;        /* of ranks with unequal shares: what lies before each (shares.h); NULL: equal */
+  int64_t bounds_set;   /* counts changes of it */
+  bool parted;          /* type pcsr was asked for: `type` is that of the parts (pcsr.h) */
+  const MatType *local; /* the type of parts that was asked for; NULL: auto */
   char *prefix;
 } MatRequest;
 
@@ -126,6 +131,7 @@ struct PoiseMat_s {
   PoiseBlockFill *fills;      /* the sizes compared when it was found; NULL: none */
   NullSpace null, left, near; /* null space of A; of A^T; near null space */
   PoiseVec work;              /* of y's layout, for composing; made on first need */
+  struct Parts *parts;        /* of type pcsr on several ranks, once multiplied with; else NULL */
   MatAssembly assembly;
   LentRow lent;
   MatOrigin origin;

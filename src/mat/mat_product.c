@@ -5,12 +5,12 @@
 */
 #include "vec/vec_kernels.h"
 #include "mat/types/auto.h"
-#include "mat.h"
+#include "mat/types/pcsr.h"
 
 /* Does the product of the type take factors, skip, scale and Fuse? */
 static bool Fuses(PoiseMat A)
 {
-  return A->type->fuse && !(A->type->composes && A->type->composes(A));
+  return A->type->fuse && !(A->type->composes && A->type->composes(A)) && !poiseMatSplits(A);
 }
 
 int64_t poiseMatPartials(PoiseMat A)
@@ -23,6 +23,7 @@ double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
   if (A->type->eager) return 0;
+  if (poiseMatSplits(A)) return poiseMatTraffic(A->parts->kept) + poiseMatTraffic(A->parts->taken);
   return 8.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
@@ -53,6 +54,7 @@ static PoiseErr LaunchProduct(PoiseMat A, PoiseVec x, PoiseVec y, ProductArgs *p
 PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   ProductArgs p = {.a = {NULL, 1}};
+  if (poiseMatSplits(A)) return poisePartsMult(A, POISE_OK, x, y);
   return A->type->mult ? A->type->mult(A, x, y) : LaunchProduct(A, x, y, &p);
 }
 
@@ -92,12 +94,14 @@ PoiseErr poiseMatReady(PoiseMat A)
   double *work;
   const int32_t *order;
   TRY(poiseMatChoose(A));
+  TRY(poisePartsFollow(A));
   TRY(poiseMatCheckUsable(A));
   if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
   if (A->type->eager) return POISE_OK;
+  if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
+  if (poiseMatSplits(A)) return poisePartsReady(A);
   if (poiseMatHolds(A)) TRY(poiseCsrView(&A->csr, &v));
   if (A->type->ready) TRY(A->type->ready(A));
-  if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
   if (!A->csr.halo) return POISE_OK;
   TRY(poiseHaloReady(A->csr.halo));
   return poiseBufferRead(&A->csr.order, DEVICE, &order);
@@ -114,6 +118,7 @@ PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double
 static PoiseErr ExchangeOnly(PoiseMat A, PoiseErr mine)
 {
   const double *ghost;
+  if (poiseMatSplits(A)) return poisePartsMult(A, mine, NULL, NULL);
   (void)poiseMatGhosts(A, mine, NULL, &ghost);
   return mine;
 }
@@ -157,6 +162,7 @@ PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y)
 {
   CALLED(OBJECT(A), OBJECT(x), OBJECT(y));
   TRY(poiseMatChoose(A));
+  TRY(poisePartsFollow(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   return PoiseAgree(A->ctx, Product(A, e, a, x, b, y, NULL));
 }
@@ -171,6 +177,7 @@ PoiseErr PoiseMatResidual(PoiseMat A, PoiseVec b, PoiseVec x, PoiseVec r)
 {
   CALLED(OBJECT(A), OBJECT(b), OBJECT(x), OBJECT(r));
   TRY(poiseMatChoose(A));
+  TRY(poisePartsFollow(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, r);
   if (!e) e = poiseVecCheckSame(b, "b", r, "r");
   if (!e) e = PoiseVecCopy(b, r);
@@ -186,6 +193,7 @@ PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double 
     return PoiseVecDot(u, y, dot);
   }
   TRY(poiseMatChoose(A));
+  TRY(poisePartsFollow(A));
   PoiseErr e = CheckProduct(A, A->rows, A->cols, x, y);
   if (!e) e = poiseVecCheckSame(u, "u", y, "y");
   if (!e && u != y) e = poiseVecRead(u, &f.u[0]);  /* NULL: (y, y) */

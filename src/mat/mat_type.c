@@ -185,10 +185,21 @@ PoiseErr poiseMatFindType(const char *name, const MatType **type)
   return poiseUnknownWord("matrix type", name, NTYPES, names);
 }
 
+const MatType *poiseMatLocalType(PoiseMat A, const MatType *type)
+{
+  if (type != &poiseMatType_pcsr) return type;
+  return A->asked.local ? A->asked.local : &poiseMatType_auto;
+}
+
 PoiseErr poiseMatAskByName(PoiseMat A, const MatType *type)
 {
-  TRY(poiseMatChangeType(A, type));
-  return type == &poiseMatType_auto && poiseMatIsAuto(A) ? poiseChoiceName(A) : POISE_OK;
+  bool parted = type == &poiseMatType_pcsr;
+  const MatType *local = poiseMatLocalType(A, type);
+  if (parted && !poiseMatHolds(A))
+    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
+  TRY(poiseMatChangeType(A, local));
+  if (A->asked.parted != parted) A->asked.parted = parted, A->pattern++;
+  return local == &poiseMatType_auto && poiseMatIsAuto(A) ? poiseChoiceName(A) : POISE_OK;
 }
 
 PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
@@ -204,5 +215,50 @@ PoiseErr PoiseMatSetType(PoiseMat A, const char *type)
 const char *PoiseMatType(PoiseMat A)
 {
   CALLED_OR("", OBJECT(A));
-  return A->asked.type->name;
+  return A->asked.parted ? poiseMatType_pcsr.name : A->asked.type->name;
+}
+
+/* The types of parts: those that keep entries by rows. */
+static PoiseErr FindLocal(const char *name, const MatType **type)
+{
+  static const MatType *const locals[] = {&poiseMatType_auto, &poiseMatType_csr, &poiseMatType_csri,
+                                          &poiseMatType_seg, &poiseMatType_bcsr};
+  enum { LOCALS = sizeof locals / sizeof *locals };
+  const char *names[LOCALS];
+  for (int i = 0; i < LOCALS; i++) {
+    names[i] = locals[i]->name;
+    *type = locals[i];
+    if (!strcmp(name, names[i])) return POISE_OK;
+  }
+  return poiseUnknownWord("type of parts", name, LOCALS, names);
+}
+
+PoiseErr PoiseMatSetLocalType(PoiseMat A, const char *type)
+{
+  CALLED(OBJECT(A), GIVEN(type));
+  const MatType *found, *before = A->asked.local;
+  TRY(FindLocal(type, &found));
+  A->asked.local = found;
+  PoiseErr e = A->asked.parted ? poiseMatAskByName(A, &poiseMatType_pcsr) : POISE_OK;
+  if (e) A->asked.local = before;
+  TRY(e);
+  return A->asked.parted && A->assembled ? poiseMatSetUp(A) : POISE_OK;
+}
+
+PoiseErr poiseMatInheritParts(PoiseMat A, PoiseMat B)
+{
+  double *bound = NULL;
+  int64_t n = A->asked.bound ? PoiseSize(A->ctx) + 1 : 0;
+  bool other = A->asked.parted != B->asked.parted || A->asked.bounds_set != B->asked.bounds_set;
+  if (!other) return POISE_OK;
+  PoiseErr e = n ? poiseAllocArray(A->ctx, n, sizeof *bound, "shares of ranks", &bound) : POISE_OK;
+  e = PoiseAgree(A->ctx, e);
+  if (e) poiseFree(A->ctx, &bound);
+  TRY(e);
+  if (n) memcpy(bound, A->asked.bound, (size_t)n * sizeof *bound);
+  poiseFree(A->ctx, &B->asked.bound);
+  B->asked.bound = bound, B->asked.bounds_set = A->asked.bounds_set;
+  B->asked.parted = A->asked.parted, B->asked.local = A->asked.local;
+  B->pattern++;
+  return POISE_OK;
 }

@@ -36,6 +36,10 @@ void poiseMatDropBlocks(PoiseMat A);
 PoiseErr poiseMatFindType(const char *name, const MatType **type);
 PoiseErr poiseMatAskByName(PoiseMat A, const MatType *type); /* poiseMatChangeType, as the user said so */
 void *poiseMatAskedData(PoiseMat A);                         /* of the type that was asked for */
+/* The type that works where A is asked to be of this one: of pcsr that of its parts. */
+const MatType *poiseMatLocalType(PoiseMat A, const MatType *type);
+/* Copy to B that A is of type pcsr, and the shares of ranks. Collective; agrees. */
+PoiseErr poiseMatInheritParts(PoiseMat A, PoiseMat B);
 void poiseMatInherit(PoiseMat A, PoiseMat B); /* copy A's options to B, if B was asked for the same type */
 /* Make what the type keeps of A's pattern. Type auto chooses if pattern or options are new. Collective;
    agrees. */

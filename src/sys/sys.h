@@ -31,8 +31,9 @@
 /* What tests replace, so that small problems reach what else needs large ones, and choices by time are the
    same on every run. Users have the values of poiseContextFill. */
 typedef struct ContextHooks {
-  int64_t most_narrow;   /* offsets up to this are int32, larger ones int64; INT32_MAX */
-  double (*clock)(void); /* of the measurements by type auto; PoiseTime */
+  int64_t most_narrow;           /* offsets up to this are int32, larger ones int64; INT32_MAX */
+  double (*clock)(void);         /* of the measurements by type auto; PoiseTime */
+  uint64_t (*machine)(int rank); /* a number for the machine of a rank; NULL: poiseMachine */
 } ContextHooks;
 
 struct PoiseContext_s {

@@ -125,7 +125,7 @@ typedef struct Sequence {
   char calls[TEXT], text[1500]; /* text: of the failure */
 } Sequence;
 
-static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto"};
+static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "pcsr"};
 static const char *const ksp_types[] = {"cg",     "prcg",      "bicgstab",   "gmres",  "fgmres",
                                         "minres", "chebyshev", "richardson", "preonly"};
 static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu", "icc",
@@ -1622,10 +1622,15 @@ static void ZeroRows(Sequence *s)
                  : PoiseMatZeroRows(s->mat[k], n, rows, 2, NULL, NULL));
 }
 
+static bool IsAuto(const char *type) /* parts of pcsr are of type auto */
+{
+  return Is(type, "auto") || Is(type, "pcsr");
+}
+
 /* What auto makes of entries by blocks depends on how they came; blocks stay. */
 static bool MayBeBlocks(const MatModel *m, const char *type, int b)
 {
-  return Is(type, "auto") && m->entries && b > 1;
+  return IsAuto(type) && m->entries && b > 1;
 }
 
 static void TellMatType(Sequence *s)
@@ -1633,7 +1638,7 @@ static void TellMatType(Sequence *s)
   int k = Which(s);
   MatModel *m = &s->m.mat[k];
   const char *type = PICK(s, mat_types);
-  if (MayBeBlocks(m, type, m->b) || (Is(type, "auto") && Is(m->type, "bcsr"))) return;
+  if (MayBeBlocks(m, type, m->b) || (IsAuto(type) && Is(m->type, "bcsr"))) return;
   if (!Is(type, m->type)) m->chunk = m->length = m->kernel = 0;
   m->type = type;
   m->named = true;
@@ -1758,7 +1763,9 @@ static void Copy(Sequence *s)
   Say(s, "mat %d %s", k, turn ? "transposed" : "duplicated");
   m->null = m->left = m->partition = m->order = 0;
   m->entries = false;
-  if (Did(s, turn ? PoiseMatTranspose(s->mat[k], &A) : PoiseMatDuplicate(s->mat[k], 1, &A))) Replace(s, k, A);
+  if (!Did(s, turn ? PoiseMatTranspose(s->mat[k], &A) : PoiseMatDuplicate(s->mat[k], 1, &A))) return;
+  Did(s, PoiseMatSetPartition(A, POISE_PARTITION_ROWS)); /* said of all, as pcsr has another default */
+  Replace(s, k, A);
 }
 
 /* A number that is none, and back. */

@@ -49,6 +49,7 @@ KSP_OPTION(MatType, PoiseMatSetType(o->A, "csri"), PoiseMatType(o->A)[3])
 KSP_OPTION(BlockSize, PoiseMatSetBlockSize(o->A, 3), PoiseMatBlockSize(o->A))
 KSP_OPTION(Partition, PoiseMatSetPartition(o->A, POISE_PARTITION_NONZEROS), o->A->asked.partition)
 KSP_OPTION(Order, PoiseMatSetOrder(o->A, POISE_ORDER_RCM), o->A->asked.order)
+KSP_OPTION(LocalType, PoiseMatSetLocalType(o->A, "csri"), o->A->asked.local ? o->A->asked.local->name[3] : -1)
 KSP_OPTION(Library, PoiseMatSetCSRKernel(o->A, "mock"), o->A->asked.library != 0)
 
 /* The solution after some iterations. */
@@ -201,6 +202,7 @@ static const Setter setters[] = {
     {"MatSetType", NULL, NULL, "mat_type seg", SetMatType, GetMatType, false},
     {"MatSetBlockSize", NULL, NULL, "mat_block_size 2", SetBlockSize, GetBlockSize, false},
     {"MatSetPartition", NULL, NULL, "mat_partition bytes", SetPartition, GetPartition, false},
+    {"MatSetLocalType", NULL, NULL, "mat_local_type seg", SetLocalType, GetLocalType, false},
     {"MatSetOrder", NULL, NULL, "mat_order natural", SetOrder, GetOrder, false},
     {"MatSetCSRKernel", NULL, NULL, "mat_csr_kernel own", SetLibrary, GetLibrary, true},
 };

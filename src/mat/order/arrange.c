@@ -19,7 +19,19 @@ PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
     FAIL(POISE_ERR_ARG, "there is no partition %d", (int)partition);
   if (partition == POISE_PARTITION_GRAPH) TRY(poiseMetisCheck());
   A->asked.partition = partition;
+  A->asked.partition_given = true;
   return POISE_OK;
+}
+
+PoisePartition poiseMatPartitionOf(PoiseMat A)
+{
+  bool parts = A->asked.parted && !A->asked.partition_given && PoiseSize(A->ctx) > 1;
+  return parts ? POISE_PARTITION_NONZEROS : A->asked.partition;
+}
+
+bool poiseMatMovesRows(PoiseMat A)
+{
+  return poiseMatPartitionOf(A) != POISE_PARTITION_ROWS || A->asked.bound;
 }
 
 PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
@@ -32,7 +44,7 @@ PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
 
 bool poiseMatReorders(PoiseMat A)
 {
-  return A->asked.partition != POISE_PARTITION_ROWS || A->asked.order != POISE_ORDER_NATURAL;
+  return poiseMatMovesRows(A) || A->asked.order != POISE_ORDER_NATURAL;
 }
 
 PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
@@ -113,11 +125,16 @@ static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
   int32_t *to = NULL;
   *m = A->rows->n;
   for (int64_t i = 0; i < A->rows->n; i++) number[i] = A->rows->begin + i;
-  if (A->asked.partition == POISE_PARTITION_ROWS) return POISE_OK;
+  if (!poiseMatMovesRows(A)) return POISE_OK;
+  if (poiseMatPartitionOf(A) != A->asked.partition) { /* it is that of pcsr, which moves no row for little */
+    double over;
+    TRY(poiseSharesOver(A, A->csr.nz, &over));
+    if (over <= 1 + 1.0 / PERCENT) return POISE_OK;
+  }
   PoiseErr e = poiseAllocArray(ctx, A->rows->n / A->block_size, sizeof(int32_t), "ranks of rows", &to);
   if (!e) e = poiseAllocArray(ctx, size + size * size, sizeof(int64_t), "counts of rows", &counts);
   e = PoiseAgree(ctx, e);
-  if (!e) e = poiseMatPartition(A, A->asked.partition, to);
+  if (!e) e = poiseMatPartition(A, poiseMatPartitionOf(A), to);
   if (!e) e = NumberByRank(A, to, counts, number, m);
   poiseFree(ctx, &to);
   poiseFree(ctx, &counts);
@@ -168,7 +185,7 @@ static PoiseErr NumberByOrder(PoiseMat A, PoiseInt m, PoiseInt *number)
   Permutation p = {0};
   PoiseMat B = NULL;
   if (A->asked.order == POISE_ORDER_NATURAL) return POISE_OK;
-  if (A->asked.partition == POISE_PARTITION_ROWS) return TakeOrder(A, A, number);
+  if (!poiseMatMovesRows(A)) return TakeOrder(A, A, number);
   TRY(Permute(A, m, number, &p));
   PoiseErr e = Move(A, &p, &B);
   if (!e) e = TakeOrder(A, B, number);
@@ -297,6 +314,7 @@ PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
 {
   TRY(poiseMatChangeType(B, A->asked.type));
   poiseMatInherit(A, B);
+  TRY(poiseMatInheritParts(A, B));
   TRY(poiseMatSetLibrary(B, A->asked.library));
   TRY(poiseMatSetUp(B));
   if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));

@@ -10,7 +10,9 @@ typedef struct MatShape { /* over all ranks */
   double nonzeros, most, ghosts, bandwidth;
 } MatShape;
 
-bool poiseMatReorders(PoiseMat A); /* not as it is */
+bool poiseMatReorders(PoiseMat A);              /* not as it is */
+PoisePartition poiseMatPartitionOf(PoiseMat A); /* the one that was asked for, or that of pcsr */
+bool poiseMatMovesRows(PoiseMat A);             /* to other ranks */
 const char *poiseMatReorderWords(PoiseMat A, char *text,
                                  size_t size); /* the options that say so (mat_options.c) */
 /* can A be arranged as that matrix asks? */

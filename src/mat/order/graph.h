@@ -4,7 +4,7 @@
 #ifndef POISE_GRAPH_H
 #define POISE_GRAPH_H
 
-#include "mat/mat.h"
+#include "shares.h"
 
 typedef struct Adjacency { /* nodes 0 .. n - 1; the neighbours of node i are adj[start[i]] .. adj[start[i +
                               1] - 1] */
@@ -27,9 +27,9 @@ PoiseErr poiseGraphSort(PoiseContext ctx, const Adjacency *g, const int32_t *ord
 PoiseErr poiseReverseCuthillMcKee(PoiseContext ctx, Adjacency *pattern, int32_t *order);
 
 /* metis.c, or metis_none.c in a library without METIS: part[i] is the part of node i of a symmetric graph
-   with edges. Parts have about equal weight, and few edges run between them. Local. */
-PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts,
-                             int32_t *part);
+   with edges. Parts have about the weight of their shares, and few edges run between them. Local. */
+PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight,
+                             const Shares *shares, int32_t *part);
 PoiseErr poiseMetisCheck(void); /* POISE_ERR_UNSUPPORTED without METIS, saying how to get it */
 
 /* partition.c: to[i] = the rank that node i of this rank's rows goes to. Collective; agrees. */

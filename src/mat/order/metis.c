@@ -10,6 +10,7 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct Arrays { /* the graph in METIS' integers */
   idx_t *start, *adj, *weight, *part;
+  real_t *share; /* of the total weight, for each part; NULL: equal */
 } Arrays;
 
 PoiseErr poiseMetisCheck(void)
@@ -17,7 +18,8 @@ PoiseErr poiseMetisCheck(void)
   return POISE_OK;
 }
 
-static PoiseErr Convert(PoiseContext ctx, const Adjacency *g, const int64_t *weight, Arrays *a)
+static PoiseErr Convert(PoiseContext ctx, const Adjacency *g, const int64_t *weight, const Shares *shares,
+                        Arrays *a)
 {
   int64_t edges = g->start[g->n], total = 0;
   if (g->n >= IDX_MAX || edges >= IDX_MAX)
@@ -33,6 +35,9 @@ static PoiseErr Convert(PoiseContext ctx, const Adjacency *g, const int64_t *wei
   for (int64_t i = 0; i < g->n; i++) a->weight[i] = (idx_t)(weight[i] / unit + 1);
   for (int64_t i = 0; i <= g->n; i++) a->start[i] = (idx_t)g->start[i];
   for (int64_t e = 0; e < edges; e++) a->adj[e] = g->adj[e];
+  if (!shares->bound) return POISE_OK;
+  TRY(poiseAllocArray(ctx, shares->parts, sizeof(real_t), "shares for METIS", &a->share));
+  for (int q = 0; q < shares->parts; q++) a->share[q] = (real_t)poiseShareSize(shares, q, 1);
   return POISE_OK;
 }
 
@@ -44,23 +49,24 @@ static PoiseErr Partition(int64_t n, int parts, Arrays *a)
   options[METIS_OPTION_SEED] = 1; /* the same parts in every run */
   pthread_mutex_lock(&turn);
   int status = METIS_PartGraphKway(&nodes, &constraints, a->start, a->adj, a->weight, NULL, NULL, &count,
-                                   NULL, NULL, options, &cut, a->part);
+                                   a->share, NULL, options, &cut, a->part);
   pthread_mutex_unlock(&turn);
   if (status == METIS_ERROR_MEMORY) FAIL(POISE_ERR_MEMORY, "METIS, for a graph of %lld nodes", (long long)n);
   if (status != METIS_OK) FAIL(POISE_ERR_INTERNAL, "METIS failed with status %d", status);
   return POISE_OK;
 }
 
-PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts,
-                             int32_t *part)
+PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight,
+                             const Shares *shares, int32_t *part)
 {
   Arrays a = {0};
-  PoiseErr e = Convert(ctx, g, weight, &a);
-  if (!e) e = Partition(g->n, parts, &a);
+  PoiseErr e = Convert(ctx, g, weight, shares, &a);
+  if (!e) e = Partition(g->n, shares->parts, &a);
   for (int64_t i = 0; !e && i < g->n; i++) part[i] = (int32_t)a.part[i];
   poiseFree(ctx, &a.start);
   poiseFree(ctx, &a.adj);
   poiseFree(ctx, &a.weight);
   poiseFree(ctx, &a.part);
+  poiseFree(ctx, &a.share);
   return e;
 }

@@ -9,9 +9,9 @@ PoiseErr poiseMetisCheck(void)
        "install libmetis-dev) and build Poise again with -D POISE_METIS=ON");
 }
 
-PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight, int parts,
-                             int32_t *part)
+PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight,
+                             const Shares *shares, int32_t *part)
 {
-  (void)ctx, (void)g, (void)weight, (void)parts, (void)part;
+  (void)ctx, (void)g, (void)weight, (void)shares, (void)part;
   return poiseMetisCheck();
 }

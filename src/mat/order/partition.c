@@ -2,39 +2,33 @@
 /*
   Decide which rank each row goes to.
 
-  Contiguous cuts: every node (the rows of a block) weighs its nonzeros or bytes. Its rank is the one in whose
-  equal share of the total the middle of its weight lies. So a rank differs from its share by less than the
+  Contiguous cuts: every node (the rows of a block) weighs its rows, nonzeros or bytes. Its rank is the one in
+  whose share of the total the middle of its weight lies. So a rank differs from its share by less than the
   heaviest node. The idea is that of MSREP (J. Chen et al., 2020), whose cuts may run through a row.
 
   Graphs: METIS, on rank 0.
 */
+#include "boundaries.h"
 #include "mat/csr/entries.h"
 #include "graph.h"
 
-/* Of `parts` equal shares of the total, the one that contains the middle between before and before +
-   weight. */
-static int32_t Share(int64_t before, int64_t weight, int64_t total, int parts)
-{
-  double middle = (double)before + 0.5 * (double)weight; /* rounding beyond 2^53 bytes does no harm */
-  int32_t share = (int32_t)(middle / (double)total * parts);
-  return share < parts ? share : parts - 1;
-}
-
-static void Cut(int64_t n, const int64_t *weight, int64_t before, int64_t total, int parts, int32_t *to)
+static void Cut(int64_t n, const int64_t *weight, int64_t before, int64_t total, Shares shares, int32_t *to)
 {
   for (int64_t i = 0; i < n; i++) {
-    to[i] = Share(before, weight[i], total, parts);
+    to[i] = poiseShareAt(&shares, before, weight[i], total);
     before += weight[i];
   }
 }
 
-/* The weight of each node: its nonzeros, or the bytes that a product moves for its entries, offsets, x and
-   y. */
-static PoiseErr Weigh(PoiseMat A, bool bytes, int64_t **weight)
+/* The weight of each node: its rows; its nonzeros; or the bytes that a product moves for its entries,
+   offsets, x and y. */
+static PoiseErr Weigh(PoiseMat A, PoisePartition measure, int64_t **weight)
 {
   const Csr *c = &A->csr;
   int64_t side = poiseCsrSide(c), b = A->csr.b ? 1 : A->block_size;
+  bool bytes = measure == POISE_PARTITION_BYTES || measure == POISE_PARTITION_GRAPH;
   int64_t entry = bytes ? 8 * side * side + 4 : side * side, row = bytes ? 16 * side + 4 : 0;
+  if (measure == POISE_PARTITION_ROWS) entry = 0, row = 1;
   HostCsr h;
   TRY(poiseMatReadEntries(A, &h));
   TRY(poiseAllocArray(A->ctx, c->m / b, sizeof(int64_t), "weights of rows", weight));
@@ -43,7 +37,7 @@ static PoiseErr Weigh(PoiseMat A, bool bytes, int64_t **weight)
   return POISE_OK;
 }
 
-static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
+static PoiseErr CutRows(PoiseMat A, Shares shares, int64_t *weight, int32_t *to)
 {
   int64_t n = A->rows->n / A->block_size, sum = 0, before, total;
   for (int64_t i = 0; i < n; i++) sum += weight[i];
@@ -52,7 +46,7 @@ static PoiseErr CutRows(PoiseMat A, int64_t *weight, int32_t *to)
     for (int64_t i = 0; i < n; i++) weight[i] = 1;
     TRY(poiseCommScan(A->ctx->comm, n, &before, &total));
   }
-  Cut(n, weight, before, total, PoiseSize(A->ctx), to);
+  Cut(n, weight, before, total, shares, to);
   return POISE_OK;
 }
 
@@ -87,7 +81,7 @@ static PoiseErr Prepare(PoiseMat A, Gathered *g)
 {
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx);
-  TRY(Weigh(A, true, &g->weight));
+  TRY(Weigh(A, POISE_PARTITION_GRAPH, &g->weight));
   TRY(poiseGraphOfRows(A, false, &g->mine));
   TRY(poiseAllocArray(ctx, g->mine.n, sizeof(int64_t), "degrees", &g->degree));
   for (int64_t i = 0; i < g->mine.n; i++) g->degree[i] = g->mine.start[i + 1] - g->mine.start[i];
@@ -123,8 +117,10 @@ static PoiseErr Travel(PoiseContext ctx, Gathered *g, bool back, void *mine, con
 }
 
 /* METIS cannot divide a graph without edges, or with hardly a node for each part. */
-static PoiseErr PartitionAll(PoiseContext ctx, Gathered *g)
+static PoiseErr PartitionAll(PoiseMat A, Gathered *g)
 {
+  PoiseContext ctx = A->ctx;
+  const Shares shares = poiseSharesOf(A);
   Adjacency symmetric;
   int64_t total = 0, *start = g->all.start;
   if (PoiseRank(ctx)) return POISE_OK;
@@ -132,9 +128,9 @@ static PoiseErr PartitionAll(PoiseContext ctx, Gathered *g)
   TRY(poiseGraphSymmetric(ctx, &g->all, &symmetric));
   PoiseErr e = POISE_OK;
   if (symmetric.n <= PoiseSize(ctx) || !symmetric.start[symmetric.n])
-    Cut(symmetric.n, g->all_weight, 0, total, PoiseSize(ctx), g->part);
+    Cut(symmetric.n, g->all_weight, 0, total, shares, g->part);
   else
-    e = poiseMetisPartition(ctx, &symmetric, g->all_weight, PoiseSize(ctx), g->part);
+    e = poiseMetisPartition(ctx, &symmetric, g->all_weight, &shares, g->part);
   poiseGraphDestroy(ctx, &symmetric);
   return e;
 }
@@ -161,7 +157,7 @@ static PoiseErr PartitionGraph(PoiseMat A, int32_t *to)
   PoiseContext ctx = A->ctx;
   Gathered g = {0};
   PoiseErr e = Gather(A, &g);
-  if (!e) e = PoiseAgree(ctx, PartitionAll(ctx, &g));
+  if (!e) e = PoiseAgree(ctx, PartitionAll(A, &g));
   if (!e) e = Travel(ctx, &g, true, to, g.nodes, sizeof(int32_t), g.part);
   Release(ctx, &g);
   return e;
@@ -173,8 +169,14 @@ PoiseErr poiseMatPartition(PoiseMat A, PoisePartition partition, int32_t *to)
   int64_t *weight = NULL;
   if (PoiseSize(ctx) == 1) return POISE_OK; /* to is 0 */
   if (partition == POISE_PARTITION_GRAPH) return PartitionGraph(A, to);
-  PoiseErr e = PoiseAgree(ctx, Weigh(A, partition == POISE_PARTITION_BYTES, &weight));
-  if (!e) e = CutRows(A, weight, to);
+  bool parts = A->asked.parted && partition == POISE_PARTITION_NONZEROS; /* which are cut alike */
+  Shares shares = poiseSharesOf(A);
+  double *bound = NULL;
+  int machines;
+  PoiseErr e = parts ? poiseSharesByMachine(A, &shares, &bound, &machines) : POISE_OK;
+  if (!e) e = PoiseAgree(ctx, Weigh(A, partition, &weight));
+  if (!e) e = CutRows(A, shares, weight, to);
   poiseFree(ctx, &weight);
+  poiseFree(ctx, &bound);
   return e;
 }
