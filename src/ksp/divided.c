@@ -16,6 +16,7 @@
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "mat/order/arrange.h"
+#include "mat/order/shares.h"
 #include "mat/types/csr_product.h"
 #include "ksp.h"
 
@@ -141,13 +142,12 @@ static int64_t Before(const Weights *w, int64_t node)
 }
 
 /* The part in whose equal share of the weight the middle of the node's weight lies. */
-static int PartOfNode(const Weights *w, int64_t node, int parts)
+static int32_t PartOfNode(const Weights *w, int64_t node, int parts)
 {
+  const Shares shares = {parts, NULL};
   int64_t side = poiseCsrSide(w->c), numbers = w->total ? side * side : 1;
   int64_t before = numbers * Before(w, node), weight = numbers * Before(w, node + 1) - before;
-  double middle = (double)before + 0.5 * (double)weight;
-  int part = (int)(middle / (double)(numbers * Before(w, w->nodes)) * parts);
-  return part < parts ? part : parts - 1;
+  return poiseShareAt(&shares, before, weight, numbers * Before(w, w->nodes));
 }
 
 /* The parts of nodes ascend, so each part's first node is found by bisection. */
@@ -251,6 +251,7 @@ static PoiseErr Dress(PoiseMat A, const Original *o, PoiseMat B)
   TRY(PoiseMatSetOptionsPrefix(B, A->asked.prefix));
   poiseMatInherit(A, B);
   TRY(poiseMatSetLibrary(B, A->asked.library));
+  B->asked.parted = A->asked.parted, B->asked.local = A->asked.local; /* pcsr */
   TRY(poiseMatSetUp(B));
   TRY(FetchSpace(B, A->null.n, o->space[0], PoiseMatSetNullSpace));
   TRY(FetchSpace(B, A->left.n, o->space[1], PoiseMatSetTransposeNullSpace));
@@ -267,6 +268,7 @@ static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const Po
     TRY(Dress(A, o, p->mat));
   }
   p->mat->asked.partition = A->asked.partition; /* no change of A itself */
+  p->mat->asked.partition_given = A->asked.partition_given;
   p->mat->asked.order = A->asked.order;
   if (o->stale != MOVED_VALUES) return POISE_OK;
   PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);

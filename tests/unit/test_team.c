@@ -594,6 +594,10 @@ static void TestOrder(PoiseContext ctx)
   SolveWell(&a);
   TEST_PRINTED(a.ctx, text, sizeof text, PoiseKSPView(a.ksp));
   CHECK(strstr(text, "-mat_partition bytes -mat_order rcm") != NULL);
+  CHECK_OK(PoiseMatSetType(a.A, "pcsr"));
+  SolveWell(&a);
+  TEST_PRINTED(a.ctx, text, sizeof text, PoiseKSPView(a.ksp));
+  CHECK(strstr(text, "pcsr: ") != NULL && strstr(text, "nonzeros of parts:") != NULL);
   End(&a);
 }
 
