@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import difflib
 import functools
+import numbers
 import os
 import pathlib
 import re
@@ -411,8 +412,10 @@ def options_of(text: str, keywords: dict[str, Any]) -> dict[str, str]:
     def word(key: str, value: Any) -> str:
         if isinstance(value, bool):
             return "yes" if value else "no"
-        if isinstance(value, (str, int, float)) or hasattr(value, "__float__"):
-            return str(value) if isinstance(value, (str, int)) else repr(float(value))
+        if isinstance(value, (str, numbers.Integral)):
+            return str(value)
+        if isinstance(value, numbers.Real):
+            return repr(float(value))
         raise TypeError(f"option {key} is a {type(value).__name__}; it can be text, a number, True or False")
 
     return {**options_of_text(text), **{key: word(key, value) for key, value in keywords.items()}}

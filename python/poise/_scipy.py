@@ -42,7 +42,7 @@ def _solve(
         solver._tolerances(rtol, atol, maxiter, _HUGE)
         on_device = _arrays.on_device(b)
         right = b if on_device else _arrays.real(b, "b")
-        if right.shape not in ((solver._rows,), (solver._rows, 1)):
+        if not on_device and right.shape not in ((solver._rows,), (solver._rows, 1)):
             raise InvalidArgument(f"b has the shape {right.shape}; A has the shape {shape}")
         zero = not on_device and _library.ranks() == 1 and not right.any()
         if zero:  # any guess but zero would have to meet a tolerance of zero
