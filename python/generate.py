@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Declare Poise's functions to ctypes, as the headers declare them to C.
+"""Declare Poise's functions to ctypes, as the headers declare them to C. Also names its options.
 
     python/generate.py            writes python/poise/_declarations.py
     python/generate.py --check    fails if that file is not what would be written
@@ -188,7 +188,10 @@ def generate():
     for name, result, parameters in declared.functions:
         line = f'"{name}": ({result}, [{", ".join(parameters)}]),'
         out.append(textwrap.indent(wrap(line, width=106), "    ") + "\n")
-    out.append("}\n")
+    out.append("}\n\n# Keys of all options, of docs/options.md\nOPTIONS = frozenset(\n")
+    keys = sorted(set(re.findall(r"^\| `-(\w+)`", (ROOT / "docs" / "options.md").read_text(), re.M)))
+    out += [f'    "{line} "\n' for line in textwrap.wrap(" ".join(keys), 100, break_on_hyphens=False)]
+    out[-1] = out[-1].rstrip() + ".split()\n)\n"
     return "".join(out)
 
 

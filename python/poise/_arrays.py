@@ -137,6 +137,8 @@ def host_array(array: Any, name: str) -> NDArray[Any]:
             f"{name} is an array of {array.dtype}; JAX makes float64 after "
             'jax.config.update("jax_enable_x64", True)'
         )
+    if library_of(array) == "torch":  # by DLPack NumPy may only read it
+        return array.numpy()
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
         return np.from_dlpack(array)
     return np.asarray(array)

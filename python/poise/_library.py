@@ -9,7 +9,6 @@ import functools
 import numbers
 import os
 import pathlib
-import re
 import shlex
 import sys
 import threading
@@ -302,6 +301,7 @@ def init(
     own = {"options_left": "no", **options_of_text(options)}  # this module finds unknown ones itself
     if device is not None:
         own["device"] = device
+    _check_known(own)
     # As words of a command line, since the device is chosen in PoiseInitialize.
     argv = [b"python"]
     for key, value in own.items():
@@ -315,7 +315,6 @@ def init(
     _state.stream = lib.PoiseStream(context) or None
     _state.output = _stream()
     lib.PoiseSetOutput(context, _state.output)
-    _check_known(own)
 
 
 def _alive() -> None:
@@ -388,7 +387,6 @@ def _finish() -> None:
 # ---- options -----------------------------------------------------------------------------------------------
 
 _prefixes: dict[tuple[tuple[str, str], ...], str] = {}
-_known: set[str] = set()
 
 
 def options_of_text(text: str) -> dict[str, str]:
@@ -428,15 +426,12 @@ def _outside() -> dict[str, str]:
 
 def _check_known(own: dict[str, str]) -> None:
     """Raise InvalidArgument for a key that the library does not know, also behind prefixes such as sub_."""
-    if not _known:
-        here = context()
-        _known.update(re.findall(r"^ *-(\w+)", printed(lambda: lib.PoiseOptionsHelp(here)), re.M))
     for key in own:
         parts = key.split("_")
         # Behind prefixes of solvers inside preconditioners.
         inside = next((at for at, part in enumerate(parts) if part not in ("sub", "ksp")), 0)
-        if not any("_".join(parts[first:]) in _known for first in range(inside + 1)):
-            close = difflib.get_close_matches(key, _known, 1)
+        if not any("_".join(parts[first:]) in c.OPTIONS for first in range(inside + 1)):
+            close = difflib.get_close_matches(key, c.OPTIONS, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise InvalidArgument(f"invalid option: there is no option {key}{hint}")
 

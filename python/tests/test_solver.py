@@ -352,6 +352,15 @@ def test_the_end_of_the_process():
     assert "KSPSolve" in out
 
 
+def test_keys_are_the_librarys():
+    from poise import _declarations, _library
+
+    here = _library.context()
+    words = _library.printed(lambda: _library.lib.PoiseOptionsHelp(here)).replace("\n", " ").split()
+    assert {word[1:] for word in words if word[0] == "-" and word[1:] in _declarations.OPTIONS} == \
+        _declarations.OPTIONS
+
+
 def test_one_context(A):
     poise.Matrix(A)
     with pytest.raises(poise.CallOrder, match="already"):
