@@ -35,7 +35,8 @@ NUMBERS = {"int": "c_int", "double": "c_double", "size_t": "c_size_t", "int64_t"
 def preprocessed():
     """The text of Poise's headers, without those of the system."""
     command = [os.environ.get("CC", "cc"), "-std=c11", "-E", f"-I{ROOT / 'include'}", "-x", "c", "-"]
-    done = subprocess.run(command, input='#include "poise.h"\n', stdout=subprocess.PIPE, text=True, check=True)
+    text = '#include "poise.h"\n'
+    done = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
     lines, ours = [], False
     for line in done.stdout.splitlines():
         marker = re.match(r'# \d+ "([^"]*)"', line)
@@ -155,7 +156,9 @@ class Declarations:
 
 
 def wrap(line, indent="    ", width=110):
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def macros():

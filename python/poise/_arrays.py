@@ -190,7 +190,9 @@ def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
         return torch.empty(shape, dtype=torch.float64, device=array.device)
     if library == "numba":
         return sys.modules["numba"].cuda.device_array(shape, dtype="float64")
-    raise NotSupported(f"give out=: new arrays on the GPU are made for cupy, torch and numba, not for {library}")
+    raise NotSupported(
+        f"give out=: new arrays on the GPU are made for cupy, torch and numba, not for {library}"
+    )
 
 
 # ---- vectors of the library over arrays --------------------------------------------------------------------
