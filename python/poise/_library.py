@@ -10,6 +10,7 @@ import numbers
 import os
 import pathlib
 import shlex
+import signal
 import sys
 import threading
 import weakref
@@ -31,6 +32,7 @@ class PoiseError(RuntimeError):
 
     code: int = -1
     trace: str = ""
+    _depth: int = -1  # callbacks that the failed call was made in
 
 
 class InvalidArgument(PoiseError, ValueError):
@@ -86,7 +88,19 @@ _CLASSES = {
     c.POISE_ERR_NOT_CONVERGED: NotConverged,
 }
 
-_thread = threading.local()  # the exception that a callback of this thread has raised
+
+class _Thread(threading.local):
+    depth = 0  # callbacks that this thread is in
+    raised: BaseException | None = None  # what a callback has raised, until the call around it returns
+    level = 0  # the depth of that call
+
+
+_thread = _Thread()
+
+
+def depth() -> int:
+    """Callbacks of the library that this thread is in."""
+    return _thread.depth
 
 
 def _text(word: bytes | None) -> str:
@@ -95,15 +109,15 @@ def _text(word: bytes | None) -> str:
 
 def _look(code: Any, function: Any, arguments: Any) -> None:
     """Raise the error of a call. An exception of the user's callback comes back as it was raised."""
+    raised = _thread.raised
+    if raised is not None and _thread.level == _thread.depth:
+        _thread.raised = None
+        raise raised
     if code.value == c.POISE_OK:
         return
-    raised = getattr(_thread, "raised", None)
-    _thread.raised = None
-    if raised is not None:
-        raise raised
     message = _text(lib.PoiseErrorMessage())
     error = _CLASSES.get(code.value, PoiseError)(f"{_text(lib.PoiseErrorString(code.value))}: {message}")
-    error.code = code.value
+    error.code, error._depth = code.value, _thread.depth
     error.trace = _text(lib.PoiseErrorText())
     raise error
 
@@ -112,14 +126,18 @@ def guarded(function: Callable[..., Any]) -> Callable[..., int]:
     """A callback for the library. What it raises is kept, and raised again when the call returns."""
 
     def call(*arguments: Any) -> int:
-        try:
-            function(*arguments)
-            return c.POISE_OK
-        except BaseException as error:  # KeyboardInterrupt too: nothing may pass through C
-            if getattr(_thread, "raised", None) is None:
-                _thread.raised = error
-            words = f"{type(error).__name__}: {error}".replace("%", "%%")[:400]
-            return lib.PoiseErrorSet(c.POISE_ERR_USER, b"callback", b"Python", 0, words.encode())
+        if _thread.raised is None:  # else the solve is about to end, and user's code is not called any more
+            _thread.depth += 1
+            try:
+                _interrupts.look()
+                function(*arguments)
+                return c.POISE_OK
+            except BaseException as error:  # KeyboardInterrupt too: nothing may pass through C
+                _thread.raised, _thread.level = error, _thread.depth - 1
+            finally:
+                _thread.depth -= 1
+        words = f"{type(_thread.raised).__name__}: {_thread.raised}"[:400].replace("%", "%%")
+        return int(lib.PoiseErrorSet(c.POISE_ERR_USER, b"callback", b"Python", 0, words.encode()))
 
     return call
 
@@ -163,13 +181,49 @@ lib = _declare(_open())
 _lock = threading.RLock()
 
 
+class _Interrupts:
+    """Ctrl-C while the library works. Raised at the very beginning of a callback it would be lost in C; so it
+    is kept until the callback looks, or the call ends."""
+
+    kept = False
+
+    def keep(self, _number: int, _frame: Any) -> None:
+        self.kept = True
+
+    def look(self) -> None:
+        if self.kept and threading.current_thread() is threading.main_thread():
+            self.kept = False
+            raise KeyboardInterrupt
+
+    def held(self) -> bool:
+        """Begin to keep it, unless the program handles it in a way of its own, or a call outside does this."""
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return False
+        signal.signal(signal.SIGINT, self.keep)
+        return True
+
+    def release(self) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.look()
+
+
+_interrupts = _Interrupts()
+
+
 def locked(function: F) -> F:
     """Calls of other threads wait until this one is done."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         with _lock:
-            return function(*arguments, **keywords)
+            if not _interrupts.held():
+                return function(*arguments, **keywords)
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                _interrupts.release()
 
     return call  # type: ignore[return-value]
 

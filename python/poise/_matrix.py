@@ -226,8 +226,7 @@ class Matrix(Handle):
         handle = c.PoiseMat()
         create(context(), m, n if alone else m, m if alone else c.POISE_DECIDE, n, ctypes.byref(csr),
                c.POISE_BORROW, ctypes.byref(handle))
-        self._arrays, self._kind, self.shape = arrays, "csr", shape
-        self._finish(handle)
+        self._finish(handle, arrays, "csr", shape)
 
     def _from_bsr(self, A: Any, shape: tuple[int, int]) -> None:
         if not A.has_canonical_format:
@@ -244,8 +243,8 @@ class Matrix(Handle):
         handle = c.PoiseMat()
         lib.PoiseMatCreateBCSR(context(), b, m, n if alone else m, m if alone else c.POISE_DECIDE, n,
                                ctypes.byref(bcsr), c.POISE_COPY, ctypes.byref(handle))
-        self._arrays, self._kind, self.shape, self._given = [None, indices, indptr], "bsr", shape, None
-        self._finish(handle)
+        self._finish(handle, [], "bsr", shape)
+        self._given = None
 
     def _from_operator(self, A: Any) -> None:
         """A shell. The functions know the operator, not this object, which would then never be released."""
@@ -272,11 +271,12 @@ class Matrix(Handle):
         alone = _library.ranks() == 1
         M, N = (m, n) if alone else (c.POISE_DECIDE, c.POISE_DECIDE)
         lib.PoiseMatCreateShell(context(), m, n, M, N, ctypes.byref(functions), None, ctypes.byref(handle))
-        self._arrays, self._kind, self.shape, self._given = [functions, A], "shell", (m, n), None
-        self._finish(handle)
+        self._finish(handle, [functions, A], "shell", (m, n))
+        self._given = None
 
-    def _finish(self, handle: Any) -> None:
-        """Take type and options, then the place of a former object of the library."""
+    def _finish(self, handle: Any, arrays: list[Any], kind: str, shape: tuple[int, int]) -> None:
+        """Give the library's object type and options. Then it takes the place of a former one, and what it has
+        borrowed that of what the former had."""
         type, block_size, options = self._settings
         try:
             if options:
@@ -293,7 +293,7 @@ class Matrix(Handle):
             lib.PoiseMatDestroy(ctypes.byref(handle))
             raise
         self.close()
-        self._owns_values = False
+        self._arrays, self._kind, self.shape, self._owns_values = arrays, kind, shape, False
         self._keep(handle)
 
     # ---- new values ----

@@ -145,6 +145,7 @@ class Solver(Handle):
         if self._set[0] is not now[0] or self._set[1] is not now[1]:
             lib.PoiseKSPSetOperators(self._get(), *now)
             self._set = now
+            self._borrowed = (self.A._arrays, self.P._arrays if self.P else None)  # while the solver has them
 
     def _pc(self) -> c.PoisePC:
         pc = c.PoisePC()
@@ -220,9 +221,9 @@ class Solver(Handle):
         this = _Weak(self)
 
         def monitor(_: Any, iteration: int, norm: float, __: Any) -> None:
-            callback = this.solver()._callback
-            if callback is not None:
-                callback(iteration, norm)
+            solver = this.solver()
+            if solver._callback is not None:
+                solver._callback(iteration, norm)
 
         self._monitor = c.PoiseMonitor(_library.guarded(monitor))
         lib.PoiseKSPAddMonitor(self._get(), self._monitor, None)
@@ -247,8 +248,9 @@ class Solver(Handle):
         try:
             with Vector(b, n, c.POISE_DECIDE) as vb, Vector(x, n, c.POISE_DECIDE) as vx:
                 lib.PoiseKSPSolve(ksp, vb, vx)
-        except NotConverged:  # an option has asked for this error; the user's setting decides
-            pass
+        except NotConverged as error:  # an option has asked for this; the parameter `error` decides
+            if error._depth != _library.depth():  # of another solve, in a callback
+                raise
         if self._library_on_device(x):
             _arrays.wait_for(_library.stream() or 0)
         self.iterations = lib.PoiseKSPIterations(ksp)

@@ -2,6 +2,7 @@
 """Solver, solve, options, errors, callbacks."""
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ import numpy as np
 import poise
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg as sl
 from conftest import laplacian
 
 
@@ -186,6 +188,55 @@ def test_history_and_monitor(A, b):
         assert solver.history[-1] == solver.residual_norm
         solver.solve(b)  # without: the former is not called
         assert len(seen) == solver.iterations + 1
+
+
+@pytest.mark.parametrize("rows", [100, 22500])
+def test_interrupt(rows):
+    """Ctrl-C ends a long solve, wherever it comes in; without callbacks in large systems only."""
+    A = laplacian(int(rows**0.5))
+    operator = A if rows > 20000 else sl.aslinearoperator(A)
+    for wait in (0.05, 0.1, 0.15):
+        timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                poise.solve(operator, np.ones(A.shape[0]), "richardson", ksp_richardson_scale=1e-12,
+                            maxiter=10**9)
+        finally:
+            timer.cancel()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_not_converged_in_a_callback(A, b):
+    """The error of a solve inside is not taken for that of the solve outside."""
+    def inside(*_):
+        poise.solve(A, b, "cg", maxiter=1)
+
+    for error in (True, False):
+        with poise.Solver(A, "cg", error=error) as solver:
+            with pytest.raises(poise.NotConverged, match="after 1 iterations"):
+                solver.solve(b, callback=inside)
+    with pytest.raises(poise.NotConverged, match="after 2 iterations") as e:
+        poise.solve(A, b, "cg", maxiter=2, ksp_error_if_not_converged=True)
+    assert e.value.x is not None
+
+
+def test_caught_in_a_callback(A, b):
+    """A callback may catch what comes out of its own calls."""
+    caught = []
+
+    def fail(*_):
+        raise Mine()
+
+    def inside(i, norm):
+        try:
+            poise.solve(A, b, "cg", callback=fail)
+        except Mine as error:
+            caught.append(error)
+
+    with poise.Solver(A, "cg") as solver:
+        solver.solve(b, callback=inside)
+        assert len(caught) == solver.iterations + 1
 
 
 class Mine(Exception):
