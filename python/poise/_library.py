@@ -182,8 +182,8 @@ _lock = threading.RLock()
 
 
 class _Interrupts:
-    """Ctrl-C while the library works. Raised at the very beginning of a callback it would be lost in C; so it
-    is kept until the callback looks, or the call ends."""
+    """Ctrl-C while the library works. At the very beginning of a callback it would be lost in C. So it is kept
+    until the callback looks, or the call ends."""
 
     kept = False
 

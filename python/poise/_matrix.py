@@ -275,8 +275,8 @@ class Matrix(Handle):
         self._given = None
 
     def _finish(self, handle: Any, arrays: list[Any], kind: str, shape: tuple[int, int]) -> None:
-        """Give the library's object type and options. Then it takes the place of a former one, and what it has
-        borrowed that of what the former had."""
+        """Give the library's object type and options. Then it takes the place of a former one, and what it
+        has borrowed that of what the former had."""
         type, block_size, options = self._settings
         try:
             if options:

@@ -79,7 +79,7 @@ def test_wrong_settings(A, arguments, words):
 
 def test_environment_overrides():
     out = run(
-        "for more in ({}, {'ksp_rtol': 1e-3}):\n"
+        "for more in ({}, {'ksp_rtol': 1e-3}, {'ksp_type': 'cg'}):\n"
         "    s = poise.Solver(laplacian(5), 'gmres', **more)\n"
         "    assert 'type minres' in s.view(), s.view()\n"
         "s.solve(np.ones(25))\n",
@@ -189,6 +189,14 @@ def test_history_and_monitor(A, b):
         solver.solve(b)  # without: the former is not called
         assert len(seen) == solver.iterations + 1
 
+        def callback(*_):
+            pass
+
+        solver.solve(b, callback=callback)
+        kept = weakref.ref(callback)
+        del callback
+        assert kept() is None
+
 
 @pytest.mark.parametrize("rows", [100, 22500])
 def test_interrupt(rows):
@@ -262,6 +270,24 @@ def test_exceptions_come_back(A, b, error):
     with pytest.raises(type(error)):
         poise.solve(A, b, "cg", pc=fail)
     near(A, poise.solve(A, b, "cg"), b, 1e-4)
+
+
+def test_no_call_behind_an_exception(A, b):
+    """The library may go on for a moment, without the user's function."""
+    calls = []
+
+    class Operator:
+        shape = A.shape
+
+        def matvec(self, x):
+            calls.append(1)
+            raise Mine()
+
+    for method in (poise.cg, poise.gmres, poise.bicgstab):
+        calls.clear()
+        with pytest.raises(Mine):
+            method(Operator(), b)
+        assert len(calls) == 1
 
 
 def test_what_functions_return(A, b):
@@ -410,6 +436,16 @@ def test_keys_are_the_librarys():
     words = _library.printed(lambda: _library.lib.PoiseOptionsHelp(here)).replace("\n", " ").split()
     assert {word[1:] for word in words if word[0] == "-" and word[1:] in _declarations.OPTIONS} == \
         _declarations.OPTIONS
+
+
+def test_wrong_init():
+    run(
+        "for call in (lambda: poise.init('-nonsense 1'), lambda: poise.init(device='toaster')):\n"
+        "    try: call()\n"
+        "    except poise.InvalidArgument as e: print(e)\n"
+        "    else: raise AssertionError\n"
+        "assert poise.cg(laplacian(4), np.ones(16))[1] == 0\n"  # a later one is not hindered
+    )
 
 
 def test_one_context(A):
