@@ -182,8 +182,8 @@ _lock = threading.RLock()
 
 
 class _Interrupts:
-    """Ctrl-C while the library works. At the very beginning of a callback it would be lost in C. So it is kept
-    until the callback looks, or the call ends."""
+    """Ctrl-C while the library works. At the very beginning of a callback it would be lost in C. So it is
+    kept until the callback looks, or the call ends."""
 
     kept = False
 
@@ -196,7 +196,7 @@ class _Interrupts:
             raise KeyboardInterrupt
 
     def held(self) -> bool:
-        """Begin to keep it, unless the program handles it in a way of its own, or a call outside does this."""
+        """Begin to keep it, unless the program handles it in its own way, or a call outside does this."""
         if threading.current_thread() is not threading.main_thread():
             return False
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
