@@ -13,7 +13,7 @@ from . import _arrays, _library
 from . import _declarations as c
 from ._arrays import Float, Vector
 from ._library import CallOrder, InvalidArgument, NotConverged, context, lib, locked
-from ._matrix import Handle, Matrix, _pointer, _rank2
+from ._matrix import Handle, Matrix, _rank2
 
 _NORMS = {
     "default": c.POISE_KSP_NORM_DEFAULT,
