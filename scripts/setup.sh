@@ -25,17 +25,24 @@ build_packages()
   have_header zlib.h || echo zlib1g-dev
 }
 
-# A python3 that has matplotlib, for pictures: the first one that is found, else the system's.
-python_with_matplotlib()
+# python_with <modules, with commas between>: a python3 that has them, the first that is found, or else the
+# system's
+python_with()
 {
   local python
   for python in python3 /usr/bin/python3; do
-    if "$python" -c 'import matplotlib' > /dev/null 2>&1; then
+    if "$python" -c "import $1" > /dev/null 2>&1; then
       echo "$python"
       return
     fi
   done
   return 1
+}
+
+# One for pictures.
+python_with_matplotlib()
+{
+  python_with matplotlib
 }
 
 picture_packages()
@@ -51,6 +58,8 @@ test_packages()
   have_header metis.h || echo libmetis-dev
   have clang-format-14 || echo clang-format-14
   have gfortran || echo gfortran
+  python_with 'numpy, scipy, pytest' > /dev/null ||
+    printf '%s\n' python3 python3-numpy python3-scipy python3-pytest
 }
 
 # Can clang link a fuzzer?

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Poise: large sparse linear systems, by iterative solvers on CPUs and NVIDIA GPUs.
+
+    x, info = poise.cg(A, b, rtol=1e-8, M="icc")                # as scipy.sparse.linalg.cg
+    x = poise.solve(A, b, "cg", pc="jacobi", rtol=1e-8)
+    solver = poise.Solver(A, "gmres", pc="ilu", options="-ksp_gmres_restart 50")
+    x = solver.solve(b)
+
+A is a sparse matrix of SciPy. It is used where it is, if it is CSR with sorted rows, int32 indices and
+float64 values.
+"""
+from ._library import (
+    CallOrder,
+    CopyWarning,
+    FileError,
+    InvalidArgument,
+    NotConverged,
+    NotSupported,
+    NumericError,
+    OutOfMemory,
+    PoiseError,
+    info,
+    init,
+    version,
+)
+from ._matrix import Matrix
+from ._scipy import bicgstab, cg, gmres
+from ._solver import Solver, solve
+
+__version__ = version()
+__all__ = [
+    "CallOrder",
+    "CopyWarning",
+    "FileError",
+    "InvalidArgument",
+    "Matrix",
+    "NotConverged",
+    "NotSupported",
+    "NumericError",
+    "OutOfMemory",
+    "PoiseError",
+    "Solver",
+    "bicgstab",
+    "cg",
+    "gmres",
+    "info",
+    "init",
+    "solve",
+    "version",
+]

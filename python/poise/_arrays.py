@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Users' arrays: NumPy's, and those of other libraries by DLPack or __cuda_array_interface__.
+
+An array is lent to the library where it is, if it holds contiguous float64 in the memory that the library
+works on. Else NumPy makes a copy. On a GPU no copy is made in silence: the array must already fit.
+"""
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _declarations as c
+from ._library import NotSupported, context, lib, stream
+
+Float = NDArray[np.float64]
+
+
+class DeviceArray(NamedTuple):
+    """Contiguous numbers in a GPU's memory."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    dtype: str  # as NumPy writes it: "<f8"
+    owner: Any  # keeps the memory
+
+
+# ---- DLPack, of which NumPy reads the arrays of CPUs -------------------------------------------------------
+
+_CPU_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
+_CODES = {0: "i", 1: "u", 2: "f"}
+
+
+class _Tensor(ctypes.Structure):  # DLTensor of dlpack.h
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> bool:
+    """Rows follow each other; strides count elements, None means that they do."""
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides or ())):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def _from_capsule(capsule: Any) -> DeviceArray:
+    """The array that a DLPack capsule holds. It is not consumed: it lives, and the memory with it."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    t = _Tensor.from_address(get(capsule, b"dltensor"))  # the first member of DLManagedTensor
+    shape = tuple(t.shape[i] for i in range(t.ndim))
+    strides = tuple(t.strides[i] for i in range(t.ndim)) if t.strides else None
+    if not _contiguous(shape, strides):
+        raise ValueError("an array on the GPU must be contiguous")
+    if t.lanes != 1 or t.code not in _CODES:
+        raise TypeError("an array on the GPU must hold real numbers")
+    return DeviceArray((t.data or 0) + t.byte_offset, shape, f"<{_CODES[t.code]}{t.bits // 8}", capsule)
+
+
+# ---- __cuda_array_interface__ ------------------------------------------------------------------------------
+
+
+def wait_for(cuda_stream: int) -> None:
+    """Wait until the work in a CUDA stream is done."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    driver.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
+    error = driver.cuStreamSynchronize(cuda_stream)
+    if error:
+        raise RuntimeError(f"cuStreamSynchronize has failed with error {error}")
+
+
+def _from_interface(array: Any) -> DeviceArray:
+    face = array.__cuda_array_interface__
+    shape, size = tuple(face["shape"]), np.dtype(face["typestr"]).itemsize
+    strides = face.get("strides")
+    if strides is not None and not _contiguous(shape, tuple(s // size for s in strides)):
+        raise ValueError("an array on the GPU must be contiguous")
+    if face.get("mask") is not None:
+        raise ValueError("an array with a mask cannot be used")
+    if face.get("stream") is not None:
+        wait_for(face["stream"])
+    return DeviceArray(face["data"][0] or 0, shape, face["typestr"], array)
+
+
+# ---- any array ---------------------------------------------------------------------------------------------
+
+
+def library_of(array: Any) -> str:
+    """"numpy", "cupy", "torch", "jax", ... by where the class of an array is defined."""
+    name = type(array).__module__.split(".")[0]
+    return {"jaxlib": "jax"}.get(name, name)
+
+
+def on_device(array: Any) -> bool:
+    """Is the array in a GPU's memory?"""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return False
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[0]) not in _CPU_DEVICES
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def device_array(array: Any, name: str) -> DeviceArray:
+    """An array in the memory of the GPU that the library works on, in the order of its stream."""
+    if stream() is None:
+        raise NotSupported(f"{name} is on a GPU, and Poise works on the host here: see poise.info()")
+    if not hasattr(array, "__dlpack__"):
+        return _from_interface(array)
+    if int(array.__dlpack_device__()[0]) not in _CUDA_DEVICES:
+        raise NotSupported(f"{name} is on a device that is no GPU of CUDA")
+    return _from_capsule(array.__dlpack__(stream=stream()))
+
+
+def host_array(array: Any, name: str) -> NDArray[Any]:
+    """A NumPy array over memory of the host, with the user's numbers where they are."""
+    if isinstance(array, np.ndarray):
+        return array
+    if library_of(array) == "jax" and array.dtype != np.float64:
+        raise TypeError(
+            f"{name} is an array of {array.dtype}; JAX makes float64 after "
+            'jax.config.update("jax_enable_x64", True)'
+        )
+    if library_of(array) == "torch":  # by DLPack NumPy may only read it
+        return array.numpy()
+    if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
+        return np.from_dlpack(array)
+    return np.asarray(array)
+
+
+def real(array: Any, name: str) -> Float:
+    """The same as contiguous float64: the user's memory if it is that already, else a copy."""
+    a = host_array(array, name)
+    if a.dtype.kind == "c":
+        raise TypeError(f"{name} is complex ({a.dtype}); Poise solves real systems")
+    if a.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has the type {a.dtype}; it must hold real numbers")
+    if a.dtype != np.float64 or not a.dtype.isnative:
+        a = a.astype(np.float64)
+    return np.ascontiguousarray(a) if a.ndim <= 1 or not a.flags.f_contiguous else a
+
+
+def output(array: Any, shape: tuple[int, ...], name: str = "out") -> Float:
+    """The user's array for a result, used where it is."""
+    if library_of(array) == "jax":
+        raise TypeError(f"{name} cannot be an array of JAX, whose arrays do not change")
+    if not isinstance(array, np.ndarray) and not hasattr(array, "__dlpack__"):
+        raise TypeError(f"{name} must be an array, not {type(array).__name__}")
+    a = host_array(array, name)
+    if a.dtype != np.float64 or a.shape != shape or not (a.flags.c_contiguous or a.flags.f_contiguous):
+        raise ValueError(f"{name} must be contiguous float64 of shape {shape}, not {a.dtype} of {a.shape}")
+    if not a.flags.writeable:
+        raise ValueError(f"{name} is read-only")
+    return a
+
+
+def like(array: Any, result: Float) -> Any:
+    """A result on the host, as an array of the user's library."""
+    library = library_of(array)
+    if library == "torch":
+        return sys.modules["torch"].from_numpy(result)
+    if library == "jax":
+        return sys.modules["jax"].numpy.asarray(result)
+    return result
+
+
+def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
+    """A new float64 array on the GPU, of the library of `array`."""
+    library = library_of(array)
+    if library == "cupy":
+        return sys.modules["cupy"].empty(shape, dtype="float64")
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=torch.float64, device=array.device)
+    if library == "numba":
+        return sys.modules["numba"].cuda.device_array(shape, dtype="float64")
+    raise NotSupported(
+        f"give out=: new arrays on the GPU are made for cupy, torch and numba, not for {library}"
+    )
+
+
+# ---- vectors of the library over arrays --------------------------------------------------------------------
+
+
+class Vector:
+    """A PoiseVec over an array, which it keeps alive. Used as a context manager."""
+
+    def __init__(self, array: Float | DeviceArray, local: int, size: int):
+        self.handle = c.PoiseVec()
+        self.array = array
+        if isinstance(array, DeviceArray):
+            create, pointer = lib.PoiseVecCreateDeviceArray, array.pointer
+        else:
+            create, pointer = lib.PoiseVecCreateArray, array.ctypes.data
+        create(context(), local, size, pointer, c.POISE_BORROW, ctypes.byref(self.handle))
+
+    def __enter__(self) -> c.PoiseVec:
+        return self.handle
+
+    def __exit__(self, *_: Any) -> None:
+        lib.PoiseVecDestroy(ctypes.byref(self.handle))
+
+
+def read(vector: c.PoiseVec) -> Float:
+    """A copy of the entries that this rank has: an array that the user may keep."""
+    n, place = lib.PoiseVecLocalSize(vector), ctypes.c_void_p()
+    lib.PoiseVecGetRead(vector, ctypes.byref(place))
+    out = np.empty(n)
+    if n:
+        ctypes.memmove(out.ctypes.data, place.value or 0, 8 * n)
+    lib.PoiseVecRestore(vector, ctypes.byref(place))
+    return out
+
+
+def write(vector: c.PoiseVec, values: Any, name: str) -> None:
+    """Set all entries that this rank has to what a user's function has returned."""
+    n, place = lib.PoiseVecLocalSize(vector), ctypes.c_void_p()
+    a = real(values, name).reshape(-1)
+    if a.size != n:
+        raise ValueError(f"{name} has {a.size} entries, not {n}")
+    lib.PoiseVecGetWrite(vector, ctypes.byref(place))
+    if n:
+        ctypes.memmove(place.value or 0, a.ctypes.data, 8 * n)
+    lib.PoiseVecRestore(vector, ctypes.byref(place))

@@ -1,0 +1,534 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Matrices: SciPy's, arrays on a GPU, and functions, as the library's."""
+from __future__ import annotations
+
+import ctypes
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _library
+from . import _declarations as c
+from ._arrays import DeviceArray, Float, Vector
+from ._library import CopyWarning, InvalidArgument, NotSupported, context, lib, locked
+
+_numbers = itertools.count()
+
+
+class Handle:
+    """An object of the library: what destroys it, and when."""
+
+    _destroy: str
+    _handle: Any = None
+
+    def _keep(self, handle: Any) -> None:
+        self._handle, self._number = handle, next(_numbers)
+        _library.register(self)
+
+    def _get(self) -> Any:
+        if self._handle is None:
+            raise _library.CallOrder(f"this {type(self).__name__} is closed")
+        context()
+        return self._handle
+
+    @locked
+    def close(self) -> None:
+        """Release the library's object. On several ranks call it on all of them; else it goes with the last
+        reference."""
+        handle, self._handle = self._handle, None
+        if handle is not None and _library.usable():
+            getattr(lib, self._destroy)(ctypes.byref(handle))
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except Exception:  # the interpreter may be ending
+            pass
+
+
+def _told(why: str) -> None:
+    warnings.warn(why, CopyWarning, stacklevel=2)
+
+
+def _pointer(array: Any) -> int:
+    return array.pointer if isinstance(array, DeviceArray) else array.ctypes.data
+
+
+def _is_sparse(A: Any) -> bool:
+    return hasattr(A, "tocsr") and hasattr(A, "format")
+
+
+def _rank2(shape: Any) -> tuple[int, int]:
+    if len(shape) != 2:
+        raise InvalidArgument(f"a matrix has two dimensions, not {len(shape)}")
+    return int(shape[0]), int(shape[1])
+
+
+class Matrix(Handle):
+    """A sparse matrix, made once for products and solvers.
+
+    Parameters
+    ----------
+    A
+        One of these, of shape (m, n):
+
+        - A CSR matrix or array of SciPy. With sorted rows, int32 indices and float64 values it is used where
+          it is, and nothing is copied. Other widths, unsorted rows and repeated entries are copied once, of
+          which a CopyWarning tells. The user's arrays are never changed.
+        - BSR (kept as dense blocks, matrix type bcsr), COO, CSC and all others: copied.
+        - A CSR matrix of CuPy or PyTorch on the GPU that the library works on.
+        - ``(data, indices, indptr)`` with ``shape``.
+        - A dense array of two dimensions.
+        - A ``scipy.sparse.linalg.LinearOperator``, or another object with ``shape`` and ``matvec``.
+
+        On several ranks A holds the rows of this rank, with global columns. Of a function both sizes of
+        ``shape`` are then local.
+    type
+        Storage of the product: ``"auto"``, ``"csr"``, ``"csri"``, ``"seg"`` or ``"bcsr"``.
+    block_size
+        Unknowns of a node. Default: 1, of BSR that of its blocks.
+    null_space, near_null_space
+        See `set_null_space` and `set_near_null_space`.
+    options, **keywords
+        More options, as text and as keywords: ``mat_order="rcm"``.
+    """
+
+    _destroy = "PoiseMatDestroy"
+
+    @locked
+    def __init__(
+        self,
+        A: Any,
+        *,
+        shape: tuple[int, int] | None = None,
+        type: str | None = None,
+        block_size: int | None = None,
+        null_space: Any = None,
+        near_null_space: Any = None,
+        options: str = "",
+        **keywords: Any,
+    ):
+        context()
+        self._settings = (type, block_size, _library.options_of(options, keywords))
+        self._spaces: dict[str, Any] = {}
+        if isinstance(A, tuple) and len(A) == 3:
+            if shape is None:
+                raise InvalidArgument("(data, indices, indptr) needs shape")
+            self._from_csr(*A, shape=_rank2(shape))
+        else:
+            self._from(A)
+        if null_space is not None:
+            self.set_null_space(null_space)
+        if near_null_space is not None:
+            self.set_near_null_space(near_null_space)
+
+    # ---- making ----
+
+    def _from(self, A: Any) -> None:
+        if _library_of(A) == "torch":
+            self._from_torch(A)
+        elif _is_sparse(A):
+            shape = _rank2(A.shape)
+            if A.format == "bsr" and A.blocksize[0] == A.blocksize[1] <= 32:
+                self._from_bsr(A, shape)
+                return
+            if A.format != "csr":
+                if A.format not in ("coo", "bsr"):
+                    _told(f"the matrix is in {A.format.upper()} format, and is copied to CSR")
+                A = A.tocsr()
+            self._from_csr(A.data, A.indices, A.indptr, shape=shape)
+        elif hasattr(A, "indptr") and hasattr(A, "indices") and hasattr(A, "data"):  # BCSR of JAX
+            self._from_csr(A.data, A.indices, A.indptr, shape=_rank2(A.shape))
+        elif hasattr(A, "matvec") and hasattr(A, "shape"):
+            self._from_operator(A)
+        else:
+            dense = _arrays.real(A, "A")
+            m, n = _rank2(dense.shape)
+            rows, cols = np.nonzero(dense)
+            ptr = np.zeros(m + 1, np.int64)
+            np.cumsum(np.bincount(rows, minlength=m), out=ptr[1:])
+            self._from_csr(dense[rows, cols], cols.astype(np.int32), ptr, shape=(m, n), tell=False)
+
+    def _from_torch(self, A: Any) -> None:
+        if str(A.layout) == "torch.sparse_csr":
+            self._from_csr(A.values(), A.col_indices(), A.crow_indices(), shape=_rank2(A.shape))
+        elif str(A.layout) == "torch.strided":
+            self._from(_arrays.host_array(A, "A"))
+        else:
+            raise NotSupported(f"a tensor of layout {A.layout}: A.to_sparse_csr() makes one that can be used")
+
+    def _from_csr(
+        self, data: Any, indices: Any, indptr: Any, *, shape: tuple[int, int], tell: bool = True
+    ) -> None:
+        """Lend the arrays if they fit, else lend a copy."""
+        why = []
+        if _arrays.on_device(data):
+            arrays = [_arrays.device_array(a, "A") for a in (data, indices, indptr)]
+            if arrays[0].dtype != "<f8":
+                raise TypeError(f"the values of A on the GPU are {arrays[0].dtype}; they must be float64")
+        else:
+            values = _arrays.host_array(data, "A")
+            arrays = [_arrays.real(values, "A")]
+            if arrays[0] is not values and not np.shares_memory(arrays[0], values):
+                why.append(f"its values are {values.dtype}" if values.dtype != np.float64 else
+                           "its values are not contiguous")
+            for name, array in (("indices", indices), ("indptr", indptr)):
+                given = np.asarray(_arrays_of_indices(array))
+                if given.dtype.kind not in "iu":
+                    raise TypeError(f"the {name} of A are {given.dtype}; they must be integers")
+                known = given.dtype.isnative and given.dtype in (np.int32, np.int64)
+                fits = known and given.flags.c_contiguous
+                arrays.append(given if fits else np.ascontiguousarray(given, dtype=np.int64))
+            m = shape[0]
+            if arrays[2].ndim != 1 or arrays[2].size != m + 1:
+                raise InvalidArgument(f"indptr has {arrays[2].size} entries; {m} rows need {m + 1}")
+            entries = int(arrays[2][-1])
+            if entries < 0 or arrays[0].size < entries or arrays[1].size < entries:
+                raise InvalidArgument(
+                    f"indptr ends with {entries}, but there are {arrays[0].size} values and "
+                    f"{arrays[1].size} indices"
+                )
+            if arrays[1].dtype == np.int64:
+                why.append("its indices are not int32")
+        try:
+            self._lend(arrays, shape)
+        except InvalidArgument:
+            if isinstance(arrays[0], DeviceArray):
+                raise
+            copy = _canonical(arrays, shape)
+            if copy is None:  # something else is wrong
+                raise
+            why.append("its rows are not sorted, or have repeated entries")
+            arrays = copy
+            self._lend(arrays, shape)
+        self._given = (data, indices, indptr)  # the user may delete them
+        if why and tell:
+            _told("the matrix could not be used where it is, and was copied once: " + "; ".join(why))
+
+    def _lend(self, arrays: list[Any], shape: tuple[int, int]) -> None:
+        data, indices, indptr = arrays
+        wide = [a.dtype in ("<i8", np.int64) if isinstance(a, DeviceArray) else a.dtype == np.int64
+                for a in (indices, indptr)]
+        csr = c.PoiseCSR(val=_pointer(data))
+        setattr(csr, "col64" if wide[0] else "col32", _pointer(indices))
+        setattr(csr, "ptr64" if wide[1] else "ptr32", _pointer(indptr))
+        m, n = shape
+        create = lib.PoiseMatCreateDeviceCSR if isinstance(data, DeviceArray) else lib.PoiseMatCreateCSR
+        alone = _library.ranks() == 1
+        handle = c.PoiseMat()
+        create(context(), m, n if alone else m, m if alone else c.POISE_DECIDE, n, ctypes.byref(csr),
+               c.POISE_BORROW, ctypes.byref(handle))
+        self._finish(handle, arrays, "csr", shape)
+
+    def _from_bsr(self, A: Any, shape: tuple[int, int]) -> None:
+        if not A.has_canonical_format:
+            A = A.copy()
+            A.sum_duplicates()
+        b = int(A.blocksize[0])
+        data = _arrays.real(A.data, "A")
+        data = np.ascontiguousarray(data)
+        indices, indptr = (np.ascontiguousarray(a, np.int64) for a in (A.indices, A.indptr))
+        bcsr = c.PoiseBCSR(row_major=1, val=data.ctypes.data)
+        bcsr.ptr64, bcsr.col64 = indptr.ctypes.data, indices.ctypes.data
+        m, n = shape
+        alone = _library.ranks() == 1
+        handle = c.PoiseMat()
+        lib.PoiseMatCreateBCSR(context(), b, m, n if alone else m, m if alone else c.POISE_DECIDE, n,
+                               ctypes.byref(bcsr), c.POISE_COPY, ctypes.byref(handle))
+        self._finish(handle, [], "bsr", shape)
+        self._given = None
+
+    def _from_operator(self, A: Any) -> None:
+        """A shell. The functions know the operator, not this object, which would then never be released."""
+        m, n = _rank2(A.shape)
+        if np.dtype(getattr(A, "dtype", None) or np.float64).kind == "c":
+            raise TypeError("A is complex; Poise solves real systems")
+
+        def mult(_: Any, x: Any, y: Any) -> None:
+            _arrays.write(y, A.matvec(_arrays.read(x)), "A.matvec(x)")
+
+        def transpose(_: Any, x: Any, y: Any) -> None:
+            _arrays.write(y, A.rmatvec(_arrays.read(x)), "A.rmatvec(x)")
+
+        def diagonal(_: Any, d: Any) -> None:
+            _arrays.write(d, A.diagonal(), "A.diagonal()")
+
+        functions = c.PoiseShell()
+        kinds = dict(c.PoiseShell._fields_)
+        functions.mult = kinds["mult"](_library.guarded(mult))
+        functions.mult_transpose = kinds["mult_transpose"](_library.guarded(transpose))
+        if hasattr(A, "diagonal"):
+            functions.diagonal = kinds["diagonal"](_library.guarded(diagonal))
+        handle = c.PoiseMat()
+        alone = _library.ranks() == 1
+        M, N = (m, n) if alone else (c.POISE_DECIDE, c.POISE_DECIDE)
+        lib.PoiseMatCreateShell(context(), m, n, M, N, ctypes.byref(functions), None, ctypes.byref(handle))
+        self._finish(handle, [functions, A], "shell", (m, n))
+        self._given = None
+
+    def _finish(self, handle: Any, arrays: list[Any], kind: str, shape: tuple[int, int]) -> None:
+        """Give the library's object type and options. Then it takes the place of a former one, and what it
+        has borrowed that of what the former had."""
+        type, block_size, options = self._settings
+        try:
+            if options:
+                lib.PoiseMatSetOptionsPrefix(handle, _library.prefix_of(options).encode())
+            if block_size is not None:
+                lib.PoiseMatSetBlockSize(handle, block_size)
+            if type is not None:
+                lib.PoiseMatSetType(handle, type.encode())
+            if options:
+                lib.PoiseMatSetFromOptions(handle)
+            for setter, vectors in self._spaces.items():
+                _set_space(setter, handle, vectors)
+        except BaseException:
+            lib.PoiseMatDestroy(ctypes.byref(handle))
+            raise
+        self.close()
+        self._arrays, self._kind, self.shape, self._owns_values = arrays, kind, shape, False
+        self._keep(handle)
+
+    # ---- new values ----
+
+    @locked
+    def update(self, A: Any = None) -> None:
+        """Take new values.
+
+        Parameters
+        ----------
+        A
+            A matrix of the same shape. If it has the pattern and the format of the present one, only its
+            values are taken, and solvers keep what they can. None, or the matrix that is used where it is:
+            its values have been written to.
+        """
+        handle = self._get()
+        if self._kind == "shell":
+            if A is not None:
+                raise NotSupported("a matrix that is a function follows that function: it takes no values")
+            return
+        if A is None:
+            if self._given is None:
+                raise InvalidArgument("this matrix is a copy: give the matrix with the new values")
+            data, indices, indptr = self._given
+        elif self._kind == "csr" and getattr(A, "format", "") == "csr":
+            if _rank2(A.shape) != self.shape:
+                raise InvalidArgument(f"the new matrix has shape {A.shape}, the present one {self.shape}")
+            data, indices, indptr = A.data, A.indices, A.indptr
+        else:
+            self._from(A)
+            return
+        if not self._same(data, indices, indptr):
+            self._from_csr(data, indices, indptr, shape=self.shape, tell=False)
+            return
+        if isinstance(self._arrays[0], DeviceArray):
+            lib.PoiseMatSetValuesCSR(handle, self._arrays[0].pointer)
+            return
+        values = _arrays.real(data, "A")
+        if values.ctypes.data == self._arrays[0].ctypes.data:
+            lib.PoiseMatSetValuesCSR(handle, values.ctypes.data)
+        elif self._owns_values:  # the library writes to the array that it has borrowed
+            lib.PoiseMatSetValuesCSR(handle, values.ctypes.data)
+        else:  # which must not be the user's
+            self._lend([values.copy(), *self._arrays[1:]], self.shape)
+            self._owns_values = True
+        self._given = (data, indices, indptr)
+
+    def _same(self, data: Any, indices: Any, indptr: Any) -> bool:
+        """Is this the pattern that the library has, in the order that it has it in?"""
+        if isinstance(self._arrays[0], DeviceArray):
+            return all(a is b for a, b in zip((data, indices, indptr), self._given or ()))
+        if _arrays.on_device(data):
+            return False
+        return (
+            np.size(data) == self._arrays[0].size
+            and np.array_equal(indptr, self._arrays[2])
+            and np.array_equal(indices, self._arrays[1])
+        )
+
+    # ---- spaces ----
+
+    @locked
+    def set_null_space(self, vectors: Any, transpose: bool = False) -> None:
+        """Say which vectors A makes zero.
+
+        Parameters
+        ----------
+        vectors
+            ``"constant"``, or an array of shape (n,) or (n, k). On one rank the vectors need not be
+            orthonormal. None: there are none.
+        transpose
+            They are those of the transpose of A.
+        """
+        setter = "PoiseMatSetTransposeNullSpace" if transpose else "PoiseMatSetNullSpace"
+        self._set_space(setter, vectors, self.shape[0] if transpose else self.shape[1])
+
+    @locked
+    def set_near_null_space(self, vectors: Any) -> None:
+        """Say which vectors A makes small, such as the rigid motions of a body: shape (n, k), or None."""
+        self._set_space("PoiseMatSetNearNullSpace", vectors, self.shape[1])
+
+    def _set_space(self, setter: str, vectors: Any, n: int) -> None:
+        if isinstance(vectors, str):
+            if vectors != "constant":
+                raise InvalidArgument(f"a null space is 'constant' or an array, not '{vectors}'")
+        elif vectors is not None:
+            vectors = _arrays.real(vectors, "the null space")
+            vectors = vectors.reshape(-1, 1) if vectors.ndim == 1 else vectors
+            if vectors.ndim != 2 or _library.ranks() == 1 and vectors.shape[0] != n:
+                raise InvalidArgument(f"vectors of a null space have the shape ({n}, k), not {vectors.shape}")
+            if _library.ranks() == 1:
+                vectors = np.linalg.qr(vectors)[0]
+        _set_space(setter, self._get(), vectors)
+        self._spaces[setter] = vectors
+
+    # ---- products ----
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float64."""
+        return np.dtype(np.float64)
+
+    @property
+    def nnz(self) -> int:
+        """Entries that are stored, on all ranks."""
+        count = ctypes.c_int64()
+        lib.PoiseMatNonzeros(self._get(), ctypes.byref(count))
+        return count.value
+
+    @property
+    def type(self) -> str:
+        """The type that the library has chosen, such as "csri"."""
+        return (lib.PoiseMatType(self._get()) or b"").decode()
+
+    @locked
+    def _product(self, function: str, x: Any, sizes: tuple[int, int], out: Any) -> Any:
+        handle = self._get()
+        m, n = sizes
+        if _arrays.on_device(x):
+            given = _arrays.device_array(x, "x")
+            if given.shape != (n,):
+                raise InvalidArgument(f"x has the shape {given.shape}, not ({n},)")
+            result = _arrays.empty_like(x, (m,)) if out is None else out
+            _apply(function, handle, given, _arrays.device_array(result, "out"))
+            return result
+        a = _arrays.real(x, "x")
+        if a.shape not in ((n,), (n, 1)):
+            raise InvalidArgument(f"x has the shape {a.shape}, not ({n},)")
+        shape = (m,) + a.shape[1:]
+        y = np.empty(shape) if out is None else _arrays.output(out, shape)
+        if out is not None and np.may_share_memory(a, y):
+            a = a.copy()
+        _apply(function, handle, a, y)
+        return _arrays.like(x, y) if out is None else out
+
+    def matvec(self, x: Any, out: Any = None) -> Any:
+        """y = A x, of shape (m,), for x of shape (n,); or (m, 1) for (n, 1)."""
+        return self._product("PoiseMatMult", x, self._sizes(), out)
+
+    def rmatvec(self, x: Any, out: Any = None) -> Any:
+        """y = A^T x, of shape (n,), for x of shape (m,)."""
+        return self._product("PoiseMatMultTranspose", x, self._sizes()[::-1], out)
+
+    def __matmul__(self, x: Any) -> Any:
+        if getattr(x, "ndim", 1) == 2 and x.shape[1] != 1:
+            return np.stack([self.matvec(x[:, j]) for j in range(x.shape[1])], axis=1)
+        return self.matvec(x)
+
+    def diagonal(self) -> Float:
+        """The diagonal, of shape (m,)."""
+        with _library._lock:
+            m = self._sizes()[0]
+            out = np.empty(m)
+            with Vector(out, m, c.POISE_DECIDE) as d:
+                lib.PoiseMatGetDiagonal(self._get(), d)
+            return out
+
+    def _sizes(self) -> tuple[int, int]:
+        """Rows and columns of this rank."""
+        m, n = ctypes.c_int64(), ctypes.c_int64()
+        lib.PoiseMatLocalSizes(self._get(), ctypes.byref(m), ctypes.byref(n))
+        return m.value, n.value
+
+    def aslinearoperator(self) -> Any:
+        """A scipy.sparse.linalg.LinearOperator of the products, on one rank."""
+        from scipy.sparse.linalg import LinearOperator
+
+        return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
+
+    @locked
+    def view(self) -> str:
+        """Type, sizes, statistics of rows and bytes, as the library prints them."""
+        handle = self._get()
+        return _library.printed(lambda: lib.PoiseMatView(handle))
+
+    @locked
+    def bytes(self) -> int:
+        """Bytes that the matrix holds on this rank, with arrays that are used where they are."""
+        total = c.PoiseBytes()
+        lib.PoiseMatBytes(self._get(), ctypes.byref(total), None)
+        return total.host + total.device
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<poise.Matrix, closed>"
+        return f"<poise.Matrix of type {self.type}, {self.shape[0]} x {self.shape[1]}>"
+
+
+def _library_of(A: Any) -> str:
+    return _arrays.library_of(A)
+
+
+def _arrays_of_indices(array: Any) -> Any:
+    if _library_of(array) == "jax" or isinstance(array, (np.ndarray, list, tuple)):
+        return np.asarray(array)
+    return _arrays.host_array(array, "A")
+
+
+def _canonical(arrays: list[Any], shape: tuple[int, int]) -> list[Any] | None:
+    """A copy of CSR arrays with sorted rows, repeated entries summed. None: they were sorted."""
+    from scipy.sparse import csr_matrix
+
+    data, indices, indptr = arrays
+    outside = indices.size > 0 and (indices.min() < 0 or indices.max() >= shape[1])
+    if outside or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        return None
+    A = csr_matrix((data, indices, indptr), shape=shape, copy=True)
+    A.has_canonical_format = A.has_sorted_indices = False  # look again
+    A.sum_duplicates()
+    if A.nnz == indices.size and np.array_equal(A.indices, indices):
+        return None
+    return [A.data, A.indices, A.indptr]
+
+
+def _apply(function: str, handle: Any, x: Any, y: Any) -> None:
+    """y = A x by a function of the library. On several ranks global sizes follow from the local ones."""
+    with Vector(x, _entries(x), c.POISE_DECIDE) as vx, Vector(y, _entries(y), c.POISE_DECIDE) as vy:
+        getattr(lib, function)(handle, vx, vy)
+    if isinstance(y, DeviceArray):
+        _arrays.wait_for(_library.stream() or 0)
+
+
+def _entries(array: Any) -> int:
+    return array.shape[0] if isinstance(array, DeviceArray) else array.size
+
+
+def _set_space(setter: str, handle: Any, vectors: Any) -> None:
+    if vectors is None or isinstance(vectors, str):
+        getattr(lib, setter)(handle, int(vectors is not None), 0, None)
+        return
+    columns = [np.ascontiguousarray(vectors[:, j]) for j in range(vectors.shape[1])]
+    lent = [Vector(column, column.size, c.POISE_DECIDE) for column in columns]
+    try:
+        array = (c.PoiseVec * len(lent))(*(v.handle.value for v in lent))
+        getattr(lib, setter)(handle, 0, len(lent), array)
+    finally:
+        for v in lent:
+            v.__exit__()

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Awkward arrays and matrices, and arrays of other libraries."""
+import ctypes
+import os
+import warnings
+
+import numpy as np
+import poise
+import pytest
+import scipy.sparse as sp
+from conftest import laplacian
+from poise import _arrays, _library
+
+
+def check(A, M):
+    """Products of the library's matrix are those of SciPy's."""
+    x = np.random.default_rng(0).standard_normal(A.shape[1])
+    np.testing.assert_allclose(M @ x, A @ x, rtol=1e-13, atol=1e-13)
+
+
+def test_in_place(A):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        M = poise.Matrix(A, type="csr")
+    check(A, M)
+    pointer = M._arrays[0].ctypes.data
+    assert pointer == A.data.ctypes.data and M._arrays[1].ctypes.data == A.indices.ctypes.data
+    A.data *= 3  # seen without a call: products read the user's values
+    check(A, M)
+    M.close()
+
+
+def unsorted(A):
+    B = A.copy()
+    for i in range(B.shape[0]):
+        row = slice(B.indptr[i], B.indptr[i + 1])
+        B.indices[row], B.data[row] = B.indices[row][::-1].copy(), B.data[row][::-1].copy()
+    B.has_sorted_indices = False
+    return B
+
+
+@pytest.mark.parametrize("lie", [False, True])
+def test_unsorted(A, b, lie):
+    B = unsorted(A)
+    if lie:
+        B.has_sorted_indices = True  # what SciPy believes does not matter
+    before = [B.data.copy(), B.indices.copy(), B.indptr.copy()]
+    with pytest.warns(poise.CopyWarning, match="not sorted") as told:
+        M = poise.Matrix(B)
+    assert len(told) == 1
+    check(A, M)
+    for now, then in zip((B.data, B.indices, B.indptr), before):
+        np.testing.assert_array_equal(now, then)
+    B.data *= 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # told once
+        M.update()
+    check(2 * A, M)
+
+
+def test_repeated_entries():
+    A = sp.csr_matrix((np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    with pytest.warns(poise.CopyWarning, match="repeated"):
+        M = poise.Matrix(A)
+    check(sp.csr_matrix([[3.0, 0], [0, 3.0]]), M)
+    assert A.nnz == 3
+
+
+def test_wide_indices(A):
+    B = A.copy()
+    B.indices, B.indptr = B.indices.astype(np.int64), B.indptr.astype(np.int64)
+    with pytest.warns(poise.CopyWarning, match="int32"):
+        M = poise.Matrix(B)
+    assert M._arrays[0].ctypes.data == B.data.ctypes.data  # the values stay
+    check(A, M)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, bool, np.longdouble])
+def test_other_values(A, b, dtype):
+    B = A.astype(dtype)
+    with pytest.warns(poise.CopyWarning, match="values"):
+        M = poise.Matrix(B)
+    check(B.astype(float), M)
+    right = np.ones(A.shape[0], dtype)
+    assert poise.cg(A, right)[1] == 0
+
+
+@pytest.mark.parametrize("format", ["bsr", "coo", "csc", "dia", "lil", "dok"])
+def test_formats(A, b, format):
+    B = A.asformat(format)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", poise.CopyWarning)
+        check(A, poise.Matrix(B))
+        assert poise.cg(B, b)[1] == 0
+
+
+def test_bsr():
+    blocks = np.random.default_rng(3).standard_normal((5, 2, 2)) + 9 * np.eye(2)
+    A = sp.bsr_matrix((blocks, np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5])), shape=(6, 6))
+    M = poise.Matrix(A)
+    assert M.type == "bcsr"
+    check(A, M)
+    x = poise.solve(A, np.ones(6), pc="pbjacobi", rtol=1e-10)
+    np.testing.assert_allclose(A @ x, np.ones(6), rtol=1e-8)
+    A.data *= 2
+    M.update(A)
+    check(A, M)
+    odd = sp.bsr_matrix(np.ones((4, 6)), blocksize=(2, 3))
+    check(odd, poise.Matrix(odd))
+
+
+def test_other_matrices(A):
+    check(A, poise.Matrix(A.toarray()))
+    check(A, poise.Matrix((A.data, A.indices, A.indptr), shape=A.shape))
+    if hasattr(sp, "csr_array"):
+        check(A, poise.Matrix(sp.csr_array(A)))
+    rectangle = sp.random(7, 4, 0.5, "csr", random_state=1)
+    M = poise.Matrix(rectangle)
+    check(rectangle, M)
+    y = np.arange(7.0)
+    np.testing.assert_allclose(M.rmatvec(y), rectangle.T @ y)
+    B = np.ones((4, 3))
+    np.testing.assert_allclose(M @ B, rectangle @ B)
+    np.testing.assert_array_equal(poise.Matrix(A).diagonal(), A.diagonal())
+    with pytest.raises(poise.InvalidArgument, match="square"):
+        poise.Solver(rectangle)
+
+
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres"])
+def test_wrong_input(A, b, method):
+    solve = getattr(poise, method)
+    for bad in (b[:-1], np.ones((3, b.size)), np.float64(1), np.empty(0), np.ones((b.size, 2))):
+        with pytest.raises(ValueError):
+            solve(A, bad)
+    with pytest.raises(TypeError, match="b is complex"):
+        solve(A, 1j * b)
+    for bad in (np.array(["x"] * b.size), np.array([None] * b.size), None):
+        with pytest.raises((TypeError, ValueError)):
+            solve(A, bad)
+    with pytest.raises(ValueError):
+        solve(A, b, b[:-1])
+    with pytest.raises(TypeError):
+        solve(A, b, 1j * b)
+    with pytest.raises(TypeError):
+        solve(1j * A, b)
+    with pytest.raises(ValueError):
+        solve(A[:-1], b)
+    with pytest.raises(ValueError):
+        solve(A, b, M=laplacian(3))
+    with pytest.raises((TypeError, ValueError)):
+        solve(A, b, M=3)
+    with pytest.raises(ValueError):
+        solve(A, b, rtol=-1.0)
+
+
+@pytest.mark.parametrize(
+    "data, indices, indptr",
+    [
+        ([1.0, 1.0], [0, 5], [0, 1, 2]),
+        ([1.0, 1.0], [0, -1], [0, 1, 2]),
+        ([1.0, 1.0], [0, 1], [0, 1]),
+        ([1.0, 1.0], [0, 1], [0, 1, 7]),
+        ([1.0, 1.0], [0, 1], [0, 5, 2]),
+        ([1.0, 1.0], [0, 1], [1, 1, 2]),
+        ([1.0, 1.0], [0, 1], [0, 1, -2]),
+        ([1.0], [0, 1], [0, 1, 2]),
+        ([1.0, 1.0], [0.0, 1.0], [0, 1, 2]),
+    ],
+)
+def test_broken_csr(data, indices, indptr):
+    arrays = np.array(data), np.array(indices), np.array(indptr)
+    for width in (np.int32, np.int64):
+        given = tuple(a if a.dtype.kind == "f" else a.astype(width) for a in arrays)
+        with pytest.raises((ValueError, TypeError)):
+            poise.Matrix(given, shape=(2, 2))
+
+
+def test_not_finite(A, b):
+    b = b.copy()
+    b[7] = np.nan
+    with pytest.raises(poise.NotConverged, match="entry 7 of b"):
+        poise.solve(A, b, "cg")
+    x, info = poise.cg(A, b)
+    assert info < 0
+    A.data[0] = np.inf
+    with pytest.raises(poise.NotConverged, match="row 0 of A"):
+        poise.solve(A, np.ones(b.size), "cg")
+
+
+def test_empty():
+    A = sp.csr_matrix((0, 0))
+    try:
+        assert poise.solve(A, np.empty(0), "cg").shape == (0,)
+    except poise.PoiseError:
+        pass
+    assert poise.Matrix(sp.csr_matrix((3, 3))).nnz == 0
+    assert poise.solve(laplacian(4), np.empty((16, 0)), "cg").shape == (16, 0)
+
+
+def test_not_contiguous(A, b):
+    expected = poise.cg(A, b, rtol=1e-9)[0]
+    wide = np.zeros((b.size, 2))
+    wide[:, 1] = b
+    for view in (wide[:, 1], b[::-1][::-1], list(b), b.astype(">f8"), np.asfortranarray(b)):
+        np.testing.assert_array_equal(poise.cg(A, view, rtol=1e-9)[0], expected)
+    read_only = b.copy()
+    read_only.flags.writeable = False
+    np.testing.assert_array_equal(poise.cg(A, read_only, rtol=1e-9)[0], expected)
+    offset = np.frombuffer(b"x" + b.tobytes(), np.uint8)[1:].view(np.float64)  # not aligned
+    np.testing.assert_array_equal(poise.cg(A, offset, rtol=1e-9)[0], expected)
+
+
+def test_memory():
+    """Nothing of the matrix's size is allocated, as the library counts and as the system does."""
+    A = laplacian(700)
+    size = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
+    x, y = np.ones(A.shape[0]), np.empty(A.shape[0])
+    with poise.Matrix(laplacian(5)) as M:  # the library's own things are there
+        M @ np.ones(25)
+
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = resident()
+    with poise.Matrix(A) as M:
+        M.matvec(x, out=y)
+        assert M.bytes() < 1.01 * size
+        assert resident() - before < 0.2 * size
+
+
+# ---- other libraries ---------------------------------------------------------------------------------------
+
+
+def test_torch(A, b):
+    torch = pytest.importorskip("torch")
+    right = torch.from_numpy(b)
+    x, info = poise.cg(A, right, rtol=1e-9)
+    assert info == 0 and isinstance(x, torch.Tensor) and x.dtype == torch.float64
+    np.testing.assert_allclose(A @ x.numpy(), b, rtol=1e-6, atol=1e-7)
+    out = torch.zeros(b.size, dtype=torch.float64)
+    assert poise.solve(A, right, "cg", rtol=1e-9, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), poise.solve(A, b, "cg", rtol=1e-9))
+    T = torch.sparse_csr_tensor(torch.from_numpy(A.indptr), torch.from_numpy(A.indices),
+                                torch.from_numpy(A.data), A.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", poise.CopyWarning)
+        check(A, poise.Matrix(T))
+    with pytest.raises(Exception, match="grad"):
+        poise.cg(A, right.clone().requires_grad_())
+
+
+def test_jax(A, b):
+    jax = pytest.importorskip("jax")
+    with pytest.raises(TypeError, match="jax_enable_x64"):
+        poise.cg(A, jax.numpy.asarray(b, dtype="float32"))
+    jax.config.update("jax_enable_x64", True)
+    right = jax.numpy.asarray(b)
+    x, info = poise.cg(A, right, rtol=1e-9)
+    assert info == 0 and isinstance(x, jax.Array) and x.dtype == np.float64
+    np.testing.assert_allclose(A @ np.asarray(x), b, rtol=1e-6, atol=1e-7)
+    with pytest.raises(TypeError, match="JAX"):
+        poise.solve(A, b, "cg", out=right)
+
+
+class OnGpu:
+    """Memory of the host that claims to be a GPU's, as the device host takes it."""
+
+    def __init__(self, array, strides=None, stream=None):
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False),
+            "strides": strides, "version": 3, "stream": stream,
+        }
+
+
+class ByDlpack:
+    """The same by DLPack, which also says in which order of streams it was asked for."""
+
+    def __init__(self, array):
+        self.array, self.asked = array, None
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, stream=None):
+        self.asked = stream
+        shape = (ctypes.c_int64 * self.array.ndim)(*self.array.shape)
+        self.keep = shape, _arrays._Tensor(self.array.ctypes.data, 2, 0, self.array.ndim, 2, 64, 1,
+                                           ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)), None, 0)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.keep[1]), b"dltensor", None)
+
+
+def test_gpu_arrays_are_refused_on_the_host(A, b):
+    for array in (OnGpu(b), ByDlpack(b)):
+        with pytest.raises(poise.NotSupported, match="on a GPU"):
+            poise.cg(A, array)
+
+
+@pytest.mark.parametrize("kind", [OnGpu, ByDlpack])
+def test_gpu_path(A, b, kind, monkeypatch):
+    """The way of arrays on a GPU, walked on the host. Streams and a GPU's memory are not tested by this."""
+    waited = []
+    monkeypatch.setattr(_library._state, "stream", 77)
+    monkeypatch.setattr(_arrays, "wait_for", waited.append)
+    x = np.zeros_like(b)
+    given = kind(b)
+    with poise.Solver(A, "cg", rtol=1e-9) as solver:
+        solver.solve(given, out=kind(x))
+        assert waited[-1] == 77
+        np.testing.assert_array_equal(x, solver.solve(b))
+        solver.solve(given, kind(x.copy()), out=kind(x))
+        assert solver.iterations <= 1
+        with pytest.raises(poise.NotSupported, match="give out="):
+            solver.solve(given)
+        for bad in (kind(b.astype(np.float32)) if kind is OnGpu else kind(b[:-1]), kind(b[:-1])):
+            with pytest.raises(poise.InvalidArgument):
+                solver.solve(bad, out=kind(x))
+    if kind is ByDlpack:
+        assert given.asked == 77
+    else:
+        _arrays.device_array(OnGpu(b, stream=5), "b")
+        assert waited[-1] == 5
+        with pytest.raises(ValueError, match="contiguous"):
+            _arrays.device_array(OnGpu(b, strides=(16,)), "b")
+    arrays = tuple(kind(a) for a in (A.data, A.indices, A.indptr)) if kind is OnGpu else None
+    if arrays:
+        M = poise.Matrix(arrays, shape=A.shape)
+        check(A, M)
+        M.update()
+        y = np.zeros(A.shape[0])
+        M.matvec(kind(b), out=kind(y))
+        np.testing.assert_allclose(y, A @ b, rtol=1e-13, atol=1e-13)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""cg, bicgstab and gmres mean what SciPy's do."""
+import inspect
+
+import numpy as np
+import poise
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sl
+
+METHODS = ["cg", "bicgstab", "gmres"]
+RTOL = "rtol" if "rtol" in inspect.signature(sl.cg).parameters else "tol"  # before SciPy 1.12
+
+
+def residual(A, x, b):
+    return np.linalg.norm(b - A @ x) / np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rtol", [1e-3, 1e-10])
+def test_as_scipy(A, b, method, rtol):
+    x, info = getattr(poise, method)(A, b, rtol=rtol)
+    y, expected = getattr(sl, method)(A, b, **{RTOL: rtol}, atol=0.0)
+    assert info == expected == 0
+    assert residual(A, x, b) <= rtol
+    assert np.linalg.norm(x - y) <= 300 * rtol * np.linalg.norm(y)
+
+
+def test_iterations_as_scipy(A, b):
+    mine, theirs = [], []
+    poise.cg(A, b, rtol=1e-8, callback=mine.append)
+    sl.cg(A, b, **{RTOL: 1e-8}, atol=0.0, callback=lambda x: theirs.append(x.copy()))
+    assert abs(len(mine) - len(theirs)) <= 1
+    for x, y in zip(mine[:20], theirs):
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["bicgstab", "gmres"])
+def test_not_symmetric(convection, method):
+    b = np.ones(convection.shape[0])
+    x, info = getattr(poise, method)(convection, b, rtol=1e-9)
+    assert info == 0 and residual(convection, x, b) <= 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["matrix", "operator", "function", "name"])
+def test_preconditioner(A, b, method, kind):
+    # Of different diagonals, so that the preconditioner matters, and the norm is seen to be |b - A x|.
+    D = sp.diags(np.logspace(-2, 2, A.shape[0]))
+    S = (D @ A @ D).tocsr()
+    inverse = sp.diags(1 / S.diagonal()).tocsr()
+    M = {"matrix": inverse, "operator": sl.aslinearoperator(inverse), "function": inverse.dot,
+         "name": "jacobi"}[kind]
+    x, info = getattr(poise, method)(S, b, rtol=1e-7, M=M, maxiter=3000)
+    assert info == 0 and residual(S, x, b) <= 1.0001e-7
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_operator(A, b, method):
+    x, info = getattr(poise, method)(sl.aslinearoperator(A), b, rtol=1e-8)
+    assert info == 0 and residual(A, x, b) <= 1e-8
+
+
+def test_guess(A, b):
+    exact = sl.spsolve(A.tocsc(), b)
+    x0 = exact + 1e-3
+    before = x0.copy()
+    calls = []
+    x, info = poise.cg(A, b, x0, rtol=1e-4, callback=calls.append)
+    assert info == 0 and residual(A, x, b) <= 1e-4
+    assert (x0 == before).all() and x is not x0
+    assert len(calls) < 30
+
+
+def test_atol(A, b):
+    x, info = poise.cg(A, b, rtol=0.0, atol=1e-3)
+    assert info == 0 and 1e-6 < np.linalg.norm(b - A @ x) <= 1e-3
+
+
+def test_maxiter(A, b):
+    for x0 in (None, np.ones_like(b)):
+        x, info = poise.cg(A, b, x0, maxiter=3)
+        assert info == 3
+    assert poise.gmres(A, b, restart=5, maxiter=2, rtol=1e-12)[1] == 10
+
+
+def test_breakdown():
+    A = sp.csr_matrix(np.diag([1.0, -1.0]))
+    x, info = poise.cg(A, np.array([1.0, 1.0]))
+    assert info < 0
+
+
+def test_large_residual_is_no_end(A, b):
+    """SciPy has no limit to the norm beside b's, here that of a wild guess."""
+    x, info = poise.cg(A, b, np.full_like(b, 1e7), rtol=1e-6)
+    assert info == 0 and residual(A, x, b) <= 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_zero_right_hand_side(A, method):
+    x, info = getattr(poise, method)(A, np.zeros(A.shape[0]), np.ones(A.shape[0]))
+    assert info == 0 and (x == 0).all()
+
+
+def test_column(A, b):
+    x, info = poise.cg(A, b[:, None])
+    assert x.shape == (b.size, 1) and info == 0
+
+
+@pytest.mark.parametrize("kind", [None, "pr_norm", "legacy"])
+def test_gmres_norms(A, b, kind):
+    norms = []
+    x, info = poise.gmres(A, b, rtol=1e-6, restart=30, callback=norms.append, callback_type=kind)
+    assert info == 0 and len(norms) > 20
+    assert norms[-1] <= 1e-6 and all(isinstance(n, float) for n in norms)
+    np.testing.assert_allclose(norms[-1], residual(A, x, b), rtol=1e-2)
+
+
+def test_gmres_iterates(A, b):
+    iterates = []
+    x, info = poise.gmres(A, b, rtol=1e-8, restart=10, callback=iterates.append, callback_type="x")
+    norms = [residual(A, y, b) for y in iterates]
+    assert info == 0 and norms == sorted(norms, reverse=True) and len(norms) > 2
+    np.testing.assert_array_equal(iterates[-1], x)
+
+
+def test_in_scipy(A, b):
+    """Poise's preconditioner in a solver of SciPy, and a solve of Poise as one."""
+    calls = []
+    with poise.Solver(A, "cg", pc="icc", rtol=1e-8) as solver:
+        x, info = sl.cg(A, b, **{RTOL: 1e-8}, M=solver.aspreconditioner(), callback=lambda x: calls.append(1))
+        assert info == 0 and residual(A, x, b) <= 1e-8 and len(calls) < 40
+        inverse = solver.aslinearoperator()
+        np.testing.assert_allclose(A @ inverse.matvec(b), b, atol=1e-6)
+    with poise.Matrix(A) as mine:
+        x, info = sl.cg(mine.aslinearoperator(), b, **{RTOL: 1e-8})
+        assert info == 0
+        x, info = sl.cg(sl.aslinearoperator(mine), b, **{RTOL: 1e-8})
+        assert info == 0

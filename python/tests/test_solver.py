@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Solver, solve, options, errors, callbacks."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import poise
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as sl
+from conftest import laplacian
+
+
+def near(A, x, b, tolerance=1e-6):
+    assert np.linalg.norm(b - A @ x) <= tolerance * np.linalg.norm(b)
+
+
+def run(code, **environment):
+    """A Python of its own, with laplacian() and poise."""
+    head = "import os, sys\nimport numpy as np, poise\nfrom conftest import laplacian\n"
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    out = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": path, **environment})
+    assert out.returncode == 0 and out.stderr == "", out.stderr
+    return out.stdout
+
+
+@pytest.mark.parametrize("method", ["cg", "prcg", "bicgstab", "gmres", "fgmres", "minres"])
+@pytest.mark.parametrize("pc", ["none", "jacobi"])
+def test_methods(A, b, method, pc):
+    near(A, poise.solve(A, b, method, pc=pc, rtol=1e-8, maxiter=5000), b)
+
+
+@pytest.mark.parametrize("pc", ["ilu", "icc", "sor", "bjacobi", "lu", "pbjacobi"])
+def test_preconditioners(A, b, pc):
+    near(A, poise.solve(A, b, "gmres", pc=pc, rtol=1e-8), b)
+
+
+def test_options(A, b):
+    text = "-ksp_type cg -pc_type icc # a comment"
+    with poise.Solver(A, options=text, ksp_rtol=1e-9) as solver:
+        near(A, solver.solve(b), b, 1e-8)
+        view = solver.view()
+    assert "type cg" in view and "type icc" in view and "relative 1e-09" in view
+    with poise.Solver(A, "cg", ksp_max_it=np.int64(2), error=False) as solver:  # an option overrides
+        solver.solve(b)
+        assert solver.iterations == 2 and solver.reason == "DIVERGED_ITS" and not solver.converged
+    with poise.Solver(A, "cg", mat_type="seg", mat_seg_length=4) as solver:
+        assert solver.A.type == "seg"
+    with poise.Solver(A, pc="bjacobi", sub_pc_type="icc", pc_bjacobi_blocks=4) as solver:
+        assert "icc" in (solver.solve(b), solver.view())[1]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (dict(ksp_tpye="cg"), "did you mean ksp_type"),
+        (dict(nonsense=1), "no option nonsense"),
+        (dict(ksp_rtol="many"), "ksp_rtol"),
+        (dict(ksp_max_it=-1), "ksp_max_it"),
+        (dict(options="cg"), "neither an option"),
+        (dict(method="conjugate"), "conjugate"),
+        (dict(pc="magic"), "magic"),
+        (dict(norm="big"), "norm is 'big'"),
+        (dict(rtol=-1), "rtol"),
+        (dict(rtol=float("nan")), "rtol"),
+    ],
+)
+def test_wrong_settings(A, arguments, words):
+    with pytest.raises(poise.InvalidArgument, match=words) as e:
+        poise.Solver(A, **arguments)
+    assert isinstance(e.value, ValueError)
+
+
+def test_environment_overrides():
+    out = run(
+        "for more in ({}, {'ksp_rtol': 1e-3}, {'ksp_type': 'cg'}):\n"
+        "    s = poise.Solver(laplacian(5), 'gmres', **more)\n"
+        "    assert 'type minres' in s.view(), s.view()\n"
+        "s.solve(np.ones(25))\n",
+        POISE_OPTIONS="-ksp_type minres -ksp_monitor",
+    )
+    assert "0 KSP Residual norm" in out
+
+
+def test_output_is_pythons(A, b, capsys):
+    poise.solve(A, b, "cg", options="-ksp_monitor -ksp_converged_reason")
+    out = capsys.readouterr().out
+    assert "0 KSP Residual norm" in out and "CONVERGED_RTOL" in out
+    assert "Poise" in poise.info()
+
+
+def test_many_right_hand_sides(A):
+    B = np.random.default_rng(2).standard_normal((A.shape[0], 3))
+    with poise.Solver(A, "cg", pc="icc", rtol=1e-9) as solver:
+        X = solver.solve(B)
+        assert X.shape == B.shape
+        near(A, X, B)
+        for order in "CF":
+            out = np.empty(B.shape, order=order)
+            assert solver.solve(B, out=out) is out
+            np.testing.assert_array_equal(out, X)
+        column = solver.solve(B[:, 1])  # not contiguous
+        np.testing.assert_array_equal(column, X[:, 1])
+
+
+def test_out(A, b):
+    with poise.Solver(A, "cg", rtol=1e-9) as solver:
+        expected = solver.solve(b)
+        x = b.copy()
+        assert solver.solve(x, out=x) is x  # in place
+        np.testing.assert_array_equal(x, expected)
+        solver.solve(b, x, out=x)
+        assert solver.iterations <= 1
+        for bad in (np.empty(3), np.empty(b.size, np.float32), np.empty(2 * b.size)[::2]):
+            with pytest.raises(ValueError):
+                solver.solve(b, out=bad)
+        with pytest.raises(TypeError):
+            solver.solve(b, out=[0.0] * b.size)
+        locked = np.empty(b.size)
+        locked.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            solver.solve(b, out=locked)
+
+
+def test_new_values(A, b):
+    with poise.Solver(A, "cg", pc="icc", rtol=1e-10) as solver:
+        x = solver.solve(b)
+        first = solver.iterations
+        A.data *= 2  # where they are
+        solver.update()
+        np.testing.assert_allclose(solver.solve(b), x / 2, rtol=1e-7)
+        assert solver.iterations == first
+        values = A.data.copy()
+        B = A.copy()
+        B.data *= 2
+        solver.update(B)
+        np.testing.assert_allclose(solver.solve(b), x / 4, rtol=1e-7)
+        B.data *= 2
+        solver.update(B)
+        np.testing.assert_allclose(solver.solve(b), x / 8, rtol=1e-7)
+        np.testing.assert_array_equal(A.data, values)  # the user's own values stay
+        other = laplacian(20) + sp.diags(np.full(399, 1e-3), 1) + sp.diags(np.full(399, 1e-3), -1)
+        solver.update(other.tocsr())  # another pattern
+        near(other, solver.solve(b), b, 1e-8)
+        with pytest.raises(poise.InvalidArgument, match="shape"):
+            solver.update(laplacian(5))
+
+
+def test_shared_matrix(A, b):
+    with poise.Matrix(A, type="csri") as M:
+        with poise.Solver(M, "cg", rtol=1e-9) as one, poise.Solver(M, "gmres", pc="ilu", rtol=1e-9) as two:
+            np.testing.assert_allclose(one.solve(b), two.solve(b), rtol=1e-5)
+            M.update(3 * A)
+            np.testing.assert_allclose(one.solve(b), two.solve(b), rtol=1e-5)
+            near(3 * A, one.solve(b), b)
+        with pytest.raises(poise.InvalidArgument, match="poise.Matrix"):
+            poise.Solver(M, mat_type="csr")
+
+
+def test_null_spaces():
+    n = 30
+    A = sp.diags([-np.ones(n - 1), np.r_[1.0, np.full(n - 2, 2.0), 1.0], -np.ones(n - 1)], [-1, 0, 1]).tocsr()
+    b = np.arange(n) - (n - 1) / 2
+    for space in ("constant", np.full((n, 1), 5.0)):
+        with poise.Solver(A, "cg", rtol=1e-10, null_space=space) as solver:
+            x = solver.solve(b)
+            near(A, x, b)
+            assert abs(x.sum()) < 1e-8
+    modes = np.c_[np.ones(n), np.arange(n)]
+    with poise.Matrix(A, near_null_space=modes) as M:
+        assert "near-null space of 2 vectors" in M.view()
+    with pytest.raises(poise.InvalidArgument):
+        poise.Matrix(A, null_space=np.ones(n + 1))
+
+
+def test_history_and_monitor(A, b):
+    seen = []
+    with poise.Solver(A, "cg", rtol=1e-6) as solver:
+        solver.solve(b, callback=lambda i, norm: seen.append((i, norm)))
+        assert [i for i, _ in seen] == list(range(solver.iterations + 1))
+        np.testing.assert_array_equal([n for _, n in seen], solver.history)
+        assert solver.history[-1] == solver.residual_norm
+        solver.solve(b)  # without: the former is not called
+        assert len(seen) == solver.iterations + 1
+
+        def callback(*_):
+            pass
+
+        solver.solve(b, callback=callback)
+        kept = weakref.ref(callback)
+        del callback
+        assert kept() is None
+
+
+@pytest.mark.parametrize("rows", [100, 22500])
+def test_interrupt(rows):
+    """Ctrl-C ends a long solve, wherever it comes in; without callbacks in large systems only."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
+    A = laplacian(int(rows**0.5))
+    operator = A if rows > 20000 else sl.aslinearoperator(A)
+    for wait in (0.05, 0.1, 0.15):
+        timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                poise.solve(operator, np.ones(A.shape[0]), "richardson", ksp_richardson_scale=1e-12,
+                            maxiter=10**6)
+        finally:
+            timer.cancel()
+            timer.join()
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+def test_not_converged_in_a_callback(A, b):
+    """The error of a solve inside is not taken for that of the solve outside."""
+    def inside(*_):
+        poise.solve(A, b, "cg", maxiter=1)
+
+    for error in (True, False):
+        with poise.Solver(A, "cg", error=error) as solver:
+            with pytest.raises(poise.NotConverged, match="after 1 iterations"):
+                solver.solve(b, callback=inside)
+    with pytest.raises(poise.NotConverged, match="after 2 iterations") as e:
+        poise.solve(A, b, "cg", maxiter=2, ksp_error_if_not_converged=True)
+    assert e.value.x is not None
+
+
+def test_caught_in_a_callback(A, b):
+    """A callback may catch what comes out of its own calls."""
+    caught = []
+
+    def fail(*_):
+        raise Mine()
+
+    def inside(i, norm):
+        try:
+            poise.solve(A, b, "cg", callback=fail)
+        except Mine as error:
+            caught.append(error)
+
+    with poise.Solver(A, "cg") as solver:
+        solver.solve(b, callback=inside)
+        assert len(caught) == solver.iterations + 1
+
+
+class Mine(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [Mine("%s 100 %"), KeyboardInterrupt(), SystemExit(3)])
+def test_exceptions_come_back(A, b, error):
+    def fail(*_):
+        raise error
+
+    with poise.Solver(A, "cg") as solver:
+        with pytest.raises(type(error)) as e:
+            solver.solve(b, callback=fail)
+        assert e.value is error
+        near(A, solver.solve(b), b, 1e-4)  # goes on
+
+    class Operator:
+        shape, matvec = A.shape, fail
+
+    with pytest.raises(type(error)):
+        poise.cg(Operator(), b)
+    with pytest.raises(type(error)):
+        poise.solve(A, b, "cg", pc=fail)
+    near(A, poise.solve(A, b, "cg"), b, 1e-4)
+
+
+def test_no_call_behind_an_exception(A, b):
+    """The library may go on for a moment, without the user's function."""
+    calls = []
+
+    class Operator:
+        shape = A.shape
+
+        def matvec(self, x):
+            calls.append(1)
+            raise Mine()
+
+    for method in (poise.cg, poise.gmres, poise.bicgstab):
+        calls.clear()
+        with pytest.raises(Mine):
+            method(Operator(), b)
+        assert len(calls) == 1
+
+
+def test_what_functions_return(A, b):
+    class Operator:
+        shape = A.shape
+
+        def __init__(self, result):
+            self.result = result
+
+        def matvec(self, x):
+            return self.result
+
+    with pytest.raises(ValueError, match="entries"):
+        poise.cg(Operator(np.ones(3)), b)
+    with pytest.raises(TypeError, match="complex"):
+        poise.cg(Operator(1j * b), b)
+    with pytest.raises(TypeError):
+        poise.cg(Operator("text"), b)
+    with pytest.raises(poise.NotConverged, match="NANORINF"):
+        poise.solve(Operator(np.full(b.size, np.nan)), b, "cg")
+
+
+def test_a_callback_cannot_break_its_solver(A, b):
+    with poise.Solver(A, "cg") as solver:
+        for wrong in (lambda: solver.solve(b), solver.close, solver.update, lambda: solver.precondition(b)):
+            with pytest.raises(poise.CallOrder):
+                solver.solve(b, callback=lambda *_: wrong())
+        inner = []
+        solver.solve(b, callback=lambda i, n: inner.append(poise.solve(A, b, "gmres")) if i < 2 else None)
+        assert len(inner) == 2
+        with pytest.raises(poise.CallOrder):
+            solver.iterate()
+
+
+def test_not_converged(A, b):
+    with pytest.raises(poise.NotConverged, match="DIVERGED_ITS after 2 iterations") as e:
+        poise.solve(A, b, "cg", maxiter=2)
+    assert e.value.iterations == 2 and e.value.x.shape == b.shape and e.value.residual_norm > 0
+
+
+def test_librarys_words():
+    A = sp.csr_matrix(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    with pytest.raises(poise.NumericError, match="numerically impossible: .*row 1") as e:
+        poise.solve(A, np.ones(2), pc="jacobi")
+    assert "at poiseKSPSolve (" in e.value.trace and e.value.code == 9
+
+
+def test_closed(A, b):
+    solver = poise.Solver(A)
+    solver.close()
+    solver.close()
+    with pytest.raises(poise.CallOrder, match="closed"):
+        solver.solve(b)
+    assert "closed" in repr(solver)
+
+
+def test_lifetimes(b):
+    """The user deletes what was lent while a solver lives."""
+    A = laplacian(20)
+    solver = poise.Solver(A, "cg", pc="icc", rtol=1e-9)
+    reference = laplacian(20)
+    del A
+    gc.collect()
+    junk = [np.full(5000, np.nan) for _ in range(50)]
+    near(reference, solver.solve(b.copy()), b)
+    gone = weakref.ref(solver)
+    solver.solve(b, callback=lambda *_: None)
+    del solver, junk
+    assert gone() is None  # no cycles: matrices are large
+
+
+def test_threads(A):
+    """Calls of several threads take turns."""
+    n = A.shape[0]
+    solver = poise.Solver(A, "cg", rtol=1e-9)
+    failures = []
+
+    def work(seed):
+        try:
+            b = np.random.default_rng(seed).standard_normal(n)
+            for _ in range(5):
+                near(A, solver.solve(b, callback=lambda *_: None), b)
+                near(A, poise.cg(A, b, rtol=1e-8)[0], b)
+                with pytest.raises(Mine):
+                    solver.solve(b, callback=lambda *_: (_ for _ in ()).throw(Mine()))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+    solver.close()
+
+
+def test_gil_is_released():
+    """Another thread runs while the library works."""
+    A = laplacian(250)
+    count, stop = [0], threading.Event()
+
+    def tick():
+        while not stop.wait(0.001):
+            count[0] += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    before = count[0]
+    with poise.Solver(A, "cg", rtol=1e-30, maxiter=100, error=False) as solver:
+        solver._watched = True  # no visits to Python in between
+        solver.solve(np.ones(A.shape[0]))
+    ticks = count[0] - before
+    stop.set()
+    thread.join()
+    assert ticks > 0
+
+
+def test_fork():
+    run(
+        "A = laplacian(5); b = np.ones(25)\n"
+        "poise.solve(A, b, 'cg')\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    try: poise.solve(A, b, 'cg')\n"
+        "    except poise.CallOrder: os._exit(7)\n"
+        "    os._exit(1)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+    )
+
+
+def test_the_end_of_the_process():
+    """What still lives is released, the log is written, and nothing is complained about."""
+    out = run(
+        "poise.init('-log_view')\n"
+        "s = poise.Solver(laplacian(5), 'cg', ksp_gmres_restart=3); s.solve(np.ones(25))\n"
+        "m = poise.Matrix(laplacian(3))\n"
+    )
+    assert "KSPSolve" in out
+
+
+def test_keys_are_the_librarys():
+    from poise import _declarations, _library
+
+    here = _library.context()
+    words = _library.printed(lambda: _library.lib.PoiseOptionsHelp(here)).replace("\n", " ").split()
+    assert {word[1:] for word in words if word[0] == "-" and word[1:] in _declarations.OPTIONS} == \
+        _declarations.OPTIONS
+
+
+def test_wrong_init():
+    run(
+        "for call in (lambda: poise.init('-nonsense 1'), lambda: poise.init(device='toaster')):\n"
+        "    try: call()\n"
+        "    except poise.InvalidArgument as e: print(e)\n"
+        "    else: raise AssertionError\n"
+        "assert poise.cg(laplacian(4), np.ones(16))[1] == 0\n"  # a later one is not hindered
+    )
+
+
+def test_one_context(A):
+    poise.Matrix(A)
+    with pytest.raises(poise.CallOrder, match="already"):
+        poise.init()
+
+
+@pytest.mark.parametrize("device", ["host", "mock"])
+def test_device(device):
+    """On the mock of a GPU arrays are moved; callbacks of iterates need loops that are not replayed."""
+    run(
+        f"poise.init('-host_threads 1', device='{device}')\n"
+        f"assert 'device: {device}' in poise.info(), poise.info()\n"
+        "A = laplacian(10); b = np.ones(100); xs = []\n"
+        "x, info = poise.cg(A, b, rtol=1e-8, callback=xs.append)\n"
+        "assert info == 0 and np.abs(A @ x - b).max() < 1e-6 and np.abs(xs[-1] - x).max() < 1e-12\n"
+        "s = poise.Solver(A, 'cg', pc='icc', rtol=1e-9); s.solve(b); A.data *= 2; s.update()\n"
+        "assert np.abs(A @ s.solve(b) - b).max() < 1e-6\n"
+    )
