@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""PETSc's own examples of KSP, with PETSc's solvers and with -ksp_type poise: are the results the same?
+
+    cases.py [--plugin libpoise_petsc.so] [--examples folder] [--only words] [--some n] [--jobs n]
+
+cases.txt has the cases, one a line: program | name | ranks | arguments. They are those of the examples' own
+TEST blocks; options that only print or monitor are left out. "-ksp_type X" becomes "-ksp_type poise
+-poise_ksp_type X". A case is
+
+  same     the same solves end alike: each converges or not, iterations within 5 % + 2, and what the program
+           prints agrees: integers as iterations, reals to three digits, or as far as tolerances let them
+  more     as same, but for the number of iterations; or the reason has another name
+  differs  something else that is printed is not the same
+  fails    it ends with an error where PETSc's run does not
+  left out PETSc's own run fails, or does not solve by KSP
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXAMPLES = "/usr/share/petsc/3.18/share/petsc/examples/src/ksp/ksp"
+NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+PREFIX = {"tutorials/ex42": "stokes_", "tutorials/ex43": "stokes_", "tutorials/ex49": "elas_"}  # of the outer KSP
+SOLVE = re.compile(r"^\s*(?:Linear|Linear \S+) solve (converged|did not converge) due to (\S+) iterations (\d+)")
+
+
+def flags(what):
+    return subprocess.run(["pkg-config", what, "PETSc"], check=True, capture_output=True, text=True).stdout.split()
+
+
+def build(source, program):
+    command = ["mpicc", "-O1", "-w", "-o", program, source] + flags("--cflags") + flags("--libs") + ["-lm"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def run(program, ranks, arguments, folder):
+    command = [program] + arguments + ["-ksp_error_if_not_converged", "0", "-options_left"]
+    if ranks > 1:
+        command = ["mpiexec", "-n", str(ranks)] + command
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                       OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none")
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=100)
+        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        return 124, "", "takes more than 100 s"
+
+
+def with_poise(arguments, plugin, prefix):
+    key = "-%sksp_type" % prefix
+    words = ["-dll_append", plugin, key, "poise"]
+    method = None
+    rest = list(arguments)
+    while key in rest:
+        at = rest.index(key)
+        method = rest[at + 1]
+        del rest[at:at + 2]
+    return rest + words + (["-%spoise_ksp_type" % prefix, method] if method else [])
+
+
+def split(text):
+    """The solves of a run, and the other lines."""
+    solves, lines = [], []
+    for line in text.splitlines():
+        found = SOLVE.match(line)
+        if found:
+            solves.append((found[1] == "converged", found[2], int(found[3])))
+        elif line.strip():
+            lines.append(line)
+    return solves, lines
+
+
+def near(mine, theirs, tight):
+    if mine == theirs:
+        return True
+    if re.fullmatch(r"[-+]?\d+", mine) and re.fullmatch(r"[-+]?\d+", theirs):
+        return abs(int(mine) - int(theirs)) <= 2 + 0.05 * abs(int(theirs))
+    a, b = float(mine), float(theirs)
+    if abs(a - b) <= 1e-3 * max(abs(a), abs(b)):
+        return True
+    # what is left of an error or residual, as the tolerance lets it be
+    return not tight and (max(abs(a), abs(b)) < 1e-2 and (a <= 10 * b or a < 1e-7))
+
+
+def compare(petsc, poise):
+    """-> class, words"""
+    if petsc[0]:
+        return "left out", "PETSc's run ends with %d" % petsc[0]
+    if poise[0]:
+        words = [w for w in poise[2].splitlines() + poise[1].splitlines() if "ERROR" in w and "---" not in w]
+        return "fails", (words[1] if len(words) > 1 else (words or poise[2].splitlines()[:1] or [""])[0])[:120]
+    text, left = (poise[1].split("#PETSc Option Table entries:") + [""])[:2]
+    if "\n-ksp_type poise" in left and re.search(r"Option left: name:-ksp_type value: poise", left):
+        return "left out", "its KSP has a prefix, or takes no options"
+    left = re.findall(r"Option left: name:(-poise\S*)", left)
+    if left:
+        return "differs", "unused: " + " ".join(left)
+    (a, lines_a), (b, lines_b) = split(petsc[1].split("#PETSc Option Table entries:")[0]), split(text)
+    if not a:
+        return "left out", "no solve by KSP reports"
+    if len(a) != len(b):
+        return "differs", "%d solves, with PETSc %d" % (len(b), len(a))
+    words = ""
+    for k, (theirs, mine) in enumerate(zip(a, b)):
+        if theirs[0] != mine[0]:
+            return "differs", "solve %d: %s, with PETSc %s" % (k + 1, mine[1], theirs[1])
+        if mine[2] > theirs[2] * 1.05 + 2:
+            words = words or "%d iterations, with PETSc %d" % (mine[2], theirs[2])
+        elif mine[1] != theirs[1]:
+            words = words or "%s, with PETSc %s" % (mine[1], theirs[1])
+    if len(lines_a) != len(lines_b):
+        return "differs", "%d lines, with PETSc %d" % (len(lines_b), len(lines_a))
+    for theirs, mine in zip(lines_a, lines_b):
+        x, y = NUMBER.findall(theirs), NUMBER.findall(mine)
+        if NUMBER.sub("#", theirs) != NUMBER.sub("#", mine) or not all(map(lambda m, t: near(m, t, False), y, x)):
+            return "differs", "'%s', with PETSc '%s'" % (mine.strip()[:60], theirs.strip()[:60])
+    return ("more" if words else "same"), words
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--examples", default=EXAMPLES)
+    parser.add_argument("--cases", default=os.path.join(HERE, "cases.txt"))
+    parser.add_argument("--programs", help="folder of the built programs, which is kept")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--some", type=int, default=1, help="every n-th case")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--least", type=int, default=0, help="cases with PETSc's results, or it is a failure")
+    o = parser.parse_args()
+    if not os.path.isdir(o.examples):
+        print("skipped: there is no " + o.examples, file=sys.stderr)
+        return 77
+    cases = [[w.strip() for w in line.split("|")] for line in open(o.cases) if line.strip() and line[0] != "#"]
+    cases = [c for k, c in enumerate(cases) if k % o.some == 0 and o.only in " ".join(c)]
+    scratch = tempfile.mkdtemp()
+    programs = o.programs or scratch
+    plugin = os.path.abspath(o.plugin)
+
+    def one(case):
+        program = os.path.join(programs, case[0].replace("/", "_"))
+        if not os.path.exists(program):
+            return "left out", "it does not compile"
+        prefix = PREFIX.get(case[0], "")
+        arguments = case[3].split() + ["-%sksp_converged_reason" % prefix]
+        petsc = run(program, int(case[2]), arguments, scratch)
+        if petsc[0]:
+            return compare(petsc, petsc)
+        return compare(petsc, run(program, int(case[2]), with_poise(arguments, plugin, prefix), scratch))
+
+    count = {}
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        def make(name):
+            program = os.path.join(programs, name.replace("/", "_"))
+            if not os.path.exists(program):
+                build(os.path.join(o.examples, name + ".c"), program)
+        list(pool.map(make, sorted({c[0] for c in cases})))
+        for case, (result, words) in zip(cases, pool.map(one, cases)):
+            count[result] = count.get(result, 0) + 1
+            print("%-8s  %s %s, %s ranks%s" % (result, case[0], case[1], case[2], ": " + words if words else ""),
+                  flush=True)
+    print("\n%d cases: %s" % (len(cases), ", ".join("%d %s" % (n, w) for w, n in sorted(count.items()))))
+    shutil.rmtree(scratch)
+    good = count.get("same", 0)
+    return 1 if good < o.least else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
