@@ -104,6 +104,8 @@ static PetscErrorCode SetNorms(KSP ksp, const char *method)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X);
+
 static PetscErrorCode SetMethod(KSP ksp, const char *asked)
 {
   Data *d = ksp->data;
@@ -116,6 +118,7 @@ static PetscErrorCode SetMethod(KSP ksp, const char *asked)
   PetscCall(PetscStrncpy(d->asked, asked, NAME));
   PetscCall(PetscStrncpy(d->method, method, NAME));
   PetscCall(SetNorms(ksp, method));
+  ksp->ops->matsolve = strcmp(method, "preonly") ? NULL : SolveMany;
   PetscFunctionReturn(0);
 }
 
@@ -362,7 +365,7 @@ static PetscErrorCode SetUpOwn(KSP ksp, Engine *e, PetscBool *again)
   if (!err) PetscFunctionReturn(0);
   worst[0] = err == POISE_ERR_NUMERIC;
   worst[1] = err != POISE_ERR_NUMERIC && err != POISE_ERR_UNSUPPORTED && err != POISE_ERR_ARG &&
-             err != POISE_ERR_REMOTE;
+             err != POISE_ERR_SIZE && err != POISE_ERR_REMOTE;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)ksp)));
   if (worst[0] && !worst[1]) {
     PetscCall(PetscInfo(ksp, "%s", PoiseErrorText()));
@@ -499,6 +502,17 @@ static PetscErrorCode Solve(KSP ksp)
   PetscFunctionReturn(0);
 }
 
+/* Many right-hand sides, which PETSc's preonly applies the preconditioner to in one call. */
+static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X)
+{
+  const Data *d = ksp->data;
+  PetscFunctionBegin;
+  PetscCall(PCMatApply(ksp->pc, B, X));
+  ksp->its = 1;
+  ksp->reason = d->pc_failed ? KSP_DIVERGED_PC_FAILED : KSP_CONVERGED_ITS;
+  PetscFunctionReturn(0);
+}
+
 /* The solution of the latest solve; in a monitor or test the present iterate. */
 static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
 {
@@ -526,6 +540,7 @@ static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
 /* Options of PETSc's methods that Poise's have too. */
 static const char *const of_methods[] = {"ksp_gmres_restart",
                                          "ksp_gmres_cgs_refinement_type",
+                                         "ksp_gmres_breakdown_tolerance",
                                          "ksp_richardson_scale",
                                          "ksp_chebyshev_eigenvalues",
                                          "ksp_chebyshev_esteig",
@@ -541,7 +556,7 @@ static PetscErrorCode AddOfMethods(const char *prefix, char *text, size_t room)
     PetscCall(PetscSNPrintf(name, sizeof name, "-%s", of_methods[i]));
     PetscCall(PetscOptionsGetString(NULL, prefix, name, value, sizeof value, &given));
     if (!given) continue;
-    PetscCall(PetscSNPrintf(line, sizeof line, "%s %s\n", name, value));
+    PetscCall(PetscSNPrintf(line, sizeof line, *value ? "%s %s\n" : "%s\n", name, value));
     PetscCall(PetscStrlcat(text, line, room));
   }
   PetscFunctionReturn(0);
@@ -672,6 +687,7 @@ PetscErrorCode KSPCreate_Poise(KSP ksp)
   PetscCall(PetscStrncpy(d->prefix, "poise_", NAME));
   d->chosen.because = "-pc_type does not name it";
   PetscCall(SetMethod(ksp, MethodOf(before) ? before : "gmres"));
+  if (before) PetscCall(PetscStrncpy(d->asked, before, NAME)); /* the view says what stands for what */
   ksp->ops->setup = SetUp;
   ksp->ops->solve = Solve;
   ksp->ops->setfromoptions = SetFromOptions;

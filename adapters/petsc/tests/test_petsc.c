@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The plug-in, as a program of PETSc uses it. Each case solves twice, by a method of PETSc and with type poise,
-  from the same calls. Norms of all iterations, reasons and solutions must agree. Any number of ranks.
+  The plug-in, as a program of PETSc uses it. Each case solves twice, by a method of PETSc and with type
+  poise, from the same calls. Norms of all iterations, reasons and solutions must agree. Any number of ranks.
 
     test_petsc libpoise_petsc.so
 */
@@ -93,13 +93,11 @@ static PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Pr
 
 static PetscErrorCode Clear(void)
 {
-  char *all;
   PetscFunctionBegin;
   static const char *const keys[] = {
       "-a_ksp_type",      "-b_ksp_type",    "-b_poise_ksp_type", "-a_pc_type",        "-b_pc_type",
       "-b_poise_pc_type", "-a_sub_pc_type", "-b_sub_pc_type",    "-b_poise_ksp_rtol", NULL};
   for (int i = 0; keys[i]; i++) PetscCall(PetscOptionsClearValue(NULL, keys[i]));
-  (void)all;
   PetscFunctionReturn(0);
 }
 
