@@ -3,9 +3,9 @@
   One context of Poise for each communicator of PETSc, from its first solver until PetscFinalize. So solvers
   share a device and a log, and none is finalised while others live.
 
-  Options "-<prefix>poise_<key>" of PETSc's database become Poise's. The database changes while a program runs,
-  and Poise's list only grows. So each different text of options gets a prefix of Poise's own: the first one
-  "<prefix>poise_", as the user writes it, later ones with a number behind it.
+  Options "-<prefix>poise_<key>" of PETSc's database become Poise's. The database changes while a program
+  runs, and Poise's list only grows. So each different text of options gets a prefix of Poise's own: the first
+  one "<prefix>poise_", as the user writes it, later ones with a number behind it.
 */
 #include "plugin.h"
 

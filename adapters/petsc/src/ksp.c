@@ -2,8 +2,8 @@
 /*
   The KSP "poise": a solve of PETSc by a solver of Poise.
 
-  Settings of the KSP are handed on when they are needed, not when they are made, because PETSc has no hook for
-  most of them: operators, tolerances, null spaces, norm, side, guess, test and monitors. Options
+  Settings of the KSP are handed on when they are needed, not when they are made, because PETSc has no hook
+  for most of them: operators, tolerances, null spaces, norm, side, guess, test and monitors. Options
   -poise_ksp_* override them. The method is that of -poise_ksp_type, else the one that the KSP had before
   -ksp_type poise, else gmres.
 
@@ -42,8 +42,8 @@ typedef struct Data {
 
 /* ---- methods --------------------------------------------------------------------------------- */
 
-/* PETSc's words for methods whose iterates are those of one of Poise. pipecg2 is none: it looks at every
-   second iteration. */
+/* PETSc's words for methods whose iterates are those of one of Poise. pipecg2 is none, as it looks at every
+   second iteration, nor is pipegcr, which forgets directions one by one. */
 static const char *const aliases[][2] = {
     {"cg", "cg"},
     {"groppcg", "cg"},
@@ -59,7 +59,6 @@ static const char *const aliases[][2] = {
     {"fgmres", "fgmres"},
     {"pipefgmres", "fgmres"},
     {"gcr", "fgmres"},
-    {"pipegcr", "fgmres"},
     {"minres", "minres"},
     {"chebyshev", "chebyshev"},
     {"richardson", "richardson"},
@@ -383,13 +382,14 @@ static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
   Data *d = ksp->data;
   Engine *e = &d->engine[transposed];
   Mat A, P;
-  PetscBool own, again = PETSC_FALSE;
+  PetscBool own, again;
   PoisePC pc;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
   d->failed = 0;
   d->pc_failed = PETSC_FALSE;
   do {
+    again = PETSC_FALSE;
     PetscCall(PCGetOperators(ksp->pc, &A, &P));
     PetscCall(DecidePC(ksp, A, P, transposed, &own));
     if (!e->ksp || e->own != own) PetscCall(MakeEngine(ksp, e, own));
@@ -537,26 +537,28 @@ static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Options of PETSc's methods that Poise's have too. */
-static const char *const of_methods[] = {"ksp_gmres_restart",
-                                         "ksp_gmres_cgs_refinement_type",
-                                         "ksp_gmres_breakdown_tolerance",
-                                         "ksp_richardson_scale",
-                                         "ksp_chebyshev_eigenvalues",
-                                         "ksp_chebyshev_esteig",
-                                         "ksp_chebyshev_esteig_steps",
-                                         NULL};
+/* Options of PETSc's methods that Poise's have too, under these names. */
+static const char *const of_methods[][2] = {
+    {"ksp_gmres_restart", "ksp_gmres_restart"},
+    {"ksp_gcr_restart", "ksp_gmres_restart"},
+    {"ksp_gmres_cgs_refinement_type", "ksp_gmres_cgs_refinement_type"},
+    {"ksp_gmres_breakdown_tolerance", "ksp_gmres_breakdown_tolerance"},
+    {"ksp_richardson_scale", "ksp_richardson_scale"},
+    {"ksp_chebyshev_eigenvalues", "ksp_chebyshev_eigenvalues"},
+    {"ksp_chebyshev_esteig", "ksp_chebyshev_esteig"},
+    {"ksp_chebyshev_esteig_steps", "ksp_chebyshev_esteig_steps"},
+};
 
 static PetscErrorCode AddOfMethods(const char *prefix, char *text, size_t room)
 {
   char name[NAME], value[NAME], line[3 * NAME];
   PetscBool given;
   PetscFunctionBegin;
-  for (int i = 0; of_methods[i]; i++) {
-    PetscCall(PetscSNPrintf(name, sizeof name, "-%s", of_methods[i]));
+  for (size_t i = 0; i < sizeof of_methods / sizeof *of_methods; i++) {
+    PetscCall(PetscSNPrintf(name, sizeof name, "-%s", of_methods[i][0]));
     PetscCall(PetscOptionsGetString(NULL, prefix, name, value, sizeof value, &given));
     if (!given) continue;
-    PetscCall(PetscSNPrintf(line, sizeof line, *value ? "%s %s\n" : "%s\n", name, value));
+    PetscCall(PetscSNPrintf(line, sizeof line, "-%s%s%s\n", of_methods[i][1], *value ? " " : "", value));
     PetscCall(PetscStrlcat(text, line, room));
   }
   PetscFunctionReturn(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The PC "poise": a preconditioner of Poise in a method of PETSc. Its type is that of -poise_pc_type, or ilu. */
+/* The PC "poise": a preconditioner of Poise in a method of PETSc. Its type is that of -poise_pc_type, else
+   ilu. */
 #include "plugin.h"
 
 typedef struct Data {

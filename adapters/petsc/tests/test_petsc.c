@@ -573,6 +573,26 @@ static PetscErrorCode PetscPCs(void)
   PetscFunctionReturn(0);
 }
 
+/* Poise's own refuses what PETSc's does: a block on several ranks. */
+static PetscErrorCode Fallback(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  if (ranks == 1) PetscFunctionReturn(0);
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-a_pc_bjacobi_blocks 1 -b_pc_bjacobi_blocks 1"));
+  PetscCall(PetscOptionsInsertString(NULL, "-a_sub_pc_type jacobi -b_sub_pc_type jacobi"));
+  PetscCall(Begin(A, NULL, "gmres", "bjacobi", &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "a block does not span ranks");
+  PetscCall(PetscOptionsClearValue(NULL, "-a_pc_bjacobi_blocks"));
+  PetscCall(PetscOptionsClearValue(NULL, "-b_pc_bjacobi_blocks"));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 /* A PC that was lent goes on by itself when the solver is gone. */
 static PetscErrorCode PCAfterwards(void)
 {
@@ -760,6 +780,7 @@ int main(int argc, char **argv)
       {"PC afterwards", PCAfterwards},
       {"failed set-up", FailedSetUp},
       {"PC poise", PoisePCs},
+      {"fallback", Fallback},
       {"options", Options},
       {"replaces", ReplacesType},
   };
