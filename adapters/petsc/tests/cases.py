@@ -155,7 +155,8 @@ def main():
         print("skipped: there is no " + o.examples, file=sys.stderr)
         return 77
     with open(o.cases) as file:
-        cases = [[w.strip() for w in line.split("|")] for line in file if line.strip() and line[0] != "#"]
+        lines = re.sub(r"\n +", " ", file.read()).splitlines()
+    cases = [[w.strip() for w in line.split("|")] for line in lines if line.strip() and line[0] != "#"]
     cases = [c for k, c in enumerate(cases) if k % o.some == 0 and o.only in " ".join(c)]
     scratch = tempfile.mkdtemp()
     programs = o.programs or scratch

@@ -417,6 +417,7 @@ static PetscErrorCode NormsAndSides(void)
       {"preonly", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
       {"richardson", "jacobi", KSP_NORM_NONE, PC_LEFT},
       {"bcgs", "jacobi", KSP_NORM_NONE, PC_LEFT},
+      {"gmres", "sor", KSP_NORM_NONE, PC_RIGHT},
   };
   PetscFunctionBegin;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -428,7 +429,7 @@ static PetscErrorCode NormsAndSides(void)
       if (cases[c].norm != KSP_NORM_DEFAULT) PetscCall(KSPSetNormType(k ? p.poise : p.petsc, cases[c].norm));
       if (cases[c].side != PC_SIDE_DEFAULT) PetscCall(KSPSetPCSide(k ? p.poise : p.petsc, cases[c].side));
       if (cases[c].norm == KSP_NORM_NONE)
-        PetscCall(KSPSetTolerances(k ? p.poise : p.petsc, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 7));
+        PetscCall(KSPSetTolerances(k ? p.poise : p.petsc, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 3));
     }
     PetscCall(Both(&p, PETSC_FALSE));
     KSPNormType norm[2];
@@ -694,6 +695,7 @@ static PetscErrorCode Options(void)
   PetscCall(PetscOptionsInsertString(NULL, "-b_poise_ksp_rtol 1e-2"));
   PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
   PetscCall(PetscOptionsClearValue(NULL, "-b_poise_ksp_rtol"));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_ksp_divtol 1e6"));
   PetscCall(Begin(A, NULL, "pipecg", "jacobi", &q)); /* the same prefix, other options */
   PetscCall(KSPSolve(p.poise, p.b, p.y));
   PetscCall(KSPSolve(q.poise, q.b, q.y));
@@ -703,6 +705,7 @@ static PetscErrorCode Options(void)
   SAYS(q.poise, "Poise's cg, for pipecg");
   PetscCall(Unused(&unused));
   CHECK(unused == 0);
+  PetscCall(PetscOptionsClearValue(NULL, "-b_poise_ksp_divtol"));
   PetscCall(KSPSetTolerances(p.poise, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT,
                              PETSC_DEFAULT)); /* the later call wins */
   PetscCall(KSPSolve(p.poise, p.b, p.y));
