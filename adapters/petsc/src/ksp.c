@@ -212,9 +212,7 @@ static PetscErrorCode SetPC(KSP ksp, Engine *e)
   if (e->own) {
     POISE_CALL(PoisePCSetType(pc, d->chosen.type));
   } else {
-    Mat A;
-    PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-    if (!d->r) PetscCall(MatCreateVecs(A, &d->z, &d->r));
+    if (!d->r) PetscCall(MatCreateVecs(ksp->pc->pmat, &d->z, &d->r));
     POISE_CALL(PoisePCSetShell(pc, &shell, ksp));
   }
   PetscFunctionReturn(0);
@@ -386,7 +384,7 @@ static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
   PoisePC pc;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
-  d->failed = 0;
+  d->failed = e->A.failed = 0;
   d->pc_failed = PETSC_FALSE;
   do {
     again = PETSC_FALSE;
@@ -470,6 +468,7 @@ static PetscErrorCode Run(KSP ksp, Engine *e)
   PetscCall(EndLend(&x));
   PetscCall(EndLend(&b));
   if (d->failed) PetscFunctionReturn(d->failed); /* PETSc has already said what */
+  if (e->A.failed) PetscFunctionReturn(e->A.failed);
   POISE_CALL(err);
   ksp->its = (PetscInt)PoiseKSPIterations(e->ksp);
   ksp->rnorm = PoiseKSPResidualNorm(e->ksp);

@@ -283,12 +283,11 @@ static PetscErrorCode SetNull(PoiseContext ctx, PoiseMat A, MatNullSpace space, 
 }
 
 /* Has another space been set than the one known? */
-static PetscBool IsOther(MatNullSpace space, MatNullSpace *known, PetscObjectId *id)
+static PetscBool IsOther(MatNullSpace space, PetscObjectId *known)
 {
   const PetscObjectId now = space ? ((PetscObject)space)->id : 0;
-  const PetscBool other = now != *id ? PETSC_TRUE : PETSC_FALSE;
-  *id = now;
-  *known = space;
+  const PetscBool other = now != *known ? PETSC_TRUE : PETSC_FALSE;
+  *known = now;
   return other;
 }
 
@@ -301,10 +300,10 @@ static PetscErrorCode FollowNullSpaces(PoiseContext ctx, Operator *o)
   else
     PetscCall(MatGetNullSpace(o->mat, &space));
   if (space && space->remove) space = NULL; /* a function removes it: see ksp.c */
-  if (IsOther(space, &o->null, &o->null_id)) PetscCall(SetNull(ctx, o->A, space, PoiseMatSetNullSpace));
+  if (IsOther(space, &o->null)) PetscCall(SetNull(ctx, o->A, space, PoiseMatSetNullSpace));
   PetscCall(MatGetNearNullSpace(o->mat, &space));
   if (space && space->remove) space = NULL;
-  if (!o->transposed && IsOther(space, &o->near_null, &o->near_id))
+  if (!o->transposed && IsOther(space, &o->near_null))
     PetscCall(SetNull(ctx, o->A, space, PoiseMatSetNearNullSpace));
   PetscFunctionReturn(0);
 }
@@ -319,7 +318,7 @@ static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool par
   PetscCall(Open(o->mat, o->form, parallel, &p));
   const uint64_t pattern = PatternOf(&p);
   PetscBool same = o->A && o->sorted && pattern == o->pattern ? PETSC_TRUE : PETSC_FALSE;
-  if (same && o->in_place) same = p.part[0].val == o->values[0] && p.part[0].col == o->columns[0];
+  if (same && o->in_place) same = p.part[0].val == o->values && p.part[0].col == o->columns;
   PetscCallMPI(
       MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)o->mat)));
   if (same) {
@@ -340,8 +339,8 @@ static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool par
     *fresh = PETSC_TRUE;
   }
   o->pattern = pattern;
-  o->values[0] = p.part[0].val;
-  o->columns[0] = p.part[0].col;
+  o->values = p.part[0].val;
+  o->columns = p.part[0].col;
   PetscCall(Close(o->form, &p));
   PetscFunctionReturn(0);
 }

@@ -93,18 +93,16 @@ typedef struct Operator {
   PoiseMat A;
   Form form;
   PetscBool in_place, sorted;
-  PetscObjectState state, nonzero_state;
-  uint64_t pattern;             /* a sum over offsets and columns */
-  const PetscScalar *values[2]; /* where PETSc's values were: own columns, and those of other ranks */
-  const PetscInt *columns[2];
+  PetscObjectState state;
+  uint64_t pattern;          /* a sum over offsets and columns */
+  const PetscScalar *values; /* where PETSc's arrays were */
+  const PetscInt *columns;
   int32_t *ptr, *col, *left; /* of the merged copy; left: how many columns of other ranks come first */
   double *val;
-  MatNullSpace null, near_null;
-  PetscObjectId null_id, near_id;
-  Vec x, y; /* what MatMult is called with */
+  PetscObjectId null, near_null; /* which null spaces are set */
+  Vec x, y;                      /* what MatMult is called with */
   PetscBool transposed;
-  PetscErrorCode failed;
-  PetscLogDouble copied; /* bytes that the latest update copied */
+  PetscErrorCode failed; /* of PETSc, in MatMult */
 } Operator;
 
 /* Make o follow mat: nothing if the object state is the same; new values in place, if the pattern is. *fresh:
