@@ -50,10 +50,19 @@ picture_packages()
   python_with_matplotlib > /dev/null || printf '%s\n' python3 python3-matplotlib
 }
 
+# What the plug-in of adapters/petsc and its tests need, where the system's PETSc is the one that it is for.
+plugin_packages()
+{
+  grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2> /dev/null || return 0
+  { have pkg-config && pkg-config --exists PETSc; } || echo petsc-dev
+  /usr/bin/python3 -c 'import petsc4py' > /dev/null 2>&1 || echo python3-petsc4py
+}
+
 # And the tests.
 test_packages()
 {
   build_packages
+  plugin_packages
   have_header CUnit/CUnit.h || echo libcunit1-dev
   have_header metis.h || echo libmetis-dev
   have clang-format-14 || echo clang-format-14

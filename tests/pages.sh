@@ -7,6 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 pages=(*.md docs/*.md docs/design/*.md examples/link/README.md)
 own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/{,fem/}*.c bench/{,petsc/}*.c)
+foreign=dll_append # of PETSc
 library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
 bad=0
 
@@ -22,7 +23,8 @@ known()
   local key=$1
   while :; do
     grep -qxF -- "$key" <<< "$library
-$own" && return 0
+$own
+$foreign" && return 0
     [[ $key == *_*_* ]] || return 1
     key=${key#*_} # heat_ksp_type is ksp_type with the prefix heat_
   done

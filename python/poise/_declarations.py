@@ -359,6 +359,7 @@ FUNCTIONS = {
     "PoiseMatDestroy": (PoiseErr, [POINTER(PoiseMat)]),
     "PoiseMatSetType": (PoiseErr, [PoiseMat, c_char_p]),
     "PoiseMatType": (c_char_p, [PoiseMat]),
+    "PoiseMatSetLocalType": (PoiseErr, [PoiseMat, c_char_p]),
     "PoiseMatSetCSRKernel": (PoiseErr, [PoiseMat, c_char_p]),
     "PoiseMatCSRKernel": (c_char_p, [PoiseMat]),
     "PoiseMatSetOptionsPrefix": (PoiseErr, [PoiseMat, c_char_p]),
@@ -368,6 +369,7 @@ FUNCTIONS = {
     "PoiseMatFindBlockSize": (PoiseErr, [PoiseMat, POINTER(PoiseBlockFill), c_void_p]),
     "PoiseMatSetPartition": (PoiseErr, [PoiseMat, c_int]),
     "PoiseMatSetOrder": (PoiseErr, [PoiseMat, c_int]),
+    "PoiseMatSetPartitionWeights": (PoiseErr, [PoiseMat, c_int, c_void_p]),
     "PoiseMatRearrange": (PoiseErr, [PoiseMat, POINTER(PoiseMat), POINTER(PoiseMat)]),
     "PoiseMatMult": (PoiseErr, [PoiseMat, PoiseVec, PoiseVec]),
     "PoiseMatMultAdd": (PoiseErr, [PoiseMat, c_double, PoiseVec, c_double, PoiseVec]),
@@ -465,18 +467,18 @@ FUNCTIONS = {
 
 # Keys of all options, of docs/options.md
 OPTIONS = frozenset(
-    "comm_check comm_exchange comm_patience device device_forbid_copies device_id help host_threads "
+    "comm_check comm_exchange comm_patience device device_forbid_copies device_id gpus help host_threads "
     "ksp_atol ksp_cg_variant ksp_chebyshev_eigenvalues ksp_chebyshev_esteig ksp_chebyshev_esteig_steps "
     "ksp_converged_reason ksp_divtol ksp_error_if_inaccurate ksp_error_if_not_converged ksp_gmres_basis "
     "ksp_gmres_breakdown_tolerance ksp_gmres_cgs_refinement_type ksp_gmres_restart "
     "ksp_initial_guess_nonzero ksp_max_it ksp_monitor ksp_monitor_true_residual ksp_norm_type ksp_pc_side "
     "ksp_replay ksp_reuse_preconditioner ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view "
     "load_progress log_device_time log_view mat_auto_file mat_auto_measure mat_bcsr_kernel mat_block_size "
-    "mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 mat_load_diagonal mat_order "
-    "mat_partition mat_seg_length mat_seg_padded mat_type options_file options_left pc_bjacobi_blocks "
-    "pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_kernel pc_factor_shift_amount "
-    "pc_factor_shift_type pc_factor_zeropivot pc_jacobi_fixdiagonal pc_lu_max_size pc_sor_backward "
-    "pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward pc_sor_local_forward "
+    "mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 mat_load_diagonal mat_local_type "
+    "mat_order mat_partition mat_partition_weights mat_seg_length mat_seg_padded mat_type options_file "
+    "options_left pc_bjacobi_blocks pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_kernel "
+    "pc_factor_shift_amount pc_factor_shift_type pc_factor_zeropivot pc_jacobi_fixdiagonal pc_lu_max_size "
+    "pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward pc_sor_local_forward "
     "pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric pc_type petsc_index_bits poise_view ranks "
-    "version ".split()
+    "solve_ranks version ".split()
 )

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  A Mat of PETSc as a matrix of Poise.
+
+    seqaij, seqbaij  PETSc's arrays in place, if the columns of each row ascend; else a copy
+    mpiaij, mpibaij  PETSc keeps a rank's own columns and those of others apart. They are merged once; new
+                     values follow in one parallel pass, row by row: columns on the left, own, right
+    all others       a shell that calls MatMult
+
+  What has changed is seen from PETSc's object states. Some functions (MatAXPY) replace the arrays without a
+  new nonzero state. So addresses and a sum over the pattern are compared too, when the state is new.
+*/
+#include "plugin.h"
+
+typedef struct Part { /* a sequential matrix inside a Mat */
+  Mat mat;
+  PetscInt rows, bs;
+  const PetscInt *ptr, *col;
+  const PetscScalar *val;
+} Part;
+
+typedef struct Parts {
+  int n;
+  Part part[2];
+  const PetscInt *global; /* columns of part[1] */
+  PetscInt first;         /* first column of part[0] */
+} Parts;
+
+static Form FormOf(Mat mat, PetscBool *parallel)
+{
+  const char *type = ((PetscObject)mat)->type_name;
+  *parallel = !strcmp(type, MATMPIAIJ) || !strcmp(type, MATMPIBAIJ) ? PETSC_TRUE : PETSC_FALSE;
+  if (!strcmp(type, MATSEQAIJ) || !strcmp(type, MATMPIAIJ)) return FORM_CSR;
+  if ((!strcmp(type, MATSEQBAIJ) || !strcmp(type, MATMPIBAIJ)) && mat->rmap->bs <= 32) return FORM_BCSR;
+  return FORM_SHELL;
+}
+
+PetscErrorCode HasEntries(Mat mat, PetscBool *has)
+{
+  PetscBool parallel;
+  PetscFunctionBegin;
+  *has = FormOf(mat, &parallel) == FORM_SHELL ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+const char *OperatorWords(const Operator *o)
+{
+  if (o->form == FORM_SHELL) return o->transposed ? "through MatMultTranspose" : "through MatMult";
+  if (o->in_place) return "PETSc's arrays in place";
+  if (!o->sorted) return "copied, as the columns of its rows do not ascend";
+  return "one merged copy, which new values follow";
+}
+
+/* ---- PETSc's arrays -------------------------------------------------------------------------- */
+
+static PetscErrorCode OpenPart(Mat mat, Form form, Part *p)
+{
+  PetscBool done;
+  PetscScalar *values;
+  PetscFunctionBegin;
+  *p = (Part){.mat = mat, .bs = form == FORM_BCSR ? mat->rmap->bs : 1};
+  PetscCall(MatGetRowIJ(mat, 0, PETSC_FALSE, form == FORM_BCSR ? PETSC_TRUE : PETSC_FALSE, &p->rows, &p->ptr,
+                        &p->col, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "this matrix does not give its rows");
+  if (form == FORM_BCSR) {
+    PetscCall(MatSeqBAIJGetArray(mat, &values));
+    p->val = values;
+  } else {
+    PetscCall(MatSeqAIJGetArrayRead(mat, &p->val));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ClosePart(Form form, Part *p)
+{
+  PetscBool done;
+  PetscFunctionBegin;
+  if (form == FORM_BCSR)
+    PetscCall(MatSeqBAIJRestoreArray(p->mat, (PetscScalar **)&p->val));
+  else
+    PetscCall(MatSeqAIJRestoreArrayRead(p->mat, &p->val));
+  PetscCall(MatRestoreRowIJ(p->mat, 0, PETSC_FALSE, form == FORM_BCSR ? PETSC_TRUE : PETSC_FALSE, &p->rows,
+                            &p->ptr, &p->col, &done));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Open(Mat mat, Form form, PetscBool parallel, Parts *p)
+{
+  Mat part[2] = {mat, NULL};
+  PetscInt begin;
+  PetscFunctionBegin;
+  *p = (Parts){.n = 1};
+  if (parallel) {
+    if (form == FORM_BCSR)
+      PetscCall(MatMPIBAIJGetSeqBAIJ(mat, &part[0], &part[1], &p->global));
+    else
+      PetscCall(MatMPIAIJGetSeqAIJ(mat, &part[0], &part[1], &p->global));
+    PetscCall(MatGetOwnershipRangeColumn(mat, &begin, NULL));
+    p->first = form == FORM_BCSR ? begin / mat->rmap->bs : begin;
+    p->n = 2;
+  }
+  for (int k = 0; k < p->n; k++) PetscCall(OpenPart(part[k], form, &p->part[k]));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Close(Form form, Parts *p)
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < p->n; k++) PetscCall(ClosePart(form, &p->part[k]));
+  PetscFunctionReturn(0);
+}
+
+/* ---- has the pattern changed? ---------------------------------------------------------------- */
+
+static uint64_t Sum(PetscInt n, const PetscInt *a)
+{
+  uint64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (PetscInt k = 0; k < n; k++) {
+    const uint64_t word = ((uint64_t)(uint32_t)a[k] + 1) * (((uint64_t)k * 2 + 1) * 0x9E3779B97F4A7C15u);
+    sum += word ^ (word >> 29);
+  }
+  return sum;
+}
+
+static uint64_t PatternOf(const Parts *p)
+{
+  uint64_t sum = 0;
+  for (int k = 0; k < p->n; k++) {
+    const Part *part = &p->part[k];
+    sum = sum * 0x100000001B3u + Sum(part->rows + 1, part->ptr);
+    sum = sum * 0x100000001B3u + Sum(part->ptr[part->rows], part->col);
+  }
+  return sum;
+}
+
+static PetscBool IsSorted(const Part *p)
+{
+  PetscInt bad = 0;
+#pragma omp parallel for reduction(+ : bad)
+  for (PetscInt i = 0; i < p->rows; i++)
+    for (PetscInt k = p->ptr[i] + 1; k < p->ptr[i + 1]; k++) bad += p->col[k] <= p->col[k - 1];
+  return bad ? PETSC_FALSE : PETSC_TRUE;
+}
+
+/* ---- the merged copy ------------------------------------------------------------------------- */
+
+static void MergeValues(const Operator *o, const Parts *p)
+{
+  const Part *own = &p->part[0], *other = &p->part[1];
+  const size_t unit = (size_t)own->bs * (size_t)own->bs, bytes = unit * sizeof(double);
+#pragma omp parallel for
+  for (PetscInt i = 0; i < own->rows; i++) {
+    const size_t n = (size_t)(own->ptr[i + 1] - own->ptr[i]), left = (size_t)o->left[i],
+                 right = (size_t)(other->ptr[i + 1] - other->ptr[i]) - left;
+    const double *mine = own->val + (size_t)own->ptr[i] * unit,
+                 *ghosts = other->val + (size_t)other->ptr[i] * unit;
+    double *to = o->val + (size_t)o->ptr[i] * unit;
+    if (left) memcpy(to, ghosts, left * bytes);
+    if (n) memcpy(to + left * unit, mine, n * bytes);
+    if (right) memcpy(to + (left + n) * unit, ghosts + left * unit, right * bytes);
+  }
+}
+
+static void MergeColumns(const Operator *o, const Parts *p)
+{
+  const Part *own = &p->part[0], *other = &p->part[1];
+#pragma omp parallel for
+  for (PetscInt i = 0; i < own->rows; i++) {
+    int32_t *to = o->col + o->ptr[i];
+    PetscInt k = other->ptr[i];
+    const PetscInt end = other->ptr[i + 1];
+    for (; k < end && p->global[other->col[k]] < p->first; k++) *to++ = p->global[other->col[k]];
+    o->left[i] = k - other->ptr[i];
+    for (PetscInt j = own->ptr[i]; j < own->ptr[i + 1]; j++) *to++ = own->col[j] + p->first;
+    for (; k < end; k++) *to++ = p->global[other->col[k]];
+  }
+}
+
+static PetscErrorCode Merge(Operator *o, const Parts *p)
+{
+  const Part *own = &p->part[0], *other = &p->part[1];
+  const int64_t n = (int64_t)own->ptr[own->rows] + other->ptr[other->rows];
+  PetscFunctionBegin;
+  PetscCheck(n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "a rank has %lld entries, which 32 bits cannot count", (long long)n);
+  PetscCall(
+      PetscMalloc4(own->rows + 1, &o->ptr, n, &o->col, own->rows, &o->left, n * own->bs * own->bs, &o->val));
+  for (PetscInt i = 0; i <= own->rows; i++) o->ptr[i] = own->ptr[i] + other->ptr[i];
+  MergeColumns(o, p);
+  MergeValues(o, p);
+  PetscFunctionReturn(0);
+}
+
+/* ---- matrices of Poise ----------------------------------------------------------------------- */
+
+static PetscErrorCode Create(PoiseContext ctx, Operator *o, const Parts *p)
+{
+  PetscInt m, n, M, N;
+  const Part *own = &p->part[0];
+  const PoiseOwn lend = o->sorted ? POISE_BORROW : POISE_COPY;
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(o->mat, &m, &n));
+  PetscCall(MatGetSize(o->mat, &M, &N));
+  if (p->n == 2) PetscCall(Merge(o, p));
+  const int32_t *ptr = o->ptr ? o->ptr : own->ptr, *col = o->ptr ? o->col : own->col;
+  const double *val = o->ptr ? o->val : own->val;
+  if (o->form == FORM_CSR) {
+    const PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = val};
+    POISE_CALL(PoiseMatCreateCSR(ctx, m, n, M, N, &csr, lend, &o->A));
+  } else {
+    const PoiseBCSR bcsr = {.ptr32 = ptr, .col32 = col, .val = val};
+    POISE_CALL(PoiseMatCreateBCSR(ctx, own->bs, m, n, M, N, &bcsr, lend, &o->A));
+  }
+  if (o->form == FORM_CSR && o->mat->rmap->bs > 1 && o->mat->rmap->bs <= 32)
+    POISE_CALL(PoiseMatSetBlockSize(o->A, o->mat->rmap->bs));
+  o->in_place = o->sorted && !o->ptr ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode CallMult(void *arg, Vec x, Vec y)
+{
+  Operator *o = arg;
+  return o->transposed ? MatMultTranspose(o->mat, x, y) : MatMult(o->mat, x, y);
+}
+
+static PoiseErr ShellMult(void *arg, PoiseVec x, PoiseVec y)
+{
+  Operator *o = arg;
+  return OnPetscVecs(x, y, o->x, o->y, CallMult, o, &o->failed);
+}
+
+static PetscErrorCode CallMultTranspose(void *arg, Vec x, Vec y)
+{
+  Operator *o = arg;
+  return o->transposed ? MatMult(o->mat, x, y) : MatMultTranspose(o->mat, x, y);
+}
+
+static PoiseErr ShellMultTranspose(void *arg, PoiseVec x, PoiseVec y)
+{
+  Operator *o = arg;
+  return OnPetscVecs(x, y, o->y, o->x, CallMultTranspose, o, &o->failed);
+}
+
+static PetscErrorCode CreateShell(PoiseContext ctx, Operator *o)
+{
+  const PoiseShell f = {.mult = ShellMult, .mult_transpose = ShellMultTranspose};
+  PetscInt m, n, M, N;
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(o->mat, &m, &n));
+  PetscCall(MatGetSize(o->mat, &M, &N));
+  if (o->transposed)
+    PetscCall(MatCreateVecs(o->mat, &o->y, &o->x));
+  else
+    PetscCall(MatCreateVecs(o->mat, &o->x, &o->y));
+  POISE_CALL(PoiseMatCreateShell(ctx, o->transposed ? n : m, o->transposed ? m : n, o->transposed ? N : M,
+                                 o->transposed ? M : N, &f, o, &o->A));
+  PetscFunctionReturn(0);
+}
+
+/* ---- null spaces ----------------------------------------------------------------------------- */
+
+typedef PoiseErr (*SetSpace)(PoiseMat A, int constant, int n, const PoiseVec *v);
+
+static PetscErrorCode SetNull(PoiseContext ctx, PoiseMat A, MatNullSpace space, SetSpace set)
+{
+  Lent lent[31];
+  PoiseVec v[31];
+  PetscBool constant = PETSC_FALSE;
+  PetscInt n = 0;
+  const Vec *vecs = NULL;
+  PetscFunctionBegin;
+  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  PetscCheck(n <= 31, PETSC_COMM_SELF, PETSC_ERR_SUP, "a null space of %d vectors; Poise takes 31", (int)n);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(LendVec(ctx, vecs[i], PETSC_FALSE, &lent[i]));
+    v[i] = lent[i].poise;
+  }
+  const PoiseErr e = set(A, constant, (int)n, v);
+  for (PetscInt i = 0; i < n; i++) PetscCall(EndLend(&lent[i]));
+  POISE_CALL(e);
+  PetscFunctionReturn(0);
+}
+
+/* Has another space been set than the one known? */
+static PetscBool IsOther(MatNullSpace space, PetscObjectId *known)
+{
+  const PetscObjectId now = space ? ((PetscObject)space)->id : 0;
+  const PetscBool other = now != *known ? PETSC_TRUE : PETSC_FALSE;
+  *known = now;
+  return other;
+}
+
+static PetscErrorCode FollowNullSpaces(PoiseContext ctx, Operator *o)
+{
+  MatNullSpace space;
+  PetscFunctionBegin;
+  if (o->transposed)
+    PetscCall(MatGetTransposeNullSpace(o->mat, &space));
+  else
+    PetscCall(MatGetNullSpace(o->mat, &space));
+  if (space && space->remove) space = NULL; /* a function removes it: see ksp.c */
+  if (IsOther(space, &o->null)) PetscCall(SetNull(ctx, o->A, space, PoiseMatSetNullSpace));
+  PetscCall(MatGetNearNullSpace(o->mat, &space));
+  if (space && space->remove) space = NULL;
+  if (!o->transposed && IsOther(space, &o->near_null))
+    PetscCall(SetNull(ctx, o->A, space, PoiseMatSetNearNullSpace));
+  PetscFunctionReturn(0);
+}
+
+/* ---- following a Mat ------------------------------------------------------------------------- */
+
+/* The present values and pattern, in a new matrix or in that which there is. */
+static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool parallel, PetscBool *fresh)
+{
+  Parts p;
+  PetscFunctionBegin;
+  PetscCall(Open(o->mat, o->form, parallel, &p));
+  const uint64_t pattern = PatternOf(&p);
+  PetscBool same = o->A && o->sorted && pattern == o->pattern ? PETSC_TRUE : PETSC_FALSE;
+  if (same && o->in_place) same = p.part[0].val == o->values && p.part[0].col == o->columns;
+  PetscCallMPI(
+      MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)o->mat)));
+  if (same) {
+    if (o->ptr) MergeValues(o, &p);
+    POISE_CALL(o->form == FORM_CSR ? PoiseMatSetValuesCSR(o->A, o->ptr ? o->val : p.part[0].val)
+                                   : PoiseMatSetValuesBCSR(o->A, 0, o->ptr ? o->val : p.part[0].val));
+  } else {
+    Mat mat = o->mat;
+    const Form form = o->form;
+    PetscCall(PetscObjectReference((PetscObject)mat));
+    PetscCall(DropOperator(o));
+    o->mat = mat;
+    o->form = form;
+    o->sorted = IsSorted(&p.part[0]) && (p.n == 1 || IsSorted(&p.part[1])) ? PETSC_TRUE : PETSC_FALSE;
+    PetscCallMPI(
+        MPI_Allreduce(MPI_IN_PLACE, &o->sorted, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)mat)));
+    PetscCall(Create(ctx, o, &p));
+    *fresh = PETSC_TRUE;
+  }
+  o->pattern = pattern;
+  o->values = p.part[0].val;
+  o->columns = p.part[0].col;
+  PetscCall(Close(o->form, &p));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode FollowMat(PoiseContext ctx, Mat mat, PetscBool shell, PetscBool transposed, Operator *o,
+                         PetscBool *fresh)
+{
+  PetscObjectState state;
+  PetscBool parallel;
+  const Form form = shell ? FORM_SHELL : FormOf(mat, &parallel);
+  PetscFunctionBegin;
+  *fresh = PETSC_FALSE;
+  PetscCall(PetscObjectStateGet((PetscObject)mat, &state));
+  if (o->mat != mat || o->form != form || o->transposed != transposed) {
+    PetscCall(PetscObjectReference((PetscObject)mat));
+    PetscCall(DropOperator(o));
+    o->mat = mat;
+    o->form = form;
+    o->transposed = transposed;
+  }
+  if (!o->A || o->state != state) {
+    if (form != FORM_SHELL) {
+      PetscCall(FollowEntries(ctx, o, parallel, fresh));
+    } else if (!o->A) {
+      PetscCall(CreateShell(ctx, o));
+      *fresh = PETSC_TRUE;
+    }
+    PetscCall(PetscObjectStateGet((PetscObject)mat, &o->state));
+  }
+  PetscCall(FollowNullSpaces(ctx, o));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode DropOperator(Operator *o)
+{
+  PetscFunctionBegin;
+  POISE_CALL(PoiseMatDestroy(&o->A));
+  PetscCall(PetscFree4(o->ptr, o->col, o->left, o->val));
+  PetscCall(VecDestroy(&o->x));
+  PetscCall(VecDestroy(&o->y));
+  PetscCall(MatDestroy(&o->mat));
+  *o = (Operator){.form = FORM_NONE};
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  PETSc's solvers and preconditioners by Poise: what the files of this plug-in share.
+
+    plugin.c    what PETSc calls when it loads the library; which builds of PETSc are refused
+    context.c   one context of Poise for a communicator; options of PETSc's database become Poise's
+    operator.c  a Mat of PETSc as a matrix of Poise
+    bridge.c    vectors and calls that pass from one library to the other; errors and reasons
+    chosen.c    which PC of PETSc becomes which of Poise
+    lent.c      a PC of PETSc that is not built, as Poise's own works in its place
+    ksp.c       the KSP "poise"
+    pc.c        the PC "poise"
+*/
+#ifndef POISE_PETSC_PLUGIN_H
+#define POISE_PETSC_PLUGIN_H
+
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/matimpl.h>
+#include <petsc/private/pcimpl.h>
+#include <poise.h>
+
+#if defined(PETSC_USE_COMPLEX)
+#error "This PETSc has complex scalars. Poise solves real systems: build with a real PETSc."
+#endif
+#if defined(PETSC_USE_64BIT_INDICES)
+#error "This PETSc has indices of 64 bits. The plug-in uses arrays in place, so it needs 32-bit indices."
+#endif
+#if !defined(PETSC_USE_REAL_DOUBLE)
+#error "The scalars of this PETSc are not doubles, which Poise needs."
+#endif
+#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 18
+#error "The plug-in reads private headers of PETSc and is written for PETSc 3.18."
+#endif
+
+enum { NAME = 128 };
+
+/* ---- bridge.c -------------------------------------------------------------------------------- */
+
+/* An error of Poise becomes one of PETSc, with Poise's words. */
+#define POISE_CALL(call)                                                                              \
+  do {                                                                                                \
+    PoiseErr poise_e_ = (call);                                                                       \
+    if (PetscUnlikely(poise_e_)) SETERRQ(PETSC_COMM_SELF, ErrorOf(poise_e_), "%s", PoiseErrorText()); \
+  } while (0)
+
+PetscErrorCode ErrorOf(PoiseErr e);
+KSPConvergedReason ReasonOf(PoiseKSPReason reason);
+PoiseNormType NormOf(KSPNormType norm);
+KSPNormType PetscNormOf(PoiseNormType norm);
+
+/* Read the entries of a Vec as a vector of Poise, or write them, in place. End gives both back. */
+typedef struct Lent {
+  Vec vec;
+  PoiseVec poise;
+  PetscScalar *array;
+  PetscBool writes;
+} Lent;
+PetscErrorCode LendVec(PoiseContext ctx, Vec v, PetscBool writes, Lent *lent);
+PetscErrorCode EndLend(Lent *lent);
+
+/* Call f(arg, in, out) with Vecs of PETSc that have the arrays of these vectors of Poise. *kept keeps the
+   error of PETSc, as Poise's code cannot. */
+typedef PetscErrorCode (*OnVecs)(void *arg, Vec in, Vec out);
+PoiseErr OnPetscVecs(PoiseVec in, PoiseVec out, Vec petsc_in, Vec petsc_out, OnVecs f, void *arg,
+                     PetscErrorCode *kept);
+
+/* What view writes, on a viewer of PETSc. */
+PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), void *arg, PetscViewer viewer);
+
+/* ---- context.c ------------------------------------------------------------------------------- */
+
+/* The context of this communicator, which lives until PetscFinalize. */
+PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx);
+/* Give Poise the options of PETSc's database that begin with "-<prefix>poise_". `first` are lines "-key
+   value" that these override; it may be NULL. `poise` receives the prefix with which objects of Poise read
+   them. */
+PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, char poise[NAME]);
+/* After a set-up: mark the options that Poise has asked for as used, in PETSc's database. Others stay in the
+   list that PETSc prints at its end. */
+PetscErrorCode NoteUsed(PoiseContext ctx, const char *prefix, const char *poise);
+/* Call f with key, without its '-', and value or NULL of every option in PETSc's database that begins with
+   this prefix; the key is what follows it. */
+typedef PetscErrorCode (*OnOption)(void *arg, const char *key, const char *value);
+PetscErrorCode EachOption(const char *prefix, OnOption f, void *arg);
+
+/* ---- operator.c ------------------------------------------------------------------------------ */
+
+typedef enum Form { FORM_NONE, FORM_CSR, FORM_BCSR, FORM_SHELL } Form;
+
+/* A Mat of PETSc, and the matrix of Poise that follows it. */
+typedef struct Operator {
+  Mat mat; /* a reference, so that no other can have its address */
+  PoiseMat A;
+  Form form;
+  PetscBool in_place, sorted;
+  PetscObjectState state;
+  uint64_t pattern;          /* a sum over offsets and columns */
+  const PetscScalar *values; /* where PETSc's arrays were */
+  const PetscInt *columns;
+  int32_t *ptr, *col, *left; /* of the merged copy; left: how many columns of other ranks come first */
+  double *val;
+  PetscObjectId null, near_null; /* which null spaces are set */
+  Vec x, y;                      /* what MatMult is called with */
+  PetscBool transposed;
+  PetscErrorCode failed; /* of PETSc, in MatMult */
+} Operator;
+
+/* Make o follow mat: nothing if the object state is the same; new values in place, if the pattern is. *fresh:
+   o->A is another matrix than before. shell: through MatMult, whatever the type; transposed: A^T. */
+PetscErrorCode FollowMat(PoiseContext ctx, Mat mat, PetscBool shell, PetscBool transposed, Operator *o,
+                         PetscBool *fresh);
+PetscErrorCode DropOperator(Operator *o);
+/* Can Poise's own preconditioners be built from a Mat of this type? */
+PetscErrorCode HasEntries(Mat mat, PetscBool *has);
+/* "in place", "through MatMult", ... */
+const char *OperatorWords(const Operator *o);
+
+/* ---- chosen.c -------------------------------------------------------------------------------- */
+
+/* What preconditions. */
+typedef struct Chosen {
+  PetscBool own;       /* Poise's; else PETSc's, through a shell */
+  PetscBool by_poise;  /* asked for by -poise_pc_type or -pc_type poise: there is no way back */
+  char type[NAME];     /* of Poise */
+  char options[2048];  /* lines for Poise */
+  const char *because; /* why it is PETSc's */
+} Chosen;
+PetscErrorCode ChoosePC(PC pc, Chosen *c);
+/* May the PC of this type of Poise stand for that of PETSc, with this many rows? */
+PetscBool TwinFits(const char *type, PetscInt rows);
+
+/* ---- lent.c ---------------------------------------------------------------------------------- */
+
+/* A PC of PETSc whose functions are replaced until it is given back. */
+typedef struct LentPC {
+  PC pc;
+  struct _PCOps ops;
+  PetscInt setupcalled; /* PETSc's own set-up, as it was */
+  PetscObjectState matstate, matnonzerostate;
+  PoiseContext ctx;
+  PoisePC poise; /* lent; NULL before it is set up */
+} LentPC;
+PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent);
+PetscErrorCode GiveBackPC(LentPC *lent);
+
+/* ---- pc.c, ksp.c ----------------------------------------------------------------------------- */
+
+PetscErrorCode PCCreate_Poise(PC pc);
+PetscErrorCode KSPCreate_Poise(KSP ksp);
+/* The method of Poise for PETSc's word, or NULL. */
+const char *MethodOf(const char *word);
+
+#endif
