@@ -278,63 +278,6 @@ static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const Po
   return POISE_OK;
 }
 
-/* ---- functions of the application's ---------------------------------------------------------- */
-
-typedef struct Question {
-  PoiseKSP outer, inner;
-  PoiseInt iteration;
-  double norm;
-  PoiseKSPReason *reason;
-} Question;
-
-static PoiseErr CallMonitors(void *question)
-{
-  const Question *q = question;
-  const KSPCallbacks *user = &q->outer->user;
-  q->outer->result = q->inner->result;
-  for (int k = 0; k < user->nmonitors; k++) {
-    PoiseErrorClear();
-    PoiseErr e = user->monitor[k](q->outer, q->iteration, q->norm, user->monitor_arg[k]);
-    if (e) return e; /* the workers' solver names the monitor */
-  }
-  return POISE_OK;
-}
-
-static PoiseErr CallTest(void *question)
-{
-  const Question *q = question;
-  const KSPCallbacks *user = &q->outer->user;
-  q->outer->result = q->inner->result;
-  return user->test(q->outer, q->iteration, q->norm, q->reason, user->test_arg);
-}
-
-/* The first worker asks; what it is told reaches the others with the next sum. */
-static PoiseErr Monitor(PoiseKSP inner, PoiseInt iteration, double norm, void *outer)
-{
-  Question q = {outer, inner, iteration, norm, NULL};
-  return inner->ctx->comm->rank ? POISE_OK : poiseWorkersAsk(inner->ctx, CallMonitors, &q);
-}
-
-static PoiseErr Test(PoiseKSP inner, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *outer)
-{
-  Question q = {outer, inner, iteration, norm, reason};
-  return inner->ctx->comm->rank ? POISE_OK : poiseWorkersAsk(inner->ctx, CallTest, &q);
-}
-
-static PoiseErr TakeSettings(PoiseKSP ksp, PoiseKSP inner)
-{
-  TRY(poiseKSPTakeSettings(ksp, inner));
-  KSPOptions *o = &inner->options; /* the application's solver reports */
-  o->view = o->converged_reason = o->error_if_not_converged = o->error_if_inaccurate = 0;
-  inner->user = (KSPCallbacks){.monitor = {Monitor},
-                               .monitor_arg = {ksp},
-                               .nmonitors = ksp->user.nmonitors > 0,
-                               .test = ksp->user.test ? Test : NULL,
-                               .test_arg = ksp};
-  inner->history.keep = ksp->history.keep && !inner->ctx->comm->rank;
-  return POISE_OK;
-}
-
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static PoiseErr MakeVectors(Part *p)
@@ -359,7 +302,7 @@ static PoiseErr SetUpPart(PoiseContext ctx, void *solver)
   if (!p->ksp) TRY(PoiseKSPCreate(ctx, &p->ksp));
   PoiseMat P = p->P.mat ? p->P.mat : p->A.mat;
   if (p->ksp->given_A != p->A.mat || p->ksp->given_P != P) TRY(PoiseKSPSetOperators(p->ksp, p->A.mat, P));
-  TRY(TakeSettings(ksp, p->ksp));
+  TRY(poiseKSPTakeDivided(ksp, p->ksp));
   return PoiseKSPSetUp(p->ksp);
 }
 

@@ -441,6 +441,8 @@ PoiseErr poiseKSPCheckWhole(PoiseKSP ksp, const char *what);
    the application's stay behind; for solvers inside preconditioners they are POISE_ERR_UNSUPPORTED.
    Collective over the ranks of `to`; agrees. */
 PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to);
+/* The same for a worker's solver, whose monitor and test ask the calling thread (divided_settings.c). */
+PoiseErr poiseKSPTakeDivided(PoiseKSP ksp, PoiseKSP inner);
 PoiseErr poiseKSPTakeInside(PoiseKSP from, PoiseKSP to);
 
 /* ---- claim.c: is what a method claims true? scale.c: norms that squares cannot hold ---------- */

@@ -26,7 +26,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   poiseHaloBytes(c->halo, bytes);
   bytes->host += poiseAllocated(c->ghost) + poiseAllocated(A->fills);
   poiseTripletsBytes(A->assembly.triplets, bytes);
-  VecBytes(A->work, bytes);
+  VecBytes(A->made.work, bytes);
   for (int s = 0; s < 3; s++)
     for (int k = 0; k < spaces[s]->n; k++) VecBytes(spaces[s]->v[k], bytes);
   poisePartsBytes(A, bytes);

@@ -94,7 +94,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   poiseFree(ctx, &mat->fills);
   poiseMapDestroy(ctx, &mat->assembly.row_map);
   poiseMapDestroy(ctx, &mat->assembly.col_map);
-  PoiseVecDestroy(&mat->work);
+  PoiseVecDestroy(&mat->made.work);
   poisePermutationDestroy(&mat->origin.moves);
   poiseLayoutDestroy(&mat->rows);
   poiseLayoutDestroy(&mat->cols);

@@ -117,6 +117,11 @@ typedef struct MatOrigin {
   PoiseInt row;      /* the first row of a diagonal block */
 } MatOrigin;
 
+typedef struct MatMade { /* for products, when one first needs it */
+  PoiseVec work;         /* of y's layout, for composing */
+  struct Parts *parts;   /* of type pcsr on several ranks */
+} MatMade;
+
 struct PoiseMat_s {
   PoiseContext ctx;
   int refs;
@@ -130,8 +135,7 @@ struct PoiseMat_s {
   int block_size;             /* 1 to MAX_BLOCK_SIZE */
   PoiseBlockFill *fills;      /* the sizes compared when it was found; NULL: none */
   NullSpace null, left, near; /* null space of A; of A^T; near null space */
-  PoiseVec work;              /* of y's layout, for composing; made on first need */
-  struct Parts *parts;        /* of type pcsr on several ranks, once multiplied with; else NULL */
+  MatMade made;
   MatAssembly assembly;
   LentRow lent;
   MatOrigin origin;
@@ -175,7 +179,6 @@ PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row); /* *row: the first local row
 void poiseNullSpaceDestroy(NullSpace *space); /* nullspace.c */
 /* arith.c: store missing diagonal entries as 0. A is square. Collective; agrees. */
 PoiseErr poiseMatStoreDiagonal(PoiseMat A);
-
 void poiseMatDropPending(PoiseMat A); /* drop entries that were added or set and not assembled */
 /* PoiseMatSetValuesCSR, or BCSR with column-major blocks, with val on one side of A's device. Local. */
 PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val);

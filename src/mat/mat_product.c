@@ -23,7 +23,7 @@ double poiseMatTraffic(PoiseMat A)
 {
   const Csr *c = &A->csr;
   if (A->type->eager) return 0;
-  if (poiseMatSplits(A)) return poiseMatTraffic(A->parts->kept) + poiseMatTraffic(A->parts->taken);
+  if (poiseMatSplits(A)) return poiseMatTraffic(A->made.parts->kept) + poiseMatTraffic(A->made.parts->taken);
   return 8.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
          8.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }
@@ -70,8 +70,8 @@ static PoiseErr Compose(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseV
     TRY(poiseMatMultPlain(A, x, y));
     return poiseVecFuse(y, skip, fuse);
   }
-  TRY(poiseMatMultPlain(A, x, A->work));
-  TRY(poiseVecRead(A->work, &p.x));
+  TRY(poiseMatMultPlain(A, x, A->made.work));
+  TRY(poiseVecRead(A->made.work, &p.x));
   TRY(overwrites && !skip ? poiseVecWrite(y, &p.y) : poiseVecUpdate(y, &p.y));
   if (fuse) p.fuse = *fuse;
   return LAUNCH(A->ctx->device, axpby, &p);
@@ -96,9 +96,9 @@ PoiseErr poiseMatReady(PoiseMat A)
   TRY(poiseMatChoose(A));
   TRY(poisePartsFollow(A));
   TRY(poiseMatCheckUsable(A));
-  if (!Fuses(A) && !A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
+  if (!Fuses(A) && !A->made.work) TRY(poiseVecCreateLayout(A->rows, &A->made.work));
   if (A->type->eager) return POISE_OK;
-  if (!Fuses(A)) TRY(poiseVecWrite(A->work, &work));
+  if (!Fuses(A)) TRY(poiseVecWrite(A->made.work, &work));
   if (poiseMatSplits(A)) return poisePartsReady(A);
   if (poiseMatHolds(A)) TRY(poiseCsrView(&A->csr, &v));
   if (A->type->ready) TRY(A->type->ready(A));
@@ -129,9 +129,9 @@ static PoiseErr Product(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double 
                         const Fuse *fuse)
 {
   /* a user's function may be collective, so all call it or none does */
-  if (!Fuses(A) && (!poiseMatHolds(A) || !A->work)) {
+  if (!Fuses(A) && (!poiseMatHolds(A) || !A->made.work)) {
     TRY(PoiseAgree(A->ctx, mine));
-    if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work));
+    if (!A->made.work) TRY(poiseVecCreateLayout(A->rows, &A->made.work));
   }
   if (mine) return ExchangeOnly(A, mine);
   TRY(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, fuse));

@@ -131,7 +131,7 @@ static bool Composes_CSR(PoiseMat A)
 PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
 {
   if (A->asked.library == library) return POISE_OK;
-  if (!A->work) TRY(poiseVecCreateLayout(A->rows, &A->work)); /* products are composed */
+  if (!A->made.work) TRY(poiseVecCreateLayout(A->rows, &A->made.work)); /* products are composed */
   if (A->type->composes == Composes_CSR) DropPlan(A);
   A->asked.library = library;
   poiseChoiceForget(A);

@@ -24,7 +24,7 @@ static int64_t Numbers(PoiseMat A) /* in an entry */
 /* The values that are kept are those of A, wherever these are at present. */
 static PoiseErr PointAtValues(PoiseMat A)
 {
-  const Parts *t = A->parts;
+  const Parts *t = A->made.parts;
   double *val;
   TRY(poiseBufferRead(&A->csr.val, DEVICE, &val));
   poiseBufferPoint(&t->kept->csr.val, val ? val + t->first * Numbers(A) : NULL);
@@ -34,7 +34,7 @@ static PoiseErr PointAtValues(PoiseMat A)
 /* Only what other ranks take goes to the host. */
 static PoiseErr CollectGiven(PoiseMat A)
 {
-  const Parts *t = A->parts;
+  const Parts *t = A->made.parts;
   Device *dev = A->ctx->device;
   const double *val;
   double *out = t->out;
@@ -49,7 +49,7 @@ static PoiseErr CollectGiven(PoiseMat A)
 
 static PoiseErr TakeValues(PoiseMat A)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   Comm *comm = A->ctx->comm;
   double *in = NULL;
   const double *there;
@@ -70,7 +70,7 @@ enum { CURRENT, VALUES, PATTERN, UNUSABLE };
 
 static int64_t Stale(PoiseMat A)
 {
-  const Parts *t = A->parts;
+  const Parts *t = A->made.parts;
   if (poiseMatCheckUsable(A)) return UNUSABLE;
   if (!t || t->pattern != A->pattern || t->block_size != A->block_size) return PATTERN;
   return t->split && t->state != A->state ? VALUES : CURRENT;
@@ -80,8 +80,8 @@ static PoiseErr Make(PoiseMat A)
 {
   poisePartsDestroy(A);
   PoiseErr e = poisePartsBuild(A);
-  if (!e && A->parts->split) e = TakeValues(A);
-  if (!e && A->parts->split) e = PoiseAgree(A->ctx, poisePartsReady(A));
+  if (!e && A->made.parts->split) e = TakeValues(A);
+  if (!e && A->made.parts->split) e = PoiseAgree(A->ctx, poisePartsReady(A));
   if (e) poisePartsDestroy(A);
   return e;
 }
@@ -105,7 +105,7 @@ typedef struct Product { /* of a part: both have the same ghosts, and are launch
 
 static PoiseErr Open(PoiseMat A, PoiseVec y, Product *p)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   PoiseMat both[] = {t->kept, t->taken};
   TRY(PointAtValues(A));
   for (int k = 0; k < 2; k++)
@@ -122,7 +122,7 @@ static PoiseErr Launch(const Parts *t, ProductPart part, const Product *p)
 
 PoiseErr poisePartsMult(PoiseMat A, PoiseErr mine, PoiseVec x, PoiseVec y)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   Halo *halo = t->kept->csr.halo;
   Product p = {.kept.a = {NULL, 1}, .taken.a = {NULL, 1}};
   if (!mine) mine = poiseVecRead(x, &p.kept.x);
@@ -139,7 +139,7 @@ PoiseErr poisePartsMult(PoiseMat A, PoiseErr mine, PoiseVec x, PoiseVec y)
 
 PoiseErr poisePartsReady(PoiseMat A)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   PoiseErr e = PointAtValues(A);
   PoiseErr kept = poiseMatReady(t->kept), taken = poiseMatReady(t->taken); /* collective */
   if (!e) e = kept ? kept : taken;
@@ -150,7 +150,7 @@ PoiseErr poisePartsReady(PoiseMat A)
 
 void poisePartsBytes(PoiseMat A, PoiseBytes *sum)
 {
-  const Parts *t = A->parts;
+  const Parts *t = A->made.parts;
   PoiseBytes kept = {0}, taken = {0}, shared = {0};
   if (!t || !t->split) return;
   if (PoiseMatBytes(t->kept, &kept, NULL) || PoiseMatBytes(t->taken, &taken, NULL)) return;
@@ -180,7 +180,7 @@ static PoiseErr ViewNonzeros(PoiseContext ctx, double nonzeros)
 
 static PoiseErr ViewSplit(PoiseMat A)
 {
-  const Parts *t = A->parts;
+  const Parts *t = A->made.parts;
   bool is_host = A->ctx->device->ops->is_host;
   PoiseBytes held = {0};
   poisePartsBytes(A, &held);
@@ -197,7 +197,7 @@ static PoiseErr ViewSplit(PoiseMat A)
 
 PoiseErr poisePartsView(PoiseMat A)
 {
-  const Parts *t = A->parts;
+  const Parts *t = A->made.parts;
   PoiseContext ctx = A->ctx;
   if (!A->asked.parted) return POISE_OK;
   if (PoiseSize(ctx) == 1) return PoisePrintf(ctx, "    pcsr: one part, of type %s\n", A->asked.type->name);
@@ -214,7 +214,7 @@ PoiseErr poisePartsView(PoiseMat A)
 
 void poisePartsDestroy(PoiseMat A)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   PoiseContext ctx = A->ctx;
   if (!t) return;
   if (t->taken && t->kept && t->taken->csr.halo == t->kept->csr.halo) t->taken->csr.halo = NULL; /* lent */
@@ -225,5 +225,5 @@ void poisePartsDestroy(PoiseMat A)
   poiseFree(ctx, &t->take);
   poiseFree(ctx, &t->place);
   poiseFree(ctx, &t->out);
-  poiseFree(ctx, &A->parts);
+  poiseFree(ctx, &A->made.parts);
 }

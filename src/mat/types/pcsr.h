@@ -27,7 +27,7 @@ typedef struct Parts {
 /* Products of A are made of parts that have entries of other ranks' rows. */
 static inline bool poiseMatSplits(PoiseMat A)
 {
-  return A->parts && A->parts->split && A->parts->pattern == A->pattern;
+  return A->made.parts && A->made.parts->split && A->made.parts->pattern == A->pattern;
 }
 
 /* Make the parts of A, or bring new values to them, if A is of type pcsr. Collective; agrees. */
@@ -41,7 +41,7 @@ PoiseErr poisePartsView(PoiseMat A);
 void poisePartsBytes(PoiseMat A, PoiseBytes *sum); /* sum += what the parts of A hold */
 void poisePartsDestroy(PoiseMat A);
 
-/* pcsr_build.c: A->parts, but for values. Collective; agrees. */
+/* pcsr_build.c: A->made.parts, but for values. Collective; agrees. */
 PoiseErr poisePartsBuild(PoiseMat A);
 
 #endif

@@ -85,7 +85,7 @@ static PoiseErr Cut(PoiseMat A, Cuts *c)
   int size = comm->size;
   int64_t nz = A->csr.nz;
   HostCsr h;
-  TRY(poiseSharesByMachine(A, &c->shares, &c->bound, &A->parts->machines));
+  TRY(poiseSharesByMachine(A, &c->shares, &c->bound, &A->made.parts->machines));
   PoiseErr e = ReserveCuts(A, c);
   if (!e) e = poiseMatPattern(A, &h);
   TRY(PoiseAgree(A->ctx, e));
@@ -140,7 +140,7 @@ static PoiseErr ReservePieces(PoiseMat A, const Cuts *c, bool give, Pieces *p)
 static PoiseErr Reserve(PoiseMat A, Build *b, HostCsr *h)
 {
   PoiseContext ctx = A->ctx;
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   const Cuts *c = &b->cuts;
   int64_t size = PoiseSize(ctx), number = poiseCsrSide(&A->csr) * poiseCsrSide(&A->csr);
   TRY(ReservePieces(A, c, true, &b->give));
@@ -204,7 +204,7 @@ static void PutOffset(const Csr *c, void *ptr, int64_t i, int64_t offset)
 /* Offsets of the own rows, for entries t->first .. t->first + nz - 1. */
 static PoiseErr KeepRows(PoiseMat A, const HostCsr *h, Csr *c)
 {
-  int64_t first = A->parts->first;
+  int64_t first = A->made.parts->first;
   void *ptr;
   TRY(MakeOffsets(A->ctx, c, &ptr));
   for (int64_t i = 0; i <= c->m; i++) {
@@ -251,7 +251,7 @@ static PoiseErr Number(PoiseMat A, const HostCsr *h, Build *b, Ghosts *g)
 {
   const Csr *c = &A->csr;
   Csr *kept = &b->kept, *taken = &b->taken;
-  const int32_t *from = h->col + A->parts->first;
+  const int32_t *from = h->col + A->made.parts->first;
   const PoiseInt *taken_col = b->take.col;
   int32_t *col;
   TRY(poiseGhostsCreate(A->ctx, c->columns, g));
@@ -275,7 +275,7 @@ static PoiseErr Number(PoiseMat A, const HostCsr *h, Build *b, Ghosts *g)
 
 static PoiseErr Fill(PoiseMat A, Build *b)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   Device *dev = A->ctx->device;
   size_t number = (size_t)(poiseCsrSide(&A->csr) * poiseCsrSide(&A->csr)) * sizeof(double);
   HostCsr h;
@@ -311,7 +311,7 @@ static PoiseErr Trade(PoiseMat A, Build *b)
   Comm *comm = A->ctx->comm;
   HostCsr h;
   PoiseErr e = Reserve(A, b, &h);
-  if (!e) List(A, &h, A->parts, &b->give);
+  if (!e) List(A, &h, A->made.parts, &b->give);
   TRY(PoiseAgree(A->ctx, e));
   TRY(comm->ops->alltoallv(comm, b->give.row, b->give.bytes, b->take.row, b->take.bytes));
   return comm->ops->alltoallv(comm, b->give.col, b->give.bytes, b->take.col, b->take.bytes);
@@ -319,7 +319,7 @@ static PoiseErr Trade(PoiseMat A, Build *b)
 
 static PoiseErr Split(PoiseMat A, Build *b)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   int64_t side = poiseCsrSide(&A->csr);
   TRY(Trade(A, b));
   TRY(PoiseAgree(A->ctx, Fill(A, b)));
@@ -334,7 +334,7 @@ static PoiseErr Split(PoiseMat A, Build *b)
 
 static PoiseErr Make(PoiseMat A, Build *b)
 {
-  Parts *t = A->parts;
+  Parts *t = A->made.parts;
   TRY(poiseSharesOver(A, A->csr.nz, &t->over));
   if (t->over > 1 + 1.0 / PERCENT) TRY(Cut(A, &b->cuts));
   t->split = b->cuts.start && !IsWhole(&b->cuts);
@@ -347,7 +347,7 @@ static PoiseErr Make(PoiseMat A, Build *b)
 PoiseErr poisePartsBuild(PoiseMat A)
 {
   Build b = {0};
-  TRY(PoiseAgree(A->ctx, poiseAlloc(A->ctx, sizeof *A->parts, "parts", &A->parts)));
+  TRY(PoiseAgree(A->ctx, poiseAlloc(A->ctx, sizeof *A->made.parts, "parts", &A->made.parts)));
   PoiseErr e = Make(A, &b);
   Release(A->ctx, &b);
   return e;
