@@ -429,6 +429,19 @@ static PoiseErr ViewBytes(PoiseKSP ksp)
   return PoisePrintf(ksp->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]);
 }
 
+static PoiseErr ViewSetUp(PoiseKSP ksp)
+{
+  int singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
+  const char *eager = ksp->loop.eager,
+             *replayed = ksp->ctx->device->loops ? "repeated by the device" : "replayed";
+  TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors",
+                  ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
+  TRY(singles ? PoisePrintf(ksp->ctx, " and %d in fp32\n", singles) : PoisePrintf(ksp->ctx, "\n"));
+  TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", eager ? "every iteration enqueued: " : replayed,
+                  eager ? eager : ""));
+  return ViewBytes(ksp);
+}
+
 PoiseErr PoiseKSPView(PoiseKSP ksp)
 {
   CALLED(OBJECT(ksp));
@@ -438,18 +451,7 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
   TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                   ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
   if (ksp->type->view) TRY(ksp->type->view(ksp));
-  if (ksp->layout) {
-    int singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
-    TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors",
-                    ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm),
-                    ksp->nwork));
-    TRY(singles ? PoisePrintf(ksp->ctx, " and %d in fp32\n", singles) : PoisePrintf(ksp->ctx, "\n"));
-    const char *eager = ksp->loop.eager,
-               *replayed = ksp->ctx->device->loops ? "repeated by the device" : "replayed";
-    TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", eager ? "every iteration enqueued: " : replayed,
-                    eager ? eager : ""));
-    TRY(ViewBytes(ksp));
-  }
+  if (ksp->layout) TRY(ViewSetUp(ksp));
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
     TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
                     ksp->A->left.n));
