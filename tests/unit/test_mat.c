@@ -823,7 +823,7 @@ static void TestBytes(PoiseContext ctx)
   const Buffer *all[] = {&A->csr.ptr, &A->csr.col, &A->csr.val, &A->csr.order};
   for (int k = 0; k < 4; k++) held += poiseBufferBytes(all[k], HOST);
   CHECK((double)held <= 1.15 * (double)plain && held >= plain);
-  CHECK(!A->csr.ghost && !A->csr.halo && !A->assembly.stash.entry && !A->work);
+  CHECK(!A->csr.ghost && !A->csr.halo && !A->assembly.stash.entry && !A->made.work);
   CHECK(ctx->memory.live - blocks <=
         3 + 6 + 4); /* three arrays; the matrix, its type's data, two layouts of two; the choice of type */
   CHECK_OK(PoiseMatDestroy(&A));

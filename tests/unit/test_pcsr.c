@@ -273,7 +273,7 @@ static void CheckShape(PoiseContext ctx, const Shape *s, int layout, const char 
   if (good && CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
     CHECK(!strcmp(PoiseMatType(B), "pcsr"));
     CHECK(B->asked.type == A->asked.type);
-    good = IsMatrix(B, s, 2) && CHECK(PoiseSize(ctx) == 1 || B->parts->split == A->made.parts->split);
+    good = IsMatrix(B, s, 2) && CHECK(PoiseSize(ctx) == 1 || B->made.parts->split == A->made.parts->split);
   }
   PoiseMatDestroy(&B);
   if (good && CHECK_OK(PoiseMatSetType(A, "csr"))) { /* and back */
@@ -426,7 +426,7 @@ static void TestWhole(PoiseContext ctx)
   SampleSameProducts(A, B, true, 0);
   CHECK(PoiseSize(ctx) == 1 ? !A->made.parts : !A->made.parts->split);
   CHECK_INT(poiseMatPartials(A), poiseMatPartials(B));
-  CHECK(!A->work);
+  CHECK(!A->made.work);
   CHECK_OK(PoiseMatBytes(A, &with, NULL));
   CHECK_OK(PoiseMatBytes(B, &without, NULL));
   CHECK_INT(with.device, without.device);
@@ -500,15 +500,15 @@ static void CheckTravel(PoiseContext ctx, uint64_t (*machine)(int rank))
   double begin[64], taken, pieces = 0, n = (double)s.N;
   PoiseMat A = Create(ctx, &s, LAST, "csr"), B = NULL;
   ctx->hooks.machine = machine;
-  if (A && CHECK_OK(PoiseMatRearrange(A, &B, NULL)) && CHECK_OK(poisePartsFollow(B)) && B->parts->split &&
-      Begins(B, begin)) {
-    taken = (double)B->parts->taken->csr.m;
+  if (A && CHECK_OK(PoiseMatRearrange(A, &B, NULL)) && CHECK_OK(poisePartsFollow(B)) &&
+      B->made.parts->split && Begins(B, begin)) {
+    taken = (double)B->made.parts->taken->csr.m;
     for (int q = 1; q < PoiseSize(ctx); q++)
       pieces += begin[q] < 2 * n ? fmod(begin[q], n) != 0 : fmod(begin[q] - 2 * n, SEVEN) != 0;
     CHECK_OK(PoiseSum(ctx, 1, &taken));
     CHECK_NEAR(taken, pieces, 0);
   }
-  CHECK(PoiseSize(ctx) != 7 || B->parts->split);
+  CHECK(PoiseSize(ctx) != 7 || B->made.parts->split);
   ctx->hooks.machine = NULL;
   PoiseMatDestroy(&A);
   PoiseMatDestroy(&B);
