@@ -86,13 +86,6 @@ class Rules:
         """The seconds of a stage in the last table of times of the finite-element drivers."""
         return float(re.findall(rf"^{stage} +(\S+)", self.text, re.M)[-1])
 
-    def over_petsc(self, rows, *how):
-        """Time of "threads", "ranks" or both over PETSc's on two ranks: the last table of bench/cpu.py."""
-        table = self.text[self.text.index("# ms, median"):].splitlines()
-        lines = [re.findall(r" ([\d.]+) \(", line) for line in table if line.startswith(rows)]
-        places = [("threads", "ranks").index(word) for word in how or ("threads", "ranks")]
-        return [float(line[place]) / float(line[2]) for line in lines for place in places]
-
     def num(self, pattern):
         """The number in the brackets of a regular expression, where it first fits; . fits line breaks."""
         found = re.search(pattern, self.text, re.M | re.S)
