@@ -464,7 +464,7 @@ def history(paths, arguments, out):
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.grid(alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=3)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=3)
     save(figure, arguments, out)
 
 
@@ -493,7 +493,7 @@ def time_plot(paths, arguments, out):
                 label="as the unknowns")
     axes.set(xlabel="unknowns", ylabel="seconds", title=arguments.title)
     axes.grid(alpha=0.3, which="both")
-    figure.legend(loc="outside lower center", ncols=3)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=3)
     save(figure, arguments, out)
 
 

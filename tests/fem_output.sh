@@ -79,14 +79,17 @@ python3 "$tests/vtu.py" --times .25,.5 cut.pvd
 "$bin/heat" -n 6 -steps 4 -every 2 -output hot > log || fail "$(cat log)"
 python3 "$tests/vtu.py" --times .05,.1 hot.pvd
 
-if ! python3 -c "import matplotlib" 2> /dev/null; then
+# shellcheck source=scripts/setup.sh
+. "$tests/../scripts/setup.sh"
+python=$(python_with_matplotlib) || {
   echo "skipped: pictures, as matplotlib is not here"
   exit 0
-fi
+}
 plot()
 {
   rm -f picture.png
-  python3 "$tests/../examples/plot.py" --renderer matplotlib --dpi 40 --output picture.png "$@" > log 2>&1 &&
+  "$python" "$tests/../examples/plot.py" --renderer matplotlib --dpi 40 --output picture.png "$@" \
+    > log 2>&1 &&
     [ "$(head -c 4 picture.png | tail -c 3)" = PNG ] || fail "plot.py $*:" "$(cat log)"
 }
 "$bin/elasticity" -output beam > times.log || fail "$(cat times.log)"
