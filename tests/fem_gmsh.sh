@@ -8,29 +8,13 @@ if ! command -v gmsh > /dev/null; then
   echo "skipped: the program gmsh is not here"
   exit 77
 fi
-bin=$(cd "$1" && pwd)
-bracket=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../examples/data/bracket.msh
-export OMP_NUM_THREADS=1
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-fail()
-{
-  printf '%s\n' "$@" >&2
-  exit 1
-}
+# shellcheck source=tests/fem_begin.sh
+. "$(dirname "${BASH_SOURCE[0]}")/fem_begin.sh"
 
 numbers()
 {
   "$bin/poisson" -ksp_rtol 1e-12 "$@" > log 2>&1 || fail "poisson $*:" "$(cat log)"
   awk '/^(tri|quad|tet|hex)/ { print $1, $2, $3, $5, $6 }' log
-}
-
-# refused <words> <options of poisson>...
-refused()
-{
-  ! "$bin/poisson" "${@:2}" > log 2>&1 && grep -qF -- "$1" log || fail "${*:2} did not say '$1':" "$(cat log)"
 }
 
 # mesh <name> <options of gmsh>...: of $name.geo, or of another file
@@ -52,7 +36,7 @@ echo 'SystemCall "touch harm";' > saved.msh.opt
 numbers -mesh saved.msh -dirichlet 2,3 | diff one - || fail "other numbers beside a script"
 [ ! -e harm ] || fail "gmsh ran a script"
 head -c 1000 saved.msh > cut.msh
-refused "cut.msh: gmsh, called to save it as text, has failed: Error" -mesh cut.msh
+refused "cut.msh: gmsh, called to save it as text, has failed: Error" poisson -mesh cut.msh
 
 # A plate with a disc of another material, in groups that overlap. Version 2 gives their elements twice.
 cat > plate.geo << 'EOF'
@@ -74,7 +58,7 @@ for version in msh22 msh41; do
   numbers -mesh plate.msh -dirichlet left > left
   ! cmp -s edge left || fail "the left edge is all of it"
   refused "group 'seam' lies inside the body, where each of its facets is between two cells" \
-    -mesh plate.msh -dirichlet seam
+    poisson -mesh plate.msh -dirichlet seam
 done
 mesh plate.msh plate.geo -2 -order 2
 numbers -mesh plate.msh -dirichlet left | grep -q '^tri6' || fail "$(cat log)"
@@ -82,10 +66,10 @@ mesh plate.msh plate.geo -2 -setnumber Mesh.RecombineAll 1 -setnumber Mesh.Subdi
 numbers -mesh plate.msh -dirichlet left | grep -q '^quad4' || fail "$(cat log)"
 mesh plate.msh plate.geo -2 -order 2 -setnumber Mesh.RecombineAll 1 -setnumber Mesh.SubdivisionAlgorithm 1
 refused "(quad9) are not read; tri3, tri6, quad4, tet4, tet10 and hex8 are: mesh it in order 1" \
-  -mesh plate.msh -dirichlet left
+  poisson -mesh plate.msh -dirichlet left
 { cat plate.geo && echo 'Recombine Surface{2};'; } > mixed.geo
 mesh mixed.msh mixed.geo -2
-refused "does not fit the cells, which are" -mesh mixed.msh -dirichlet left
+refused "does not fit the cells, which are" poisson -mesh mixed.msh -dirichlet left
 
 # Layers of bricks, then of prisms.
 cat > layers.geo << 'EOF'
@@ -98,7 +82,7 @@ Physical Surface("skin") = {1, out[0], out[2], out[3], out[4], out[5]};
 Mesh.MeshSizeMax = 0.4;
 EOF
 mesh prisms.msh layers.geo -3
-refused "elements of type 6 (prisms) are not read" -mesh prisms.msh -dirichlet skin
+refused "elements of type 6 (prisms) are not read" poisson -mesh prisms.msh -dirichlet skin
 { cat layers.geo && echo 'Recombine Surface{1};'; } > bricks.geo
 mesh bricks.msh bricks.geo -3
 numbers -mesh bricks.msh -dirichlet skin -ranks 2 | grep -q '^hex8' || fail "$(cat log)"

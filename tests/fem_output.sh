@@ -3,19 +3,8 @@
 # fem_output.sh <folder of the examples>
 # What the finite-element drivers leave: solutions in time, linear systems, pictures of all of it.
 set -euo pipefail
-bin=$(cd "$1" && pwd)
-tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-export OMP_NUM_THREADS=1
-export OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-fail()
-{
-  printf '%s\n' "$@"
-  exit 1
-}
+# shellcheck source=tests/fem_begin.sh
+. "$(dirname "${BASH_SOURCE[0]}")/fem_begin.sh"
 
 # Series in time. One that cannot write its third moment leaves a .pvd of two.
 "$bin/fem_output" -output series || fail "the series was not written"
@@ -56,12 +45,6 @@ solved heat_A.mtx heat_b.mtx heat_x.mtx
 solved flow_A.bin flow_b.bin -
 solved u_A.mtx u_b.mtx -
 [ -e u_x.mtx ] || fail "no x of a solve that did not converge"
-# refused <words of the message> <program> <options>...
-refused()
-{
-  "$bin/$2" "${@:3}" > log 2>&1 && fail "${*:2} did not fail"
-  grep -qF -- "$1" log || fail "${*:2} did not say '$1':" "$(cat log)"
-}
 refused "x/sys_A.mtx cannot be written" heat -n 100 -steps 1000000 -save_system x/sys # before the work
 mkdir three_b.mtx
 refused "cannot write 'three_b.mtx'" poisson -cell tri3 -n 4 -refinements 0 -save_system three
