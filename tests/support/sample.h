@@ -121,6 +121,16 @@ static inline int SampleMismatch(PoiseErr e, int sees, PoiseErr code, const char
   return CHECK_ERR(e, !sees && e == POISE_ERR_REMOTE ? POISE_ERR_REMOTE : code, words);
 }
 
+/* The rows [range[0], range[1]) of this rank, without the library, whose allocations are made to fail. */
+static inline void SampleRange(PoiseContext ctx, int layout, PoiseInt N, PoiseInt range[2])
+{
+  int rank = PoiseRank(ctx), size = PoiseSize(ctx);
+  PoiseInt n = SampleLocal(ctx, layout, N), share = size > 1 ? N / (2 * (size - 1)) : 0;
+  if (layout == EVEN) PoiseSplit(ctx, N, &range[0], &n);
+  if (layout != EVEN) range[0] = layout == UNEVEN && rank ? share * (rank - 1) : 0;
+  range[1] = range[0] + n;
+}
+
 /* Does the device have memory of its own? */
 static inline bool SampleIsAway(PoiseContext ctx)
 {

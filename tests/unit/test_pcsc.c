@@ -5,8 +5,8 @@
   small multiple of unit roundoff. Arrays are of all kinds and owners, and are unchanged where the application
   keeps them.
 */
+#include "formula.h"
 #include "ksp/ksp.h"
-#include "sample.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
@@ -177,21 +177,11 @@ static void *Lend(PoiseContext ctx, const Form *f, void *host, size_t bytes)
   return p;
 }
 
-/* The rows [range[0], range[1]) of this rank, without the library, whose allocations are made to fail. */
-static void Range(PoiseContext ctx, int layout, PoiseInt N, PoiseInt range[2])
-{
-  int rank = PoiseRank(ctx), size = PoiseSize(ctx);
-  PoiseInt n = SampleLocal(ctx, layout, N), share = size > 1 ? N / (2 * (size - 1)) : 0;
-  if (layout == EVEN) PoiseSplit(ctx, N, &range[0], &n);
-  if (layout != EVEN) range[0] = layout == UNEVEN && rank ? share * (rank - 1) : 0;
-  range[1] = range[0] + n;
-}
-
 static void MakeArrays(PoiseContext ctx, const Shape *s, const Form *f, int layout, Arrays *a)
 {
   PoiseInt range[4], local[] = {SampleLocal(ctx, layout, s->M), SampleLocal(ctx, layout, s->N)};
-  Range(ctx, layout, s->M, &range[0]);
-  Range(ctx, layout, s->N, &range[2]);
+  SampleRange(ctx, layout, s->M, &range[0]);
+  SampleRange(ctx, layout, s->N, &range[2]);
   *a = (Arrays){.form = f, .M = s->M, .N = s->N, .columns = range[3] - range[2]};
   a->local[0] = local[0], a->local[1] = local[1];
   Triplet *list = List(ctx, s, f, range, &a->n);
@@ -269,28 +259,15 @@ static bool ValuesAre(PoiseContext ctx, const Arrays *a, const double *expected)
 
 /* ---- judgement ------------------------------------------------------------------------------- */
 
-/* y = scale op(A) x + shift, within a multiple of roundoff of the sum's size. */
+static double ValueOf(const void *shape, PoiseInt i, PoiseInt j)
+{
+  return Value(shape, i, j);
+}
+
 static bool IsProduct(const Shape *s, bool transposed, double scale, PoiseVec x, PoiseVec y, double shift)
 {
-  double *all = Room((size_t)(PoiseVecSize(x) + 1) * sizeof *all);
-  const double *p;
-  PoiseInt begin, end, n = PoiseVecSize(x);
-  bool good = CHECK_OK(SampleFromVec(x, all));
-  PoiseVecRange(y, &begin, &end);
-  if (good && CHECK_OK(PoiseVecGetRead(y, &p))) {
-    for (PoiseInt i = begin; i < end; i++) {
-      long double sum = 0, size = fabs(shift);
-      for (PoiseInt j = 0; j < n; j++) {
-        long double v = (long double)(transposed ? Value(s, j, i) : Value(s, i, j)) * all[j];
-        sum += v, size += 5 * fabsl(v); /* 5: triplets that are given twice */
-      }
-      double error = fabs((double)(p[i - begin] - scale * sum - shift));
-      good = good && error <= 1e-13 * fabs(scale) * (double)size + 1e-15 * fabs(shift);
-    }
-    PoiseVecRestore(y, &p);
-  }
-  free(all);
-  return good;
+  const Formula f = {ValueOf, s, -1, 5}; /* 5: triplets that are given twice */
+  return FormulaIsProduct(&f, transposed, scale, x, y, shift);
 }
 
 static bool NormsAre(PoiseMat A, const Shape *s, double scale)

@@ -4,9 +4,9 @@
   (i, j), in long double. Parts are as equal as they can be, rows are cut only where they must, and where none
   is the local type works alone. Also the shares of ranks by weights.
 */
+#include "formula.h"
 #include "ksp/ksp.h"
 #include "mat/types/pcsr.h"
-#include "sample.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
@@ -98,16 +98,6 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const Shape arrow = {"arrow", 200, 200, Arrow}, wide_arrow = {"wide arrow", 1200, 1200, Arrow},
                    band = {"band", 3000, 3000, Tridiagonal};
 
-/* Rows [range[0], range[1]) of this rank, without the library, whose allocations are made to fail. */
-static void Range(PoiseContext ctx, int layout, PoiseInt N, PoiseInt range[2])
-{
-  int rank = PoiseRank(ctx), size = PoiseSize(ctx);
-  PoiseInt n = SampleLocal(ctx, layout, N), share = size > 1 ? N / (2 * (size - 1)) : 0;
-  if (layout == EVEN) PoiseSplit(ctx, N, &range[0], &n);
-  if (layout != EVEN) range[0] = layout == UNEVEN && rank ? share * (rank - 1) : 0;
-  range[1] = range[0] + n;
-}
-
 typedef struct Rows { /* of this rank */
   PoiseInt m, n, nz;
   int64_t *ptr, *col;
@@ -117,7 +107,7 @@ typedef struct Rows { /* of this rank */
 static void MakeRows(PoiseContext ctx, const Shape *s, int layout, double scale, Rows *r)
 {
   PoiseInt range[2], room = 16;
-  Range(ctx, layout, s->M, range);
+  SampleRange(ctx, layout, s->M, range);
   *r = (Rows){.m = SampleLocal(ctx, layout, s->M), .n = SampleLocal(ctx, layout, s->N)};
   r->ptr = calloc((size_t)(range[1] - range[0] + 1), sizeof *r->ptr);
   r->col = malloc((size_t)room * sizeof *r->col);
@@ -160,28 +150,16 @@ static PoiseMat Create(PoiseContext ctx, const Shape *s, int layout, const char 
 
 /* ---- judgement ------------------------------------------------------------------------------- */
 
-/* y = scale op(A) x + shift, within a multiple of roundoff of the sum's size. */
+static double ValueOf(const void *shape, PoiseInt i, PoiseInt j)
+{
+  const Shape *s = shape;
+  return s->value(s, i, j);
+}
+
 static bool IsProduct(const Shape *s, bool transposed, double scale, PoiseVec x, PoiseVec y, double shift)
 {
-  PoiseInt begin, end, n = PoiseVecSize(x);
-  double *all = calloc((size_t)n + 1, sizeof *all);
-  const double *p;
-  bool good = CHECK_OK(SampleFromVec(x, all));
-  PoiseVecRange(y, &begin, &end);
-  if (good && CHECK_OK(PoiseVecGetRead(y, &p))) {
-    for (PoiseInt i = begin; i < end; i++) {
-      long double sum = 0, size = fabs(shift);
-      for (PoiseInt j = IsNarrow(s) ? First(s, i) : 0; j < (IsNarrow(s) ? End(s, i) : n); j++) {
-        long double v = (long double)(transposed ? s->value(s, j, i) : s->value(s, i, j)) * all[j];
-        sum += v, size += fabsl(v);
-      }
-      double error = fabs((double)(p[i - begin] - scale * sum - shift));
-      good = good && error <= 1e-13 * fabs(scale) * (double)size + 1e-15 * fabs(shift);
-    }
-    PoiseVecRestore(y, &p);
-  }
-  free(all);
-  return good;
+  const Formula f = {ValueOf, s, IsNarrow(s) ? 1 : -1, 1};
+  return FormulaIsProduct(&f, transposed, scale, x, y, shift);
 }
 
 static bool DiagonalIs(PoiseMat A, const Shape *s, double scale)
