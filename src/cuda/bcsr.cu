@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   PdlLaunchDependents();
   PdlWait();
   if (a.skip && *a.skip != 0) return;
-  int64_t group = a.order ? a.order[blockIdx.x] : blockIdx.x, first = group * R,
+  int64_t group = poiseBlockOf(&a, blockIdx.x), first = group * R,
           last = first + R < a.A.m ? first + R : a.A.m;
   int64_t begin, end;
   TwoOffsets(a.A, first, last, begin, end);
@@ -165,7 +165,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   PdlLaunchDependents();
   PdlWait();
   double skip = a.skip ? *a.skip : 0;
-  int first = blockIdx.x * R, last = first + R < a.A.m ? first + R : (int)a.A.m;
+  int group = (int)a.first + blockIdx.x, first = group * R, last = first + R < a.A.m ? first + R : (int)a.A.m;
   int i = first + (int)threadIdx.x / (B * P), j = threadIdx.x % B, p = threadIdx.x / B % P;
   bool active = threadIdx.x < R * B * P && i < last;
   int begin = __ldg(a.A.ptr32 + first), end = __ldg(a.A.ptr32 + last), k = 0, n = 0;
@@ -191,7 +191,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     RowOfBlocks<B, P, RowRound(B), false>(a, val, col, k, n, j, wait, [&](int, double t) { s[0] += t; });
     wait();
   }
-  FinishGroup<B>(a, s, tile, part, blockIdx.x, active);
+  FinishGroup<B>(a, s, tile, part, group, active);
 }
 
 /* Fragment p of a split block column by one warp. The lanes share the scalars of one scalar column after the

@@ -129,8 +129,7 @@ static __global__ void __launch_bounds__(ROW_BLOCK_THREADS, B <= 4    ? 10
     fragment = Load(a.part + number);
     first = fragment.first, nz = fragment.nz;
   } else {
-    number -= a.nfragment;
-    if (m.order) number = m.order[number];
+    number = poiseBlockOf(&m, number - a.nfragment);
     row_block = Load(a.row_block + number);
     first = row_block.first, nz = row_block.nz;
   }

@@ -17,7 +17,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   PdlLaunchDependents();
   PdlWait();
   if (a.skip && *a.skip != 0) return;
-  int64_t block = a.order ? a.order[blockIdx.x] : blockIdx.x, first = block * POISE_BLOCK;
+  int64_t block = poiseBlockOf(&a, blockIdx.x), first = block * POISE_BLOCK;
   int lane = threadIdx.x % L;
   const int32_t *bases = INDEX16 ? a.index16.base + block * POISE_BANDS : NULL;
   bool in16 = INDEX16 && *bases >= 0; /* this block's columns */
@@ -130,7 +130,7 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   PdlLaunchDependents();
   PdlWait();
   if (a.skip && *a.skip != 0) return;
-  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, BlockOfNumber(a, blockIdx.x));
+  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, poiseBlockOf(&a, blockIdx.x));
   TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
   RowShare row = ShareOfRow<L>(a.A, r);
   WaitForTile(tile);
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* y = D A x without ghosts, with int32 offsets and all row blocks. It takes fewer registers and instructions,
+/* y = D A x without ghosts, with int32 offsets and consecutive row blocks. It takes fewer registers and instructions,
    so more blocks are resident. */
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
@@ -148,7 +148,7 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   PdlLaunchDependents();
   PdlWait();
   if (a.skip && *a.skip != 0) return;
-  TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, blockIdx.x);
+  TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, a.first + blockIdx.x);
   TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
   RowShare row = ShareOfRow<L, true>(a.A, r);
   WaitForTile(tile);

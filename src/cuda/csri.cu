@@ -330,7 +330,7 @@ static __global__ void __launch_bounds__(32 * W, RESIDENT_ROW_BLOCKS / W)
   if (blockIdx.x < first && at >= 0 && at < a.m.nblock) PrefetchFirstPages(a.m, at);
   if (!Begin(a.m, !early)) return;
   if (at >= 0 && at < a.m.nblock)
-    RowBlockByWarp<MODE, false>(a, a.m.order ? a.m.order[at] : at, early, mark[warp], {});
+    RowBlockByWarp<MODE, false>(a, poiseBlockOf(&a.m, at), early, mark[warp], {});
   else if (MODE != EXACT && fragment < a.nfragment)
     Fragment<MODE, false>(a, fragment, early, {});
 }
@@ -365,7 +365,7 @@ static __global__ void __launch_bounds__(32 * RESIDENT_ROW_BLOCKS, 1)
     if (lane == 0) taken = atomicAdd(a.next, 1);
     int64_t at = t - fragments;
     if (at >= 0)
-      RowBlockByWarp<MODE, true>(a, a.m.order ? a.m.order[at] : at, false, mark[warp], hubs);
+      RowBlockByWarp<MODE, true>(a, poiseBlockOf(&a.m, at), false, mark[warp], hubs);
     else
       Fragment<MODE, true>(a, t, false, hubs);
     if (lane == 0 && taken == tasks - 1) *a.next = 0;
@@ -379,7 +379,7 @@ template <int T, int L> __device__ __forceinline__ void TileOfRows(const CsriMul
 {
   __shared__ uint64_t barrier;
   const CsrMultArgs &m = a.m;
-  TileRange r = RangeOfTile<T / L, false>(m.A, BlockOfNumber(m, number));
+  TileRange r = RangeOfTile<T / L, false>(m.A, poiseBlockOf(&m, number));
   bool fits = r.end - r.start <= TileRoom(m.tile);
   TileView tile = FetchTile<T, false>(m, r, &barrier, NULL, fits);
   RowShare row = ShareOfRow<L>(m.A, r, [&](int64_t i) { return !poiseCsriLong(&m.A, i, a.limit); });

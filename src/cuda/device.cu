@@ -258,6 +258,24 @@ static PoiseErr AskGpu(Device *dev)
   return POISE_OK;
 }
 
+/* A worker reads and writes the application's arrays, which are in the pool of the GPU of its parent. */
+static PoiseErr ReachApplication(Device *dev)
+{
+  const PoiseContext parent = dev->ctx->parent;
+  if (!parent || parent->most_workers < 2 || parent->device->ops != dev->ops) return POISE_OK;
+  const Device *theirs = parent->device;
+  cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, dev->id}, cudaMemAccessFlagsProtReadWrite};
+  int can = 0;
+  if (theirs->id == dev->id) return POISE_OK;
+  TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, theirs->id), "asking for peer access"));
+  if (!can)
+    FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to memory of GPU %d, where the application's arrays are",
+         dev->id, theirs->id);
+  const Cuda *cuda = (const Cuda *)theirs->data;
+  return cuda->pool ? poiseCudaCheck(cudaMemPoolSetAccess(cuda->pool, &access, 1), "enabling peer access")
+                    : POISE_OK;
+}
+
 static PoiseErr Create(Device *dev)
 {
   Cuda *cuda;
@@ -278,6 +296,7 @@ static PoiseErr Create(Device *dev)
   }
   dev->stream = cuda->stream;
   TRY(CreatePool(dev));
+  TRY(ReachApplication(dev));
   for (int k = 0; k < EVENTS; k++)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming),
                        "creating an event"));

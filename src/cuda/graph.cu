@@ -227,6 +227,15 @@ PoiseErr poiseCudaCaptureStep(Device *dev)
   return r->body ? poiseCudaCheck(BeginStep(r, dev), "a step of a captured loop") : POISE_OK;
 }
 
+/* Sent to the GPU at once: its first launch must not allocate, as other ranks may poll by then. */
+static PoiseErr Instantiate(cudaGraph_t graph, cudaStream_t stream, cudaGraphExec_t *exec)
+{
+  TRY(poiseCudaCheck(cudaGraphInstantiate(exec, graph, 0), "making a graph of a capture"));
+  PoiseErr e = poiseCudaCheck(cudaGraphUpload(*exec, stream), "sending a graph to the GPU");
+  if (e) cudaGraphExecDestroy(*exec);
+  return e;
+}
+
 PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph)
 {
   Recording *r = *poiseCudaRecording(dev);
@@ -240,8 +249,7 @@ PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph)
   if (!e) e = end;
   if (!e) e = poiseAlloc(dev->ctx, sizeof **graph, "graph", graph);
   if (!e) (*graph)->loop = r->body != NULL;
-  if (!e)
-    e = poiseCudaCheck(cudaGraphInstantiate(&(*graph)->exec, r->graph, 0), "making a graph of a capture");
+  if (!e) e = Instantiate(r->graph, stream, &(*graph)->exec);
   if (r->graph) cudaGraphDestroy(r->graph);
   if (e) poiseFree(dev->ctx, graph);
   return e;

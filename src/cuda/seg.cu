@@ -242,7 +242,7 @@ static __global__ void __launch_bounds__(T, (BULK ? RESIDENT_BULK : RESIDENT) / 
   if (at < 0)
     FragmentByBlock<T>(a.c, blockIdx.x);
   else
-    SegRowBlock<T, L, BULK>(a, m.order ? m.order[at] : at, BULK && early, memory);
+    SegRowBlock<T, L, BULK>(a, poiseBlockOf(&m, at), BULK && early, memory);
 }
 
 template <int L> static PoiseErr Segments(Device *dev, const SegMultArgs *a)

@@ -83,12 +83,6 @@ struct TileRange {
   int64_t block, first, last, start, end;
 };
 
-/* The row block with this number in a launch, which may be of some row blocks only. */
-__device__ __forceinline__ int64_t BlockOfNumber(const CsrMultArgs &a, int64_t number)
-{
-  return a.order ? a.order[number] : number;
-}
-
 /* Row block `block` of R rows. NARROW: offsets are int32, which saves the test for it. */
 template <int R, bool INDEX16, bool NARROW = false>
 __device__ __forceinline__ TileRange RangeOfTile(const CsrView &A, int64_t block)

@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__
   __shared__ uint64_t barrier;
   __shared__ int32_t base[POISE_BANDS];
   PdlLaunchDependents();
-  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, BlockOfNumber(a, blockIdx.x));
+  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, poiseBlockOf(&a, blockIdx.x));
   TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
   RowShare row = ShareOfRow<L>(a.A, r);
   WaitForTile(tile);

@@ -29,14 +29,19 @@ static const PoiseOption options[] = {
     {0},
 };
 
-/* Is the form of prcg.c the faster one? On several ranks it is not taken, so that all choose alike. */
-static bool Pays(PoiseKSP ksp, const char **why)
+/* Is the form of prcg.c the faster one? It is for loops that are replayed, and on each rank. */
+static PoiseErr Pays(PoiseKSP ksp, bool *pays, const char **why)
 {
-  const DeviceModel *model = &ksp->ctx->device->model;
-  bool several = PoiseSize(ksp->ctx) > 1;
-  *why = several ? "there are several ranks" : "by the plan for this device and size";
-  return !several &&
-         poiseSolverLoop(model, (double)ksp->A->rows->n, poiseMatTraffic(ksp->A)) == LOOP_PREDICTS;
+  PoiseContext ctx = ksp->ctx;
+  const DeviceModel *model = &ctx->device->model;
+  int64_t no = poiseSolverLoop(model, (double)ksp->A->rows->n, poiseMatTraffic(ksp->A)) != LOOP_PREDICTS;
+  *pays = false;
+  *why = "ranks exchange through the host";
+  if (PoiseSize(ctx) > 1 && !ctx->link) return POISE_OK;
+  *why = "by the plan for this device and size";
+  if (PoiseSize(ctx) > 1) TRY(poiseCommMaxInt(ctx->comm, &no, 1));
+  *pays = !no;
+  return POISE_OK;
 }
 
 static PoiseErr SetUp_CG(PoiseKSP ksp)
@@ -47,8 +52,8 @@ static PoiseErr SetUp_CG(PoiseKSP ksp)
     FAIL(POISE_ERR_UNSUPPORTED, "%s predict: %s (%s)",
          poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_cg_variant"), cannot, ksp->pc->type->name);
   g->why = cannot ? cannot : "-ksp_cg_variant";
-  g->predicts = g->variant == PREDICT || (!cannot && g->variant == AUTO && Pays(ksp, &g->why));
-  return POISE_OK;
+  g->predicts = g->variant == PREDICT;
+  return !cannot && g->variant == AUTO ? Pays(ksp, &g->predicts, &g->why) : POISE_OK;
 }
 
 static PoiseErr View_CG(PoiseKSP ksp)

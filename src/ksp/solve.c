@@ -194,6 +194,12 @@ static bool AllAreThere(PoiseKSP ksp, bool captured)
   return captured && !ksp->solve.failed;
 }
 
+/* Making a graph may wait for work of all ranks that share a GPU, so what that waits for is enqueued. */
+static void AllHaveBegun(PoiseKSP ksp)
+{
+  if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
+}
+
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   Reset(ksp);
@@ -205,6 +211,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     /* from the x in work[0], until the solve is over, or b must be scaled */
     ksp->solve.finishing = ksp->solve.ended = false;
     ksp->type->start(ksp, ksp->solve.b);
+    AllHaveBegun(ksp);
     if (ksp->loop.eager || ksp->type->once)
       poiseKSPEager(ksp);
     else if (AllAreThere(ksp, poiseKSPCapture(ksp)))

@@ -18,9 +18,8 @@ PoiseErr poiseCsrComplete(PoiseMat A, PoiseErr e)
   if (!e && PoiseSize(ctx) > 1) {
     e = poiseCsrCreateHalo(A);
     if (!e)
-      e = PoiseAgree(ctx, c->order.dev
-                              ? POISE_OK
-                              : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->ninterior));
+      e = PoiseAgree(ctx, c->order.dev ? POISE_OK
+                                       : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->interior));
   }
   if (e) { /* the arrays stay the user's */
     poiseCsrUndoRenumber(A);

@@ -7,8 +7,7 @@
 #include "mat/mat.h"
 
 /* Several ranks: find which of n blocks have no ghosts, and may run before the exchange has ended. A block
-   has `rows` rows, or is row_block[b] if there are such. These *ninterior come first in the order, int32.
-   Local. */
-PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, Buffer *row_block, Buffer *order, int64_t *ninterior);
+   has `rows` rows, or is row_block[b] if there are such. Order, int32, has the interior ones first. Local. */
+PoiseErr poiseCsrOrder(PoiseMat A, int64_t n, int rows, Buffer *row_block, Buffer *order, Interior *interior);
 
 #endif

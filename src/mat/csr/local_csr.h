@@ -7,6 +7,12 @@
 #include "mat/plan/csr_statistics_kernels.h"
 #include "poise/mat.h"
 
+/* Of blocks of rows those that are multiplied before the ghosts have come: the first n of an order. */
+typedef struct Interior {
+  int64_t n;
+  int64_t first; /* they are consecutive, from this one on; -1: they are not */
+} Interior;
+
 /* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]. Within a row, entries are in the order
    of their global columns. So values are never permuted, and the sum of a row does not depend on the number
    of ranks. In a matrix of blocks, rows, columns and entries are blocks of b x b scalars each,
@@ -24,9 +30,8 @@ typedef struct Csr {
   int64_t nblock, tile;          /* number of thread blocks; nonzeros of the largest (0: not asked for) */
   bool vary;                     /* lengths of neighbouring rows often differ */
   CsrStatistics statistics;      /* without a limit */
-  /* int32: the thread blocks, those without ghosts first; unused on one rank */
-  Buffer order;
-  int64_t ninterior;
+  Buffer order;                  /* int32: the thread blocks, the interior ones first; unused on one rank */
+  Interior interior;
   const char *converted; /* what was converted, for the view; NULL: nothing */
   bool by_columns;       /* rows are what the application calls columns, for messages */
 } Csr;

@@ -88,9 +88,12 @@ static PoiseErr Arguments(PoiseMat A, BcsrMultArgs *a)
 
 static PoiseErr Ready_BCSR(PoiseMat A)
 {
-  const BcsrData *d = A->data;
+  BcsrData *d = A->data;
+  BcsrMultArgs a = {0};
   TRY(SetUp_BCSR(A));
-  return d->w.there ? POISE_OK : Arguments(A, &(BcsrMultArgs){0});
+  if (d->w.there) return POISE_OK;
+  TRY(Arguments(A, &a));
+  return d->form == BCSR_EVEN ? POISE_OK : poiseRowBlocksPart(&d->w, REST, &a.c); /* the order's place */
 }
 
 /* Reads 8 bytes per number, 4 per block and per offset, x and y once. Blocks of 1 x 1 are a CSR, and
@@ -266,7 +269,7 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   if (m->skip && *m->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t k = 0; k < m->nblock; k++) {
-    int64_t group = m->order ? m->order[k] : k, begin = group * m->rows;
+    int64_t group = poiseBlockOf(m, k), begin = group * m->rows;
     int64_t end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
     if (balanced->form == BCSR_BALANCED)
       begin = a->row_block[group].begin, end = begin + a->row_block[group].rows;

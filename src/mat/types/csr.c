@@ -48,13 +48,7 @@ PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
 PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
 {
   Csr *c = &A->csr;
-  int64_t first = part == REST ? c->ninterior : 0, last = part == INTERIOR ? c->ninterior : c->nblock;
-  const int32_t *order;
-  if (part != WHOLE) {
-    TRY(poiseBufferRead(&c->order, DEVICE, &order));
-    m->order = order ? order + first : NULL;
-  }
-  m->nblock = last - first;
+  TRY(poiseBlocksPart(&c->order, &c->interior, c->nblock, part, m));
   m->rows = c->rows;
   m->tile = c->tile;
   m->vary = c->vary, m->x_lines = c->statistics.x_lines;
@@ -381,7 +375,7 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, a->nblock)
   for (int64_t k = 0; k < a->nblock; k++) {
     /* the host uses no other number of rows */
-    int64_t block = a->order ? a->order[k] : k, begin = block * POISE_BLOCK;
+    int64_t block = poiseBlockOf(a, k), begin = block * POISE_BLOCK;
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
     if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
       poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);

@@ -5,15 +5,15 @@
 
 #include "index16_kernels.h"
 
-/* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: 0, 1, ...), dots of
-   those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this pattern; tile: most
+/* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: first, first + 1,
+   ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this pattern; tile: most
    nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from those before
    (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs). index16: of these
    blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are of numbers. */
 typedef struct CsrMultArgs {
   CsrView A;
   int rows, vary;
-  int64_t nblock, tile, x_lines;
+  int64_t first, nblock, tile, x_lines;
   const int32_t *order;
   ScalarRef a, b;
   const double *x, *ghost, *skip, *scale;
@@ -21,6 +21,12 @@ typedef struct CsrMultArgs {
   Fuse fuse;
   Index16View index16;
 } CsrMultArgs;
+
+/* The row block with this number in a launch. */
+POISE_INLINE int64_t poiseBlockOf(const CsrMultArgs *a, int64_t number)
+{
+  return a->order ? a->order[number] : a->first + number;
+}
 
 /* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was
    made for this A. */

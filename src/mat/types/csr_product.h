@@ -10,12 +10,13 @@
 #include "transpose_kernels.h"
 
 /* Row blocks, and fragments of split rows (row_blocks.h). Types that divide in other ways set n and limit
-   first. They also set parts and ninterior if tiles replace row blocks. */
+   first. They also set parts if tiles replace row blocks. */
 typedef struct RowBlocks {
   /* number of row blocks; of fragments; rows with at least `limit` entries are split */
   int64_t n, nfragment, limit;
-  int64_t parts, ninterior; /* row blocks, or tiles, of a product; those without ghosts */
-  bool there;               /* all arrays are on the device */
+  int64_t parts; /* row blocks, or tiles, of a product */
+  Interior interior;
+  bool there; /* all arrays are on the device */
   Buffer row_block, first, part, sum, arrived, order;
 } RowBlocks;
 

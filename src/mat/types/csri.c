@@ -287,7 +287,7 @@ static void Exactly(Device *dev, const CsriMultArgs *a)
   (void)dev;
   if (a->fill && m->A.m) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
   HOST_PARALLEL_FOR(dev, m->nblock)
-  for (int64_t k = 0; k < m->nblock; k++) ExactRowBlock(m, &a->row_block[m->order ? m->order[k] : k]);
+  for (int64_t k = 0; k < m->nblock; k++) ExactRowBlock(m, &a->row_block[poiseBlockOf(m, k)]);
 }
 
 static void RowBlockRows(const CsriMultArgs *a, double alpha, double beta, int64_t w)
@@ -318,7 +318,7 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
     if (k < a->nfragment)
       a->sum[k] = FragmentSum(a, k);
     else
-      RowBlockRows(a, alpha, beta, m->order ? m->order[k - a->nfragment] : k - a->nfragment);
+      RowBlockRows(a, alpha, beta, poiseBlockOf(m, k - a->nfragment));
   Join(a, alpha, beta);
   return POISE_OK;
 }

@@ -69,7 +69,7 @@ PoiseErr poiseRowBlocksCut(PoiseMat A, RowBlocks *w, RowBlocksCut cut)
 PoiseErr poiseRowBlocksOrder(PoiseMat A, RowBlocks *w, int rows)
 {
   Buffer *row_block = rows == POISE_BLOCK ? &w->row_block : NULL;
-  return poiseCsrOrder(A, w->parts, rows, row_block, &w->order, &w->ninterior);
+  return poiseCsrOrder(A, w->parts, rows, row_block, &w->order, &w->interior);
 }
 
 PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a)
@@ -87,15 +87,22 @@ PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a)
   return POISE_OK;
 }
 
+PoiseErr poiseBlocksPart(Buffer *order, const Interior *interior, int64_t n, ProductPart part, CsrMultArgs *a)
+{
+  const int32_t *all;
+  bool listed = part == REST || (part == INTERIOR && interior->first < 0);
+  int64_t from = part == REST ? interior->n : 0, to = part == INTERIOR ? interior->n : n;
+  a->nblock = to - from;
+  if (part == INTERIOR && !listed) a->first = interior->first;
+  if (!listed || !order->dev) return POISE_OK; /* a form without an order has no blocks here */
+  TRY(poiseBufferRead(order, DEVICE, &all));
+  a->order = all ? all + from : NULL;
+  return POISE_OK;
+}
+
 PoiseErr poiseRowBlocksPart(RowBlocks *w, ProductPart part, CsriMultArgs *a)
 {
-  int64_t first = part == REST ? w->ninterior : 0, last = part == INTERIOR ? w->ninterior : w->parts;
-  const int32_t *order;
-  if (part != WHOLE && w->order.dev) {
-    TRY(poiseBufferRead(&w->order, DEVICE, &order));
-    a->m.order = order ? order + first : NULL;
-  }
-  a->m.nblock = last - first;
+  TRY(poiseBlocksPart(&w->order, &w->interior, w->parts, part, &a->m));
   a->nfragment = part == INTERIOR ? 0 : w->nfragment;
   return POISE_OK;
 }

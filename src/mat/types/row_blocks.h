@@ -31,6 +31,9 @@ PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A);
    exchange has ended. If this was not called, all wait for it. */
 PoiseErr poiseRowBlocksOrder(PoiseMat A, RowBlocks *w, int rows);
 PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a); /* all arrays on the device */
+/* The blocks, of n in that order, that this part of a product has, for its launch. */
+PoiseErr poiseBlocksPart(Buffer *order, const Interior *interior, int64_t n, ProductPart part,
+                         CsrMultArgs *a);
 /* The row blocks, or blocks, and the fragments in that part. */
 PoiseErr poiseRowBlocksPart(RowBlocks *w, ProductPart part, CsriMultArgs *a);
 int64_t poiseRowBlocksPartials(const RowBlocks *w);
