@@ -63,8 +63,7 @@ static __global__ void __launch_bounds__(32 * BCSR_PAPER_ROWS)
   PdlWait();
   if (a.skip && *a.skip != 0) return;
   int warp = threadIdx.x / 32, r = threadIdx.x % 32;
-  int64_t group = poiseBlockOf(&a, blockIdx.x), i = group * BCSR_PAPER_ROWS + warp, k = 0,
-          end = 0;
+  int64_t group = poiseBlockOf(&a, blockIdx.x), i = group * BCSR_PAPER_ROWS + warp, k = 0, end = 0;
   if (i < a.A.m) k = poiseCsrOffset(&a.A, i), end = poiseCsrOffset(&a.A, i + 1);
   double s;
   if constexpr (FORM == BCSR_BLOCK)

@@ -138,8 +138,8 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* y = D A x without ghosts, with int32 offsets and consecutive row blocks. It takes fewer registers and instructions,
-   so more blocks are resident. */
+/* y = D A x without ghosts, with int32 offsets and consecutive row blocks. It takes fewer registers and
+   instructions, so more blocks are resident. */
 template <int T, int L, bool INDEX16>
 static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
 {

@@ -269,8 +269,8 @@ static PoiseErr ReachApplication(Device *dev)
   if (theirs->id == dev->id) return POISE_OK;
   TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, theirs->id), "asking for peer access"));
   if (!can)
-    FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to memory of GPU %d, where the application's arrays are",
-         dev->id, theirs->id);
+    FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to GPU %d, where the application's arrays are", dev->id,
+         theirs->id);
   const Cuda *cuda = (const Cuda *)theirs->data;
   return cuda->pool ? poiseCudaCheck(cudaMemPoolSetAccess(cuda->pool, &access, 1), "enabling peer access")
                     : POISE_OK;
@@ -563,6 +563,7 @@ static const PCDevice for_pc = {
 static const LinkDevice link_device = {
     .patience = 0.1,
     .most = 4,
+    .automatic = 1, /* the driver may make a rank's call wait for what polls on the same GPU */
     .place = Through<LinkPlaceOf>::Door,
     .alloc = Through<AllocShared>::Door,
     .free = Through<FreeShared>::Door,

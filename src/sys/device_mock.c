@@ -473,7 +473,7 @@ static PoiseErr Reach(Device *dev, const LinkPlace *place)
   return POISE_OK;
 }
 
-static const LinkDevice link_device = {.automatic = true,
+static const LinkDevice link_device = {.automatic = 4096,
                                        .patience = 10,
                                        .most = 4096,
                                        .place = Place,

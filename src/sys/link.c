@@ -196,17 +196,17 @@ static PoiseErr Place(PoiseContext ctx, LinkPlace *place)
 }
 
 /* May these ranks be linked? If not, *why says it. */
-static bool MayLink(PoiseContext ctx, const LinkPlace *all, char *why)
+static bool MayLink(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char *why)
 {
-  int size = PoiseSize(ctx);
+  int size = PoiseSize(ctx), most = wish == LINK_PEER ? Ops(ctx)->most : Ops(ctx)->automatic;
   for (int r = 0; r < size; r++) {
     int sharing = 0;
     for (int q = 0; q < size; q++)
       sharing += all[q].machine == all[r].machine && all[q].device == all[r].device;
     if (all[r].machine != all[0].machine || all[r].process != all[0].process)
       snprintf(why, WORDS, "ranks are processes");
-    else if (sharing > Ops(ctx)->most)
-      snprintf(why, WORDS, "%d ranks share a device, at most %d may", sharing, Ops(ctx)->most);
+    else if (sharing > most)
+      snprintf(why, WORDS, "%d ranks share a device, at most %d may", sharing, most);
     else if (sharing > 1 && !all[r].eager)
       snprintf(why, WORDS,
                "ranks share a GPU, whose kernels are loaded on first use (CUDA_MODULE_LOADING=EAGER)");
@@ -327,7 +327,7 @@ PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish)
   bool needed = wish == LINK_PEER;
   if (!Wants(ctx, wish)) return POISE_OK;
   PoiseErr e = Gather(ctx, &all);
-  bool may = !e && MayLink(ctx, all, why);
+  bool may = !e && MayLink(ctx, all, wish, why);
   if (!e && may) e = Create(ctx, all);
   if (!e && may) e = Probe(ctx->link);
   poiseFree(ctx, &all);

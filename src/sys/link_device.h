@@ -13,9 +13,9 @@ typedef struct LinkPlace { /* where a rank's device is */
 } LinkPlace;
 
 typedef struct LinkDevice {
-  bool automatic;                           /* taken where it is not asked for */
-  double patience;                          /* seconds that a device waits for another one in the probe */
-  int most;                                 /* ranks that may share a device */
+  double patience; /* seconds that a device waits for another one in the probe */
+  int most;        /* ranks that may share a device */
+  int automatic;   /* the same where a link is not asked for; 0: then there is none */
   PoiseErr (*place)(Device *, LinkPlace *); /* all but machine and process */
   /* memory that other ranks' devices may reach, zeroed; nothing else of the device's is in it. May wait */
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p);

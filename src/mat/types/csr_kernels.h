@@ -6,10 +6,11 @@
 #include "index16_kernels.h"
 
 /* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: first, first + 1,
-   ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this pattern; tile: most
-   nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ from those before
-   (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs). index16: of these
-   blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are of numbers. */
+   ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this
+   pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ
+   from those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs).
+   index16: of these blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are
+   of numbers. */
 typedef struct CsrMultArgs {
   CsrView A;
   int rows, vary;

@@ -37,8 +37,8 @@ typedef struct CsriFragmentsArgs {
   RowFragment *part;
 } CsriFragmentsArgs;
 
-/* y = a A [x | ghost] + b y for the rows of row blocks m.order[0 .. m.nblock) (NULL: from m.first on), or where
-   m.rows is less than POISE_BLOCK of blocks of so many rows that are not cut, and of fragments [0,
+/* y = a A [x | ghost] + b y for the rows of row blocks m.order[0 .. m.nblock) (NULL: from m.first on), or
+   where m.rows is less than POISE_BLOCK of blocks of so many rows that are not cut, and of fragments [0,
    nfragment); and their dots: partial w of each row block or block, and parts + p of each fragment, 0 but of
    a row's last. limit: entries from which rows are cut; uncut: nonzeros of the others. sum: of each fragment;
    arrived: 0 for each row block, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL:
