@@ -16,8 +16,10 @@
 #define AIM 0.9
 /* A pass asks for no more than this, which the recurrences of all methods can deliver. */
 #define STRICTEST 1e-12
-/* A pass that leaves more than this of the norm is the last. */
+/* A pass as strict as that which leaves more than this of the norm is the last. */
 #define LEAST_PROGRESS 0.9
+/* How much stricter than before a pass is, at least. */
+#define GROWTH 4
 
 typedef struct Solver {
   PoiseContext ctx;
@@ -183,16 +185,27 @@ static PoiseErr Correct(Solver *s, const Given *g, double rtol, PoiseKSPReason *
   return POISE_OK;
 }
 
-static PoiseErr SolveGiven(Solver *s, const Given *g, double tol, int *flag)
+/* Corrections until the norm is small enough. A method reduces its own norm. Where entries of S1 differ much,
+   |S1 r| may follow late, or rise before it falls. How late is seen in the first pass and asked for from the
+   next one on, at least GROWTH more each time. So there are few passes. */
+static PoiseErr Refine(Solver *s, const Given *g, double tol)
 {
   PoiseKSPReason reason = POISE_ITERATING;
+  double late = 1, before = INFINITY, rtol = 1;
+  while (s->norm > tol && reason >= 0 && (rtol > STRICTEST || s->norm <= LEAST_PROGRESS * before)) {
+    before = s->norm;
+    rtol = fmax(AIM * tol / (s->norm * late), STRICTEST);
+    POISE_TRY(Correct(s, g, rtol, &reason));
+    late = fmax(GROWTH * late, s->norm / (before * rtol));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr SolveGiven(Solver *s, const Given *g, double tol, int *flag)
+{
   POISE_TRY(Begin(s, g));
   const double start = s->norm;
-  double before = INFINITY;
-  while (s->norm > tol && s->norm <= LEAST_PROGRESS * before && reason >= 0) {
-    before = s->norm;
-    POISE_TRY(Correct(s, g, fmax(AIM * tol / s->norm, STRICTEST), &reason));
-  }
+  POISE_TRY(Refine(s, g, tol));
   if (!isfinite(s->norm) || !isfinite(tol))
     POISE_FAIL(POISE_ERR_NUMERIC, "the norm of b - A x is %g, the tolerance %g", s->norm, tol);
   *flag = SUNLS_SUCCESS;
@@ -334,7 +347,7 @@ static PoiseErr MakeParts(PoiseContext ctx, N_Vector y, SUNMatrix A, SUNContext 
     POISE_FAIL(POISE_ERR_MEMORY, "out of memory, or no SUNContext: %s", sunctx ? "memory" : "none");
   if (!A) POISE_FAIL(POISE_ERR_ARG, "there is no SUNMatrix: this solver needs one");
   POISE_TRY(CheckKind(ctx, y));
-  s->resid = N_VClone(y);
+  s->resid = y->ops->nvclone(y); /* N_VClone follows NULL where memory has run out */
   if (!s->resid) POISE_FAIL(POISE_ERR_MEMORY, "out of memory: a vector like y");
   return POISE_OK;
 }
