@@ -12,11 +12,20 @@
 
 const char *MatrixWords(SUNMatrix A)
 {
-  static const char *const names[] = {"dense",           "MagmaDense", "oneMKLDense", "band",
-                                      "SUNSparseMatrix", "SLUNRloc",   "cuSparse",    "Ginkgo",
-                                      "KokkosDense",     "custom"};
+  static const char *const names[] = {
+      [SUNMATRIX_DENSE] = "dense",
+      [SUNMATRIX_MAGMADENSE] = "MagmaDense",
+      [SUNMATRIX_ONEMKLDENSE] = "oneMKLDense",
+      [SUNMATRIX_BAND] = "band",
+      [SUNMATRIX_SPARSE] = "SUNSparseMatrix",
+      [SUNMATRIX_SLUNRLOC] = "SLUNRloc",
+      [SUNMATRIX_CUSPARSE] = "cuSparse",
+      [SUNMATRIX_GINKGO] = "Ginkgo",
+      [SUNMATRIX_KOKKOSDENSE] = "KokkosDense",
+      [SUNMATRIX_CUSTOM] = "custom",
+  };
   const unsigned k = A->ops->getid ? (unsigned)SUNMatGetID(A) : SUNMATRIX_CUSTOM;
-  return k < sizeof names / sizeof *names ? names[k] : "unknown";
+  return k < sizeof names / sizeof *names && names[k] ? names[k] : "unknown";
 }
 
 void DropSparse(Sparse *s)
@@ -44,15 +53,15 @@ static PoiseErr CheckSparse(PoiseContext ctx, SUNMatrix M)
   if (n != SM_COLUMNS_S(M))
     POISE_FAIL(POISE_ERR_SIZE, "the SUNSparseMatrix is %lld x %lld, and not square", (long long)n,
                (long long)SM_COLUMNS_S(M));
-  if (n > INT32_MAX || room > INT32_MAX)
-    POISE_FAIL(POISE_ERR_SIZE, "the SUNSparseMatrix has %lld rows and room for %lld nonzeros, of at most %d",
-               (long long)n, (long long)room, INT32_MAX);
   for (PoiseInt i = 0; i <= n; i++) {
     const PoiseInt before = i ? ptr[i - 1] : 0;
     if (ptr[i] < before || ptr[i] > room || (!i && ptr[i]))
       POISE_FAIL(POISE_ERR_ARG, "row offset %lld of the SUNSparseMatrix is %lld, between %lld and %lld",
                  (long long)i, (long long)ptr[i], (long long)before, (long long)room);
   }
+  if (n > INT32_MAX || ptr[n] > INT32_MAX)
+    POISE_FAIL(POISE_ERR_SIZE, "the SUNSparseMatrix has %lld rows and %lld nonzeros, of at most %d",
+               (long long)n, (long long)ptr[n], INT32_MAX);
   return POISE_OK;
 }
 

@@ -42,10 +42,13 @@ int CheckWords(const char *words, const char *file, int line);
 
 /* ---- allocations.c --------------------------------------------------------------------------- */
 
-/* From here on the n-th allocation of this process fails (0: none). The sizes are noted. */
+/* From here on the n-th allocation of this process fails (0: none). Sizes are noted, and blocks counted. */
 void WatchAllocations(int n);
-/* Until here. Nonzero if one has failed; *largest: bytes of the largest. */
-int AllocationFailed(size_t *largest);
+/* Until here. Nonzero if one has failed. */
+int AllocationFailed(void);
+/* Of the latest watch: bytes of the largest block, and how many more blocks there were at its end. */
+size_t LargestAllocation(void);
+int LeftAllocations(void);
 /* Nonzero: this build can do that. */
 int CanWatchAllocations(void);
 

@@ -99,23 +99,22 @@ static void InPlace(const Case *c)
   enum { LARGE = 200 };
   const size_t bytes = LARGE * LARGE * sizeof(double);
   double *dense = malloc(bytes);
-  size_t largest;
   const char *device = "";
   System s;
   for (int k = 0; k < LARGE * LARGE; k++) dense[k] = k % (LARGE + 1) ? sin(k) : 100;
   if (!Begin(c, SparseOf(c, LARGE, dense), "bicgstab", "none", &s)) return;
   WatchAllocations(0);
   Solved(&s, 1e-10);
-  AllocationFailed(&largest);
+  AllocationFailed();
   PoiseOptionsHas(c->ctx, NULL, "device", &device);
-  if (CanWatchAllocations() && !strcmp(device, "host")) CHECK(largest < bytes);
+  if (CanWatchAllocations() && !strcmp(device, "host")) CHECK(LargestAllocation() < bytes);
   CHECK(!memcmp(dense, SM_DATA_S(s.A), bytes));
   for (int step = 1; step < 4; step++) {
     for (int k = 0; k < LARGE * LARGE; k += 1 + LARGE) SM_DATA_S(s.A)[k] += step; /* the solution follows */
     WatchAllocations(0);
     Solved(&s, 1e-10);
-    AllocationFailed(&largest);
-    if (CanWatchAllocations()) CHECK(largest < bytes / 20); /* nothing is made for the pattern */
+    AllocationFailed();
+    if (CanWatchAllocations()) CHECK(LargestAllocation() < bytes / 20); /* nothing is made for the pattern */
   }
   free(dense);
   End(&s);
@@ -129,7 +128,7 @@ static void NewPatterns(const Case *c)
   /* as many entries, in other columns: the first row's second one moves to the end */
   SM_INDEXVALS_S(s.A)[1] = N - 1;
   Solved(&s, 1e-9);
-  /* the same columns in other rows */
+  /* entries in other rows too */
   SM_INDEXPTRS_S(s.A)[1] = 1;
   SM_INDEXVALS_S(s.A)[1] = 0;
   SM_INDEXVALS_S(s.A)[2] = 1;
@@ -153,6 +152,14 @@ static void NewPatterns(const Case *c)
   s.x = N_VNew_Serial(3, c->sun);
   s.b = N_VNew_Serial(3, c->sun);
   N_VConst(1, s.b);
+  Solved(&s, 1e-9);
+  /* the same columns, in order, with other offsets alone */
+  const double upper[9] = {4, 1, 2, 0, 3, 0, 0, 0, -1};
+  SUNMatDestroy(s.A);
+  s.A = SparseOf(c, 3, upper);
+  Solved(&s, 1e-9);
+  SM_INDEXPTRS_S(s.A)[1] = 1;
+  SM_INDEXPTRS_S(s.A)[2] = 3;
   Solved(&s, 1e-9);
   End(&s);
 }
@@ -285,6 +292,14 @@ static void Recoverable(const Case *c)
   CHECK_INT(SUNLinSolSolve(s.S, s.A, s.x, s.b, 1e-30), SUNLS_RES_REDUCED);
   CHECK(Residual(&s, NULL) < 1e-12);
   CHECK_INT(SUNLinSolSolve(s.S, s.A, s.x, s.b, 1e-9), SUNLS_SUCCESS);
+  /* a method that says it has converged, and has done nothing, is asked a few times */
+  CHECK(!PoiseKSPSetType(ksp, "richardson"));
+  CHECK(!PoiseKSPSetNormType(ksp, POISE_KSP_NORM_NONE));
+  CHECK(!PoiseKSPRichardsonSetScale(ksp, 1e-30));
+  CHECK(!PoiseKSPSetTolerances(ksp, -1, -1, -1, 1));
+  N_VConst(0, s.x);
+  CHECK_INT(SUNLinSolSolve(s.S, s.A, s.x, s.b, 1e-9), SUNLS_CONV_FAIL);
+  CHECK(SUNLinSolNumIters(s.S) > 1 && SUNLinSolNumIters(s.S) < 20);
   End(&s);
 }
 
@@ -321,11 +336,12 @@ static void ZeroPivot(const Case *c)
   System s;
   if (!Begin(c, Tridiagonal(c, 0, 0), "gmres", "ilu", &s)) return;
   const double keep = SM_DATA_S(s.A)[0];
+  Solved(&s, 1e-9);
   SM_DATA_S(s.A)[0] = 0;
   CHECK_INT(SUNLinSolSetup(s.S, s.A), SUNLS_LUFACT_FAIL);
   CHECK_INT(SUNLinSolLastFlag(s.S), SUNLS_LUFACT_FAIL);
   CHECK_WORDS("row 0");
-  CHECK_INT(SUNLinSolSolve(s.S, s.A, s.x, s.b, 1e-9), SUNLS_ILL_INPUT); /* it is not set up */
+  CHECK_INT(SUNLinSolSolve(s.S, s.A, s.x, s.b, 1e-9), SUNLS_ILL_INPUT); /* no more set up */
   SM_DATA_S(s.A)[0] = NAN;
   CHECK_INT(SUNLinSolSetup(s.S, s.A), SUNLS_LUFACT_FAIL);
   SM_DATA_S(s.A)[0] = keep;
@@ -353,7 +369,10 @@ static void BadMatrices(const Case *c)
   Solved(&s, 1e-9);
   CHECK_INT(SUNLinSolSolve(s.S, csc, s.x, s.b, 1e-9), SUNLS_ILL_INPUT);
   SM_INDEXVALS_S(s.A)[5] = N; /* out of range, twice in a row, offsets that descend or go beyond the arrays */
+  WatchAllocations(0);
   CHECK_INT(SUNLinSolSetup(s.S, s.A), SUNLS_ILL_INPUT);
+  AllocationFailed();
+  CHECK_INT(LeftAllocations(), 0);
   CHECK_WORDS("row 2 of the SUNSparseMatrix has column 40, of 40");
   SM_INDEXVALS_S(s.A)[5] = 2;
   CHECK_INT(SUNLinSolSetup(s.S, s.A), SUNLS_ILL_INPUT);
@@ -365,7 +384,13 @@ static void BadMatrices(const Case *c)
   CHECK_INT(SUNLinSolSetup(s.S, s.A), SUNLS_ILL_INPUT);
   CHECK_WORDS("between 5 and 1601");
   SM_INDEXPTRS_S(s.A)[3] = 8;
-  SM_INDEXVALS_S(s.A)[5] = 1;
+  if (sizeof(sunindextype) == 8) { /* more nonzeros than indices of 32 bits can count */
+    SM_NNZ_S(s.A) = SM_INDEXPTRS_S(s.A)[N] = (sunindextype)INT32_MAX + 1;
+    CHECK_INT(SUNLinSolSetup(s.S, s.A), SUNLS_ILL_INPUT);
+    CHECK_WORDS("2147483648 nonzeros");
+    SM_NNZ_S(s.A) = N * N + 1;
+    SM_INDEXPTRS_S(s.A)[N] = 3 * N - 2;
+  }
   Solved(&s, 1e-9);
   SUNMatDestroy(csc);
   SUNMatDestroy(band);
@@ -437,8 +462,9 @@ static void AllocationFailures(const Case *c)
   do {
     WatchAllocations(++n);
     SUNLinearSolver S = SUNLinearSolver_Poise(c->ctx, s.x, s.A, c->sun);
-    failed = AllocationFailed(NULL);
+    failed = AllocationFailed();
     CHECK_INT(S == NULL, failed);
+    if (failed) CHECK_INT(LeftAllocations(), 0);
     SUNLinSolFree(S);
   } while (failed);
   CHECK(n > 3);
@@ -449,7 +475,7 @@ static void AllocationFailures(const Case *c)
     do {
       WatchAllocations(++n);
       const int flag = SUNLinSolSetup(s.S, s.A);
-      failed = AllocationFailed(NULL);
+      failed = AllocationFailed();
       CHECK_INT(flag, failed ? SUNLS_MEM_FAIL : SUNLS_SUCCESS);
     } while (failed);
     CHECK(n > 5);
@@ -458,7 +484,7 @@ static void AllocationFailures(const Case *c)
       N_VConst(0, s.x);
       WatchAllocations(++n);
       const int flag = SUNLinSolSolve(s.S, s.A, s.x, s.b, 1e-8);
-      failed = AllocationFailed(NULL);
+      failed = AllocationFailed();
       CHECK_INT(flag, failed ? SUNLS_MEM_FAIL : SUNLS_SUCCESS);
     } while (failed);
     CHECK(n > 2);

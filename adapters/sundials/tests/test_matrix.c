@@ -214,13 +214,14 @@ static void AllocationFailures(const Case *c)
     SUNMatrix C = SUNMatClone(A); /* of a pattern that must grow */
     WatchAllocations(++n);
     SUNMatrix D = A->ops->clone(A); /* SUNMatClone follows NULL */
-    failed = AllocationFailed(NULL);
+    failed = AllocationFailed();
     CHECK_INT(D == NULL, failed);
+    if (failed) CHECK_INT(LeftAllocations(), 0);
     if (D) SUNMatDestroy(D);
     WatchAllocations(n);
     flag = SUNMatScaleAdd(1, C, B);
     if (!flag) flag = SUNMatMatvec(C, x, y);
-    seen = AllocationFailed(NULL);
+    seen = AllocationFailed();
     CHECK_INT(flag, seen ? SUNMAT_MEM_FAIL : SUNMAT_SUCCESS);
     SUNMatDestroy(C);
   } while (failed || seen);
