@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Is adapters/sundials built with the tree? It needs MPI, and a SUNDIALS of the version that it is written for.
+# Is adapters/sundials built with the tree? It needs MPI, and a SUNDIALS of the version that it is for.
 
 if(NOT POISE_SUNDIALS MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "POISE_SUNDIALS is '${POISE_SUNDIALS}'; it can be AUTO, ON or OFF")
@@ -16,7 +16,7 @@ elseif(POISE_SUNDIALS STREQUAL "AUTO" AND top_level AND POISE_MPI AND BUILD_SHAR
   else()
     message(STATUS "No SUNDIALS 6.4 or later 6: without the solver of adapters/sundials")
     if(POISE_TESTS)
-      poise_test(sundials.adapter bash -c "echo 'skipped: there is no SUNDIALS 6.4'; exit 77")
+      poise_test(sundials.adapter bash -c "echo 'skipped: there is no SUNDIALS 6.4' && exit 77")
     endif()
   endif()
 endif()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The Brusselator with diffusion on the unit square, by CVODE (BDF, Newton) with linear solves by Poise, on any
-  number of MPI ranks:
+  The Brusselator with diffusion on the unit square, by CVODE (BDF, Newton) with linear solves by Poise, on
+  any number of MPI ranks:
 
     u_t = 1 + u^2 v - (B + 1) u + D (u_xx + u_yy)
     v_t = B u - u^2 v           + D (v_xx + v_yy)        no flux through the boundary

@@ -43,8 +43,8 @@ POISE_API PoiseMat SUNMatrix_Poise_Mat(SUNMatrix A);
                          of the latest set-up. If it or the place of the values has changed, the matrix is
                          taken anew
   SUNLinSolSolve         ends as solved if |S1 (b - A x)|_2 <= tol for the scaling s1 (default: ones). This
-                         norm is computed from x. As long as it is larger, the solver goes on with A d = b - A x
-                         and x + d. s2 has no influence. -ksp_rtol and -ksp_atol are not used
+                         norm is computed from x. As long as it is larger, the solver goes on with
+                         A d = b - A x and x + d. s2 has no influence. -ksp_rtol and -ksp_atol are not used
   SUNLinSolNumIters      iterations of the latest solve
   SUNLinSolResNorm       |S1 (b - A x)|_2 at its end
   SUNLinSolResid         b - A x at its end

@@ -7,7 +7,7 @@ static double Far(PoiseInt i, PoiseInt n)
   return n > 4 && i + n / 2 < n ? 0.1 * (double)(i + 1) : 0;
 }
 
-/* tridiag(-1, 4 + i, -2), and with far an entry in column i + n / 2; without diagonal if that is not wanted */
+/* tridiag(-1, 4 + i, -2), with or without the diagonal; far: also an entry in column i + n / 2 */
 static SUNMatrix Matrix(const Case *c, PoiseInt n, int diagonal, int far)
 {
   PoiseInt first, rows;
