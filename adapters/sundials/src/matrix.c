@@ -54,12 +54,11 @@ static int Zero_Poise(SUNMatrix A)
   return FlagOf(PoiseMatZeroEntries(A->content));
 }
 
-/* Are both of this kind? */
-static PoiseErr CheckBoth(SUNMatrix A, SUNMatrix B)
+/* Is the other matrix of this kind too? */
+static PoiseErr CheckOther(SUNMatrix B)
 {
   if (!SUNMatrix_Poise_Mat(B))
     POISE_FAIL(POISE_ERR_ARG, "one matrix is a SUNMatrix_Poise, the other of kind %s", MatrixWords(B));
-  (void)A;
   return POISE_OK;
 }
 
@@ -74,7 +73,7 @@ static PoiseErr Copy(PoiseMat A, PoiseMat B)
 
 static int Copy_Poise(SUNMatrix A, SUNMatrix B)
 {
-  PoiseErr e = CheckBoth(A, B);
+  PoiseErr e = CheckOther(B);
   if (!e) e = Copy(A->content, B->content);
   return FlagOf(e);
 }
@@ -90,7 +89,7 @@ static PoiseErr ScaleAdd(double c, PoiseMat A, PoiseMat B)
 
 static int ScaleAdd_Poise(realtype c, SUNMatrix A, SUNMatrix B)
 {
-  PoiseErr e = CheckBoth(A, B);
+  PoiseErr e = CheckOther(B);
   if (!e) e = ScaleAdd(c, A->content, B->content);
   return FlagOf(e);
 }

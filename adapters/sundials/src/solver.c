@@ -340,11 +340,10 @@ static PoiseErr MakeKSP(PoiseContext ctx, PoiseKSP *ksp)
 }
 
 /* What a rank does by itself. */
-static PoiseErr MakeParts(PoiseContext ctx, N_Vector y, SUNMatrix A, SUNContext sunctx, SUNLinearSolver S,
-                          Solver *s)
+static PoiseErr MakeParts(PoiseContext ctx, N_Vector y, SUNMatrix A, SUNLinearSolver S, Solver *s)
 {
   if (!S || !s)
-    POISE_FAIL(POISE_ERR_MEMORY, "out of memory, or no SUNContext: %s", sunctx ? "memory" : "none");
+    POISE_FAIL(POISE_ERR_MEMORY, "out of memory, or SUNDIALS made no solver without a SUNContext");
   if (!A) POISE_FAIL(POISE_ERR_ARG, "there is no SUNMatrix: this solver needs one");
   POISE_TRY(CheckKind(ctx, y));
   s->resid = y->ops->nvclone(y); /* N_VClone follows NULL where memory has run out */
@@ -356,7 +355,7 @@ SUNLinearSolver SUNLinearSolver_Poise(PoiseContext ctx, N_Vector y, SUNMatrix A,
 {
   SUNLinearSolver S = SUNLinSolNewEmpty(sunctx);
   Solver *s = calloc(1, sizeof *s);
-  PoiseErr e = PoiseAgree(ctx, MakeParts(ctx, y, A, sunctx, S, s));
+  PoiseErr e = PoiseAgree(ctx, MakeParts(ctx, y, A, S, s));
   if (!e) e = MakeKSP(ctx, &s->ksp);
   if (e) {
     if (s) DropSolver(s);

@@ -36,7 +36,7 @@ static N_Vector Vector(const Case *c, PoiseInt n, int which)
   return v;
 }
 
-/* A x = (t T + d I + g G + s D) x ? T: off the diagonal, D: diagonal 4 + i, G: far entries */
+/* Is A = t T + s S + g G + d I? T: the entries beside the diagonal, S: the diagonal 4 + i, G: the far ones */
 static void CheckIs(const Case *c, SUNMatrix A, PoiseInt n, double t, double s, double g, double d)
 {
   PoiseInt first, rows;
