@@ -27,7 +27,7 @@ elseif(POISE_PETSC_PLUGIN STREQUAL "AUTO" AND top_level AND POISE_MPI AND BUILD_
   if(NOT found)
     message(STATUS "No PETSc 3.18 of real doubles and 32-bit indices: without the plug-in of adapters/petsc")
     if(POISE_TESTS)
-      poise_test(petsc.plugin bash -c "echo 'skipped: there is no PETSc 3.18'; exit 77")
+      poise_test(petsc.plugin bash -c "echo 'skipped: there is no PETSc 3.18' && exit 77")
     endif()
   endif()
 endif()

@@ -50,12 +50,14 @@ picture_packages()
   python_with_matplotlib > /dev/null || printf '%s\n' python3 python3-matplotlib
 }
 
-# What the plug-in of adapters/petsc and its tests need, where the system's PETSc is the one that it is for.
+# What adapters/petsc, adapters/sundials and their tests need, where the system's PETSc is the one that the
+# former is for. Debian's SUNDIALS brings that PETSc too.
 plugin_packages()
 {
   grep -q '^VERSION_CODENAME=bookworm' /etc/os-release 2> /dev/null || return 0
   { have pkg-config && pkg-config --exists PETSc; } || echo petsc-dev
   /usr/bin/python3 -c 'import petsc4py' > /dev/null 2>&1 || echo python3-petsc4py
+  have_header sundials/sundials_version.h || echo libsundials-dev
 }
 
 # And the tests.
