@@ -109,16 +109,5 @@ def generate():
     return "".join(out)
 
 
-def main():
-    text = generate()
-    if sys.argv[1:] == ["--check"]:
-        if not OUTPUT.exists() or OUTPUT.read_text() != text:
-            raise SystemExit(f"{OUTPUT} is not what the headers say: run python/generate.py")
-    elif sys.argv[1:]:
-        raise SystemExit(__doc__)
-    else:
-        OUTPUT.write_text(text)
-
-
 if __name__ == "__main__":
-    main()
+    headers.write_or_check({OUTPUT: generate()}, sys.argv[1:], __doc__)

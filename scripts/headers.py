@@ -10,6 +10,7 @@ declaration, on its line, documents that one.
 """
 import pathlib
 import re
+import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -288,3 +289,16 @@ def read(name):
 
 def headers():
     return [read(name) for name in HEADERS]
+
+
+def write_or_check(files, arguments, usage):
+    """Write the generated {path: text}; with --check fail if one is not there, or has another text."""
+    if arguments == ["--check"]:
+        old = [str(path) for path, text in files.items() if not path.exists() or path.read_text() != text]
+        if old:
+            raise SystemExit(f"{', '.join(old)}: not what the headers say, write anew by {sys.argv[0]}")
+    elif arguments:
+        raise SystemExit(usage)
+    else:
+        for path, text in files.items():
+            path.write_text(text)
