@@ -224,6 +224,13 @@ public:
     return x;
   }
   template <class Array> static Vector Lend(PoiseContext, Array &&, PoiseInt = 0) = delete; /* a temporary */
+  /* n entries in the device's memory, in place; see PoiseVecCreateDeviceArray */
+  static Vector Device(PoiseContext ctx, PoiseInt n, double *array, PoiseInt N = POISE_DECIDE)
+  {
+    Vector x;
+    Check(PoiseVecCreateDeviceArray(ctx, n, N, array, POISE_BORROW, &x.handle_));
+    return x;
+  }
   PoiseInt Size() const
   {
     return PoiseVecSize(handle_);
@@ -260,6 +267,14 @@ public:
   Matrix(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR &csr, PoiseOwn own)
   {
     Check(PoiseMatCreateCSR(ctx, m, n, M, N, &csr, own, &handle_));
+  }
+  /* of CSR arrays in the device's memory; see PoiseMatCreateDeviceCSR */
+  static Matrix Device(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, const PoiseCSR &csr,
+                       PoiseOwn own)
+  {
+    Matrix A;
+    Check(PoiseMatCreateDeviceCSR(ctx, m, n, M, N, &csr, own, &A.handle_));
+    return A;
   }
   /*
     This rank's rows are those of an Eigen::SparseMatrix<double, Eigen::RowMajor>, compressed, or a Map of

@@ -351,8 +351,8 @@ class Module:
         out = [HEAD.replace("@LEFT_OUT@", "\n".join(f"! {line}" for line in left_out)), *self.constants]
         out += [f"\n{struct}" for struct in self.types]
         out.append("\n  ! What functions of the application's look like.\n  abstract interface\n")
-        out += [*self.abstract, "  end interface\n\n  interface\n", *self.functions, LIBC, "  end interface\n"]
-        out.append("\n  private :: poise_open, poise_close\n\ncontains\n\n")
+        out += [*self.abstract, "  end interface\n\n  interface\n", *self.functions, LIBC]
+        out.append("  end interface\n\n  private :: poise_open, poise_close\n\ncontains\n\n")
         out += [f"{wrapper}\n" for wrapper in self.wrappers]
         return "".join(out) + TAIL
 

@@ -39,7 +39,7 @@ class Item(NamedTuple):
     kind: str  # function, struct, enum, callback, handle, macro, opaque, typedef
     name: str
     text: str  # the declaration as it stands in the header
-    body: "list"  # Parameters of a function or callback, members of a struct, (name, value) of an enum or macro
+    body: "list"  # parameters, members of a struct, or (name, value) of an enum or macro
     result: str = ""  # the type that a function returns
 
 

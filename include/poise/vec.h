@@ -89,7 +89,7 @@ POISE_API PoiseErr PoiseVecSetValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt
 POISE_API PoiseErr PoiseVecGetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, double *v);
 
 POISE_API PoiseErr PoiseVecSet(PoiseVec x, double a); /* x = a */
-/* x_i = pseudo-random numbers in [-1, 1), the same for a seed and a global row on any ranks */
+/* x_i in [-1, 1), the same on any number of ranks: of the seed and the global row */
 POISE_API PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed);
 POISE_API PoiseErr PoiseVecCopy(PoiseVec x, PoiseVec y); /* y = x */
 /* x = a x (a = 0: 0) */
@@ -108,7 +108,8 @@ POISE_API PoiseErr PoiseVecReciprocal(PoiseVec x);                              
 POISE_API PoiseErr PoiseVecDot(PoiseVec x, PoiseVec y, double *dot); /* (x, y) */
 /* (x_j, y), one pass over y */
 POISE_API PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots);
-/* A norm of x: 1, 2 or infinity. Correct also for entries whose squares under- or overflow: the 2-norm then takes two more passes. */
+/* The norm 1, 2 or infinity of x. Correct also for entries whose squares under- or overflow: the 2-norm then
+   takes two more passes. */
 POISE_API PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm);
 /* the sum of all entries */
 POISE_API PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum);

@@ -98,6 +98,7 @@ program test_fortran
   call need(PoiseOptionsSet(ctx, "ranks", "3"))
   call need(PoiseRun(ctx, c_funloc(on_ranks), c_null_ptr))
   call need(PoiseFinalize(ctx))
+  deallocate (folder) ! which a main program does not do at its end
   call check(.not. c_associated(ctx), "Finalize nulls")
   print '(i0, a, i0, a)', checks, " checks, ", failed, " failed"
   if (failed > 0) stop 1
