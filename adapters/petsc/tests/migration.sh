@@ -30,7 +30,7 @@ read -ra libraries <<< "$(pkg-config --libs PETSc)"
 "$mpicc" -std=c11 "$work/poise.c" -I"$include" "$library" -Wl,-rpath,"$(dirname "$library")" -o "$work/poise"
 
 for ranks in 1 2; do
-  for options in "" "-n 40" "-ksp_type gmres -ksp_gmres_restart 10" "-ksp_rtol 1e-3"; do
+  for options in "" "-n 40 -ksp_type gmres -ksp_gmres_restart 10 -ksp_rtol 1e-6"; do
     for program in petsc poise; do
       # shellcheck disable=SC2086 # several words
       "${start[@]}" "$ranks" "$work/$program" $options > "$work/$program.out"
