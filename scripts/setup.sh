@@ -69,6 +69,7 @@ test_packages()
   have_header metis.h || echo libmetis-dev
   have clang-format-14 || echo clang-format-14
   have gfortran || echo gfortran
+  [ -d /usr/include/eigen3 ] || echo libeigen3-dev
   python_with 'numpy, scipy, pytest' > /dev/null ||
     printf '%s\n' python3 python3-numpy python3-scipy python3-pytest
 }

@@ -35,7 +35,7 @@ export CC=cc CXX=c++
 # What CMake compiles is compiled strictly.
 export CFLAGS="-std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror"
 export CXXFLAGS="-Wall -Wextra -Wpedantic -Wshadow -Werror"
-export FFLAGS="-std=f2008 -fcheck=all"
+export FFLAGS="-std=f2018 -fcheck=all"
 
 cp -r "$link" "$work/link"
 cd "$work/link"

@@ -5,9 +5,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-pages=(*.md docs/*.md docs/design/*.md examples/link/README.md)
+pages=(*.md docs/*.md docs/{design,reference}/*.md examples/link/README.md)
 own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/{,fem/}*.c bench/{,petsc/}*.c)
-foreign=dll_append # of PETSc
+foreign=$'dll_append\nmatload_block_size' # of PETSc
 library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
 bad=0
 

@@ -29,7 +29,7 @@ HEAD = ("machine", "commit", "versions", "clocks", "date", "command")
 NUMBER = r"\d+(?:\.\d+)?"
 UNIT = r"(?:ms|us|ns|s|microseconds|seconds|GB/s|%|(?:million )?unknowns/s|times (?:as|faster|slower|longer))"
 MEASURED = re.compile(rf"(?<![\w.-]){NUMBER}(?: to {NUMBER})? {UNIT}(?!\w)")
-GENERATED = {"options.md"}
+GENERATED = {"options.md"} | {f"reference/{name}.md" for name in ("sys", "vec", "mat", "pc", "ksp")}
 SOURCES = (".md", ".c", ".h", ".cu", ".cpp", ".def", ".py", ".sh", ".awk", ".txt")
 
 sys.path.insert(0, os.path.join(ROOT, "bench"))

@@ -52,7 +52,9 @@ typedef enum PoiseNormType {
 
 typedef enum PoisePCSide { POISE_PC_LEFT, POISE_PC_RIGHT } PoisePCSide;
 
+/* A solver of type gmres, without preconditioner. */
 POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
+/* Drop a reference, and null the pointer. */
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 /*
   The method by name:
@@ -73,7 +75,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
   Option: -ksp_type.
 */
 POISE_API PoiseErr PoiseKSPSetType(PoiseKSP ksp, const char *type);
-POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
+/* the name of the method; lent; not collective */
+POISE_API const char *PoiseKSPType(PoiseKSP ksp);
 /* A is the operator. P is the matrix that the preconditioner is built from; NULL means A. References are
    taken. A matrix that is set again counts as changed only if it has changed. A shell always counts as
    changed, as the library cannot see what it does. If A asks for another arrangement
@@ -81,12 +84,17 @@ POISE_API const char *PoiseKSPType(PoiseKSP ksp); /* lent; not collective */
    alike. What they exchange with the application still has the application's rows, or is refused: see
    below, and PoisePCSetShell. */
 POISE_API PoiseErr PoiseKSPSetOperators(PoiseKSP ksp, PoiseMat A, PoiseMat P);
-POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc); /* lent */
+/* the preconditioner of the solver; lent */
+POISE_API PoiseErr PoiseKSPGetPC(PoiseKSP ksp, PoisePC *pc);
 /* Set the relative, absolute and divergence tolerance, and the maximum of iterations. A negative argument
    leaves the present value. */
 POISE_API PoiseErr PoiseKSPSetTolerances(PoiseKSP ksp, double rtol, double atol, double dtol,
                                          PoiseInt maxits);
+/* The norm in which the solve is judged. A method that does not have it says so at set-up. Option:
+   -ksp_norm_type. */
 POISE_API PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm);
+/* M^-1 A x = M^-1 b, or A M^-1 (M x) = b. A method that does not have the side says so at set-up. Option:
+   -ksp_pc_side. */
 POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
 /* Nonzero: x holds a guess on entry of PoiseKSPSolve. Default 0: the guess is zero. */
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
@@ -115,11 +123,14 @@ POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
    (PoiseKSPSetVerify). Option: -ksp_error_if_inaccurate. */
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 /* Settings of one method. They have no effect on other methods, as in PETSc. */
-POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* for gmres and fgmres */
+
+/* For gmres and fgmres: vectors of a cycle. Default 30. Option: -ksp_gmres_restart. */
+POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart);
 /* For gmres and fgmres with a norm. At a restart, |b - A x| and the recurrence's norm may differ by at
    most `tolerance` times the norm at the start of the cycle. A larger difference is DIVERGED_BREAKDOWN,
    and PoiseKSPReasonDetail has both norms. Default 0.1. Option: -ksp_gmres_breakdown_tolerance. */
 POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
+/* For richardson: the scale of its correction. Default 1. Option: -ksp_richardson_scale. */
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, emin < emax, both of one sign. They are then not estimated. */
 POISE_API PoiseErr PoiseKSPChebyshevSetEigenvalues(PoiseKSP ksp, double emax, double emin);
@@ -152,18 +163,24 @@ POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
 POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 
 /* These functions describe the latest solve. Not collective. */
+
+/* why it ended: positive when converged, negative when not, 0 before the first one */
 POISE_API PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp);
-POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason); /* "CONVERGED_RTOL" */
+/* the word of a reason, as "CONVERGED_RTOL" */
+POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason);
 /* What is known beyond the reason, or "". After DIVERGED_NANORINF it names the first row of A, P or b at
    fault: "row 17 of A has an entry that is not finite". Or it says that the entries of A and b are finite. It
    also has what PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view and the error of a solve that
    did not converge print it too. Lent until the next solve. Not collective. */
 POISE_API const char *PoiseKSPReasonDetail(PoiseKSP ksp);
+/* its iterations */
 POISE_API PoiseInt PoiseKSPIterations(PoiseKSP ksp);
-/* the last one, in the norm of PoiseKSPNormUsed */
+/* the last norm, as PoiseKSPNormUsed says which */
 POISE_API double PoiseKSPResidualNorm(PoiseKSP ksp);
-POISE_API PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp);       /* never DEFAULT after a set-up */
-POISE_API const char *PoiseKSPNormString(PoiseNormType norm); /* "preconditioned" */
+/* the norm in which it was judged; never DEFAULT after a set-up */
+POISE_API PoiseNormType PoiseKSPNormUsed(PoiseKSP ksp);
+/* the word of a norm, as "preconditioned" */
+POISE_API const char *PoiseKSPNormString(PoiseNormType norm);
 /* Norms of iterations 0, 1, ... count - 1 of the latest solve, if they are kept (PoiseKSPKeepHistory).
    Lent until the next solve. */
 POISE_API PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on);
@@ -237,6 +254,7 @@ POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt
 /* "ksp": one solver on all ranks. Its options have the prefix of the PC and "ksp_". Default: gmres. Lent. */
 POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 
+/* the context that the solver was made in; not collective */
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
 /* Bytes of the solver's vectors, scalars and sums on this rank, without matrices and preconditioner; of all
    workers, if these solve (-gpus, -solve_ranks). 0 before set-up. Not collective. */

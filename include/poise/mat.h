@@ -265,6 +265,8 @@ typedef struct PoiseShell {
 } PoiseShell;
 POISE_API PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                                        const PoiseShell *functions, void *arg, PoiseMat *A);
+
+/* Drop a reference, and null the pointer. */
 POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
 
 /*
@@ -325,7 +327,8 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   set the type before the pattern.
 */
 POISE_API PoiseErr PoiseMatSetType(PoiseMat A, const char *type);
-POISE_API const char *PoiseMatType(PoiseMat A); /* lent; not collective */
+/* the name of the type; lent; not collective */
+POISE_API const char *PoiseMatType(PoiseMat A);
 /* The type of a part of type pcsr: csr, csri, seg, bcsr or auto (default). It counts while A is of type pcsr.
    Collective. Option: -mat_local_type. */
 POISE_API PoiseErr PoiseMatSetLocalType(PoiseMat A, const char *type);
@@ -341,7 +344,8 @@ POISE_API PoiseErr PoiseMatSetLocalType(PoiseMat A, const char *type);
   does not take.
 */
 POISE_API PoiseErr PoiseMatSetCSRKernel(PoiseMat A, const char *name);
-POISE_API const char *PoiseMatCSRKernel(PoiseMat A); /* lent; not collective */
+/* the name of that kernel; lent; not collective */
+POISE_API const char *PoiseMatCSRKernel(PoiseMat A);
 /* Prefix of A's options: "-<prefix>mat_type". Copied. */
 POISE_API PoiseErr PoiseMatSetOptionsPrefix(PoiseMat A, const char *prefix);
 /* Take -mat_type, -mat_block_size, -mat_partition, ... A solver that takes its options does the same for
@@ -351,7 +355,8 @@ POISE_API PoiseErr PoiseMatSetFromOptions(PoiseMat A);
    A becomes bcsr, as PoiseMatFindBlockSize does. If no block size takes fewer bytes than CSR, the size is
    1, and A keeps the type that it had, or becomes csr. Existing blocks keep their size. */
 POISE_API PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b);
-POISE_API int PoiseMatBlockSize(PoiseMat A); /* not collective */
+/* the block size; not collective */
+POISE_API int PoiseMatBlockSize(PoiseMat A);
 
 typedef struct PoiseBlockFill { /* A stored in blocks of b x b, over all ranks; b = 1 is CSR */
   int b;
@@ -483,15 +488,17 @@ POISE_API PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, con
 /* *v = the *n vectors, the constant one last. Lent until the space is replaced. Not collective. */
 POISE_API PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v);
 
-/* not collective; each may be NULL */
+/* global rows and columns; not collective; each may be NULL */
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);
-POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n); /* not collective */
-POISE_API PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz);           /* global stored entries */
+/* this rank's rows, and its entries of x in y = A x; not collective; each may be NULL */
+POISE_API void PoiseMatLocalSizes(PoiseMat A, PoiseInt *m, PoiseInt *n);
+POISE_API PoiseErr PoiseMatNonzeros(PoiseMat A, PoiseInt *nz); /* global stored entries */
 /* Vectors that fit y = A x; either may be NULL. */
 POISE_API PoiseErr PoiseMatCreateVecs(PoiseMat A, PoiseVec *x, PoiseVec *y);
 /* This rank's rows as 0-based CSR with global columns, sorted. The caller frees ptr, col and val with
    free(). The offsets and columns have 64 bits. Not collective. */
 POISE_API PoiseErr PoiseMatCopyCSR(PoiseMat A, int64_t **ptr, int64_t **col, double **val);
+/* the context that A was made in; not collective */
 POISE_API PoiseContext PoiseMatContext(PoiseMat A);
 /* Bytes that this rank's part holds: the CSR, ghosts and their exchange, the plan of triplets, and what the
    type adds. The CSR counts on the device too once it has been used there. *plain is that of plain CSR alone;

@@ -11,7 +11,9 @@ extern "C" {
 
 typedef struct PoisePC_s *PoisePC;
 
+/* A preconditioner of type none. That of a solver is made by the solver: see PoiseKSPGetPC. */
 POISE_API PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc);
+/* Drop a reference, and null the pointer. */
 POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
 /*
   The preconditioner by name. Option: -pc_type.
@@ -33,13 +35,15 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
     "ksp"         a solver on all ranks. See ksp.h
 */
 POISE_API PoiseErr PoisePCSetType(PoisePC pc, const char *type);
-POISE_API const char *PoisePCType(PoisePC pc); /* lent; not collective */
+/* the name of the type; lent; not collective */
+POISE_API const char *PoisePCType(PoisePC pc);
 /* The matrix that the preconditioner is built from. A reference is taken. Setting the same matrix again,
    unchanged, has no effect; a shell always counts as changed. For a solver's preconditioner P becomes the
    solver's P, as of PoiseKSPSetOperators. POISE_ERR_STATE in the middle of a solve. */
 POISE_API PoiseErr PoisePCSetOperator(PoisePC pc, PoiseMat P);
 /* Prefix of the options: "-<prefix>pc_type". Copied. */
 POISE_API PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix);
+/* Read the options of the preconditioner, and of the solvers inside. */
 POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
 /* Build M from P's present values; PoiseKSPSetUp calls it. It does nothing if P did not change, or if the
    solver that owns pc is to keep it (PoiseKSPSetReusePreconditioner). A zero or missing diagonal entry, a
@@ -91,6 +95,7 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
   POISE_ERR_STATE until PoiseKSPSetUp.
 */
 POISE_API PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
+/* Print type, settings and bytes, and the solvers inside. */
 POISE_API PoiseErr PoisePCView(PoisePC pc);
 
 #ifdef __cplusplus

@@ -172,7 +172,8 @@ POISE_API PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx,
 /* Nonzero if -help or -version was given and PoiseInitialize has answered it. A program without PoiseRun
    then finalises and ends. */
 POISE_API int PoiseAnswered(PoiseContext ctx);
-POISE_API int PoiseRank(PoiseContext ctx); /* 0 .. PoiseSize - 1 */
+/* this rank: 0 .. PoiseSize - 1 */
+POISE_API int PoiseRank(PoiseContext ctx);
 POISE_API int PoiseSize(PoiseContext ctx); /* number of ranks */
 /* Wait for all ranks. Collective. */
 POISE_API PoiseErr PoiseBarrier(PoiseContext ctx);

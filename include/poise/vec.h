@@ -41,13 +41,15 @@ POISE_API PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, Poise
                                              PoiseOwn own, PoiseVec *x);
 /* A vector of x's sizes; its entries are 0. */
 POISE_API PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y);
+/* Drop a reference, and null the pointer. */
 POISE_API PoiseErr PoiseVecDestroy(PoiseVec *x);
 
 POISE_API PoiseInt PoiseVecSize(PoiseVec x); /* global entries; not collective */
 /* this rank's entries; not collective */
 POISE_API PoiseInt PoiseVecLocalSize(PoiseVec x);
-/* this rank's rows; not collective */
+/* this rank's rows, [*begin, *end); not collective */
 POISE_API void PoiseVecRange(PoiseVec x, PoiseInt *begin, PoiseInt *end);
+/* the context that x was made in; not collective */
 POISE_API PoiseContext PoiseVecContext(PoiseVec x);
 
 /* The n = PoiseVecLocalSize local entries on the host. Read gives the old content. Write: the caller
@@ -56,7 +58,8 @@ POISE_API PoiseContext PoiseVecContext(PoiseVec x);
 POISE_API PoiseErr PoiseVecGetRead(PoiseVec x, const double **array);
 POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
-POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array); /* address of the pointer, which is nulled */
+/* Give an array back. array: the address of the pointer that Get gave, which is nulled. */
+POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array);
 
 /* Copy the entries to the device, so that their next use there copies nothing. Needed only with
    -device_forbid_copies, which refuses a b on the host. Not collective. */
@@ -86,7 +89,7 @@ POISE_API PoiseErr PoiseVecSetValuesLocal(PoiseVec x, PoiseInt n, const PoiseInt
 POISE_API PoiseErr PoiseVecGetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, double *v);
 
 POISE_API PoiseErr PoiseVecSet(PoiseVec x, double a); /* x = a */
-/* [-1, 1), by global row */
+/* x_i in [-1, 1), the same on any number of ranks: of the seed and the global row */
 POISE_API PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed);
 POISE_API PoiseErr PoiseVecCopy(PoiseVec x, PoiseVec y); /* y = x */
 /* x = a x (a = 0: 0) */
@@ -105,8 +108,10 @@ POISE_API PoiseErr PoiseVecReciprocal(PoiseVec x);                              
 POISE_API PoiseErr PoiseVecDot(PoiseVec x, PoiseVec y, double *dot); /* (x, y) */
 /* (x_j, y), one pass over y */
 POISE_API PoiseErr PoiseVecMDot(PoiseVec y, int k, const PoiseVec *x, double *dots);
-/* Correct also for entries whose squares under- or overflow: the 2-norm then takes two more passes. */
+/* The norm 1, 2 or infinity of x. Correct also for entries whose squares under- or overflow: the 2-norm then
+   takes two more passes. */
 POISE_API PoiseErr PoiseVecNorm(PoiseVec x, PoiseNorm type, double *norm);
+/* the sum of all entries */
 POISE_API PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum);
 /* y += a x and (y, y) in one pass. */
 POISE_API PoiseErr PoiseVecAXPYDot(PoiseVec y, double a, PoiseVec x, double *yy);

@@ -9,32 +9,27 @@
 
 #include <cstdio>
 
-static PoiseErr Run(PoiseContext ctx, System &system, PoiseInt *iterations)
+static PoiseInt Run(PoiseContext ctx, System &system)
 {
-  Matrix A;
-  Vector b, u;
   PoiseCSR csr = {};
   csr.ptr32 = system.ptr.data();
   csr.col32 = system.col.data();
   csr.val = system.val.data();
   const PoiseInt n = system.Rows();
-  POISE_TRY(PoiseMatCreateCSR(ctx, n, n, n, n, &csr, POISE_BORROW, &A));
-  POISE_TRY(PoiseVecCreateArray(ctx, n, n, system.b.data(), POISE_BORROW, &b));
-  POISE_TRY(PoiseVecCreateArray(ctx, n, n, system.u.data(), POISE_BORROW, &u));
-  return Solve(ctx, A, b, u, iterations);
+  const poise::Matrix A(ctx, n, n, n, n, csr, POISE_BORROW);
+  const poise::Vector b = poise::Vector::Lend(ctx, system.b), u = poise::Vector::Lend(ctx, system.u);
+  return Solve(ctx, A, b, u);
 }
 
 int main(int argc, char **argv)
-{
+try {
   System system(60); /* must outlive what was made of its arrays, and must not grow meanwhile */
-  PoiseInit init = {};
-  PoiseContext ctx;
-  PoiseInt iterations = 0;
-  init.serial = 1;
-  PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (!err) err = Run(ctx, system, &iterations);
-  if (!err) err = PoiseFinalize(&ctx);
-  if (err) std::fputs(PoiseErrorText(), stderr);
+  poise::Context ctx = poise::Context::Serial(argc, argv);
+  const PoiseInt iterations = Run(ctx, system);
+  ctx.Finalize();
   std::printf("C++: %d iterations, residual %.1e\n", int(iterations), system.Residual());
-  return err || !(system.Residual() < 1e-8);
+  return !(system.Residual() < 1e-8);
+} catch (const poise::Error &e) {
+  std::fputs(e.Text().c_str(), stderr);
+  return 1;
 }

@@ -2,42 +2,15 @@
 /*
   What the simulation has, whoever solves it: b . grad u - d lap u = 1 on the unit square, u = 0 around it,
   with a wind b that turns around the middle; upwind finite differences on n x n points. Its arrays are
-  std::vectors. And one word of C++ for the objects of a C library.
+  std::vectors.
 */
 #ifndef SYSTEM_H
 #define SYSTEM_H
 
-#include <poise.h>
+#include <poise.hpp>
 
 #include <cmath>
 #include <vector>
-
-/* Owns an object of Poise: it is released when the scope is left, by an error too. */
-template <class Object, PoiseErr (*Destroy)(Object *)> class Owned
-{
-public:
-  Owned() = default;
-  Owned(const Owned &) = delete;
-  Owned &operator=(const Owned &) = delete;
-  ~Owned()
-  {
-    Destroy(&object);
-  }
-  operator Object() const
-  {
-    return object;
-  }
-  Object *operator&() /* for what creates one */
-  {
-    return &object;
-  }
-
-private:
-  Object object = nullptr;
-};
-using Matrix = Owned<PoiseMat, PoiseMatDestroy>;
-using Vector = Owned<PoiseVec, PoiseVecDestroy>;
-using Solver = Owned<PoiseKSP, PoiseKSPDestroy>;
 
 struct System {
   std::vector<int32_t> ptr, col;
@@ -89,21 +62,12 @@ private:
 };
 
 /* The same for arrays of either side. */
-inline PoiseErr Solve(PoiseContext ctx, PoiseMat A, PoiseVec b, PoiseVec u, PoiseInt *iterations)
+inline PoiseInt Solve(PoiseContext ctx, const poise::Matrix &A, PoiseVec b, PoiseVec u)
 {
-  Solver ksp;
-  PoisePC pc;
-  POISE_TRY(PoiseKSPCreate(ctx, &ksp));
-  POISE_TRY(PoiseKSPSetType(ksp, "bicgstab"));
-  POISE_TRY(PoiseKSPGetPC(ksp, &pc));
-  POISE_TRY(PoisePCSetType(pc, "jacobi"));
-  POISE_TRY(PoiseKSPSetOperators(ksp, A, nullptr));
-  POISE_TRY(PoiseKSPSetTolerances(ksp, 1e-10, -1, -1, -1));
-  POISE_TRY(PoiseKSPSetErrorIfNotConverged(ksp, 1));
-  POISE_TRY(PoiseKSPSetFromOptions(ksp));
-  POISE_TRY(PoiseKSPSolve(ksp, b, u));
-  *iterations = PoiseKSPIterations(ksp);
-  return POISE_OK;
+  poise::Solver solver(ctx);
+  solver.SetType("bicgstab").SetPC("jacobi").SetOperators(A).SetTolerances(1e-10).SetFromOptions();
+  solver.Solve(b, u);
+  return solver.Iterations();
 }
 
 #endif

@@ -19,11 +19,9 @@ program diffusion
   integer(c_int) :: err
 
   residual = huge(residual)
-  err = PoiseInitialize(c_null_ptr, c_null_ptr, PoiseInit(), ctx)
+  err = poise_begin(ctx) ! PoiseInitialize with the words of the command line
   call stop_if(err)
   running: block
-    err = PoiseOptionsSetString(ctx, poise_command_line())
-    if (err /= POISE_OK) exit running
     call assemble()
     err = refused()
     if (err /= POISE_OK) exit running
@@ -118,11 +116,11 @@ contains
       if (answer /= POISE_OK) exit solving
       answer = PoiseKSPCreate(ctx, ksp)
       if (answer /= POISE_OK) exit solving
-      answer = PoiseKSPSetType(ksp, "cg" // c_null_char)
+      answer = PoiseKSPSetType(ksp, "cg")
       if (answer /= POISE_OK) exit solving
       answer = PoiseKSPGetPC(ksp, pc)
       if (answer /= POISE_OK) exit solving
-      answer = PoisePCSetType(pc, "bjacobi" // c_null_char)
+      answer = PoisePCSetType(pc, "bjacobi")
       if (answer /= POISE_OK) exit solving
       answer = PoiseKSPSetOperators(ksp, A, c_null_ptr)
       if (answer /= POISE_OK) exit solving
