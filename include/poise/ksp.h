@@ -114,6 +114,12 @@ POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
    tolerance. Without this setting PoiseKSPReasonDetail only warns of them. Needs the check above
    (PoiseKSPSetVerify). Option: -ksp_error_if_inaccurate. */
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
+/* Nonzero: who waits at a terminal sees where a solve is. After 2 seconds the first rank shows a line on
+   standard error, if that is a terminal: iteration, residual, digits gained per second, and when the
+   tolerance or the iteration limit will be reached at this pace. The line is rewritten, and erased in the end.
+   Not while -ksp_monitor prints, nor of solvers inside preconditioners. Costs no copy and no wait. Not
+   collective. Option: -ksp_progress. */
+POISE_API PoiseErr PoiseKSPSetProgress(PoiseKSP ksp, int on);
 /* Settings of one method. They have no effect on other methods, as in PETSc. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart); /* for gmres and fgmres */
 /* For gmres and fgmres with a norm. At a restart, |b - A x| and the recurrence's norm may differ by at

@@ -58,11 +58,17 @@ static const PoiseOption options[] = {
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner once it is built, even if its matrix changes"},
     {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
-     "print the norm of every iteration: yes, no, or to a file as :file or :file.csv"},
+     "print the norm of every iteration: yes, no, or to a file, :file or :file:text|csv (csv also by the "
+     "ending .csv); lines appear as they come"},
+    {"ksp_monitor_every", POISE_OPTION_INT, offsetof(KSPOptions, every), "1", 1, 1e15, NULL,
+     "of -ksp_monitor and -ksp_monitor_true_residual: lines of each so many iterations, and of the last"},
     {"ksp_monitor_true_residual", POISE_OPTION_BOOL, offsetof(KSPOptions, true_residual), "no", 0, 0, NULL,
      "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
      "print why the solve ended"},
+    {"ksp_progress", POISE_OPTION_BOOL, offsetof(KSPOptions, progress), "no", 0, 0, NULL,
+     "after 2 seconds of a solve show iteration, residual, digits per second and the time that is left in a "
+     "line on standard error, if that is a terminal; the drivers' default is yes"},
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
      "print the solver after a solve"},
     {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "-1", -1, 10000, NULL,
@@ -285,6 +291,13 @@ PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
 {
   CALLED(OBJECT(ksp));
   ksp->options.error_if_inaccurate = on != 0;
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPSetProgress(PoiseKSP ksp, int on)
+{
+  CALLED(OBJECT(ksp));
+  ksp->options.progress = on != 0;
   return POISE_OK;
 }
 

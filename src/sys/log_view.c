@@ -243,31 +243,18 @@ PoiseErr PoiseLogView(PoiseContext ctx, FILE *out, PoiseLogFormat format)
 
 /* ---- -log_view ------------------------------------------------------------------------------- */
 
-/* Split ":path:format" into its parts. An empty path means the context's output. */
+/* An empty path means the context's output. */
 static PoiseErr ParseView(PoiseContext ctx, const char *value, char path[POISE_OPTION_LENGTH],
                           PoiseLogFormat *format)
 {
   static const char *const words[] = {
       [POISE_LOG_TEXT] = "text", [POISE_LOG_CSV] = "csv", [POISE_LOG_JSON] = "json"};
+  int k = POISE_LOG_TEXT;
   path[0] = 0;
-  *format = POISE_LOG_TEXT;
-  if (!*value) return POISE_OK;
-  if (*value != ':' || strlen(value) > POISE_OPTION_LENGTH)
-    FAIL(POISE_ERR_OPTION, "%s %.80s: expected :file or :file:text|csv|json",
-         poiseOptionsName(ctx, NULL, "log_view"), value);
-  strcpy(path, value + 1);
-  char *word = strrchr(path, ':');
-  if (!word) return POISE_OK;
-  *word++ = 0;
-  for (int i = 0; i < 3; i++) {
-    if (strcmp(word, words[i])) continue;
-    *format = (PoiseLogFormat)i;
-    return POISE_OK;
-  }
-  const char *closest = poiseClosest(word, 3, words);
-  FAIL(POISE_ERR_OPTION, "%s %.80s: '%.80s' is not a format (text, csv, json)%s%s%s",
-       poiseOptionsName(ctx, NULL, "log_view"), value, word, closest ? "; did you mean '" : "",
-       closest ? closest : "", closest ? "'?" : "");
+  PoiseErr e = *value ? poiseFileSplit(value, 3, words, path, &k) : POISE_OK;
+  *format = (PoiseLogFormat)k;
+  if (e) FAIL(e, "%s %.80s: %s", poiseOptionsName(ctx, NULL, "log_view"), value, PoiseErrorMessage());
+  return POISE_OK;
 }
 
 static PoiseErr ViewToFile(PoiseContext ctx, const char *path, PoiseLogFormat format)
