@@ -826,7 +826,7 @@ static void WatchProgress(PoiseContext ctx, int terminal, char seen[400])
   if (!CHECK(saved >= 0 && master >= 0 && !grantpt(master) && !unlockpt(master) && !pipe(ends))) return;
   int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
   CHECK(dup2(terminal ? slave : ends[1], 2) == 2);
-  poiseProgressBegin(ctx, "some.mtx", &p);
+  poiseProgressBegin(ctx, "some.mtx", ctx->load_progress, 0.5, &p);
   poiseProgressStep(&p, 1000000, 8000000); /* too early */
   p.begun -= 2;
   poiseProgressStep(&p, 4000000, 8000000);
