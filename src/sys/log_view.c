@@ -108,8 +108,7 @@ static void HeadText(PoiseContext ctx, FILE *out)
   bool several = ctx->comm->size > 1;
   bool late = !ctx->device->ops->is_host && !ctx->log_device_time;
   fprintf(out,
-          "Poise log: device %s, ranks %d (%s)%s. Events include what is nested in them; \"own %%\" does "
-          "not, and "
+          "Poise log: device %s, ranks %d (%s)%s. Events include nested ones; \"own %%\" does not, and "
           "adds up to 100.\n",
           ctx->device->ops->name, ctx->comm->size, ctx->comm->ops->name,
           several ? ", maximum and minimum over ranks" : "");

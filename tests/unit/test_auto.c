@@ -923,12 +923,12 @@ static void TestView(PoiseContext ctx)
   snprintf(words, sizeof words, "row length mean %.2f, deviation %.2f, longest 126\n", mean,
            sqrt(square - mean * mean));
   CheckView(A, words);
-  snprintf(words, sizeof words, "rows: deviation %.2f of the mean, 0 empty, 0.0 %%",
+  snprintf(words, sizeof words, "lengths of rows deviate by %.2f of their mean; 0 rows are empty",
            sqrt(square - mean * mean) / mean);
   CheckView(A, words);
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
-  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri would split",
+  snprintf(words, sizeof words, "; 0 rows are empty; csri would split rows with %.1f %% of the nonzeros",
            2000.0 * (double)m / (20.0 * (double)m + 7.0 * (double)(m - 1)));
   CheckView(A, words);
   PoiseMatDestroy(&A);
