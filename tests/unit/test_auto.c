@@ -804,7 +804,7 @@ static void TestBlocks(PoiseContext ctx)
   double ones[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, one = 1;
   Option(ctx, "b_mat_bcsr_kernel", "balanced");
   if (!CHECK_OK(MakeChain(ctx, true, 3, &A))) return;
-  CheckView(A, "auto: bcsr, as blocks take 0.6");
+  CheckView(A, "auto chose bcsr: blocks take 0.6");
   CheckView(A, "bcsr: row blocks of");
   CheckBlocks(A);
   more[0] += 3 * at, more[1] += 3 * at; /* an entry far away, in a new block */
