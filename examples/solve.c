@@ -101,6 +101,7 @@ static PoiseErr Solve(PoiseContext ctx, const Settings *set, Problem *p)
   double start = PoiseTime();
   POISE_TRY(PoiseKSPCreate(ctx, &p->ksp));
   POISE_TRY(PoiseKSPSetOperators(p->ksp, p->A, NULL));
+  POISE_TRY(PoiseKSPSetProgress(p->ksp, 1));
   POISE_TRY(PoiseKSPSetFromOptions(p->ksp));
   POISE_TRY(PoiseKSPSetUp(p->ksp));
   p->setup = PoiseTime() - start;

@@ -92,6 +92,7 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   POISE_TRY(PoiseKSPSetInitialGuessNonzero(*ksp, 1));
   POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));
   POISE_TRY(PoiseKSPKeepHistory(*ksp, 1));
+  POISE_TRY(PoiseKSPSetProgress(*ksp, 1));
   return PoiseKSPSetFromOptions(*ksp);
 }
 

@@ -122,6 +122,12 @@ POISE_API PoiseErr PoiseKSPSetVerify(PoiseKSP ksp, int on);
    tolerance. Without this setting PoiseKSPReasonDetail only warns of them. Needs the check above
    (PoiseKSPSetVerify). Option: -ksp_error_if_inaccurate. */
 POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
+/* Nonzero: who waits at a terminal sees where a solve is. After 2 seconds the first rank shows a line on
+   standard error, if that is a terminal: iteration, residual, digits gained per second, and when the
+   tolerance or the iteration limit will be reached at this pace. The line is rewritten, and erased in the
+   end. Not while -ksp_monitor prints, nor of solvers inside preconditioners. Costs no copy and no wait. Not
+   collective. Option: -ksp_progress. */
+POISE_API PoiseErr PoiseKSPSetProgress(PoiseKSP ksp, int on);
 /* Settings of one method. They have no effect on other methods, as in PETSc. */
 
 /* For gmres and fgmres: vectors of a cycle. Default 30. Option: -ksp_gmres_restart. */

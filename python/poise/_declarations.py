@@ -432,6 +432,7 @@ FUNCTIONS = {
     "PoiseKSPSetErrorIfNotConverged": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPSetVerify": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPSetErrorIfInaccurate": (PoiseErr, [PoiseKSP, c_int]),
+    "PoiseKSPSetProgress": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGMRESSetRestart": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGMRESSetBreakdownTolerance": (PoiseErr, [PoiseKSP, c_double]),
     "PoiseKSPRichardsonSetScale": (PoiseErr, [PoiseKSP, c_double]),
@@ -471,12 +472,13 @@ OPTIONS = frozenset(
     "ksp_atol ksp_cg_variant ksp_chebyshev_eigenvalues ksp_chebyshev_esteig ksp_chebyshev_esteig_steps "
     "ksp_converged_reason ksp_divtol ksp_error_if_inaccurate ksp_error_if_not_converged ksp_gmres_basis "
     "ksp_gmres_breakdown_tolerance ksp_gmres_cgs_refinement_type ksp_gmres_restart "
-    "ksp_initial_guess_nonzero ksp_max_it ksp_monitor ksp_monitor_true_residual ksp_norm_type ksp_pc_side "
-    "ksp_replay ksp_reuse_preconditioner ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view "
-    "load_progress log_device_time log_view mat_auto_file mat_auto_measure mat_bcsr_kernel mat_block_size "
-    "mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 mat_load_diagonal mat_local_type "
-    "mat_order mat_partition mat_partition_weights mat_seg_length mat_seg_padded mat_type options_file "
-    "options_left pc_bjacobi_blocks pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_kernel "
+    "ksp_initial_guess_nonzero ksp_max_it ksp_monitor ksp_monitor_every ksp_monitor_true_residual "
+    "ksp_norm_type ksp_pc_side ksp_progress ksp_replay ksp_reuse_preconditioner ksp_richardson_scale "
+    "ksp_rtol ksp_type ksp_verify ksp_view load_progress log_device_time log_view mat_auto_file "
+    "mat_auto_measure mat_bcsr_kernel mat_block_size mat_combine mat_csr_kernel mat_csri_chunk "
+    "mat_csri_hubs mat_index16 mat_load_diagonal mat_local_type mat_order mat_partition "
+    "mat_partition_weights mat_seg_length mat_seg_padded mat_type options_file options_left "
+    "pc_bjacobi_blocks pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_kernel "
     "pc_factor_shift_amount pc_factor_shift_type pc_factor_zeropivot pc_jacobi_fixdiagonal pc_lu_max_size "
     "pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward pc_sor_local_forward "
     "pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric pc_type petsc_index_bits poise_view ranks "

@@ -378,7 +378,7 @@ PoiseErr poiseMMRows(MMReader *in, const Layout *layout, bool zeros, MMRows *row
   Reading r = {.ctx = ctx, .in = in, .layout = layout, .zeros = zeros || !in->header.array, .out = rows};
   r.threads = ctx->device->threads;
   *rows = (MMRows){0};
-  poiseProgressBegin(ctx, in->source.name, &r.progress);
+  poiseProgressBegin(ctx, in->source.name, ctx->load_progress, 0.5, &r.progress);
   PoiseErr e = PoiseAgree(ctx, Prepare(&r));
   if (!e) e = ReadAll(&r);
   poiseProgressEnd(&r.progress);

@@ -58,11 +58,17 @@ static const PoiseOption options[] = {
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner once it is built, even if its matrix changes"},
     {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
-     "print the norm of every iteration: yes, no, or to a file as :file or :file.csv"},
+     "print the norm of every iteration: yes, no, or to a file, :file or :file:text|csv (csv also by the "
+     "ending .csv); lines appear as they come"},
+    {"ksp_monitor_every", POISE_OPTION_INT, offsetof(KSPOptions, every), "1", 1, 1e15, NULL,
+     "of -ksp_monitor and -ksp_monitor_true_residual: lines of each so many iterations, and of the last"},
     {"ksp_monitor_true_residual", POISE_OPTION_BOOL, offsetof(KSPOptions, true_residual), "no", 0, 0, NULL,
      "print the norm of every iteration and that of b - A x"},
     {"ksp_converged_reason", POISE_OPTION_BOOL, offsetof(KSPOptions, converged_reason), "no", 0, 0, NULL,
      "print why the solve ended"},
+    {"ksp_progress", POISE_OPTION_BOOL, offsetof(KSPOptions, progress), "no", 0, 0, NULL,
+     "after 2 seconds of a solve show iteration, residual, digits per second and the time that is left in a "
+     "line on standard error, if that is a terminal; the drivers' default is yes"},
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
      "print the solver after a solve"},
     {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "-1", -1, 10000, NULL,
@@ -288,6 +294,13 @@ PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on)
   return POISE_OK;
 }
 
+PoiseErr PoiseKSPSetProgress(PoiseKSP ksp, int on)
+{
+  CALLED(OBJECT(ksp));
+  ksp->options.progress = on != 0;
+  return POISE_OK;
+}
+
 PoiseErr PoiseKSPSetReusePreconditioner(PoiseKSP ksp, int on)
 {
   CALLED(OBJECT(ksp));
@@ -419,27 +432,35 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 
 /* ---- view ------------------------------------------------------------------------------------ */
 
-/* Of all ranks. */
-static PoiseErr ViewBytes(PoiseKSP ksp)
+/* Who starts iterations, and why not the device. */
+static PoiseErr ViewLoop(PoiseKSP ksp)
 {
-  PoiseBytes held;
-  TRY(PoiseKSPBytes(ksp, &held));
-  double sum[] = {(double)held.host, (double)held.device};
-  TRY(PoiseSum(ksp->ctx, 2, sum));
-  return PoisePrintf(ksp->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]);
+  const Device *dev = ksp->ctx->device;
+  if (dev->ops->is_host) return PoisePrintf(ksp->ctx, "  iterations run on the host\n");
+  if (ksp->loop.eager)
+    return PoisePrintf(ksp->ctx, "  the host starts each iteration: %s\n", ksp->loop.eager);
+  return PoisePrintf(ksp->ctx, dev->loops ? "  the device repeats iterations by itself\n"
+                                          : "  the host starts several iterations at once\n");
 }
 
 static PoiseErr ViewSetUp(PoiseKSP ksp)
 {
   int singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
-  const char *eager = ksp->loop.eager,
-             *replayed = ksp->ctx->device->loops ? "repeated by the device" : "replayed";
-  TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, %s norm, %d work vectors",
+  PoiseBytes held;
+  TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, converges in the %s norm, %d work vectors",
                   ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
   TRY(singles ? PoisePrintf(ksp->ctx, " and %d in fp32\n", singles) : PoisePrintf(ksp->ctx, "\n"));
-  TRY(PoisePrintf(ksp->ctx, "  loop: %s%s\n", eager ? "every iteration enqueued: " : replayed,
-                  eager ? eager : ""));
-  return ViewBytes(ksp);
+  TRY(ViewLoop(ksp));
+  TRY(PoiseKSPBytes(ksp, &held));
+  return poiseBytesPrint(ksp->ctx, &held);
+}
+
+static PoiseErr ViewResult(PoiseKSP ksp)
+{
+  const KSPResult *r = &ksp->result;
+  if (r->reason == POISE_ITERATING) return POISE_OK;
+  return PoisePrintf(ksp->ctx, "  latest solve: %s after %lld iterations%s%s\n",
+                     PoiseKSPReasonString(r->reason), (long long)r->its, *r->detail ? "; " : "", r->detail);
 }
 
 PoiseErr PoiseKSPView(PoiseKSP ksp)
@@ -455,9 +476,7 @@ PoiseErr PoiseKSPView(PoiseKSP ksp)
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
     TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
                     ksp->A->left.n));
-  if (*ksp->result.detail)
-    TRY(PoisePrintf(ksp->ctx, "  latest solve: %s; %s\n", PoiseKSPReasonString(ksp->result.reason),
-                    ksp->result.detail));
+  TRY(ViewResult(ksp));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
   PoiseMat A = poiseKSPGiven(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;

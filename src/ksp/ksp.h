@@ -11,6 +11,7 @@
 #include "mat/order/arrange.h"
 #include "pc/pc.h"
 #include "ksp_phases.h"
+#include "sys/progress.h"
 #include "poise/ksp.h"
 
 enum {
@@ -75,8 +76,9 @@ typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
   char monitor_words[POISE_OPTION_LENGTH];
   Monitored monitor;
-  FILE *lines; /* output of the monitor; NULL on ranks other than 0 */
-  int true_residual, converged_reason, view;
+  PoiseInt every; /* iterations between its lines */
+  FILE *lines;    /* output of the monitor; NULL on ranks other than 0 */
+  int true_residual, converged_reason, view, progress;
 } KSPOptions;
 
 typedef struct Moved { /* a rearranged copy, and the state of the original that it was made from */
@@ -177,15 +179,29 @@ typedef struct Claim {
   double residual, rhs; /* |b - A x| and |b| if computed, else 0 */
 } Claim;
 
+typedef struct PaceMark {
+  double time, best;
+  PoiseInt its;
+} PaceMark;
+
+/* How fast a solve gains digits (progress.c). */
+typedef struct Pace {
+  Progress line;
+  double best;          /* least norm so far, as it is reported; infinite: none yet */
+  PaceMark since, next; /* the pace is that from `since` on; `next` will take its place */
+} Pace;
+
 /* The running solve (solve.c). A method may be started several times in it. */
 typedef struct KSPSolve {
   bool running;
   PoiseVec b;                /* lent; after the method's start only the true residual needs it */
   double norm_b;             /* if the true residual is monitored */
   PoiseInt reported, tested; /* latest iteration given to the monitors, and to the user's test */
-  bool finishing;            /* what is enqueued is not skipped, though SLOT_DONE is set */
-  const double *unless;      /* but if this is not 0; NULL: never */
-  bool ended;                /* b - A x and x were enqueued ahead, and not skipped */
+  PoiseInt printed;          /* latest iteration in the lines of -ksp_monitor */
+  Pace pace;
+  bool finishing;       /* what is enqueued is not skipped, though SLOT_DONE is set */
+  const double *unless; /* but if this is not 0; NULL: never */
+  bool ended;           /* b - A x and x were enqueued ahead, and not skipped */
 
   PoiseErr failed; /* this rank's first failure and its message; a user's function called later may set
                       others */
@@ -507,6 +523,12 @@ PoiseErr poiseKSPFetchSlots(PoiseKSP ksp);
 /* Give the norms up to iteration `last` to history and monitors. */
 void poiseKSPReport(PoiseKSP ksp, PoiseInt last);
 PoiseErr poiseKSPReadMonitor(PoiseKSP ksp); /* the latest -ksp_monitor that was read */
+/* Behind a solve that has not failed: the line of the last iteration, if -ksp_monitor_every has left it out.
+   Agrees. */
+PoiseErr poiseKSPReportLast(PoiseKSP ksp);
+/* The line of -ksp_progress (progress.c): behind every look at the slots. */
+void poiseKSPProgressBegin(PoiseKSP ksp);
+void poiseKSPProgress(PoiseKSP ksp);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);
 /* Set ksp->result.detail: the description of a solve that has ended, for b as the user gave it. Collective;
    agrees. */

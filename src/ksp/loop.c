@@ -72,6 +72,7 @@ static bool LookAtSlots(PoiseKSP ksp, const double *status)
   ksp->result.its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
   ksp->result.reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
   poiseKSPReport(ksp, ksp->result.its);
+  poiseKSPProgress(ksp);
   return done;
 }
 

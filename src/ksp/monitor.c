@@ -51,15 +51,21 @@ bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp)
 
 static PoiseErr SetMonitor(PoiseKSP ksp, const char *words)
 {
-  size_t n = strlen(words);
-  bool file = *words == ':', csv = n > 5 && !strcmp(words + n - 4, ".csv"), fresh;
-  int on = 1;
+  static const char *const formats[] = {"text", "csv"};
+  char path[POISE_OPTION_LENGTH];
+  int on = 1, csv = 0;
+  bool fresh;
   ksp->options.monitor = MONITOR_OFF;
-  if (!file && !poiseOptionsYesNo(words, &on))
-    FAIL(POISE_ERR_OPTION, "neither yes nor no, nor :file or :file.csv");
-  if (file) TRY(poiseFileLines(ksp->ctx, words + 1, &ksp->options.lines, &fresh));
-  if (file && csv && fresh) fputs("iteration,norm\n", ksp->options.lines);
-  if (on) ksp->options.monitor = !file ? MONITOR_PRINT : csv ? MONITOR_CSV : MONITOR_TEXT;
+  if (*words != ':') {
+    if (!poiseOptionsYesNo(words, &on))
+      FAIL(POISE_ERR_OPTION, "neither yes nor no, nor :file or :file:text|csv");
+    ksp->options.monitor = on ? MONITOR_PRINT : MONITOR_OFF;
+    return POISE_OK;
+  }
+  TRY(poiseFileSplit(words, 2, formats, path, &csv));
+  TRY(poiseFileLines(ksp->ctx, path, &ksp->options.lines, &fresh));
+  if (csv && fresh) fputs("iteration,norm\n", ksp->options.lines);
+  ksp->options.monitor = csv ? MONITOR_CSV : MONITOR_TEXT;
   return POISE_OK;
 }
 
@@ -88,6 +94,7 @@ static PoiseErr PrintToFile(PoiseKSP ksp, PoiseInt it, double norm)
 
 static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
 {
+  ksp->solve.printed = it;
   bool prints = ksp->options.monitor == MONITOR_PRINT;
   double t = sqrt(ksp->result.slots[SLOT_TRUE_RESIDUAL]) / ksp->solve.scale;
   if (ksp->options.monitor > MONITOR_PRINT) TRY(PrintToFile(ksp, it, norm));
@@ -105,7 +112,7 @@ static PoiseErr Print(PoiseKSP ksp, PoiseInt it, double norm)
 static void Tell(PoiseKSP ksp, PoiseInt it, double norm)
 {
   if (ksp->history.keep) poiseKSPFailed(ksp, Keep(ksp, it, norm));
-  poiseKSPFailed(ksp, Print(ksp, it, norm));
+  if (it % ksp->options.every == 0) poiseKSPFailed(ksp, Print(ksp, it, norm));
   for (int k = 0; k < ksp->user.nmonitors; k++) {
     PoiseErrorClear();
     poiseKSPFailed(
@@ -120,10 +127,18 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   while (ksp->solve.reported < last && !ksp->solve.failed) {
     PoiseInt it = ++ksp->solve.reported;
     ksp->result.rnorm = ksp->loop.norms[it & (ksp->loop.ring - 1)] / ksp->solve.scale;
+    ksp->solve.pace.best = fmin(ksp->solve.pace.best, ksp->result.rnorm);
     Tell(ksp, it, ksp->result.rnorm);
     /* an eager loop asks once an iteration (SomeRankFailed) */
     if (several && ksp->user.nmonitors && !ksp->loop.eager) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
   }
+}
+
+PoiseErr poiseKSPReportLast(PoiseKSP ksp)
+{
+  if (ksp->solve.reported <= ksp->solve.printed) return POISE_OK;
+  poiseKSPFailed(ksp, Print(ksp, ksp->solve.reported, ksp->result.rnorm));
+  return poiseKSPAgree(ksp);
 }
 
 /* Set ksp->result.detail, in this format, to the first of the rows that ranks have found, if any has. mine:

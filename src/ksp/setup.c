@@ -159,7 +159,7 @@ static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 static const char *WhyEager(PoiseKSP ksp)
 {
   const char *pc = poisePCEager(ksp->pc);
-  if (!ksp->ctx->device->ops->replay) return "the host runs at once";
+  if (!ksp->ctx->device->ops->replay) return "it computes itself";
   if (PoiseSize(ksp->ctx) > 1 && !ksp->ctx->link) return "ranks exchange through the host";
   if (ksp->A->type->eager) return "the matrix calls back to the host";
   if (pc) return pc;

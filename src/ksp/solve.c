@@ -180,7 +180,7 @@ static void Reset(PoiseKSP ksp)
   ksp->solve.stop = ksp->solve.finishing = false;
   ksp->result.reason = POISE_ITERATING;
   ksp->result.its = ksp->history.size = 0;
-  ksp->solve.reported = ksp->solve.tested = -1;
+  ksp->solve.reported = ksp->solve.tested = ksp->solve.printed = -1;
   ksp->result.rnorm = 0;
   memset(ksp->result.slots, 0, sizeof ksp->result.slots);
   ksp->solve.stalled = INFINITY;
@@ -221,7 +221,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     if (!again) TRY(Conclude(ksp, x, &again));
     if (again) TRY(Restart(ksp, x));
   }
-  return POISE_OK;
+  return poiseKSPReportLast(ksp);
 }
 
 /* ---- from the call to the answer ------------------------------------------------------------- */
@@ -267,6 +267,7 @@ static PoiseErr Unlink(PoiseKSP ksp, PoiseErr e)
 static PoiseErr Ended(PoiseKSP ksp, PoiseErr e, PoiseVec b, PoiseVec x)
 {
   ksp->solve.running = false;
+  poiseProgressEnd(&ksp->solve.pace.line);
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->result.reason = POISE_DIVERGED_ERROR;
   TRY(e);
@@ -283,6 +284,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->solve.running = true;
+  if (!ksp->divided) poiseKSPProgressBegin(ksp); /* else the workers' solver shows it */
   if (ksp->divided) return Ended(ksp, poiseKSPRunDivided(ksp, b, x), b, x);
   PoiseErr e = PoiseAgree(ksp->ctx, Prepare(ksp));
   if (!e && !ksp->loop.eager) e = poiseKSPChooseStep(ksp);

@@ -216,8 +216,8 @@ PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
 {
   char words[256] = "";
   poisePlanWords(&A->ctx->device->model, plan, words, sizeof words);
-  if (plan->seconds == 0) return PoisePrintf(A->ctx, "    plan: %s\n", words);
-  return PoisePrintf(A->ctx, "    plan: %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
+  if (plan->seconds == 0) return PoisePrintf(A->ctx, "    A x by %s\n", words);
+  return PoisePrintf(A->ctx, "    A x by %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
 }
 
 static PoiseErr ViewStored(PoiseMat A)
@@ -226,27 +226,30 @@ static PoiseErr ViewStored(PoiseMat A)
   bool is_host = A->ctx->device->ops->is_host;
   PoiseBytes held, csr = {0};
   int64_t plain;
-  double sum[7] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
+  double sum[5] = {(double)c->nz, (double)c->statistics.squares, (double)c->nghost},
          longest = (double)c->statistics.longest;
   const char *what = c->b ? "BCSR" : "CSR";
-  char entries[40] = "nonzeros";
+  char entries[40] = "nonzeros", alone[24], beyond[24];
   TRY(PoiseMatBytes(A, &held, &plain));
   poiseBufferAdd(&c->ptr, &csr);
   poiseBufferAdd(&c->col, &csr);
   poiseBufferAdd(&c->val, &csr); /* the values may not be on the device yet */
-  sum[3] = (double)held.host, sum[4] = (double)held.device, sum[5] = (double)plain;
-  sum[6] = (double)(is_host ? held.host - csr.host : held.device - csr.device);
-  TRY(PoiseSum(A->ctx, 7, sum));
+  sum[3] = (double)plain;
+  sum[4] = (double)(is_host ? held.host - csr.host : held.device - csr.device);
+  TRY(PoiseSum(A->ctx, 5, sum));
   TRY(PoiseMax(A->ctx, 1, &longest));
   double M = (double)(A->rows->N / poiseCsrSide(c)), mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
   if (c->b) snprintf(entries, sizeof entries, "blocks of %d x %d", c->b, c->b);
   TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries,
                   mean, deviation, longest));
-  TRY(PoisePrintf(
-      A->ctx, "  %.0f bytes on the host, %.0f on the device; plain %s is %.0f, beyond it %.0f on the %s\n",
-      sum[3], sum[4], what, sum[5], sum[6], is_host ? "host" : "device"));
-  TRY(PoisePrintf(A->ctx, "  %.0f ghost columns%s over all ranks\n", sum[2], c->b ? " of blocks" : ""));
+  TRY(poiseBytesPrint(A->ctx, &held));
+  TRY(PoisePrintf(A->ctx, "    the %s arrays alone: %s; what the type adds: %s\n", what,
+                  poiseBytesText(sum[3], alone), poiseBytesText(sum[4], beyond)));
+  if (PoiseSize(A->ctx) > 1)
+    TRY(PoisePrintf(A->ctx,
+                    "  %.0f ghost columns%s over all ranks: entries of x that come from other ranks\n",
+                    sum[2], c->b ? " of blocks" : ""));
   if (c->converted)
     TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
   return POISE_OK;
@@ -256,10 +259,10 @@ PoiseErr PoiseMatView(PoiseMat A)
 {
   CALLED(OBJECT(A));
   TRY(poiseMatChoose(A));
-  TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d ranks\n",
+  TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d rank%s\n",
                   A->asked.prefix ? " " : "", A->asked.prefix ? A->asked.prefix : "", PoiseMatType(A),
                   (long long)A->rows->N, (long long)A->cols->N, A->block_size, A->ctx->device->ops->name,
-                  PoiseSize(A->ctx)));
+                  PoiseSize(A->ctx), PoiseSize(A->ctx) > 1 ? "s" : ""));
   if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
   if (A->near.n) TRY(PoisePrintf(A->ctx, "  near-null space of %d vectors\n", A->near.n));
   if (A->fills) TRY(poiseMatViewFills(A));

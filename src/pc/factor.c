@@ -302,7 +302,7 @@ PoiseErr poiseFactorView(PoisePC pc)
   const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
-  TRY(PoisePrintf(pc->ctx, f->negative ? "  level 0 of -A" : "  level 0"));
+  TRY(PoisePrintf(pc->ctx, f->negative ? "  fill of level 0 of -A" : "  fill of level 0"));
   if (f->triangular.b) TRY(PoisePrintf(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
   TRY(PoisePrintf(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));

@@ -229,8 +229,9 @@ static void Cost_LU(PoisePC pc, double *flops, double *bytes)
 static PoiseErr View_LU(PoisePC pc)
 {
   const LU *lu = pc->data;
-  return PoisePrintf(pc->ctx, "  dense factors of %lld rows, %.0f bytes on every rank\n", (long long)lu->n,
-                     8 * (double)lu->n * (double)lu->n);
+  char bytes[24];
+  poiseBytesText(8 * (double)lu->n * (double)lu->n, bytes);
+  return PoisePrintf(pc->ctx, "  dense factors of %lld rows, %s on every rank\n", (long long)lu->n, bytes);
 }
 
 static void Bytes_LU(PoisePC pc, PoiseBytes *sum)

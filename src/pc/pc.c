@@ -433,10 +433,9 @@ PoiseErr PoisePCView(PoisePC pc)
   CALLED(OBJECT(pc));
   PoiseBytes held;
   TRY(PoisePCBytes(pc, &held));
-  double sum[] = {(double)held.host, (double)held.device};
-  TRY(PoiseSum(pc->ctx, 2, sum));
+  double any = (double)(held.host + held.device);
+  TRY(PoiseMax(pc->ctx, 1, &any));
   TRY(PoisePrintf(pc->ctx, "PC: type %s\n", pc->type->name));
-  if (sum[0] + sum[1] > 0)
-    TRY(PoisePrintf(pc->ctx, "  %.0f bytes on the host, %.0f on the device\n", sum[0], sum[1]));
+  if (any > 0) TRY(poiseBytesPrint(pc->ctx, &held));
   return pc->type->view ? pc->type->view(pc) : POISE_OK;
 }

@@ -164,7 +164,7 @@ static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 static PoiseErr View_SOR(PoisePC pc)
 {
   const SOR *s = pc->data;
-  TRY(PoisePrintf(pc->ctx, "  %s sweeps, omega %g, its %lld, lits %lld\n",
+  TRY(PoisePrintf(pc->ctx, "  %s sweeps, omega %g; %lld with new ghosts, in each %lld on the rank\n",
                   s->forward    ? "forward"
                   : s->backward ? "backward"
                                 : "symmetric",

@@ -186,8 +186,11 @@ PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s)
   double sum[] = {(double)s->count, (double)s->n, 8 * (double)s->entries}, largest = (double)s->largest;
   TRY(PoiseSum(pc->ctx, 3, sum));
   TRY(PoiseMax(pc->ctx, 1, &largest));
-  return PoisePrintf(pc->ctx, "  %.0f blocks of supervariables, mean %.2f rows, largest %.0f; %.0f bytes\n",
-                     sum[0], sum[0] > 0 ? sum[1] / sum[0] : 0, largest, sum[2]);
+  char bytes[24];
+  return PoisePrintf(pc->ctx,
+                     "  %.0f blocks of supervariables (neighbours whose rows are alike), mean %.2f rows, "
+                     "largest %.0f; %s\n",
+                     sum[0], sum[0] > 0 ? sum[1] / sum[0] : 0, largest, poiseBytesText(sum[2], bytes));
 }
 
 /* ---- host kernels ---------------------------------------------------------------------------- */

@@ -308,9 +308,11 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
   TRY(poiseCommMaxInt(pc->ctx->comm, most, 3));
   if (PoiseSize(pc->ctx) > 1) TRY(PoisePrintf(pc->ctx, "  one block per rank (block Jacobi)\n"));
   if (!most[0]) return POISE_OK; /* not set up, or no rows */
-  return PoisePrintf(pc->ctx,
-                     "  at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank\n",
-                     (long long)most[2], t->b ? " of blocks" : "", (long long)most[0], (long long)most[1]);
+  return PoisePrintf(
+      pc->ctx,
+      "  sweeps: at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank; "
+      "groups of a level at once\n",
+      (long long)most[2], t->b ? " of blocks" : "", (long long)most[0], (long long)most[1]);
 }
 
 double poiseTriangularTraffic(const Triangular *t)

@@ -77,7 +77,8 @@ static const PoiseOption table[] = {
      "name options on standard error: unknown ones before the first solve, unused ones at the end; "
      "error: unused ones are an error"},
     {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
-     "print the table of events at the end, or write it to a file: :file or :file:text|csv|json"},
+     "print the table of events at the end, or write it to a file: :file or :file:text|csv|json; without a "
+     "format that of the ending, .csv or .json, else text"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
     {"gpus", FIELD(STRING, gpus), "", 0, 0, NULL,

@@ -13,6 +13,7 @@
 
 #include "files.h"
 #include "sys.h"
+#include "words.h"
 
 enum { NAMES = 1000 }; /* temporary names to try */
 
@@ -169,6 +170,37 @@ PoiseErr poiseFileCheck(PoiseContext ctx, const char *path)
   TRY(poiseFileBegin(ctx, path, &f));
   poiseFileAbort(ctx, &f);
   return POISE_OK;
+}
+
+/* ---- where an option sends output ------------------------------------------------------------ */
+
+static int FindWord(const char *word, int count, const char *const *words)
+{
+  int k = 0;
+  while (k < count && strcmp(word, words[k])) k++;
+  return k;
+}
+
+PoiseErr poiseFileSplit(const char *value, int count, const char *const *words,
+                        char path[POISE_OPTION_LENGTH], int *format)
+{
+  char all[80] = "";
+  size_t n = 0;
+  for (int k = 0; k < count && n < sizeof all; k++)
+    n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", k ? "|" : "", words[k]);
+  path[0] = 0;
+  *format = 0;
+  if (*value != ':' || strlen(value) > POISE_OPTION_LENGTH)
+    FAIL(POISE_ERR_OPTION, "expected :file or :file:%s", all);
+  strcpy(path, value + 1);
+  char *word = strrchr(path, ':'), *ending = strrchr(path, '.');
+  if (word) *word++ = 0;
+  int k = FindWord(word ? word : ending ? ending + 1 : "", count, words);
+  if (k < count) *format = k;
+  if (k < count || !word) return POISE_OK;
+  const char *closest = poiseClosest(word, count, words);
+  FAIL(POISE_ERR_OPTION, "'%.80s' is not a format (%s)%s%s%s", word, all, closest ? "; did you mean '" : "",
+       closest ? closest : "", closest ? "'?" : "");
 }
 
 /* ---- lines as they come ---------------------------------------------------------------------- */

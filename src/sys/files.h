@@ -26,6 +26,10 @@ PoiseErr poiseFileCheck(PoiseContext ctx, const char *path);
    *fresh: it was made by this call. *stream is NULL on ranks other than 0. Not collective. */
 PoiseErr poiseFileLines(PoiseContext ctx, const char *path, FILE **stream, bool *fresh);
 void poiseFileLinesClose(PoiseContext ctx);
+/* Split an option ":path:format" into its parts; *format: the number of the word among `count` ones. Without
+   a word it is that of the path's ending (".csv"), or 0. POISE_ERR_OPTION tells what was expected. */
+PoiseErr poiseFileSplit(const char *value, int count, const char *const *words,
+                        char path[POISE_OPTION_LENGTH], int *format);
 /* Lock a file that is read and rewritten. Waits at most two seconds for other programs, as far as the file
    system can. Not collective. */
 int poiseFileLock(PoiseContext ctx, const char *path);

@@ -10,8 +10,10 @@
 */
 #include "log_counters.h"
 
-static const char *const names[] = {
-#define EVENT(name) #name,
+static const struct {
+  const char *name, *words;
+} events[] = {
+#define EVENT(name, words) {#name, words},
 #include "events.def"
 #undef EVENT
 };
@@ -70,7 +72,12 @@ bool poiseLogIsLate(const Log *log)
 
 const char *poiseLogName(const Log *log, int event)
 {
-  return event < EVENT_COUNT ? names[event] : log->section[event - EVENT_COUNT].name;
+  return event < EVENT_COUNT ? events[event].name : log->section[event - EVENT_COUNT].name;
+}
+
+const char *poiseLogWords(int event)
+{
+  return event < EVENT_COUNT ? events[event].words : "";
 }
 
 static void Range(const Log *log, const char *name)
@@ -88,6 +95,7 @@ void poiseLogBegin(PoiseContext ctx, int event)
   Frame *f = &log->frame[log->depth++];
   f->event = event;
   memset(f->inner, 0, sizeof f->inner);
+  f->nested = 0;
   poiseLogNow(log, f->at);
 }
 
@@ -96,6 +104,16 @@ static int FindFrame(const Log *log, int event, int depth)
 {
   while (--depth >= 0 && log->frame[depth].event != event) continue;
   return depth;
+}
+
+/* Add the seconds of the frame at this depth, which took `spent`, to its event. Frames above it have lost
+   their ends: what they took is this one's, but for what ended inside them. */
+static void AddOwn(Log *log, int depth, Event *e, double spent)
+{
+  double own = spent;
+  for (int k = depth; k < log->depth; k++) own -= log->frame[k].nested;
+  e->own += own;
+  if (depth > 0) log->frame[depth - 1].nested += spent;
 }
 
 void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
@@ -118,6 +136,7 @@ void poiseLogEnd(PoiseContext ctx, int event, double flops, double bytes)
     e->total[c] += spent - f->inner[c];
     if (outer >= 0) log->frame[outer].inner[c] += spent;
   }
+  AddOwn(log, depth, e, now[TIME] - f->at[TIME]);
   for (; log->depth > depth; log->depth--) Range(log, NULL); /* errors have skipped ends */
 }
 

@@ -8,7 +8,7 @@
 typedef struct Log Log;
 
 enum {
-#define EVENT(name) EVENT_##name,
+#define EVENT(name, words) EVENT_##name,
 #include "events.def"
 #undef EVENT
   EVENT_COUNT

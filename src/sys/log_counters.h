@@ -24,12 +24,14 @@ enum { DEPTH = 64, NAME_LENGTH = 64 };
 typedef struct Event {
   char name[NAME_LENGTH]; /* of a section */
   double calls, total[COUNTERS];
-  bool late; /* ended while work was queued on the device, so its time is not that of the work */
+  double own; /* seconds without those of nested events */
+  bool late;  /* ended while work was queued on the device, so its time is not that of the work */
 } Event;
 
 typedef struct Frame { /* an event that has begun */
   int event;
   double at[COUNTERS], inner[COUNTERS]; /* inner: already added by nested calls of the same event */
+  double nested;                        /* seconds of all events inside that have ended */
 } Frame;
 
 struct Log {
@@ -48,6 +50,7 @@ void poiseLogNow(const Log *log, double now[COUNTERS]);
 /* Is work queued on the device? */
 bool poiseLogIsLate(const Log *log);
 const char *poiseLogName(const Log *log, int event);
+const char *poiseLogWords(int event); /* what it is; "" for sections */
 /* The number of a section, or -1. */
 int poiseLogFindSection(const Log *log, const char *name);
 

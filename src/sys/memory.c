@@ -207,3 +207,24 @@ void poiseFree(PoiseContext ctx, void *p)
   poiseFreeCount(ctx);
   Store(p, NULL);
 }
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+const char *poiseBytesText(double bytes, char text[24])
+{
+  static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  int k = 0;
+  for (; k < 4 && fabs(bytes) >= 999.5; k++) bytes /= 1000;
+  snprintf(text, 24, k ? "%.3g %s" : "%.0f %s", bytes, units[k]);
+  return text;
+}
+
+PoiseErr poiseBytesPrint(PoiseContext ctx, const PoiseBytes *held)
+{
+  double sum[] = {(double)held->host, (double)held->device};
+  char host[24], device[24];
+  TRY(PoiseSum(ctx, 2, sum));
+  poiseBytesText(sum[0], host), poiseBytesText(sum[1], device);
+  if (ctx->device->ops->is_host) return PoisePrintf(ctx, "  memory: %s\n", host);
+  return PoisePrintf(ctx, "  memory: %s on the host, %s on the device\n", host, device);
+}

@@ -134,8 +134,17 @@ static void TestLog(PoiseContext ctx)
 
 /* The numbers of an event in the CSV, each as minimum and maximum over the ranks: calls, seconds, flops,
    bytes, GB/s, messages and their bytes; allocations, launches, copies, bytes to the device and to the
-   host, waits. */
-enum { CALLS = 0, SECONDS = 2, FLOPS = 4, ALLOCATIONS = 14, TO_DEVICE = 20, TO_HOST = 22, COLUMNS = 26 };
+   host, waits; seconds without what is nested. */
+enum {
+  CALLS = 0,
+  SECONDS = 2,
+  FLOPS = 4,
+  ALLOCATIONS = 14,
+  TO_DEVICE = 20,
+  TO_HOST = 22,
+  OWN = 26,
+  COLUMNS = 28
+};
 
 static bool Row(const char *text, const char *event, double v[COLUMNS])
 {
@@ -187,6 +196,7 @@ static void TestCounts(PoiseContext ctx)
     text[fread(text, 1, sizeof text - 1, out)] = 0;
     if (Row(text, "one", v)) {
       CHECK(v[CALLS] == 1 && v[CALLS + 1] == 1);
+      CHECK(v[OWN] <= v[SECONDS] + 1e-9 && v[OWN + 1] <= v[SECONDS + 1] + 1e-9);
       CHECK(v[SECONDS] >= 0 && v[SECONDS] <= v[SECONDS + 1] && v[SECONDS + 1] <= took * 4 + 1);
       if (PoiseSize(ctx) == 1) CHECK(v[SECONDS] >= 0.009 && v[SECONDS] <= took);
       CHECK_NEAR(v[TO_DEVICE + 1], copies ? 8.0 * (double)m : 0, 0);

@@ -114,7 +114,7 @@ static void CheckWorks(PoiseMat A, const char *type)
   CheckView(A, "type auto"); /* uses it: now it is chosen */
   CHECK(!strcmp(PoiseMatType(A), "auto"));
   CHECK(!type || !strcmp(A->type->name, type));
-  snprintf(words, sizeof words, "auto: %s, ", A->type->name);
+  snprintf(words, sizeof words, "auto chose %s: ", A->type->name);
   CheckView(A, words);
   if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
   CHECK(!strcmp(PoiseMatType(C), "csr") && !strcmp(C->type->name, "csr"));
@@ -156,9 +156,9 @@ static void TestChoice(PoiseContext ctx)
     for (int k = 0; k < 5; k++) {
       if (!CHECK_OK(MakeAuto(ctx, cases[k].m, cases[k].length, "c_", &A))) return;
       CheckWorks(A, cases[k].type);
-      CheckView(A, gpu ? "predicted, in times of its bytes: csr "
-                       : "predicted for 16 threads, in times of its bytes: csr ");
-      CheckView(A, "    plan: ");
+      CheckView(A, gpu ? "predicted to be the fastest, " : "predicted to be the fastest with 16 threads, ");
+      CheckView(A, " times as long, ");
+      CheckView(A, "    A x by ");
       PoiseMatDestroy(&A);
     }
     if (CHECK_OK(MakeAuto(ctx, 8000, Few, "c_", &A))) CheckWorks(A, gpu ? "csr" : "csri");
@@ -382,7 +382,7 @@ static void TestMeasure(PoiseContext ctx)
   Option(ctx, "m_mat_auto_measure", "yes");
   if (!CHECK_OK(MakeAuto(ctx, 500, OneLong, "m_", &A))) return;
   CheckWorks(A, NULL);
-  CheckView(A, "measured, in ms: csr ");
+  CheckView(A, "measured, in ms a product: csr ");
   CHECK_INT(ctx->winners->count, 1);
   char type[16];
   snprintf(type, sizeof type, "%s", A->type->name);
@@ -402,12 +402,12 @@ static void TestMeasure(PoiseContext ctx)
   CHECK_OK(PoiseMatAddEntries(A, 1, &row, &col, &(double){1}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, NULL);
-  CheckView(A, "measured, in ms: csr ");
+  CheckView(A, "measured, in ms a product: csr ");
   CHECK_INT(ctx->winners->count, 2);
   Option(ctx, "m_mat_csri_chunk", "100"); /* another contender */
   CHECK_OK(PoiseMatSetFromOptions(A));
   CheckWorks(A, NULL);
-  CheckView(A, "measured, in ms: csr ");
+  CheckView(A, "measured, in ms a product: csr ");
   CHECK_INT(ctx->winners->count, 3);
   Option(ctx, "m_mat_auto_measure", "no");
   CHECK_OK(PoiseMatSetFromOptions(A));
@@ -462,7 +462,7 @@ static void TestMeasured(PoiseContext ctx)
   for (int c = 0; c < (int)(sizeof cases / sizeof *cases); c++) {
     PoiseMat A, B;
     double ms[3], slowest[3];
-    char words[100];
+    char words[160];
     int predicted = 0;
     Option(ctx, "m_mat_auto_measure", "no");
     if (!CHECK_OK(MakeAuto(ctx, 200, InFront, "m_", &A))) return;
@@ -475,8 +475,8 @@ static void TestMeasured(PoiseContext ctx)
     Option(ctx, "m_mat_auto_measure", "yes");
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK_OK(PoiseMax(ctx, 3, slowest));
-    snprintf(words, sizeof words, "measured, in ms: csr %.4f, csri %.4f, seg %.4f%s", slowest[0], slowest[1],
-             slowest[2], c == 3 ? "; predicted, and not 2 % slower" : "\n");
+    snprintf(words, sizeof words, "measured, in ms a product: csr %.4f, csri %.4f, seg %.4f%s", slowest[0],
+             slowest[1], slowest[2], c == 3 ? "; as predicted, since it is not 2 % slower" : "\n");
     CheckView(A, words);
     CheckWorks(A, candidates[winner]);
     CHECK_INT(ctx->winners->count, 1);
@@ -524,7 +524,7 @@ static void TestRemembered(PoiseContext ctx)
     double first = PoiseRank(ctx) ? -1 : ctx->winners->of[0].winner; /* rank 0's */
     CHECK_OK(PoiseMax(ctx, 1, &first));
     if (!CHECK_OK(MakeAuto(ctx, 200, OneLong, "m_", &A))) return;
-    CheckView(A, k == 1 ? "measured before\n" : "measured, in ms: csr ");
+    CheckView(A, k == 1 ? "measured before\n" : "measured, in ms a product: csr ");
     CheckWorks(A, k == 1 ? candidates[(int)first] : NULL);
     CHECK_INT(ctx->winners->count, 1);
     PoiseMatDestroy(&A);
@@ -544,7 +544,7 @@ static void TestRing(PoiseContext ctx)
     PoiseMat A;
     if (k == 1) ctx->winners->count = POISE_WINNERS - 1; /* as if others had come */
     if (!CHECK_OK(MakeAuto(ctx, steps[k].m, Even, "m_", &A))) return;
-    CheckView(A, steps[k].known ? "measured before\n" : "measured, in ms: csr ");
+    CheckView(A, steps[k].known ? "measured before\n" : "measured, in ms a product: csr ");
     PoiseMatDestroy(&A);
   }
   CHECK_INT(ctx->winners->count, POISE_WINNERS + 2);
@@ -622,7 +622,7 @@ static void TestFile(PoiseContext ctx)
   WriteText(ctx, path, ""); /* as a new file is */
   for (int k = 0; k < 2; k++) {
     if (!CHECK_OK(MakeAuto(ctx, 300 + k, Even, "f_", &A))) return;
-    CheckView(A, "measured, in ms: csr ");
+    CheckView(A, "measured, in ms a product: csr ");
     PoiseMatDestroy(&A);
   }
   GetFile(ctx, path, text, sizeof text);
@@ -644,7 +644,7 @@ static void TestFile(PoiseContext ctx)
           other[17 + strlen(A->type->name)] == '\n');
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, 302, Even, "f_", &A))) return; /* what the file had stays */
-  CheckView(A, "measured, in ms: csr ");
+  CheckView(A, "measured, in ms a product: csr ");
   PoiseMatDestroy(&A);
   GetFile(ctx, path, text, sizeof text);
   if (root) CHECK(!strncmp(text, again, strlen(again)) && strlen(text) >= strlen(again) + 21);
@@ -652,7 +652,7 @@ static void TestFile(PoiseContext ctx)
   ctx->winners->count = 0;
   for (int k = 0; k < 2; k++) {
     if (!CHECK_OK(MakeAuto(ctx, k ? 303 : 300, Even, "f_", &A))) return;
-    CheckView(A, k ? "auto: csr, predicted" : "measured before, in file ");
+    CheckView(A, k ? "auto chose csr: " : "measured before, in file ");
     PoiseMatDestroy(&A);
   }
   GetFile(ctx, path, again, sizeof again);
@@ -804,7 +804,7 @@ static void TestBlocks(PoiseContext ctx)
   double ones[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, one = 1;
   Option(ctx, "b_mat_bcsr_kernel", "balanced");
   if (!CHECK_OK(MakeChain(ctx, true, 3, &A))) return;
-  CheckView(A, "auto: bcsr, as blocks take 0.6");
+  CheckView(A, "auto chose bcsr: blocks take 0.6");
   CheckView(A, "bcsr: row blocks of");
   CheckBlocks(A);
   more[0] += 3 * at, more[1] += 3 * at; /* an entry far away, in a new block */
@@ -923,12 +923,12 @@ static void TestView(PoiseContext ctx)
   snprintf(words, sizeof words, "row length mean %.2f, deviation %.2f, longest 126\n", mean,
            sqrt(square - mean * mean));
   CheckView(A, words);
-  snprintf(words, sizeof words, "rows: deviation %.2f of the mean, 0 empty, 0.0 %%",
+  snprintf(words, sizeof words, "lengths of rows deviate by %.2f of their mean; 0 rows are empty",
            sqrt(square - mean * mean) / mean);
   CheckView(A, words);
   PoiseMatDestroy(&A);
   if (!CHECK_OK(MakeAuto(ctx, m, OneLong, "v_", &A))) return;
-  snprintf(words, sizeof words, "0 empty, %.1f %% of the nonzeros in rows that csri would split",
+  snprintf(words, sizeof words, "; 0 rows are empty; csri would split rows with %.1f %% of the nonzeros",
            2000.0 * (double)m / (20.0 * (double)m + 7.0 * (double)(m - 1)));
   CheckView(A, words);
   PoiseMatDestroy(&A);
@@ -969,7 +969,7 @@ static void TestThere(PoiseContext ctx)
   int64_t before = ctx->device->copied[COPY_TO_HOST];
   if (CHECK_OK(PoiseMatCreateDeviceCSR(ctx, M, M, M, M, &csr, POISE_BORROW, &A))) {
     CHECK_OK(PoiseMatSetType(A, "auto"));
-    CheckView(A, "auto: csr, predicted");
+    CheckView(A, "auto chose csr: ");
     CHECK(ctx->device->copied[COPY_TO_HOST] - before < 1000);
     PoiseMatDestroy(&A);
   }
@@ -1024,7 +1024,7 @@ static PoiseErr Dot(PoiseMat A, PoiseVec x, PoiseVec y)
 static PoiseErr Look(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   (void)x, (void)y;
-  CheckView(A, "auto: csri, predicted");
+  CheckView(A, "auto chose csri: ");
   return POISE_OK;
 }
 
@@ -1150,7 +1150,7 @@ static void TestLibrary(PoiseContext ctx)
   for (int k = 0; k < 4; k++) {
     bool own = k % 2 || !library;
     CHECK_OK(PoiseMatSetCSRKernel(A, own ? "own" : library[0]));
-    CheckView(A, own ? "auto: csri, predicted" : "auto: csr, as -mat_csr_kernel");
+    CheckView(A, own ? "auto chose csri: " : "auto chose csr: as -mat_csr_kernel");
     if (own || !refuses) CheckWorks(A, own ? "csri" : "csr");
   }
   PoiseMatDestroy(&A);

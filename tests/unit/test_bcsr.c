@@ -268,7 +268,7 @@ static void TestKernels(PoiseContext ctx)
 static void TestChoice(PoiseContext ctx)
 {
   const Shape shapes[] = {{4, 3000, 4, false, true}, {8, 1500, 1500, true, false}};
-  const char *const words[] = {"bcsr: groups of ", "bcsr: row blocks of "};
+  const char *const words[] = {"A x by groups of ", "A x by row blocks of "};
   for (int k = 0; k < 2; k++) {
     PoiseMat A;
     char text[4096];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solvers, compared with textbook versions on dense matrices and with themselves on another device, and at
    their limits. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include <unistd.h>
 
 #include "harness.h"
 #include "ksp/ksp.h"
 #include "problem.h"
+#include "terminal.h"
 
 enum { B = 4, COMPARED = 10 }; /* block size of the grids; iterations that are compared with the textbook */
 
@@ -1779,21 +1780,110 @@ static void TestView(PoiseContext ctx)
     if (k == 2) CHECK_OK(PoiseKSPSetConvergenceTest(t.ksp, Test_User, &j));
     if (k == 3) CHECK_OK(PoiseKSPGMRESSetRestart(t.ksp, 300));
     char *text = Printed(ctx, &t);
-    static const char *const why[] = {
-        "loop: repeated by the device\n", "enqueued: the matrix calls back to the host",
-        "enqueued: the convergence test is a user's", "enqueued: the method's cycle is too long to capture"};
-    const char *expected = !mock     ? "the host runs at once"
+    static const char *const why[] = {"the device repeats iterations by itself\n",
+                                      "starts each iteration: the matrix calls back to the host",
+                                      "starts each iteration: the convergence test is a user's",
+                                      "starts each iteration: the method's cycle is too long to capture"};
+    const char *expected = !mock     ? "  iterations run on the host\n"
                            : !serial ? "ranks exchange through the host"
                                      : why[k];
     CHECK(PoiseRank(ctx) ? !*text : strstr(text, expected) != NULL);
     CHECK(PoiseRank(ctx) ||
           (strstr(text, "KSP: type gmres") && strstr(text, k == 3 ? "restart 300," : "restart 30,") &&
-           strstr(text, "PC: type none") && strstr(text, "left, preconditioned norm") &&
+           strstr(text, "PC: type none") && strstr(text, "left, converges in the preconditioned norm") &&
            strstr(text, k == 1 ? "type shell" : "type auto")));
     free(text);
     ProblemClose(&t);
     ProblemClose(&s);
   }
+}
+
+/* -ksp_monitor_every: lines of each third iteration and of the last, with the norms of the history. Nothing
+   else is left out. */
+static void TestMonitorEvery(PoiseContext ctx)
+{
+  for (int most = 5; most <= 7; most++) { /* the last is printed once, whatever its number */
+    Problem s;
+    PoiseInt count;
+    const double *norm;
+    int lines = 0, it, next = 0;
+    double value;
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_monitor", "yes"));
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_monitor_every", "3"));
+    if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
+    CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+    CHECK_OK(PoiseKSPKeepHistory(s.ksp, 1));
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-14, -1, -1, most));
+    char *text = Printed(ctx, &s), *line = text;
+    CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norm));
+    CHECK_INT(count, most + 1);
+    for (; sscanf(line, "%d KSP Residual norm %lf", &it, &value) == 2; lines++) {
+      CHECK_INT(it, next);
+      CHECK_NEAR(value, norm[it], 1e-12 * norm[it]);
+      next = it + 3 < most ? it + 3 : most;
+      line = strchr(line, '\n') + 1;
+    }
+    if (!PoiseRank(ctx)) CHECK_INT(lines, 1 + (most + 2) / 3);
+    free(text);
+    ProblemClose(&s);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "ksp_monitor", "no"));
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+/* As if the solve had begun ten seconds ago. */
+static PoiseErr Monitor_Late(PoiseKSP ksp, PoiseInt it, double norm, void *its)
+{
+  Pace *pace = &ksp->solve.pace;
+  (void)norm;
+  if (it == 1 && pace->line.on) pace->line.begun -= 10, pace->since.time -= 10, pace->next.time -= 10;
+  *(PoiseInt *)its = it;
+  return POISE_OK;
+}
+
+/* The line has the numbers of an iteration, and is gone in the end. It costs no copy and no wait. Without a
+   terminal, inside preconditioners, and beside the lines of -ksp_monitor there is none. */
+static void TestProgress(PoiseContext ctx)
+{
+  static const char *const ways[] = {"no", "yes", "yes with lines"};
+  int64_t copies[3], waits[3];
+  for (int k = 0; k < 3; k++) {
+    Problem s;
+    ErrorOutput t;
+    char seen[OUTPUT_ROOM];
+    const double *norm;
+    PoiseInt count, its;
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_progress", k ? "yes" : "no"));
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_monitor", k == 2 ? "yes" : "no"));
+    if (!OpenSystem(GridMatrix(ctx, &small_spd), &s)) return;
+    CHECK_OK(PoiseKSPSetFromOptions(s.ksp));
+    CHECK_OK(PoiseKSPSetTolerances(s.ksp, 1e-12, -1, -1, 400));
+    CHECK_OK(PoiseKSPKeepHistory(s.ksp, 1));
+    CHECK_OK(PoiseKSPAddMonitor(s.ksp, Monitor_Late, &its));
+    CHECK_OK(PoiseKSPSetUp(s.ksp));
+    copies[k] = ctx->device->copies, waits[k] = ctx->device->waits;
+    if (!TakeErrorOutput(&t, true)) return;
+    char *text = Printed(ctx, &s);
+    GiveErrorOutput(&t, seen);
+    free(text);
+    copies[k] = ctx->device->copies - copies[k], waits[k] = ctx->device->waits - waits[k];
+    CHECK_OK(PoiseKSPHistory(s.ksp, &count, &norm));
+    int it = -1;
+    double value = NAN, digits = -1;
+    if (k != 1) CHECK(!strcmp(seen, "!"));
+    if (k == 1 && CHECK(sscanf(seen, "\r\033[Kgmres: iteration %d, residual %lf, %lf digits/s", &it, &value,
+                               &digits) == 3)) {
+      CHECK(it > 0 && it < count && digits >= 0);
+      CHECK_NEAR(value, norm[it], 0.06 * norm[it]);
+      CHECK(strstr(seen, " to the tolerance") || strstr(seen, " to -ksp_max_it") || digits == 0);
+      CHECK(!strcmp(seen + strlen(seen) - 5, "\r\033[K!"));
+    }
+    if (it < 0 && k == 1) printf("%s: '%s'\n", ways[k], seen);
+    ProblemClose(&s);
+  }
+  CHECK_INT(copies[1], copies[0]);
+  CHECK_INT(waits[1], waits[0]);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -1920,6 +2010,8 @@ static const Test tests[] = {
     {"bad_preconditioner", TestBadPreconditioner, 0},
     {"lines", TestLines, 0},
     {"monitor_file", TestMonitorFile, 0},
+    {"monitor_every", TestMonitorEvery, 0},
+    {"progress", TestProgress, TEST_SERIAL},
     {"view", TestView, 0},
     {"memory", TestMemory, 0},
     {"memory_again", TestMemoryAgain, 0},

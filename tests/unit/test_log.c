@@ -2,9 +2,11 @@
 /* The log: what is counted, and the table in its three forms. */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "files.h"
+#include "sys/files.h"
 #include "sys/sys.h"
 #include "vec/vec_kernels.h"
 
@@ -470,25 +472,94 @@ static void TestCsv(PoiseContext ctx)
     if (rows++) CHECK_INT(count, commas);
     commas = count;
   }
-  CHECK_INT(commas, 26);
+  CHECK_INT(commas, 28);
   CHECK_INT(rows, 1 + 1 + 1 + 5);
 }
 
+/* A line of the table for people. */
+typedef struct Shown {
+  double calls, seconds, time, own, per_call;
+} Shown;
+
+static bool ReadShown(const char *line, int name, Shown *v)
+{
+  static const char *const units[] = {"s", "ms", "us"};
+  char unit[4] = "";
+  int n = sscanf(line + name, "%lf %lf %lf %lf %lf %3s", &v->calls, &v->seconds, &v->time, &v->own,
+                 &v->per_call, unit);
+  for (int k = 0; k < 3; k++)
+    if (!strcmp(unit, units[k])) v->per_call *= pow(1e-3, k);
+  return n == 6;
+}
+
+/* Shares of one's own add up to 100 %, those of time are of the first row, calls and times are those of the
+   CSV, and the slowest event comes first. */
 static void TestTable(PoiseContext ctx)
 {
-  char text[TEXT];
+  char text[TEXT], csv[TEXT], name[24] = "";
+  int rows = 0, several = PoiseSize(ctx) > 1, width = 20 + 4 * several;
+  double sum = 0, last = INFINITY;
+  Shown all = {0}, v;
   Fill(ctx);
-  View(ctx, POISE_LOG_TEXT, text);
-  if (PoiseRank(ctx)) return;
-  int rows = 0;
-  size_t width = 0;
-  for (const char *s = strchr(text, '\n') + 1; *s; s += strcspn(s, "\n") + 1, rows++) { /* aligned */
-    size_t n = strcspn(s, "\n");
-    if (rows) CHECK_INT(n, width);
-    width = n;
+  CHECK_OK(PoiseLogBegin(ctx, "outer"));
+  for (int i = 0; i < 3; i++) {
+    poiseLogBegin(ctx, EVENT_KSPSolve);
+    poiseLogBegin(ctx, EVENT_PCApply);
+    Wait(2e-3);
+    poiseLogEnd(ctx, EVENT_PCApply, 0, 0);
+    Wait(1e-3);
+    poiseLogEnd(ctx, EVENT_KSPSolve, 0, 0);
   }
-  CHECK_INT(rows, 1 + 7 * (PoiseSize(ctx) > 1 ? 2 : 1));
-  CHECK(strstr(text, ctx->device->ops->name) && strstr(text, "MatMult") && !strstr(text, "MatLoad"));
+  CHECK_OK(PoiseLogEnd(ctx, "outer"));
+  View(ctx, POISE_LOG_TEXT, text);
+  View(ctx, POISE_LOG_CSV, csv);
+  if (PoiseRank(ctx)) return;
+  CHECK(strstr(text, ctx->device->ops->name) && !strstr(text, "MatLoad") && strstr(text, "y = A x"));
+  const char *line = strstr(text, "\nTotal") + 1;
+  for (; *line; line += strcspn(line, "\n") + 1, rows++) {
+    if (several && rows % 2) continue; /* the minimum over ranks */
+    if (!CHECK(ReadShown(line, width, &v))) return;
+    if (!rows) all = v;
+    sum += v.own;
+    snprintf(name, 21, "%.20s", line);
+    for (size_t n = strlen(name); n > 0 && name[n - 1] == ' '; n--) name[n - 1] = 0;
+    CHECK(v.own <= v.time + 0.051 && v.seconds <= (rows ? last : v.seconds) + 1e-4);
+    if (rows) last = v.seconds;
+    if (!strchr(name, '"')) CHECK_NEAR(v.seconds, Value(csv, name, "seconds_max"), rows ? 5.1e-5 : INFINITY);
+    if (!strchr(name, '"')) CHECK_NEAR(v.calls, Value(csv, name, "calls_max"), 0);
+    CHECK_NEAR(v.per_call * v.calls, v.seconds, 5.1e-5 + 5e-3 * v.seconds);
+    if (!several) CHECK_NEAR(v.time, 100 * v.seconds / all.seconds, 0.06 + 6e-3 / all.seconds);
+    if (!strcmp(name, "KSPSolve")) CHECK(v.own < v.time && v.seconds >= 9e-3);
+  }
+  CHECK_INT(rows, 10 * (1 + several));
+  CHECK_NEAR(sum, 100, 0.05 * 10 + 0.01);
+}
+
+/* Seconds of one's own: of all events those of the whole, whatever is nested in what, or was given up. */
+static void TestOwn(PoiseContext ctx)
+{
+  static const char *const all[] = {"Total", "around", "recursion", "VecDot", "MatMult", "PCApply"};
+  char csv[TEXT];
+  double sum = 0;
+  CHECK_OK(PoiseLogBegin(ctx, "around"));
+  Recurse(ctx, 4);
+  poiseLogBegin(ctx, EVENT_PCApply); /* is given up, not what has ended in it */
+  poiseLogBegin(ctx, EVENT_MatMult);
+  Wait(2e-3);
+  poiseLogEnd(ctx, EVENT_MatMult, 0, 0);
+  Wait(1e-3);
+  CHECK_OK(PoiseLogEnd(ctx, "around"));
+  View(ctx, POISE_LOG_CSV, csv);
+  if (PoiseRank(ctx)) return;
+  for (int k = 0; k < 5; k++) {
+    double own = Value(csv, all[k], "own_seconds_max");
+    CHECK(Value(csv, all[k], "own_seconds_min") > -1e-9 && own <= Value(csv, all[k], "seconds_max") + 1e-9);
+    sum += own;
+  }
+  double whole = Value(csv, "Total", "seconds_max");
+  CHECK(Value(csv, "around", "own_seconds_min") >= 1e-3);
+  CHECK(Value(csv, "MatMult", "own_seconds_min") >= 2e-3);
+  if (PoiseSize(ctx) == 1) CHECK_NEAR(sum, whole, 1e-9);
 }
 
 /* ---- where it goes --------------------------------------------------------------------------- */
@@ -533,6 +604,28 @@ static void TestOption(PoiseContext ctx)
   }
 }
 
+/* Where output goes, and in which form: as a word says, or the ending. */
+static void TestSplit(PoiseContext ctx)
+{
+  static const char *const words[] = {"text", "csv"};
+  static const struct {
+    const char *value, *path;
+    int format;
+  } cases[] = {{":a", "a", 0},   {":a.csv", "a.csv", 1},     {":a.csv:text", "a.csv", 0}, {":a:csv", "a", 1},
+               {"::csv", "", 1}, {":csv.d/a", "csv.d/a", 0}, {":.csv", ".csv", 1},        {":", "", 0}};
+  char path[POISE_OPTION_LENGTH];
+  (void)ctx;
+  for (int k = 0; k < 8; k++) {
+    int format = -1;
+    CHECK_OK(poiseFileSplit(cases[k].value, 2, words, path, &format));
+    CHECK(!strcmp(path, cases[k].path));
+    CHECK_INT(format, cases[k].format);
+  }
+  CHECK_ERR(poiseFileSplit("a", 2, words, path, &(int){0}), POISE_ERR_OPTION, ":file:text|csv");
+  CHECK_ERR(poiseFileSplit(":a.csv:json", 2, words, path, &(int){0}), POISE_ERR_OPTION,
+            "'json' is not a format");
+}
+
 static void TestOptionOutput(PoiseContext ctx)
 {
   static const char *const cases[][2] = {
@@ -556,7 +649,7 @@ static void TestOptionErrors(PoiseContext ctx)
   memset(text + 1, 'a', POISE_OPTION_LENGTH);
   CHECK_ERR(poiseLogViewOption(ctx, "elsewhere"), POISE_ERR_OPTION, "-log_view elsewhere: expected :file");
   CHECK_ERR(poiseLogViewOption(ctx, ":f:jsn"), POISE_ERR_OPTION, "did you mean 'json'?");
-  CHECK_ERR(poiseLogViewOption(ctx, ":f:"), POISE_ERR_OPTION, "text, csv, json");
+  CHECK_ERR(poiseLogViewOption(ctx, ":f:"), POISE_ERR_OPTION, "text|csv|json");
   CHECK_ERR(poiseLogViewOption(ctx, text), POISE_ERR_OPTION, "expected");
   CHECK_ERR(poiseLogViewOption(ctx, ":no/such/folder/f:csv"),
             PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE, "no/such/folder/f");
@@ -619,6 +712,8 @@ static const Test tests[] = {{"time", TestTime, TEST_HOST_ONLY},
                              {"ranges", TestRanges, TEST_HOST_ONLY | TEST_SERIAL},
                              {"csv", TestCsv, 0},
                              {"table", TestTable, 0},
+                             {"own", TestOwn, 0},
+                             {"split", TestSplit, TEST_SERIAL | TEST_HOST_ONLY},
                              {"view_errors", TestViewErrors, TEST_HOST_ONLY},
                              {"option", TestOption, TEST_HOST_ONLY},
                              {"option_output", TestOptionOutput, TEST_HOST_ONLY},

@@ -18,6 +18,7 @@
 #include "io/load.h"
 #include "io/mm.h"
 #include "sys/progress.h"
+#include "terminal.h"
 #include "mat/mat.h"
 #include "sample.h"
 #include "saved.h"
@@ -818,30 +819,24 @@ static void TestElsewhere(PoiseContext ctx)
 /* ---- progress -------------------------------------------------------------------------------- */
 
 /* What rank 0 writes to its standard error, a terminal or not, when it is patient no longer. */
-static void WatchProgress(PoiseContext ctx, int terminal, char seen[400])
+static void WatchProgress(PoiseContext ctx, int terminal, char seen[OUTPUT_ROOM])
 {
-  int saved = dup(2), master = posix_openpt(O_RDWR | O_NOCTTY), ends[2] = {-1, -1};
+  ErrorOutput output;
   Progress p;
-  memset(seen, 0, 400);
-  if (!CHECK(saved >= 0 && master >= 0 && !grantpt(master) && !unlockpt(master) && !pipe(ends))) return;
-  int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-  CHECK(dup2(terminal ? slave : ends[1], 2) == 2);
-  poiseProgressBegin(ctx, "some.mtx", &p);
+  seen[0] = 0;
+  if (!TakeErrorOutput(&output, terminal)) return;
+  poiseProgressBegin(ctx, "some.mtx", ctx->load_progress, 0.5, &p);
   poiseProgressStep(&p, 1000000, 8000000); /* too early */
   p.begun -= 2;
   poiseProgressStep(&p, 4000000, 8000000);
   poiseProgressStep(&p, 5000000, 8000000); /* too soon again */
   poiseProgressEnd(&p);
-  dup2(saved, 2);
-  CHECK(write(terminal ? slave : ends[1], "!", 1) == 1);
-  for (size_t n = 0; n < 399 && !strchr(seen, '!'); n += strlen(seen + n))
-    if (!CHECK(read(terminal ? master : ends[0], seen + n, 399 - n) > 0)) break;
-  close(saved), close(master), close(slave), close(ends[0]), close(ends[1]);
+  GiveErrorOutput(&output, seen);
 }
 
 static void TestProgress(PoiseContext ctx)
 {
-  char seen[400];
+  char seen[OUTPUT_ROOM];
   WatchProgress(ctx, 1, seen);
   CHECK(strstr(seen, "some.mtx: 4 of 8 MB, 2 MB/s") && !strstr(seen, "1 of 8") && !strstr(seen, "5 of 8"));
   CHECK(!strcmp(seen + strlen(seen) - 5, "\r\033[K!")); /* erased */

@@ -786,8 +786,9 @@ static void TestFuseAndSkip(PoiseContext ctx)
 static void TestView(PoiseContext ctx)
 {
   static const char *const types[] = {"ilu", "icc", "sor"};
-  static const char *const words[] = {"level 0, shift none\n", "level 0, shift positive_definite\n",
-                                      "symmetric sweeps, omega 1, its 1, lits 1\n"};
+  static const char *const words[] = {
+      "level 0, shift none\n", "level 0, shift positive_definite\n",
+      "symmetric sweeps, omega 1; 1 with new ghosts, in each 1 on the rank\n"};
   Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33);
   PoiseMat A = Matrix(ctx, &s);
   for (int k = 0; k < 3; k++) {

@@ -926,10 +926,11 @@ static void TestView(PoiseContext ctx)
              sum[2]);
     CheckWords(ctx, A, words);
     PoiseBytes held = {0};
+    char held_words[24];
     poisePartsBytes(A, &held);
     double bytes = (double)(SampleIsAway(ctx) ? held.device : held.host);
     CHECK_OK(PoiseSum(ctx, 1, &bytes));
-    snprintf(words, sizeof words, "parts hold %.0f bytes on the", bytes);
+    snprintf(words, sizeof words, "parts hold %s on the", poiseBytesText(bytes, held_words));
     CheckWords(ctx, A, words);
   }
   PoiseVecDestroy(&x);

@@ -591,7 +591,7 @@ static void TestWords(PoiseContext ctx)
        &cut,
        {.type = PRODUCT_CSRI},
        "tiles of 128 rows, a thread for each, rows of 512 entries or more in fragments of up to 1024"},
-      {&gpus[H200], &s, &s, {.type = PRODUCT_CSRI, .hub_bits = 13}, ", 8192 hubs"},
+      {&gpus[H200], &s, &s, {.type = PRODUCT_CSRI, .hub_bits = 13}, ", the 8192 entries of x in most use"},
       {&gpus[H200],
        &s,
        &s,

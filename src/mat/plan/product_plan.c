@@ -491,7 +491,8 @@ static void MoreWords(const ProductPlan *p, char *text, size_t size)
   if (p->limit)
     n = snprintf(text, size, ", rows of %lld entries or more in fragments of up to %lld", (long long)p->limit,
                  (long long)p->fragment);
-  if (p->hub_bits) snprintf(text + n, size - (size_t)n, ", %d hubs", 1 << p->hub_bits);
+  if (p->hub_bits)
+    snprintf(text + n, size - (size_t)n, ", the %d entries of x in most use kept near", 1 << p->hub_bits);
 }
 
 void poisePlanWords(const DeviceModel *model, const ProductPlan *p, char *text, size_t size)

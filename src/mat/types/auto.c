@@ -88,11 +88,30 @@ static void List(char *words, const char *format, double factor, const double *v
   }
 }
 
+/* In microseconds where the device says how fast it is, else beside the chosen type. */
+static void Explain(PoiseMat A, int best, const double *cost, const double *seconds)
+{
+  Choice *c = A->asked.data;
+  const DeviceModel *model = &A->ctx->device->model;
+  bool known = seconds[best] > 0;
+  const double *v = known ? seconds : cost, factor = known ? 1e6 : 1 / cost[best];
+  const char *format = known ? "%.1f us" : "%.2f times as long";
+  size_t n = 0;
+  if (known) n = (size_t)snprintf(c->why, WORDS, "%.1f us predicted", 1e6 * seconds[best]);
+  if (!known) n = (size_t)snprintf(c->why, WORDS, "predicted to be the fastest");
+  if (!poiseModelIsGpu(model))
+    n += (size_t)snprintf(c->why + n, WORDS - n, " with %d threads", model->host_threads);
+  for (int k = 0; k < CANDIDATES; k++) {
+    if (k == best) continue;
+    n += (size_t)snprintf(c->why + n, WORDS - n, ", %s ", candidates[k].type->name);
+    n += (size_t)snprintf(c->why + n, WORDS - n, v[k] < HUGE_VAL ? format : "cannot", factor * v[k]);
+  }
+}
+
 /* Ranks with more bytes weigh more. */
 static PoiseErr Predict(PoiseMat A, int *best)
 {
   Choice *c = A->asked.data;
-  const DeviceModel *model = &A->ctx->device->model;
   double cost[2 * CANDIDATES + 1] = {0},
                                *seconds = cost + CANDIDATES + 1; /* between them: of the bytes alone */
   PoiseErr e = Plan(A);
@@ -107,13 +126,7 @@ static PoiseErr Predict(PoiseMat A, int *best)
   *best = A->asked.library ? CSR : Least(cost);
   if (A->asked.library) snprintf(c->why, WORDS, "as -mat_csr_kernel %s was asked for", PoiseMatCSRKernel(A));
   if (A->asked.library) return POISE_OK;
-  if (poiseModelIsGpu(model))
-    snprintf(c->why, WORDS, "predicted, in times of its bytes: ");
-  else
-    snprintf(c->why, WORDS, "predicted for %d threads, in times of its bytes: ", model->host_threads);
-  List(c->why, "%.2f", 1 / cost[CANDIDATES], cost);
-  size_t n = strlen(c->why);
-  if (seconds[*best] > 0) snprintf(c->why + n, WORDS - n, "; %.1f us", 1e6 * seconds[*best]);
+  Explain(A, *best, cost, seconds);
   return POISE_OK;
 }
 
@@ -306,11 +319,11 @@ static PoiseErr TimeNow(PoiseMat A, uint64_t key, int *best)
   int predicted = *best;
   TRY(Time(A, seconds));
   *best = Least(seconds);
-  snprintf(c->why, WORDS, "measured, in ms: ");
+  snprintf(c->why, WORDS, "measured, in ms a product: ");
   List(c->why, "%.4f", 1e3, seconds);
   if (*best != predicted && seconds[*best] > 0.98 * seconds[predicted]) {
     size_t n = strlen(c->why);
-    snprintf(c->why + n, WORDS - n, "; predicted, and not 2 %% slower");
+    snprintf(c->why + n, WORDS - n, "; as predicted, since it is not 2 %% slower");
     *best = predicted;
   }
   poiseWinnersRemember(ctx, key, *best);
@@ -506,9 +519,10 @@ PoiseErr poiseChoiceView(PoiseMat A)
   if (!c->built) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sum));
   double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
-  TRY(PoisePrintf(A->ctx,
-                  "    rows: deviation %.2f of the mean, %.0f empty, %.1f %% of the nonzeros in rows that "
-                  "csri would split\n",
-                  mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
-  return PoisePrintf(A->ctx, "    auto: %s, %s\n", A->type->name, c->why);
+  TRY(PoisePrintf(
+      A->ctx,
+      "    lengths of rows deviate by %.2f of their mean; %.0f rows are empty; csri would split rows "
+      "with %.1f %% of the nonzeros\n",
+      mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
+  return PoisePrintf(A->ctx, "    auto chose %s: %s\n", A->type->name, c->why);
 }

@@ -128,10 +128,9 @@ static PoiseErr View_BCSR(PoiseMat A)
   const BcsrData *d = A->data;
   if (!A->assembled || !d->built) return POISE_OK;
   if (A->asked.share > 0)
-    TRY(PoisePrintf(A->ctx, "    auto: bcsr, as blocks take %.2f of the bytes of csr\n", A->asked.share));
+    TRY(PoisePrintf(A->ctx, "    auto chose bcsr: blocks take %.2f of the bytes of csr\n", A->asked.share));
   TRY(poisePlanView(A, &d->plan));
-  if (d->form == BCSR_EVEN)
-    return PoisePrintf(A->ctx, "    bcsr: groups of %d rows of blocks\n", d->plan.rows);
+  if (d->form == BCSR_EVEN) return POISE_OK;
   if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
   return PoisePrintf(
       A->ctx,

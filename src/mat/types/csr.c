@@ -308,8 +308,7 @@ static PoiseErr View_CSR(PoiseMat A)
   const CsrStatistics *s = &A->csr.statistics;
   ProductRequest request = {.type = PRODUCT_CSR};
   ProductPlan plan;
-  TRY(PoisePrintf(A->ctx, "  products by kernel %s of device %s\n", PoiseMatCSRKernel(A),
-                  A->ctx->device->ops->name));
+  if (A->asked.library) TRY(PoisePrintf(A->ctx, "    A x by the library %s\n", PoiseMatCSRKernel(A)));
   poiseCsrRequest(t, &request);
   poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
   if (A->assembled && !A->asked.library) TRY(poisePlanView(A, &plan));

@@ -150,8 +150,9 @@ static PoiseErr View_CSRI(PoiseMat A)
   if (d->exact)
     TRY(PoisePrintf(A->ctx, "    csri: %.0f row blocks, shared rows by atomic additions\n", sums[0]));
   else
-    TRY(PoisePrintf(A->ctx, "    csri: %.0f %s, %.0f fragments of rows of %lld entries or more\n", sums[0],
-                    sums[2] > 0 ? "uniform row blocks" : "row blocks", sums[1], (long long)d->w.limit));
+    TRY(PoisePrintf(
+        A->ctx, "    csri: %.0f %s of equal work, %.0f fragments of rows of %lld entries or more\n", sums[0],
+        sums[2] > 0 ? "uniform row blocks" : "row blocks", sums[1], (long long)d->w.limit));
   if (d->built) TRY(poisePlanView(A, &d->plan));
   if (sums[3] == 0) return POISE_OK;
   return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n",

@@ -84,19 +84,19 @@ PoiseErr poiseHeldViewSizes(PoiseMat A, int64_t arrays, int64_t nghost, const ch
   bool is_host = A->ctx->device->ops->is_host;
   PoiseBytes held;
   TRY(PoiseMatBytes(A, &held, NULL));
-  double sum[] = {(double)A->csr.nz, (double)held.host, (double)held.device,
-                  (double)((is_host ? held.host : held.device) - arrays), (double)nghost};
+  double sum[] = {(double)A->csr.nz, (double)((is_host ? held.host : held.device) - arrays), (double)nghost};
   double most = sum[0];
-  TRY(PoiseSum(A->ctx, 5, sum));
+  char beyond[24];
+  TRY(PoiseSum(A->ctx, 3, sum));
   TRY(PoiseMax(A->ctx, 1, &most));
   double mean = sum[0] / PoiseSize(A->ctx);
   TRY(PoisePrintf(A->ctx, "  %.0f nonzeros, on a rank at most %.2f times the mean\n", sum[0],
                   mean > 0 ? most / mean : 1));
-  TRY(PoisePrintf(A->ctx,
-                  "  %.0f bytes on the host, %.0f on the device; beyond the application's arrays %.0f on the "
-                  "%s\n",
-                  sum[1], sum[2], sum[3], is_host ? "host" : "device"));
-  return PoisePrintf(A->ctx, "  %.0f ghost %s over all ranks\n", sum[4], ghosts);
+  TRY(poiseBytesPrint(A->ctx, &held));
+  TRY(PoisePrintf(A->ctx, "    beyond the application's arrays: %s\n", poiseBytesText(sum[1], beyond)));
+  if (PoiseSize(A->ctx) == 1) return POISE_OK;
+  return PoisePrintf(A->ctx, "  %.0f ghost %s over all ranks: entries that other ranks have\n", sum[2],
+                     ghosts);
 }
 
 PoiseErr poiseHeldView(PoiseMat A, const Held *h)

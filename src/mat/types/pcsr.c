@@ -183,6 +183,7 @@ static PoiseErr ViewSplit(PoiseMat A)
   const Parts *t = A->made.parts;
   bool is_host = A->ctx->device->ops->is_host;
   PoiseBytes held = {0};
+  char bytes[24];
   poisePartsBytes(A, &held);
   double sum[] = {(double)t->rows, (double)t->owners->nghost, (double)(poiseCsrScalars(&t->taken->csr)),
                   (double)(is_host ? held.host : held.device)};
@@ -191,7 +192,7 @@ static PoiseErr ViewSplit(PoiseMat A)
     TRY(PoisePrintf(A->ctx, "    shares of %d machines, then of their ranks\n", t->machines));
   TRY(PoisePrintf(A->ctx, "    %.0f rows are cut; %.0f results of %.0f nonzeros travel to owners of rows\n",
                   sum[0], sum[1], sum[2]));
-  return PoisePrintf(A->ctx, "    parts hold %.0f bytes on the %s beside A\n", sum[3],
+  return PoisePrintf(A->ctx, "    parts hold %s on the %s beside A\n", poiseBytesText(sum[3], bytes),
                      is_host ? "host" : "device");
 }
 
