@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Rules of installation. Components: runtime is what programs need to run, development what it takes to compile
-# them.
+# Rules of installation. Components: runtime is what programs need to run, development what it takes to
+# compile them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -38,12 +38,23 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 
+# Programs that start MPI need its daemon, also without mpirun; those that ask for one rank do not.
+set(mpi)
+if(POISE_MPI)
+  set(mpi mpi-default-bin)
+  if(MPI_C_LIBRARIES MATCHES "(openmpi|mpich)")
+    string(REPLACE openmpi openmpi-bin mpi ${CMAKE_MATCH_1})
+  endif()
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ${mpi})
+  set(mpi ", ${mpi}")
+endif()
+
 set(same "${package_runtime} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${same}, zlib1g-dev") # poise.pc names zlib
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_SECTION math)
-set(CPACK_DEBIAN_EXAMPLES_PACKAGE_DEPENDS "${same}")
+set(CPACK_DEBIAN_EXAMPLES_PACKAGE_DEPENDS "${same}${mpi}")
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_RECOMMENDS "libpoise-dev (= ${PROJECT_VERSION}), cmake, build-essential")
 
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The shared library, with the objects and run-time options of PETSc.")

@@ -18,7 +18,8 @@ command -v abidiff > /dev/null || skip "there is no abidiff (Debian, Ubuntu: apt
 git rev-parse --git-dir > /dev/null 2>&1 || skip "this is no checkout of git"
 base=${1-$(git describe --tags --match 'v*' --abbrev=0 2> /dev/null || true)}
 [ -n "$base" ] || skip "there is no tag v* yet to compare with; a commit can be named"
-git rev-parse --verify --quiet "$base^{commit}" > /dev/null || { echo "there is no commit $base" >&2; exit 2; }
+git rev-parse --verify --quiet "$base^{commit}" > /dev/null ||
+  { echo "there is no commit $base" >&2; exit 2; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -36,7 +36,8 @@ in_root apt-get update
 # What the library's package needs comes with it, and nothing of the compilers.
 in_root bash -c 'apt-get install -y --no-install-recommends /packages/libpoise0*.deb'
 in_root bash -c '! command -v cc'
-in_root bash -c 'apt-get install -y --no-install-recommends /packages/*.deb gcc libc6-dev make cmake pkg-config'
+compilers="gcc libc6-dev make cmake pkg-config"
+in_root bash -c "apt-get install -y --no-install-recommends /packages/*.deb $compilers"
 in_root bash /packages/packages_use.sh /usr
 in_root bash -c 'apt-get remove -y --autoremove "libpoise*" poise-examples'
 left=$(find "$root/usr" -iname '*poise*')
