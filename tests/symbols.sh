@@ -27,7 +27,8 @@ case $library in
     version=$(sed -n 's/^#define POISE_VERSION_\(MAJOR\|MINOR\) *//p' "$include/poise/sys.h" | paste -sd .)
     [ "${version%%.*}" = 0 ] || version=${version%%.*} # from 1.0 on, minor versions are compatible
     [ "$soname" = "$version" ] || { echo "the SONAME ends in '$soname', not in '$version'" >&2; exit 1; }
-    exported=$(defined -D "$library" | grep -v "^POISE_$version$" | sed "s/@@POISE_$version\$//")
+    exported=$(defined -D "$library" | grep -v "^POISE_$version$" |
+      sed "s/@@POISE_$version\$//; t; s/\$/ without POISE_$version/")
     ;;
 esac
 diff <(echo "$declared") <(echo "$exported") > /dev/null || {
