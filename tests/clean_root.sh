@@ -17,6 +17,7 @@ skip()
 command -v debootstrap > /dev/null || skip "there is no debootstrap"
 # shellcheck source=/dev/null
 . /etc/os-release
+[ "$ID" = debian ] || skip "this is $ID, and the system of the packages is Debian"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 debootstrap --variant=minbase "$VERSION_CODENAME" "$root" > "$root.log" 2>&1 ||
@@ -34,7 +35,7 @@ mkdir "$root/packages"
 cp "$packages"/{libpoise,poise-}*.deb "$here/packages_use.sh" "$root/packages"
 in_root apt-get update
 # What the library's package needs comes with it, and nothing of the compilers.
-in_root bash -c 'apt-get install -y --no-install-recommends /packages/libpoise0*.deb'
+in_root bash -c 'apt-get install -y --no-install-recommends /packages/libpoise[0-9]*.deb'
 in_root bash -c '! command -v cc'
 compilers="gcc libc6-dev make cmake pkg-config"
 in_root bash -c "apt-get install -y --no-install-recommends /packages/*.deb $compilers"
