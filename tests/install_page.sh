@@ -32,4 +32,4 @@ bash -euo pipefail -x commands > log 2>&1 || { cat log; exit 1; }
 printed=$(sed -n '/u in the middle/s/.*: //p' log)
 [ "$printed" = 0.125000 ] || { cat log; echo "^ u in the middle is 1/8"; exit 1; }
 reason=$(sed -n 's/iterations.*//p' printed)
-[ -n "$reason" ] && grep -qF -- "$reason" log || { cat log; echo "^ the page has: $reason"; exit 1; }
+grep -qF -- "${reason:?}" log || { cat log; echo "^ the page has: $reason"; exit 1; }
