@@ -11,7 +11,8 @@ if(Poise_STACK_PROTECTOR)
 endif()
 
 # _FORTIFY_SOURCE needs optimisation. Distributions define it to values of their own.
-set(optimised $<OR:$<CONFIG:Release>,$<CONFIG:RelWithDebInfo>,$<CONFIG:MinSizeRel>>)
+set(optimised $<CONFIG:Release>,$<CONFIG:RelWithDebInfo>,$<CONFIG:MinSizeRel>)
+set(optimised $<OR:$<BOOL:${optimised_unnamed}>,${optimised}>)
 add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:C>,${optimised}>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 
 check_linker_flag(C LINKER:-z,relro,-z,now Poise_RELRO)

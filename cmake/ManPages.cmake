@@ -13,7 +13,8 @@ if(POISE_PYTHON3)
     COMMENT "Man pages"
     VERBATIM)
   add_custom_target(poise_man ALL DEPENDS ${stamp})
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development
+          OPTIONAL)
 else()
   message(STATUS "No python3: without man pages. docs/reference has the same text")
 endif()

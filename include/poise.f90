@@ -227,6 +227,9 @@ module poise
   end interface
 
   interface
+    integer(c_int) function PoiseVersion() bind(c, name="PoiseVersion")
+      import
+    end function
     type(c_ptr) function PoiseErrorString_c(code) bind(c, name="PoiseErrorString")
       import
       integer(c_int), value :: code
@@ -1205,6 +1208,11 @@ module poise
     end function
     integer(c_int) function PoiseKSPSetErrorIfInaccurate(ksp, on) bind(c, &
       name="PoiseKSPSetErrorIfInaccurate")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: on
+    end function
+    integer(c_int) function PoiseKSPSetProgress(ksp, on) bind(c, name="PoiseKSPSetProgress")
       import
       type(c_ptr), value :: ksp
       integer(c_int), value :: on

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Install what is missing, build in every way that matters, and run all tests. Stops at the first failure.
 #   scripts/test.sh          what every change has to pass
-#   scripts/test.sh --all    also more numbers of MPI ranks, examples/ in all combinations, and clang
+#   scripts/test.sh --all    also more numbers of MPI ranks, examples/ in all combinations, packages in a
+#                            clean system, and clang
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/setup.sh
@@ -65,6 +66,15 @@ run release
 if [ $# -eq 1 ]; then
   stage "Finite-element drivers: types of matrices x devices x ranks x ways of assembly"
   tests/fem_all.sh build/release/examples
+fi
+
+stage "Binary interface, beside that of the latest tag"
+scripts/abi.sh || [ $? -eq 77 ]
+if [ $# -eq 1 ]; then
+  stage "Packages of Debian, in a system of their own"
+  build deb
+  quietly cpack --config build/deb/CPackConfig.cmake -B build/packages
+  tests/clean_root.sh build/packages || [ $? -eq 77 ]
 fi
 
 stage "Without MPI, as a static library: all tests"

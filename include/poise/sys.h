@@ -37,12 +37,17 @@
 #define POISE_VERSION_MAJOR 0
 #define POISE_VERSION_MINOR 1
 #define POISE_VERSION_PATCH 0
+#define POISE_VERSION       (POISE_VERSION_MAJOR * 10000 + POISE_VERSION_MINOR * 100 + POISE_VERSION_PATCH)
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef int64_t PoiseInt; /* global sizes and indices */
+
+/* The version of the library that this program runs with: 100 for 0.1.0. POISE_VERSION is that of the headers
+   that it was compiled with. Any thread may call at any time. */
+POISE_API int PoiseVersion(void);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 

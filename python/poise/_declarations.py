@@ -240,6 +240,7 @@ class PoiseShellPC(Structure):
 
 # name: (result, parameters)
 FUNCTIONS = {
+    "PoiseVersion": (c_int, []),
     "PoiseErrorString": (c_char_p, [c_int]),
     "PoiseErrorMessage": (c_char_p, []),
     "PoiseErrorText": (c_char_p, []),

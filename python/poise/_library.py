@@ -149,7 +149,8 @@ def _open() -> ctypes.CDLL:
     """The library of this package; or that of POISE_LIBRARY; or an installed one."""
     here = pathlib.Path(__file__).parent / "libpoise.so"
     named = os.environ.get("POISE_LIBRARY")
-    path = named or (str(here) if here.exists() else "libpoise.so.0")
+    installed = f"libpoise.so.{c.POISE_VERSION_MAJOR}.{c.POISE_VERSION_MINOR}"
+    path = named or (str(here) if here.exists() else installed)
     try:
         return ctypes.CDLL(path)
     except OSError as error:

@@ -296,6 +296,11 @@ static void Empty(PoiseContext ctx)
   poiseObjectRemove(ctx);
 }
 
+int PoiseVersion(void)
+{
+  return POISE_VERSION;
+}
+
 static PoiseErr Greet(PoiseContext ctx)
 {
   System system;

@@ -336,6 +336,7 @@ static void TestOneRank(PoiseContext ctx)
   CHECK(!strcmp(PoiseErrorString(POISE_ERR_SIZE), "sizes do not match"));
   CHECK(!strcmp(PoiseErrorString(POISE_OK), "success"));
   CHECK(PoiseErrorString((PoiseErr)99) != NULL);
+  CHECK_INT(PoiseVersion(), POISE_VERSION);
   End(&s);
 }
 
