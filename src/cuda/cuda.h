@@ -25,6 +25,8 @@ enum {
 
 #include "reduce.h"
 
+struct LinkHandle;
+struct LinkPlace;
 struct Sparse;
 struct Recording;
 
@@ -51,6 +53,14 @@ extern const char *const poiseCudaFactorLibraries[];
 PoiseErr poiseCudaFactorPlan(Device *dev, int library, const struct FactorView *f, LibraryPlan *plan);
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
+/* memory that other GPUs reach, as sys/link_device.h says (peer.cu) */
+PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p);
+void poiseCudaSharedFree(Device *dev, void *p);
+PoiseErr poiseCudaReach(Device *dev, const struct LinkPlace *place);
+PoiseErr poiseCudaExport(Device *dev, size_t bytes, const char *what, struct LinkHandle *handle, void **p);
+void poiseCudaUnexport(Device *dev, size_t bytes, void *p);
+PoiseErr poiseCudaOpen(Device *dev, const struct LinkHandle *handle, size_t bytes, void **p);
+void poiseCudaClose(Device *dev, size_t bytes, void *p);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }
 

@@ -458,40 +458,6 @@ static PoiseErr LinkPlaceOf(Device *dev, LinkPlace *place)
   return POISE_OK;
 }
 
-static PoiseErr AllocShared(Device *dev, size_t bytes, const char *what, void **p)
-{
-  *p = NULL;
-  if (!bytes) return POISE_OK;
-  TRY(poiseAllocCount(dev->ctx, bytes, what));
-  cudaError_t e = cudaMalloc(p, bytes);
-  if (e == cudaSuccess) e = cudaMemsetAsync(*p, 0, bytes, poiseCudaStream(dev));
-  if (e == cudaSuccess) e = cudaStreamSynchronize(poiseCudaStream(dev));
-  if (e == cudaSuccess) return POISE_OK;
-  if (*p) cudaFree(*p);
-  *p = NULL;
-  poiseFreeCount(dev->ctx);
-  return poiseCudaCheck(e, what);
-}
-
-static void FreeShared(Device *dev, void *p)
-{
-  if (!p) return;
-  cudaStreamSynchronize(poiseCudaStream(dev));
-  cudaFree(p);
-  poiseFreeCount(dev->ctx);
-}
-
-static PoiseErr ReachPeer(Device *dev, const LinkPlace *place)
-{
-  int can = 0;
-  if (place->device == dev->id) return POISE_OK;
-  TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, place->device), "asking for peer access"));
-  if (!can) FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to memory of GPU %d", dev->id, place->device);
-  cudaError_t e = cudaDeviceEnablePeerAccess(place->device, 0);
-  if (e == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();
-  return e == cudaErrorPeerAccessAlreadyEnabled ? POISE_OK : poiseCudaCheck(e, "enabling peer access");
-}
-
 /* ---- memory that is asked about -------------------------------------------------------------- */
 
 /* What CUDA knows of a pointer; where that is nothing, it is the host's. */
@@ -560,14 +526,24 @@ static const PCDevice for_pc = {
     .factor_plan_free = Through<poiseCudaFactorPlanFree>::Door,
 };
 
+static const LinkProcesses link_processes = {
+    .patience = 1,   /* processes do not begin at once */
+    .unit = 2 << 20, /* the physical block of small allocations */
+    .alloc = Through<poiseCudaExport>::Door,
+    .free = Through<poiseCudaUnexport>::Door,
+    .open = Through<poiseCudaOpen>::Door,
+    .close = Through<poiseCudaClose>::Door,
+};
+
 static const LinkDevice link_device = {
     .patience = 0.1,
     .most = 4,
     .automatic = 1, /* the driver may make a rank's call wait for what polls on the same GPU */
     .place = Through<LinkPlaceOf>::Door,
-    .alloc = Through<AllocShared>::Door,
-    .free = Through<FreeShared>::Door,
-    .reach = Through<ReachPeer>::Door,
+    .alloc = Through<poiseCudaSharedAlloc>::Door,
+    .free = Through<poiseCudaSharedFree>::Door,
+    .reach = Through<poiseCudaReach>::Door,
+    .processes = &link_processes,
 };
 
 /* In the order of DeviceOps, as C++ wants it. */

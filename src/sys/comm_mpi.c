@@ -111,6 +111,7 @@ static PoiseErr Meet(Comm *comm, CommPurpose purpose, size_t bytes, int root)
 {
   Card mine = {.meeting = poiseCommMeeting(comm, purpose, bytes, root)};
   TRY(CheckRuns());
+  poiseLinkRun(comm->ctx);
   if (!comm->checks) return POISE_OK;
   snprintf(mine.call, sizeof mine.call, "%s", mine.meeting.call ? mine.meeting.call : "the library");
   return Exchanged(comm, &mine);
@@ -241,8 +242,8 @@ static PoiseErr ExchangeBegin(Comm *comm, Exchange *ex)
 static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
 {
   Plan *plan = ex->priv;
-  (void)comm;
   TRY(CheckRuns());
+  poiseLinkRun(comm->ctx);
   return plan->count ? MPI(Waitall, plan->count, plan->request, MPI_STATUSES_IGNORE) : POISE_OK;
 }
 

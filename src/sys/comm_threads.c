@@ -140,8 +140,7 @@ static PoiseErr WaitFor(Comm *comm, Counter *counter, int64_t target, int rank)
 {
   Seat *seat = comm->data;
   Team *team = seat->team;
-  Device *dev = comm->ctx->device;
-  if (dev && dev->ops->run && poiseLinkIsUsed(comm->ctx)) dev->ops->run(dev);
+  poiseLinkRun(comm->ctx);
   if (!seat->stopped) {
     Await(team, &(Wait){counter, target, rank, false});
     /* the target was reached, so success, even if a rank has left since */

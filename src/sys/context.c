@@ -101,7 +101,8 @@ static const PoiseOption table[] = {
      "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
     {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|host",
      "how devices of ranks exchange numbers inside replayed loops: peer: through each other's memory; host: "
-     "through the hosts, so that no loop is replayed; auto: peer where it works and no ranks share a GPU"},
+     "through the hosts, so that no loop is replayed; auto: peer between "
+     "threads, where it works and none share a GPU"},
     {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
      "seconds that a device waits for that of another rank, before the solve is an error"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,

@@ -15,6 +15,7 @@
 #include "sys.h"
 
 extern const KernelFn poiseHostKernels[];
+extern const LinkProcesses poiseMockProcesses;     /* device_mock_shared.c */
 extern const struct MatDevice poiseMatDevice_mock; /* pc/library_mock.c */
 extern const struct PCDevice poisePCDevice_mock;
 
@@ -479,7 +480,8 @@ static const LinkDevice link_device = {.automatic = 4096,
                                        .place = Place,
                                        .alloc = AllocShared,
                                        .free = Free,
-                                       .reach = Reach};
+                                       .reach = Reach,
+                                       .processes = &poiseMockProcesses};
 
 const DeviceOps poiseDevice_mock = {
     .name = "mock",

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "link_device.h"
+#include "link_share.h"
 #include "place.h"
 #include "sys.h"
 
@@ -12,7 +12,7 @@ enum { WORDS = 200 };
 
 struct Link {
   PoiseContext ctx;
-  const LinkDevice *ops;
+  Sharing sharing;
   bool used;
   Shared mail;        /* LinkMail [2][size] */
   LinkMail **boxes;   /* on the device: mail.all */
@@ -31,44 +31,29 @@ static const LinkDevice *Ops(PoiseContext ctx)
 
 /* ---- memory that all reach ------------------------------------------------------------------- */
 
-/* Counted as memory of the device. */
 static PoiseErr Alloc(Link *link, size_t bytes, const char *what, void **p)
 {
-  Device *dev = link->ctx->device;
-  TRY(link->ops->alloc(dev, bytes, what, p));
-  dev->bytes += (int64_t)bytes;
-  return POISE_OK;
+  return poiseShareAllocOwn(&link->sharing, bytes, what, p);
 }
 
 static void Free(Link *link, size_t bytes, void *p)
 {
-  Device *dev = link->ctx->device;
-  if (!p) return;
-  link->ops->free(dev, p);
-  dev->bytes -= (int64_t)bytes;
-}
-
-static PoiseErr AllocShared(Link *link, size_t bytes, const char *what, Shared *s)
-{
-  TRY(poiseAllocArray(link->ctx, PoiseSize(link->ctx), sizeof *s->all, what, &s->all));
-  return Alloc(link, bytes, what, &s->mine);
+  poiseShareFreeOwn(&link->sharing, bytes, p);
 }
 
 PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *s)
 {
-  PoiseContext ctx = link->ctx;
-  *s = (Shared){.bytes = bytes};
-  PoiseErr e = PoiseAgree(ctx, AllocShared(link, bytes, what, s));
-  if (!e) e = ctx->comm->ops->allgather(ctx->comm, &s->mine, sizeof s->mine, s->all);
-  if (e) poiseLinkUnshare(link, s);
-  return e;
+  return poiseShare(&link->sharing, bytes, what, s);
 }
 
 void poiseLinkUnshare(Link *link, Shared *s)
 {
-  Free(link, s->bytes, s->mine);
-  poiseFree(link->ctx, &s->all);
-  s->mine = NULL;
+  poiseUnshare(&link->sharing, s);
+}
+
+int64_t poiseLinkBytes(const Link *link, int64_t bytes)
+{
+  return (int64_t)poiseShareBytes(&link->sharing, (size_t)bytes);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -185,26 +170,61 @@ bool poiseLinkIsUsed(PoiseContext ctx)
   return ctx->link && ctx->link->used;
 }
 
+void poiseLinkRun(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  if (dev && dev->ops->run && poiseLinkIsUsed(ctx)) dev->ops->run(dev);
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
+
+/* A GPU is known by its place, as processes may number those that they see. */
+static uint64_t Gpu(const Device *dev)
+{
+  char bus[POISE_BUS] = "";
+  if (!dev->ops->bus || dev->ops->bus(dev->id, bus)) return (uint64_t)dev->id;
+  return poiseHashWords(bus);
+}
 
 static PoiseErr Place(PoiseContext ctx, LinkPlace *place)
 {
+  uint64_t (*machine)(int rank) = poiseContextHome(ctx)->hooks.machine;
   memset(place, 0, sizeof *place); /* sent as bytes */
-  place->machine = poiseMachine();
+  place->machine = machine ? machine(PoiseRank(ctx)) : poiseMachine();
+  place->gpu = Gpu(ctx->device);
   place->process = (int64_t)getpid();
   return Ops(ctx)->place(ctx->device, place);
+}
+
+static int RanksOn(int size, const LinkPlace *all, int r)
+{
+  int sharing = 0;
+  for (int q = 0; q < size; q++) sharing += all[q].machine == all[r].machine && all[q].gpu == all[r].gpu;
+  return sharing;
+}
+
+/* A communicator is of threads or of processes. */
+static bool AreProcesses(PoiseContext ctx, const LinkPlace *all)
+{
+  return all[PoiseSize(ctx) - 1].process != all[0].process;
 }
 
 /* May these ranks be linked? If not, *why says it. */
 static bool MayLink(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char *why)
 {
-  int size = PoiseSize(ctx), most = wish == LINK_PEER ? Ops(ctx)->most : Ops(ctx)->automatic;
+  const LinkDevice *ops = Ops(ctx);
+  int size = PoiseSize(ctx), most = wish == LINK_PEER ? ops->most : ops->automatic;
+  bool processes = AreProcesses(ctx, all);
   for (int r = 0; r < size; r++) {
-    int sharing = 0;
-    for (int q = 0; q < size; q++)
-      sharing += all[q].machine == all[r].machine && all[q].device == all[r].device;
-    if (all[r].machine != all[0].machine || all[r].process != all[0].process)
-      snprintf(why, WORDS, "ranks are processes");
+    int sharing = RanksOn(size, all, r);
+    if (all[r].machine != all[0].machine)
+      snprintf(why, WORDS, "ranks 0 and %d are on different hosts", r);
+    else if (processes && !ops->processes)
+      snprintf(why, WORDS, "ranks are processes, which reach no memory of each other's devices");
+    else if (processes && wish == LINK_AUTO)
+      snprintf(why, WORDS, "processes are linked by -comm_exchange peer alone");
+    else if (processes && sharing > 1)
+      snprintf(why, WORDS, "%d processes share a device, which serves one at a time", sharing);
     else if (sharing > most)
       snprintf(why, WORDS, "%d ranks share a device, at most %d may", sharing, most);
     else if (sharing > 1 && !all[r].eager)
@@ -219,8 +239,9 @@ static bool MayLink(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char 
 
 static PoiseErr Reach(PoiseContext ctx, const LinkPlace *all)
 {
+  const LinkPlace *mine = &all[PoiseRank(ctx)];
   for (int r = 0; r < PoiseSize(ctx); r++)
-    if (r != PoiseRank(ctx)) TRY(Ops(ctx)->reach(ctx->device, &all[r]));
+    if (&all[r] != mine && all[r].process == mine->process) TRY(Ops(ctx)->reach(ctx->device, &all[r]));
   return POISE_OK;
 }
 
@@ -244,7 +265,7 @@ static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
   Link *link;
   PoiseErr e = poiseAlloc(ctx, sizeof *link, "link", &ctx->link);
   link = ctx->link;
-  if (!e) *link = (Link){.ctx = ctx, .ops = Ops(ctx)};
+  if (!e) *link = (Link){.ctx = ctx, .sharing = {ctx, Ops(ctx), .processes = AreProcesses(ctx, all)}};
   if (!e) e = Reach(ctx, all);
   TRY(PoiseAgree(ctx, e));
   size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMail);
@@ -283,13 +304,23 @@ static PoiseErr Sums(Link *link, double *device)
   return POISE_OK;
 }
 
+/* A sum of no ranks, on an epoch of nobody's: what is loaded on first use is there before others poll. */
+static PoiseErr Load(Link *link, uint64_t *epoch)
+{
+  TRY(LAUNCH(link->ctx->device, link_sum, &(LinkSumArgs){.mail = link->boxes, .epoch = epoch}));
+  return poiseDeviceSync(link->ctx->device);
+}
+
 static PoiseErr Probe(Link *link)
 {
-  enum { PROBE = 512 }; /* bytes */
-  void *device = NULL;
-  PoiseErr e = PoiseAgree(link->ctx, Alloc(link, PROBE, "probe of the link", &device));
-  link->seconds = link->ops->patience;
-  if (!e) e = PoiseAgree(link->ctx, Sums(link, device));
+  enum { EPOCH_AT = 256, PROBE = 512 }; /* bytes */
+  const LinkDevice *ops = Ops(link->ctx);
+  char *device = NULL;
+  PoiseErr e = Alloc(link, PROBE, "probe of the link", (void **)&device);
+  link->seconds = link->sharing.processes ? ops->processes->patience : ops->patience;
+  if (!e) e = Load(link, (uint64_t *)(void *)(device + EPOCH_AT));
+  e = PoiseAgree(link->ctx, e);
+  if (!e) e = PoiseAgree(link->ctx, Sums(link, (double *)(void *)device));
   Free(link, PROBE, device);
   return e;
 }
@@ -299,6 +330,7 @@ void poiseLinkClose(PoiseContext ctx)
   Link *link = ctx->link;
   if (!link) return;
   poiseLinkUnshare(link, &link->mail);
+  poiseShareEnd(&link->sharing);
   Free(link, (size_t)PoiseSize(ctx) * sizeof *link->boxes, link->boxes);
   Free(link, STATE * sizeof *link->state, link->state);
   poiseFree(ctx, &ctx->link);
@@ -320,28 +352,39 @@ static bool Wants(PoiseContext ctx, LinkWish wish)
   return PoiseSize(ctx) > 1 && ops && (wish == LINK_PEER || (wish == LINK_AUTO && ops->automatic));
 }
 
-PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish)
+/* There is no link. e: not for the reason that is given, but after this failure. */
+static PoiseErr GiveUp(PoiseContext ctx, LinkWish wish, PoiseErr e, const char *why)
 {
-  LinkPlace *all = NULL;
-  char why[WORDS] = "";
-  bool needed = wish == LINK_PEER;
-  if (!Wants(ctx, wish)) return POISE_OK;
-  PoiseErr e = Gather(ctx, &all);
-  bool may = !e && MayLink(ctx, all, wish, why);
-  if (!e && may) e = Create(ctx, all);
-  if (!e && may) e = Probe(ctx->link);
-  poiseFree(ctx, &all);
-  if (e || !may) poiseLinkClose(ctx);
-  if (needed && !e && !may)
+  int64_t fatal = wish == LINK_PEER || e == POISE_ERR_MEMORY;
+  snprintf(ctx->exchange, sizeof ctx->exchange, "through the host: %.*s", WORDS,
+           e ? PoiseErrorMessage() : why);
+  if (wish == LINK_PEER && !e)
     FAIL(POISE_ERR_UNSUPPORTED, "the devices of ranks cannot exchange by peer memory: %s", why);
-  int64_t fatal = needed || e == POISE_ERR_MEMORY;
   TRY(poiseCommMaxInt(ctx->comm, &fatal, 1));
   if (fatal) return e;
   PoiseErrorClear();
   return POISE_OK;
 }
 
+PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish)
+{
+  LinkPlace *all = NULL;
+  char why[WORDS] = "";
+  *ctx->exchange = 0;
+  if (!Wants(ctx, wish)) return POISE_OK;
+  PoiseErr e = Gather(ctx, &all);
+  bool may = !e && MayLink(ctx, all, wish, why);
+  if (may) e = Create(ctx, all);
+  if (may && !e) e = Probe(ctx->link);
+  poiseFree(ctx, &all);
+  if (may && !e) return POISE_OK;
+  poiseLinkClose(ctx);
+  return GiveUp(ctx, wish, e, why);
+}
+
 const char *poiseLinkWords(PoiseContext ctx)
 {
-  return PoiseSize(ctx) == 1 ? "none" : ctx->link ? "peer memory" : "through the host";
+  if (PoiseSize(ctx) == 1) return "none";
+  if (ctx->link) return ctx->link->sharing.processes ? "peer memory of processes" : "peer memory";
+  return *ctx->exchange ? ctx->exchange : "through the host";
 }

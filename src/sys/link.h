@@ -18,7 +18,9 @@ typedef struct Link Link;
 typedef struct Shared { /* memory that the devices of all ranks reach: a block for each */
   size_t bytes;         /* of mine */
   void *mine;
-  void **all; /* by rank */
+  void **all;                /* by rank */
+  size_t *opened;            /* by rank: bytes, if it is of another process */
+  struct SharedBlock *block; /* mine, between processes */
 } Shared;
 
 typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_HOST } LinkWish; /* -comm_exchange */
@@ -29,12 +31,14 @@ PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish);
 /* Seconds that a device waits for another one (-comm_patience). Does nothing without a link. */
 void poiseLinkSetPatience(PoiseContext ctx, double seconds);
 void poiseLinkClose(PoiseContext ctx);
-/* How ranks exchange, in words. */
+/* How ranks exchange, in words, and why not by a link where one was tried. Lent until the next call. */
 const char *poiseLinkWords(PoiseContext ctx);
 
 /* Are exchanges made by the link? Returns the old setting. All ranks, at the same place. */
 bool poiseLinkUse(PoiseContext ctx, bool on);
 bool poiseLinkIsUsed(PoiseContext ctx);
+/* This rank is going to wait for others, which may poll for what it has enqueued: let that run. */
+void poiseLinkRun(PoiseContext ctx);
 /* POISE_ERR_COMM if a rank has waited in vain since the context was made. Waits. */
 PoiseErr poiseLinkCheck(PoiseContext ctx);
 
@@ -50,10 +54,13 @@ void poiseLinkRemoveEpochs(Link *link, LinkEpochs *e);
 /* All exchanges begin anew, behind a solve that has failed. Waits. Collective; agrees. */
 PoiseErr poiseLinkReset(PoiseContext ctx);
 
-/* Zeroed; bytes may differ between ranks. Collective; agrees. */
+/* Zeroed; bytes may differ between ranks, and are rounded up (poiseLinkBytes). Collective; agrees. */
 PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *shared);
-/* Nobody's device uses it any more: work that does has ended. */
+/* Nobody's device uses it any more: work that does has ended. Between processes the memory is kept until all
+   ranks meet next: in poiseLinkShare, or at the end. */
 void poiseLinkUnshare(Link *link, Shared *shared);
+/* What is allocated for so many bytes. */
+int64_t poiseLinkBytes(const Link *link, int64_t bytes);
 
 /* dst = sums over ranks, enqueued. Of a only n, the partials and dst are given. */
 PoiseErr poiseLinkSum(Link *link, LinkSumArgs a);

@@ -56,13 +56,18 @@ static uint64_t Near(const DeviceOps *ops, int count)
   return near;
 }
 
+uint64_t poiseHashWords(const char *words)
+{
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (const char *c = words; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+  return hash;
+}
+
 uint64_t poiseMachine(void)
 {
   char name[256] = "";
-  uint64_t hash = UINT64_C(14695981039346656037);
   (void)gethostname(name, sizeof name - 1);
-  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-  return hash;
+  return poiseHashWords(name);
 }
 
 int poisePickGpu(int rank, const GpuPlace *all, int count)

@@ -14,6 +14,8 @@ typedef struct GpuPlace {
 
 /* the GPU of this rank, from the places of all ranks */
 int poisePickGpu(int rank, const GpuPlace *all, int count);
+/* a number for these words */
+uint64_t poiseHashWords(const char *words);
 /* a number for this machine */
 uint64_t poiseMachine(void);
 /* may this process run on one of these cores, "0-31,64-95"? */

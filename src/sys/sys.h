@@ -42,7 +42,8 @@ struct PoiseContext_s {
   Options *options; /* shared by the ranks of PoiseRun (locked inside) */
   Log *log;
   Device *device;
-  Link *link; /* how devices of ranks exchange; NULL: through the host */
+  Link *link;         /* how devices of ranks exchange; NULL: through the host */
+  char exchange[256]; /* in words, with the reason, if a link was tried in vain */
   FILE *out;
   struct Lines *lines;     /* files of poiseFileLines */
   struct Winners *winners; /* of measurements by type auto of Mat (winners.c) */

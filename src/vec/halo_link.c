@@ -147,7 +147,8 @@ void poiseHaloLinkDestroy(Halo *h)
 
 int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
-  return dev->ctx->link ? RoomBytes(dev, nghost, nsend) : 0;
+  const Link *link = dev->ctx->link;
+  return link ? poiseLinkBytes(link, RoomBytes(dev, nghost, nsend)) : 0;
 }
 
 /* Store n entries of x into the places of the neighbours. index: which, NULL: all. */

@@ -11,6 +11,7 @@
 #include "mat/mat.h"
 #include "problem.h"
 #include "sample.h"
+#include "sys/link_device.h"
 #include "systems.h"
 #include "vec/vec_kernels.h"
 
@@ -26,7 +27,7 @@ static bool Linked(PoiseContext ctx)
 }
 
 #define NEEDS_LINK(ctx) \
-  if (!Linked(ctx)) TEST_SKIP("there is no link")
+  if (!Linked(ctx)) TEST_SKIP(poiseLinkWords(ctx))
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
@@ -205,6 +206,78 @@ static void TestUneven(PoiseContext ctx)
   }
 }
 
+/* ---- memory that all reach ------------------------------------------------------------------- */
+
+static bool AreProcesses(PoiseContext ctx)
+{
+  return !strcmp(ctx->comm->ops->name, "mpi");
+}
+
+enum { BLOCKS = 20 };
+
+/* Block k has a number for each rank; one rank brings none. */
+static size_t BytesOf(PoiseContext ctx, int k)
+{
+  int size = PoiseSize(ctx);
+  return k % (size + 1) == PoiseRank(ctx) ? 0 : (size_t)(size + k) * sizeof(double);
+}
+
+/* Each rank stores a number into the blocks of all, which find it there. */
+static void StoreAll(PoiseContext ctx, const Shared *shared, int k, double *device)
+{
+  Device *dev = ctx->device;
+  int size = PoiseSize(ctx);
+  double number = 100 * PoiseRank(ctx) + k;
+  CHECK_OK(poiseDeviceCopy(dev, device, &number, sizeof number, COPY_TO_DEVICE));
+  for (int r = 0; r < size; r++) {
+    double *there = shared->all[r];
+    CHECK((there == NULL) == (k % (size + 1) == r));
+    if (there) CHECK_OK(poiseDeviceCopy(dev, there + PoiseRank(ctx), device, sizeof number, COPY_ON_DEVICE));
+  }
+  CHECK_OK(poiseDeviceSync(dev));
+  CHECK_OK(PoiseBarrier(ctx));
+  for (int r = 0; r < size && shared->mine; r++) {
+    CHECK_OK(poiseDeviceCopy(dev, &number, (double *)shared->mine + r, sizeof number, COPY_TO_HOST));
+    CHECK_OK(poiseDeviceSync(dev));
+    CHECK(number == 100 * r + k);
+  }
+}
+
+/* Blocks that ranks give up in different orders. One that rank 0 keeps is kept on all ranks, if they are
+   processes; the others go when ranks meet next. */
+static void TestShared(PoiseContext ctx)
+{
+  Shared shared[BLOCKS], late, last;
+  Buffer number;
+  double *device;
+  NEEDS_LINK(ctx);
+  Link *link = ctx->link;
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof *device, "number", &number));
+  CHECK_OK(poiseBufferWrite(&number, DEVICE, &device));
+  int64_t before = ctx->device->bytes;
+  for (int k = 0; k < BLOCKS; k++)
+    if (!CHECK_OK(poiseLinkShare(link, BytesOf(ctx, k), "block", &shared[k]))) return;
+  for (int k = 0; k < BLOCKS; k++) StoreAll(ctx, &shared[k], k, device);
+  CHECK_OK(PoiseBarrier(ctx));
+  int kept = PoiseSize(ctx); /* which all have */
+  for (int k = 0; k < BLOCKS; k++) {
+    int at = PoiseRank(ctx) % 2 ? BLOCKS - 1 - k : k;
+    if (at != kept || PoiseRank(ctx)) poiseLinkUnshare(link, &shared[at]);
+  }
+  bool keeps = AreProcesses(ctx) || !PoiseRank(ctx);
+  for (int k = 0; k < 2; k++) { /* more were given up than are spoken of at a time */
+    CHECK_OK(poiseLinkShare(link, 0, "nothing", &last));
+    poiseLinkUnshare(link, &last);
+  }
+  CHECK_INT(ctx->device->bytes - before, keeps ? poiseLinkBytes(link, (int64_t)BytesOf(ctx, kept)) : 0);
+  CHECK_OK(PoiseBarrier(ctx));
+  if (!PoiseRank(ctx)) poiseLinkUnshare(link, &shared[kept]);
+  CHECK_OK(poiseLinkShare(link, 0, "nothing", &late));
+  CHECK_INT(ctx->device->bytes, before);
+  poiseLinkUnshare(link, &late);
+  poiseBufferDestroy(&number);
+}
+
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
 /* The last rank does not come. Those that wait end with NaN, and then wait no more. */
@@ -316,7 +389,81 @@ static void TestTwice(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* Processes, and what is asked for. */
+/* No memory of other ranks is reached. */
+static PoiseErr NoReach(Device *dev, const LinkPlace *place)
+{
+  (void)dev, (void)place;
+  FAIL(POISE_ERR_DEVICE, "there is no way");
+}
+
+static PoiseErr NoOpen(Device *dev, const LinkHandle *handle, size_t bytes, void **p)
+{
+  (void)dev, (void)handle, (void)bytes, (void)p;
+  FAIL(POISE_ERR_DEVICE, "there is no way");
+}
+
+/* Opens the link as asked, for nothing, and finds the reason in words. */
+static void Refused(PoiseContext ctx, LinkWish wish, PoiseErr code, const char *words)
+{
+  int64_t bytes = ctx->device->bytes, live = poiseContextHome(ctx)->memory.live;
+  PoiseErr e = poiseLinkOpen(ctx, wish);
+  if (code)
+    CHECK_ERR(e, code, words);
+  else
+    CHECK_OK(e);
+  CHECK(!ctx->link && strstr(poiseLinkWords(ctx), words));
+  CHECK(!strncmp(poiseLinkWords(ctx), "through the host: ", 18));
+  CHECK_INT(ctx->device->bytes, bytes);
+  CHECK_INT(poiseContextHome(ctx)->memory.live, live);
+}
+
+/* The last rank alone reaches nobody: all know it. */
+static void TestUnreached(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  const DeviceOps *own = dev->ops;
+  NEEDS_LINK(ctx);
+  LinkProcesses processes = *own->link->processes;
+  LinkDevice device = *own->link;
+  DeviceOps ops = *own;
+  bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  poiseLinkClose(ctx);
+  processes.open = NoOpen;
+  device.reach = NoReach;
+  device.processes = &processes;
+  ops.link = &device;
+  if (last) dev->ops = &ops;
+  Refused(ctx, LINK_PEER, last ? POISE_ERR_DEVICE : POISE_ERR_REMOTE, "there is no way");
+  if (!strcmp(own->name, "mock") && !AreProcesses(ctx)) Refused(ctx, LINK_AUTO, POISE_OK, "there is no way");
+  dev->ops = own;
+  CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
+  CHECK(ctx->link != NULL);
+}
+
+static uint64_t HalfMachine(int rank)
+{
+  return rank > 0;
+}
+
+/* Ranks as if they were on two hosts; and processes on the same device. */
+static void TestPlaces(PoiseContext ctx)
+{
+  int id = ctx->device->id;
+  NEEDS_LINK(ctx);
+  poiseLinkClose(ctx);
+  ctx->hooks.machine = HalfMachine;
+  Refused(ctx, LINK_PEER, POISE_ERR_UNSUPPORTED, "ranks 0 and 1 are on different hosts");
+  ctx->hooks.machine = NULL;
+  if (AreProcesses(ctx) && !strcmp(ctx->device->ops->name, "mock")) {
+    ctx->device->id = 0;
+    Refused(ctx, LINK_PEER, POISE_ERR_UNSUPPORTED, "processes share a device");
+    ctx->device->id = id;
+  }
+  CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
+  CHECK(ctx->link != NULL);
+}
+
+/* What is asked for. */
 static void TestWishes(PoiseContext ctx)
 {
   if (PoiseSize(ctx) == 1) {
@@ -324,14 +471,23 @@ static void TestWishes(PoiseContext ctx)
     CHECK(!ctx->link && !strcmp(poiseLinkWords(ctx), "none"));
     return;
   }
-  if (ctx->device->ops->is_host) CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
-  CHECK(!strcmp(poiseLinkWords(ctx), ctx->link ? "peer memory" : "through the host"));
+  if (ctx->device->ops->is_host) {
+    CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
+    CHECK(!ctx->link && !strcmp(poiseLinkWords(ctx), "through the host"));
+  }
   if (strcmp(ctx->device->ops->name, "mock")) return;
   poiseLinkClose(ctx);
+  CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
+  CHECK(!strcmp(poiseLinkWords(ctx), AreProcesses(ctx) ? "peer memory of processes" : "peer memory"));
+  poiseLinkClose(ctx);
   CHECK_OK(poiseLinkOpen(ctx, LINK_HOST));
-  CHECK(!ctx->link);
-  CHECK_OK(poiseLinkOpen(ctx, LINK_AUTO));
-  CHECK((ctx->link != NULL) == !strcmp(ctx->comm->ops->name, "threads")); /* not for processes */
+  CHECK(!ctx->link && !strcmp(poiseLinkWords(ctx), "through the host"));
+  if (AreProcesses(ctx)) {
+    Refused(ctx, LINK_AUTO, POISE_OK, "processes are linked by");
+  } else {
+    CHECK_OK(poiseLinkOpen(ctx, LINK_AUTO));
+    CHECK(ctx->link != NULL);
+  }
 }
 
 int main(int argc, char **argv)
@@ -339,6 +495,7 @@ int main(int argc, char **argv)
   static const Test tests[] = {
       {"sums", TestSums, 0},     {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0},
       {"uneven", TestUneven, 0}, {"late", TestLate, 0},     {"faults", TestFaults, 0},
-      {"twice", TestTwice, 0},   {"wishes", TestWishes, 0}, {NULL, NULL, 0}};
+      {"twice", TestTwice, 0},   {"shared", TestShared, 0}, {"unreached", TestUnreached, 0},
+      {"places", TestPlaces, 0}, {"wishes", TestWishes, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }
