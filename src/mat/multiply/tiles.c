@@ -9,7 +9,12 @@ static PoiseErr Mult_Tiles(PoiseMat A, PoiseVec x, PoiseVec y)
   FAIL(POISE_ERR_UNSUPPORTED, "products of tiles of %d x %d with vectors", A->csr.b, A->csr.across);
 }
 
-const MatType poiseMatType_tiles = {.name = "tiles", .mult = Mult_Tiles, .mult_transpose = Mult_Tiles};
+const MatType poiseMatType_tiles = {
+    .name = "tiles",
+    .size = 1, /* a type comes into use with its data */
+    .mult = Mult_Tiles,
+    .mult_transpose = Mult_Tiles,
+};
 
 PoiseErr poiseTilesCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *T)
 {
