@@ -72,15 +72,21 @@ static void EntriesFree(Entries *e)
 }
 
 /* The arrays of tiles, in memory of the library. */
+static PoiseErr Copy(PoiseMat T, const Entries *e, RowArrays *r)
+{
+  POISE_TRY(poiseAllocArray(T->ctx, e->m + 1, sizeof *r->ptr, "offsets", &r->ptr));
+  POISE_TRY(poiseRowArraysReserve(T, e->nz, e->b * e->across, r));
+  memcpy(r->ptr, e->ptr, (size_t)(e->m + 1) * sizeof *r->ptr);
+  for (int64_t k = 0; k < e->nz; k++) poiseRowArraysPutColumn(r, k, e->col[k]);
+  if (e->nz) memcpy(r->val, e->val, (size_t)(e->nz * e->b * e->across) * sizeof *r->val);
+  return POISE_OK;
+}
+
 static PoiseErr TakeTiles(PoiseMat T, const Entries *e)
 {
   RowArrays r = {.b = e->b};
-  POISE_TRY(poiseAllocArray(T->ctx, e->m + 1, sizeof *r.ptr, "offsets", &r.ptr));
-  POISE_TRY(poiseRowArraysReserve(T, e->nz, e->b * e->across, &r));
-  memcpy(r.ptr, e->ptr, (size_t)(e->m + 1) * sizeof *r.ptr);
-  for (int64_t k = 0; k < e->nz; k++) poiseRowArraysPutColumn(&r, k, e->col[k]);
-  if (e->nz) memcpy(r.val, e->val, (size_t)(e->nz * e->b * e->across) * sizeof *r.val);
-  return poiseTilesTake(T, POISE_OK, e->b, e->across, &r, NULL);
+  PoiseErr mine = Copy(T, e, &r);
+  return poiseTilesTake(T, mine, e->b, e->across, &r, NULL);
 }
 
 /* csr if b is 0, bcsr of blocks, or tiles if they are not square. */
@@ -400,7 +406,9 @@ static void TestExistingGalerkin(PoiseContext ctx)
   Shape fine = FineOf(&coarse[1]);
   if (!CHECK_OK(Make(ctx, &fine, 0, 1, 1, &A)) || !CHECK_OK(Make(ctx, &coarse[1], 0, 1, 1, &P))) return;
   CHECK_OK(PoiseMatPtAP(A, P, &C));
-  CHECK_OK(PoiseMatDuplicate(C, 0, &D));
+  CHECK_OK(PoiseMatCreate(ctx, C->rows->n, C->cols->n, C->rows->N, C->cols->N, &D));
+  CHECK_OK(PoiseMatAssemble(D));
+  CHECK_OK(PoiseMatAXPY(D, 1, C)); /* its second pattern */
   for (int scale = 1; scale <= 2; scale++) {
     Dense a = DenseOf(&fine, 0, 1, scale), p = DenseOf(&coarse[1], 0, 1, 1), ap = DenseProduct(&a, &p),
           c = DenseGalerkin(ctx, &coarse[1], 0, 1, &p, &ap);
@@ -439,6 +447,23 @@ static void TestOtherPattern(PoiseContext ctx)
   if (mine && CHECK_OK(PoiseMatGetRow(D, last, &n, &cols, &v)))
     for (PoiseInt k = 0; k < n; k++) CHECK(cols[k] != col || v[k] == 1);
   PoiseMatDestroy(&D);
+  /* as many entries, in other columns: the product has its entry in column 1, W in column 0 */
+  PoiseMat U, V, W;
+  PoiseInt zero = 0, first = 1;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 1, 1, &U)) ||
+      !CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 1, 2, &V)) ||
+      !CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 1, 2, &W)))
+    return;
+  if (U->rows->n) CHECK_OK(PoiseMatSetEntries(U, 1, &zero, &zero, &one));
+  if (U->rows->n) CHECK_OK(PoiseMatSetEntries(V, 1, &zero, &first, &one));
+  if (U->rows->n) CHECK_OK(PoiseMatSetEntries(W, 1, &zero, &zero, &one));
+  CHECK_OK(PoiseMatAssemble(U));
+  CHECK_OK(PoiseMatAssemble(V));
+  CHECK_OK(PoiseMatAssemble(W));
+  CHECK_ERR_OF(PoiseMatMatMult(U, V, &W), U->rows->n > 0, POISE_ERR_ARG, "see row 0");
+  PoiseMatDestroy(&U);
+  PoiseMatDestroy(&V);
+  PoiseMatDestroy(&W);
   /* the factor's pattern changes, and so the product's */
   if (mine) CHECK_OK(PoiseMatSetEntries(A, 1, &last, &(PoiseInt){some.n - 1}, &one));
   if (mine) CHECK_OK(PoiseMatSetEntries(A, 1, &last, &(PoiseInt){some.n - 2}, &one));
@@ -491,12 +516,231 @@ static void TestRefusals(PoiseContext ctx)
   PoiseMatDestroy(&W);
 }
 
+/* ---- larger ones ----------------------------------------------------------------------------- */
+
+/* Rows of A and of A B around the lengths at which a GPU takes larger tables, and beyond the largest. */
+static const PoiseInt lengths[] = {0,   1,   15,  17,   31,   33,   64,   65,  127,
+                                   129, 256, 300, 1025, 1100, 2047, 2049, 9000};
+enum { LENGTHS = sizeof lengths / sizeof *lengths, WIDE = 20000, FAR = 7919 };
+
+/* Row i has lengths[i] entries; row j of B has columns j and j + FAR, modulo WIDE. */
+static PoiseErr MakeLong(PoiseContext ctx, bool left, PoiseMat *A)
+{
+  PoiseInt M = left ? LENGTHS : WIDE, range[2];
+  *A = NULL;
+  SampleRange(ctx, EVEN, M, range);
+  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, WIDE, A));
+  for (PoiseInt i = range[0]; i < range[1]; i++)
+    for (PoiseInt k = 0; k < (left ? lengths[i] : 2); k++) {
+      PoiseInt j = left ? k * (WIDE / lengths[i]) : (i + k * FAR) % WIDE;
+      double v = TestRandom(left ? 5 : 6, (uint64_t)(i * WIDE + j));
+      POISE_TRY(PoiseMatSetEntries(*A, 1, &i, &j, &v));
+    }
+  return PoiseMatAssemble(*A);
+}
+
+static void CheckLongRow(PoiseMat C, PoiseInt i)
+{
+  PoiseInt n, found = 0;
+  const PoiseInt *cols;
+  const double *v;
+  double *sum = calloc(WIDE, sizeof *sum);
+  bool *stored = calloc(WIDE, sizeof *stored), good = CHECK_OK(PoiseMatGetRow(C, i, &n, &cols, &v));
+  for (PoiseInt k = 0; k < lengths[i]; k++) {
+    PoiseInt row = k * (WIDE / lengths[i]);
+    for (int e = 0; e < 2; e++) {
+      PoiseInt j = (row + e * FAR) % WIDE;
+      volatile double product =
+          TestRandom(5, (uint64_t)(i * WIDE + row)) * TestRandom(6, (uint64_t)(row * WIDE + j));
+      sum[j] += product, stored[j] = true;
+    }
+  }
+  for (PoiseInt j = 0; good && j < WIDE; j++) {
+    if (!stored[j]) continue;
+    good = found < n && cols[found] == j && SampleBits(v[found]) == SampleBits(sum[j]);
+    found++;
+  }
+  CHECK(good && found == n);
+  free(sum), free(stored);
+}
+
+static void TestLongRows(PoiseContext ctx)
+{
+  PoiseMat A, B, C = NULL;
+  if (!CHECK_OK(MakeLong(ctx, true, &A)) || !CHECK_OK(MakeLong(ctx, false, &B))) return;
+  if (CHECK_OK(PoiseMatMatMult(A, B, &C)))
+    for (PoiseInt i = C->rows->begin; i < C->rows->begin + C->rows->n; i++) CheckLongRow(C, i);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&C);
+}
+
+/* Rows enough for threads to share. Entry (i, j) is stored for some |i - j| <= 40. */
+static PoiseErr MakeBand(PoiseContext ctx, PoiseInt M, PoiseInt N, uint64_t seed, PoiseMat *A)
+{
+  PoiseInt range[2];
+  *A = NULL;
+  SampleRange(ctx, EVEN, M, range);
+  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, N, A));
+  for (PoiseInt i = range[0]; i < range[1]; i++)
+    for (PoiseInt k = 0; k < 5; k++) {
+      PoiseInt j = i * N / M + (PoiseInt)(40 * TestRandom(seed, (uint64_t)(i * 5 + k)));
+      double v = TestRandom(seed + 1, (uint64_t)(i * 5 + k));
+      if (j >= 0 && j < N) POISE_TRY(PoiseMatSetEntries(*A, 1, &i, &j, &v));
+    }
+  return PoiseMatAssemble(*A);
+}
+
+/* Bits of C's pattern and numbers on this rank */
+static uint64_t Digest(PoiseMat C)
+{
+  PoiseInt n;
+  const PoiseInt *cols;
+  const double *v;
+  uint64_t sum = 0;
+  for (PoiseInt i = C->rows->begin; i < C->rows->begin + C->rows->n; i++) {
+    if (!CHECK_OK(PoiseMatGetRow(C, i, &n, &cols, &v))) return 0;
+    for (PoiseInt k = 0; k < n; k++)
+      sum = (sum ^ SampleBits(v[k]) ^ (uint64_t)cols[k]) * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  return sum;
+}
+
+static PoiseErr Bits(PoiseContext ctx, void *run)
+{
+  PoiseMat A, P, C[2] = {NULL, NULL};
+  POISE_TRY(MakeBand(ctx, 2000, 2000, 91, &A));
+  POISE_TRY(MakeBand(ctx, 2000, 700, 93, &P));
+  POISE_TRY(PoiseMatMatMult(A, P, &C[0]));
+  POISE_TRY(PoiseMatPtAP(A, P, &C[1]));
+  for (int k = 0; k < 2; k++) {
+    SampleKeep(ctx, run, Digest(C[k]));
+    PoiseMatDestroy(&C[k]);
+  }
+  PoiseMatDestroy(&A);
+  return PoiseMatDestroy(&P);
+}
+
+static void TestSameBits(PoiseContext ctx)
+{
+  (void)ctx;
+  SampleSameBits(Bits);
+}
+
+static void CheckSame(PoiseMat A, PoiseMat B)
+{
+  PoiseInt n[2];
+  const PoiseInt *cols[2];
+  const double *v[2];
+  bool good = true;
+  for (PoiseInt i = A->rows->begin; good && i < A->rows->begin + A->rows->n; i++) {
+    if (!CHECK_OK(PoiseMatGetRow(A, i, &n[0], &cols[0], &v[0])) ||
+        !CHECK_OK(PoiseMatGetRow(B, i, &n[1], &cols[1], &v[1])))
+      return;
+    good = n[0] == n[1];
+    for (PoiseInt k = 0; good && k < n[0]; k++)
+      good = cols[0][k] == cols[1][k] && SampleBits(v[0][k]) == SampleBits(v[1][k]);
+  }
+  CHECK(good);
+}
+
+/* A I = A, I^T A I = A and (B^T A^T)^T = A B, to the last bit. */
+static void TestIdentities(PoiseContext ctx)
+{
+  PoiseMat A, B, E, C = NULL, D = NULL, F = NULL, At, Bt, Ct;
+  if (!CHECK_OK(MakeBand(ctx, 700, 700, 95, &A)) || !CHECK_OK(MakeBand(ctx, 700, 300, 96, &B))) return;
+  CHECK_OK(PoiseMatCreate(ctx, A->cols->n, A->cols->n, 700, 700, &E));
+  CHECK_OK(PoiseMatAssemble(E));
+  CHECK_OK(PoiseMatShift(E, 1));
+  if (CHECK_OK(PoiseMatMatMult(A, E, &D))) CheckSame(A, D);
+  if (CHECK_OK(PoiseMatPtAP(A, E, &F))) CheckSame(A, F);
+  CHECK_OK(PoiseMatMatMult(A, B, &C));
+  CHECK_OK(PoiseMatTranspose(A, &At));
+  CHECK_OK(PoiseMatTranspose(B, &Bt));
+  PoiseMatDestroy(&D);
+  if (CHECK_OK(PoiseMatMatMult(Bt, At, &D)) && CHECK_OK(PoiseMatTranspose(D, &Ct))) CheckSame(C, Ct);
+  PoiseMat *all[] = {&A, &B, &E, &C, &D, &F, &At, &Bt, &Ct};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) PoiseMatDestroy(all[k]);
+}
+
+/* NaN spreads to the entries that it is a factor of; those that C held do not stay. */
+static void TestNaN(PoiseContext ctx)
+{
+  PoiseMat A, B, C = NULL;
+  double *val;
+  if (!CHECK_OK(Make(ctx, &some, 0, 1, 1, &A)) || !CHECK_OK(Make(ctx, &next, 0, 1, 1, &B))) return;
+  Gives(A, B, 1, 1, &C);
+  CHECK_OK(PoiseMatScale(A, NAN));
+  CHECK_OK(PoiseMatMatMult(A, B, &C));
+  CHECK_OK(poiseBufferRead(&C->csr.val, HOST, &val));
+  for (int64_t k = 0; k < C->csr.nz; k++) CHECK(isnan(val[k]));
+  CHECK_OK(Renew(A, &some, 0, 1, 2));
+  Gives(A, B, 2, 1, &C);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&C);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static PoiseErr Both(PoiseMat A, PoiseMat P, PoiseMat *C, PoiseMat *D)
+{
+  for (int turn = 0; turn < 2; turn++) {
+    POISE_TRY(PoiseMatMatMult(A, P, C));
+    POISE_TRY(PoiseMatPtAP(A, P, D));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Use(PoiseContext ctx, void *blocks_of)
+{
+  PoiseMat A = NULL, P = NULL, C = NULL, D = NULL;
+  int k = *(int *)blocks_of, b = blocks[k].b, across = blocks[k].across, tiles = b || across == 1 ? b : 1;
+  Shape fine = FineOf(&coarse[0]);
+  PoiseErr e = Make(ctx, &fine, b, b ? b : 1, 1, &A);
+  if (!e) e = Make(ctx, &coarse[0], tiles, across, 1, &P);
+  if (!e) e = Both(A, P, &C, &D);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&P);
+  PoiseMatDestroy(&C);
+  PoiseMatDestroy(&D);
+  return e;
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  int k = PoiseSize(ctx) % 2 ? 2 : 7; /* blocks; scalars and tiles */
+  TestAllocationFailures(ctx, Use, &k);
+}
+
+/* PoiseMatBytes counts what C keeps. */
+static void TestBytes(PoiseContext ctx)
+{
+  PoiseMat A, P, C = NULL;
+  PoiseBytes held;
+  if (!CHECK_OK(MakeBand(ctx, 2000, 2000, 91, &A)) || !CHECK_OK(MakeBand(ctx, 2000, 700, 93, &P))) return;
+  CHECK_OK(PoiseMatPtAP(A, P, &C));
+  CHECK_OK(PoiseMatBytes(C, &held, NULL));
+  int64_t live = ctx->memory.bytes;
+  PoiseMatDestroy(&C);
+  live -= ctx->memory.bytes;
+  CHECK(held.host <= live && live < held.host + held.host / 20 + 16384);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&P);
+}
+
 static const Test tests[] = {{"products", TestProducts, 0},
                              {"galerkin", TestGalerkin, 0},
                              {"existing", TestExisting, 0},
                              {"existing_galerkin", TestExistingGalerkin, 0},
                              {"other_pattern", TestOtherPattern, 0},
                              {"refusals", TestRefusals, 0},
+                             {"long_rows", TestLongRows, 0},
+                             {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"identities", TestIdentities, 0},
+                             {"nan", TestNaN, 0},
+                             {"memory", TestMemory, 0},
+                             {"bytes", TestBytes, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

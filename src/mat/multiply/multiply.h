@@ -4,6 +4,7 @@
 #define POISE_MULTIPLY_H
 
 #include "mat/mat.h"
+#include "poise/mat_multiply.h"
 
 void poiseMultipliedDestroy(PoiseContext ctx, struct Multiplied **kept); /* *kept may be NULL */
 /* sum += what it holds; NULL: nothing */
