@@ -14,7 +14,7 @@ import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HEADERS = ("sys", "vec", "mat", "pc", "ksp")
+HEADERS = ("sys", "vec", "mat", "mat_multiply", "pc", "ksp")
 
 
 class Parameter(NamedTuple):

@@ -17,6 +17,7 @@ import headers
 
 FOLDER = headers.ROOT / "docs" / "reference"
 TITLES = {"sys": "Context, errors, options, log", "vec": "Vectors", "mat": "Matrices",
+          "mat_multiply": "Products of matrices",
           "pc": "Preconditioners", "ksp": "Solvers"}
 NOTE = "Made from [the headers](../../include/poise) by `scripts/reference.py`: do not edit."
 
