@@ -7,6 +7,7 @@
 #include "poise/sys.h"
 #include "poise/vec.h"
 #include "poise/mat.h"
+#include "poise/mat_multiply.h"
 #include "poise/pc.h"
 #include "poise/ksp.h"
 

@@ -407,6 +407,8 @@ FUNCTIONS = {
     "PoiseMatView": (PoiseErr, [PoiseMat]),
     "PoiseMatLoad": (PoiseErr, [PoiseContext, c_char_p, POINTER(PoiseMat)]),
     "PoiseMatSave": (PoiseErr, [PoiseMat, c_char_p]),
+    "PoiseMatMatMult": (PoiseErr, [PoiseMat, PoiseMat, POINTER(PoiseMat)]),
+    "PoiseMatPtAP": (PoiseErr, [PoiseMat, PoiseMat, POINTER(PoiseMat)]),
     "PoisePCCreate": (PoiseErr, [PoiseContext, POINTER(PoisePC)]),
     "PoisePCDestroy": (PoiseErr, [POINTER(PoisePC)]),
     "PoisePCSetType": (PoiseErr, [PoisePC, c_char_p]),

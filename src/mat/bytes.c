@@ -3,6 +3,7 @@
 #include "mat/types/auto.h"
 #include "bytes.h"
 #include "mat/assembly/triplets.h"
+#include "mat/multiply/multiply.h"
 #include "mat/types/csr_product.h"
 #include "mat/types/pcsr.h"
 #include "mat_type.h"
@@ -26,6 +27,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   poiseHaloBytes(c->halo, bytes);
   bytes->host += poiseAllocated(c->ghost) + poiseAllocated(A->fills);
   poiseTripletsBytes(A->assembly.triplets, bytes);
+  poiseMultipliedBytes(A->made.multiplied, bytes);
   VecBytes(A->made.work, bytes);
   for (int s = 0; s < 3; s++)
     for (int k = 0; k < spaces[s]->n; k++) VecBytes(spaces[s]->v[k], bytes);

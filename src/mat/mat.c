@@ -6,6 +6,7 @@
 #include "mat/assembly/triplets.h"
 #include "mat/csr/adopt.h"
 #include "mat/csr/entries.h"
+#include "mat/multiply/multiply.h"
 #include "mat/types/csr_product.h"
 #include "mat/types/pcsr.h"
 #include "mat_type.h"
@@ -19,6 +20,7 @@ static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
   (*A)->refs = 1;
   (*A)->block_size = 1;
   (*A)->pattern = (*A)->state = 1;
+  (*A)->serial = poiseContextHome(ctx)->memory.calls; /* of which it was one */
   TRY(poiseTypeChangeCreate(*A, type, 0, &first));
   poiseTypeChangeApply(*A, &first);
   return POISE_OK;
@@ -81,6 +83,7 @@ PoiseErr PoiseMatDestroy(PoiseMat *A)
   if (!mat || --mat->refs) return POISE_OK;
   PoiseContext ctx = mat->ctx;
   poisePartsDestroy(mat);
+  poiseMultipliedDestroy(ctx, &mat->made.multiplied);
   poiseMatReleaseType(mat);
   poiseCsrDestroy(ctx, &mat->csr);
   poiseStashDestroy(ctx, &mat->assembly.stash);

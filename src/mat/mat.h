@@ -117,9 +117,10 @@ typedef struct MatOrigin {
   PoiseInt row;      /* the first row of a diagonal block */
 } MatOrigin;
 
-typedef struct MatMade { /* for products, when one first needs it */
-  PoiseVec work;         /* of y's layout, for composing */
-  struct Parts *parts;   /* of type pcsr on several ranks */
+typedef struct MatMade {         /* for or by products, when one first needs it */
+  PoiseVec work;                 /* of y's layout, for composing */
+  struct Parts *parts;           /* of type pcsr on several ranks */
+  struct Multiplied *multiplied; /* A is a product of matrices: what new numbers need (multiply.c) */
 } MatMade;
 
 struct PoiseMat_s {
@@ -131,6 +132,7 @@ struct PoiseMat_s {
   Layout *rows, *cols;
   Csr csr;
   bool assembled;
+  int64_t serial;             /* that no other matrix of the context ever has */
   int64_t state, pattern;     /* count changes of values and of pattern or pointers */
   int block_size;             /* 1 to MAX_BLOCK_SIZE */
   PoiseBlockFill *fills;      /* the sizes compared when it was found; NULL: none */

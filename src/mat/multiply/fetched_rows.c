@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  A product A B on several ranks needs the rows of B at A's ghost columns. Their columns travel once, through
+  the host; their numbers by a plan, as often as there are new ones. Columns of all rows, own and fetched, are
+  numbered anew, by the order of their global numbers: [ghosts of lower ranks | owned | ghosts of higher
+  ones].
+
+  Beside what it receives a rank holds a copy of its own rows' offsets and columns, and the places of the
+  entries that it sends.
+*/
+#include "fetched_rows.h"
+#include "mat/csr/entries.h"
+#include "mat/csr/ghosts.h"
+#include "vec/vec_kernels.h"
+
+typedef struct Wishes {             /* bytes per rank, and what is in them, in the order of ranks */
+  int64_t *bytes[3], *received[3];  /* of rows, lengths, columns: as sent and as received */
+  int64_t *values[2], *gathered;    /* of values: sent, received */
+  PoiseInt *rows, *columns, *taken; /* that others want; of these; of the rows that this rank wants */
+  int64_t *lengths, *got;           /* the same of lengths */
+} Wishes;
+
+static void Forget(PoiseContext ctx, Wishes *w)
+{
+  for (int k = 0; k < 3; k++) poiseFree(ctx, &w->bytes[k]), poiseFree(ctx, &w->received[k]);
+  for (int k = 0; k < 2; k++) poiseFree(ctx, &w->values[k]);
+  poiseFree(ctx, &w->gathered);
+  poiseFree(ctx, &w->rows);
+  poiseFree(ctx, &w->columns);
+  poiseFree(ctx, &w->taken);
+  poiseFree(ctx, &w->lengths);
+  poiseFree(ctx, &w->got);
+}
+
+/* The rows that this rank wants are A's ghosts, which are in the order of their owners. */
+static PoiseErr Begin(PoiseMat A, Wishes *w)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t size = PoiseSize(ctx), side = poiseCsrSide(&A->csr);
+  for (int k = 0; k < 3; k++) {
+    TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of rows", &w->bytes[k]));
+    TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of rows", &w->received[k]));
+  }
+  for (int k = 0; k < 2; k++)
+    TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of values", &w->values[k]));
+  TRY(poiseAllocArray(ctx, size * size, sizeof(int64_t), "counts of rows", &w->gathered));
+  for (int64_t k = 0; k < A->csr.nghost; k++)
+    w->bytes[0][poiseLayoutOwner(A->cols, A->csr.ghost[k] * side)] += (int64_t)sizeof(PoiseInt);
+  return POISE_OK;
+}
+
+/* All to all: *to = what others send. mine: this rank's error so far. */
+static PoiseErr Trade(PoiseContext ctx, PoiseErr mine, Wishes *w, int k, const void *from, void *to)
+{
+  Comm *comm = ctx->comm;
+  size_t total = 0;
+  void *room;
+  TRY(PoiseAgree(ctx, mine));
+  TRY(comm->ops->allgather(comm, w->bytes[k], (size_t)comm->size * sizeof(int64_t), w->gathered));
+  for (int r = 0; r < comm->size; r++) {
+    w->received[k][r] = w->gathered[(int64_t)r * comm->size + comm->rank];
+    total += (size_t)w->received[k][r];
+  }
+  TRY(PoiseAgree(ctx, poiseAlloc(ctx, total, "rows of other ranks", to)));
+  memcpy(&room, to, sizeof room);
+  return comm->ops->alltoallv(comm, from, w->bytes[k], room, w->received[k]);
+}
+
+/* Lengths of the rows that others want, and bytes of their columns and values. */
+static PoiseErr Measure(PoiseMat B, int64_t tile, Wishes *w)
+{
+  int64_t n = 0;
+  HostCsr h;
+  TRY(poiseMatPattern(B, &h));
+  for (int r = 0; r < PoiseSize(B->ctx); r++) n += w->received[0][r] / (int64_t)sizeof(PoiseInt);
+  TRY(poiseAllocArray(B->ctx, n, sizeof *w->lengths, "lengths of rows", &w->lengths));
+  for (int64_t r = 0, k = 0; r < PoiseSize(B->ctx); r++) {
+    w->bytes[1][r] = w->received[0][r];
+    for (int64_t end = k + w->received[0][r] / (int64_t)sizeof(PoiseInt); k < end; k++) {
+      int64_t i = w->rows[k] - B->csr.row;
+      w->lengths[k] = poiseCsrPtr(&B->csr, h.ptr, i + 1) - poiseCsrPtr(&B->csr, h.ptr, i);
+      w->bytes[2][r] += w->lengths[k] * (int64_t)sizeof(PoiseInt);
+    }
+    w->values[0][r] = w->bytes[2][r] * tile;
+  }
+  return POISE_OK;
+}
+
+/* Columns of these rows, and the places of their scalars. */
+static PoiseErr List(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
+{
+  int64_t rows = 0, n = 0, out = 0;
+  void *send;
+  HostCsr h;
+  TRY(poiseMatPattern(B, &h));
+  for (int r = 0; r < PoiseSize(B->ctx); r++) {
+    rows += w->received[0][r] / (int64_t)sizeof(PoiseInt);
+    n += w->bytes[2][r] / (int64_t)sizeof(PoiseInt);
+  }
+  f->tile = tile;
+  f->wide_send = B->csr.nz > poiseContextHome(B->ctx)->hooks.most_narrow;
+  TRY(poiseAllocArray(B->ctx, n, sizeof *w->columns, "columns of rows", &w->columns));
+  TRY(poiseBufferCreate(B->ctx->device, (size_t)n * (f->wide_send ? 8 : 4), "values to send", &f->send));
+  TRY(poiseBufferCreate(B->ctx->device, (size_t)(n * tile) * sizeof(double), "values to send", &f->packed));
+  TRY(poiseBufferUpdate(&f->send, HOST, &send));
+  for (int64_t k = 0; k < rows; k++) {
+    int64_t first = poiseCsrPtr(&B->csr, h.ptr, w->rows[k] - B->csr.row);
+    for (int64_t e = first; e < first + w->lengths[k]; e++, out++) {
+      w->columns[out] = poiseCsrGlobal(B, h.col[e]);
+      (void)poiseAdvance(f->wide_send, send, out, e);
+    }
+  }
+  return POISE_OK;
+}
+
+static int32_t Place(const FetchedRows *f, const Csr *b, const Ghosts *ghosts, PoiseInt column)
+{
+  if (column >= b->column && column < b->column + b->nloc) return (int32_t)(column - b->column + f->below);
+  int32_t k = poiseGhostsFind(ghosts, column);
+  return k < f->below ? k : (int32_t)(k + b->nloc);
+}
+
+/* All columns of other ranks, once. */
+static PoiseErr Collect(PoiseMat B, const Wishes *w, int64_t n, FetchedRows *f, Ghosts *ghosts)
+{
+  const Csr *b = &B->csr;
+  TRY(poiseGhostsCreate(B->ctx, b->columns, ghosts));
+  for (int64_t k = 0; k < b->nghost; k++) TRY(poiseGhostsAdd(ghosts, b->ghost[k]));
+  for (int64_t k = 0; k < n; k++)
+    if (w->taken[k] < b->column || w->taken[k] >= b->column + b->nloc)
+      TRY(poiseGhostsAdd(ghosts, w->taken[k]));
+  TRY(poiseGhostsNumber(ghosts, INT32_MAX - b->nloc, &f->nghost, &f->ghost));
+  f->nloc = b->nloc;
+  while (f->below < f->nghost && f->ghost[f->below] < b->column) f->below++;
+  return POISE_OK;
+}
+
+/* B's own rows and those fetched. */
+static PoiseErr Join(PoiseMat A, PoiseMat B, const Wishes *w, FetchedRows *f, Ghosts *ghosts)
+{
+  Csr *b = &B->csr;
+  int64_t n = 0, m = b->m, more = A->csr.nghost;
+  void *ptr;
+  int32_t *col;
+  HostCsr h;
+  for (int64_t k = 0; k < more; k++) n += w->got[k];
+  TRY(Collect(B, w, n, f, ghosts));
+  TRY(poiseMatPattern(B, &h));
+  f->wide = b->nz + n > poiseContextHome(B->ctx)->hooks.most_narrow;
+  TRY(poiseBufferCreate(B->ctx->device, (size_t)(m + more + 1) * (f->wide ? 8 : 4), "offsets of rows",
+                        &f->ptr));
+  TRY(poiseBufferCreate(B->ctx->device, (size_t)(b->nz + n) * sizeof *col, "columns of rows", &f->col));
+  TRY(poiseBufferUpdate(&f->ptr, HOST, &ptr));
+  TRY(poiseBufferWrite(&f->col, HOST, &col));
+  for (int64_t i = 0, end = 0; i <= m + more; i++) {
+    (void)poiseAdvance(f->wide, ptr, i, end);
+    if (i < m) end = poiseCsrPtr(b, h.ptr, i + 1);
+    if (i >= m && i < m + more) end += w->got[i - m];
+  }
+  for (int64_t k = 0; k < b->nz; k++) col[k] = Place(f, b, ghosts, poiseCsrGlobal(B, h.col[k]));
+  for (int64_t k = 0; k < n; k++) col[b->nz + k] = Place(f, b, ghosts, w->taken[k]);
+  return POISE_OK;
+}
+
+static PoiseErr Sides(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
+{
+  Exchange *ex = &f->ex;
+  for (int r = 0; r < PoiseSize(B->ctx); r++) w->values[1][r] = w->received[2][r] * tile;
+  TRY(poiseExchangeSide(B->ctx, w->values[0], &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
+  TRY(poiseExchangeSide(B->ctx, w->values[1], &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
+  return poiseBufferCreate(B->ctx->device, (size_t)ex->recv_start[ex->nrecv] * sizeof(double),
+                           "values of rows of other ranks", &f->received);
+}
+
+static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *ghosts)
+{
+  PoiseContext ctx = A->ctx;
+  int64_t tile = poiseCsrSide(&B->csr) * poiseCsrSide(&B->csr);
+  PoiseErr e = Begin(A, w);
+  TRY(Trade(ctx, e, w, 0, A->csr.ghost, &w->rows));
+  e = Measure(B, tile, w);
+  TRY(Trade(ctx, e, w, 1, w->lengths, &w->got));
+  e = List(B, tile, w, f);
+  TRY(Trade(ctx, e, w, 2, w->columns, &w->taken));
+  e = Join(A, B, w, f, ghosts);
+  TRY(PoiseAgree(ctx, e ? e : Sides(B, tile, w, f)));
+  return ctx->comm->ops->exchange_setup(ctx->comm, &f->ex);
+}
+
+PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f)
+{
+  Wishes w = {0};
+  Ghosts ghosts = {0};
+  f->ctx = A->ctx;
+  PoiseErr e = Ask(A, B, &w, f, &ghosts);
+  Forget(A->ctx, &w);
+  poiseGhostsDestroy(&ghosts);
+  return e;
+}
+
+static PoiseErr Pack(FetchedRows *f, Csr *B)
+{
+  int64_t scalars = f->ex.send_start[f->ex.nsend];
+  GatherArgs g = {.n = scalars / f->tile, .size = f->tile};
+  const double *packed;
+  TRY(poiseBufferRead(&f->send, DEVICE, f->wide_send ? (void *)&g.idx64 : (void *)&g.idx));
+  TRY(poiseBufferRead(&B->val, DEVICE, &g.x));
+  TRY(poiseBufferWrite(&f->packed, DEVICE, &g.out));
+  TRY(LAUNCH(f->ctx->device, gather, &g));
+  TRY(poiseBufferRead(&f->packed, HOST, &packed));
+  if (scalars) memcpy(f->ex.send, packed, (size_t)scalars * sizeof *packed);
+  return POISE_OK;
+}
+
+PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)
+{
+  double *received;
+  if (!f->ctx) return POISE_OK;
+  Comm *comm = f->ctx->comm;
+  PoiseErr e = Pack(f, B); /* the exchange takes place all the same */
+  TRY(comm->ops->exchange_begin(comm, &f->ex));
+  TRY(comm->ops->exchange_end(comm, &f->ex));
+  TRY(e);
+  TRY(poiseBufferWrite(&f->received, HOST, &received));
+  if (f->received.bytes) memcpy(received, f->ex.recv, f->received.bytes);
+  return POISE_OK;
+}
+
+LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
+{
+  LocalFactor factor = {.csr = B};
+  if (f->ctx)
+    factor.ptr = &f->ptr, factor.col = &f->col, factor.wide = f->wide, factor.received = &f->received;
+  return factor;
+}
+
+PoiseInt poiseFetchedGlobal(const FetchedRows *f, const Csr *B, int32_t place)
+{
+  if (place < f->below) return f->ghost[place];
+  if (place < f->below + B->nloc) return B->column + place - f->below;
+  return f->ghost[place - B->nloc];
+}
+
+void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum)
+{
+  const Buffer *all[] = {&f->ptr, &f->col, &f->send, &f->packed, &f->received};
+  for (size_t k = 0; f->ctx && k < sizeof all / sizeof *all; k++) poiseBufferAdd(all[k], sum);
+  sum->host += poiseAllocated(f->ghost) + poiseAllocated(f->ex.send) + poiseAllocated(f->ex.recv);
+}
+
+void poiseFetchedDestroy(FetchedRows *f)
+{
+  if (!f->ctx) return;
+  poiseExchangeDestroy(f->ctx, &f->ex, true);
+  poiseFree(f->ctx, &f->ghost);
+  poiseBufferDestroy(&f->ptr);
+  poiseBufferDestroy(&f->col);
+  poiseBufferDestroy(&f->send);
+  poiseBufferDestroy(&f->packed);
+  poiseBufferDestroy(&f->received);
+  *f = (FetchedRows){0};
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  A product of what one rank has. The pattern takes three passes over the products of columns: a bound for
+  each row, which decides its class; the number of different columns; the columns, sorted. Then numbers alone
+  are made, as often as there are new ones. Waits three times for counts, while the pattern is made.
+
+  Beside C it holds 8 bytes per row while it makes the pattern, and the tables of rows too long for a GPU's
+  shared memory, or of threads of the host.
+*/
+#include "local_product.h"
+#include "mat/csr/keys_kernels.h"
+#include "sys/sys.h"
+
+typedef struct Scratch {
+  Buffer work, length, classes, count, table;
+} Scratch;
+
+static void Release(Scratch *s)
+{
+  poiseBufferDestroy(&s->work);
+  poiseBufferDestroy(&s->length);
+  poiseBufferDestroy(&s->classes);
+  poiseBufferDestroy(&s->count);
+  poiseBufferDestroy(&s->table);
+}
+
+static PoiseErr Make(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p)
+{
+  if (n > (int64_t)(PTRDIFF_MAX / size)) FAIL(POISE_ERR_MEMORY, "%lld %s", (long long)n, what);
+  TRY(poiseBufferCreate(dev, (size_t)n * size, what, b));
+  return poiseBufferWrite(b, DEVICE, p);
+}
+
+static PoiseErr Offsets(Buffer *ptr, bool wide, CsrView *v)
+{
+  v->ptr32 = NULL, v->ptr64 = NULL;
+  return poiseBufferRead(ptr, DEVICE, wide ? (void *)&v->ptr64 : (void *)&v->ptr32);
+}
+
+/* Patterns of the factors on the device, and numbers of C's columns. */
+static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
+{
+  LocalFactor *A = &p->A, *B = &p->B;
+  *a = (SpgemmArgs){.p = p->p, .q = p->q, .s = p->s, .columns = p->columns, .below = p->below};
+  TRY(poiseCsrPattern(A->csr, &a->A));
+  TRY(poiseCsrPattern(B->csr, &a->B));
+  if (A->turned) {
+    TRY(Offsets(&A->turned->ptr, A->turned->wide, &a->A));
+    TRY(poiseBufferRead(&A->turned->row, DEVICE, &a->A.col));
+  }
+  if (B->ptr) {
+    TRY(Offsets(B->ptr, B->wide, &a->B));
+    TRY(poiseBufferRead(B->col, DEVICE, &a->B.col));
+  }
+  a->A.m = p->m;
+  a->C.nloc = p->nloc;
+  return POISE_OK;
+}
+
+/* Count the rows of each class, of a->work or, if that is NULL, of C's rows. */
+static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t classes[SPGEMM_CLASSES + 1])
+{
+  size_t bytes = (SPGEMM_CLASSES + 1) * sizeof *classes;
+  if (!s->classes.dev) TRY(poiseBufferCreate(dev, bytes, "classes of rows", &s->classes));
+  TRY(poiseBufferWrite(&s->classes, DEVICE, &a->classes));
+  TRY(LAUNCH(dev, spgemm_classes, a));
+  TRY(poiseDeviceCopy(dev, classes, a->classes, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  if (classes[SPGEMM_CLASSES] > INT32_MAX / 2)
+    FAIL(POISE_ERR_UNSUPPORTED, "a row of the product has up to %lld columns, more than 2^30",
+         (long long)classes[SPGEMM_CLASSES]);
+  return POISE_OK;
+}
+
+/* Tables for these rows: of each thread of the host; of some thread blocks of a GPU, for its last class. */
+static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t classes[SPGEMM_CLASSES + 1])
+{
+  int64_t longest = classes[SPGEMM_CLASSES], most = 2 * (int64_t)dev->model.multiprocessors;
+  memcpy(a->rows_of, classes, sizeof a->rows_of);
+  a->room = 1 + (INT64_C(2) << poiseSpgemmBits(longest));
+  a->tables = dev->threads;
+  if (most) a->tables = classes[SPGEMM_CLASSES - 1] < most ? classes[SPGEMM_CLASSES - 1] : most;
+  poiseBufferDestroy(&s->table);
+  return Make(dev, a->tables * a->room, sizeof(int32_t), "tables of columns", &s->table, &a->table);
+}
+
+/* C's offsets from the lengths of its rows. */
+static PoiseErr MakeOffsets(Device *dev, SpgemmArgs *a, Scratch *s, Csr *C)
+{
+  RowOffsetsArgs o = {.m = a->A.m, .length = a->length};
+  int64_t nblock = POISE_NBLOCKS(o.m);
+  TRY(Make(dev, nblock + 1, sizeof *o.count, "entries of blocks of rows", &s->count, &o.count));
+  TRY(LAUNCH(dev, row_sums, &o));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = o.count}));
+  TRY(poiseDeviceCopy(dev, &C->nz, o.count + nblock, sizeof C->nz, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  C->m = o.m;
+  C->wide = C->nz > poiseContextHome(dev->ctx)->hooks.most_narrow;
+  TRY(Make(dev, C->m + 1, C->wide ? 8 : 4, "row offsets", &C->ptr,
+           C->wide ? (void *)&o.ptr64 : (void *)&o.ptr32));
+  return LAUNCH(dev, row_offsets, &o);
+}
+
+static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
+{
+  SpgemmArgs a;
+  double *val;
+  TRY(Open(p, &a));
+  TRY(Make(dev, p->m, sizeof *a.work, "bounds of rows", &s->work, &a.work));
+  TRY(LAUNCH(dev, spgemm_work, &a));
+  TRY(Classify(dev, &a, s, p->classes));
+  TRY(MakeTables(dev, &a, s, p->classes));
+  /* both passes take the classes by the bounds, so the lengths are written beside them */
+  TRY(Make(dev, p->m, sizeof *a.length, "lengths of rows", &s->length, &a.length));
+  TRY(LAUNCH(dev, spgemm_count, &a));
+  TRY(MakeOffsets(dev, &a, s, C));
+  C->nloc = p->nloc;
+  TRY(Offsets(&C->ptr, C->wide, &a.C));
+  TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));
+  TRY(LAUNCH(dev, spgemm_columns, &a));
+  a.work = NULL;
+  TRY(Classify(dev, &a, s, p->classes));
+  return Make(dev, C->nz * p->p * p->s, sizeof *val, "values", &C->val, &val);
+}
+
+PoiseErr poiseLocalPattern(Device *dev, LocalProduct *p, Csr *C)
+{
+  Scratch s = {0};
+  PoiseErr e = MakePattern(dev, p, &s, C);
+  Release(&s);
+  return e;
+}
+
+static PoiseErr MakeNumbers(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
+{
+  SpgemmArgs a;
+  TRY(Open(p, &a));
+  TRY(poiseBufferRead(&p->A.csr->val, DEVICE, &a.A.val));
+  TRY(poiseBufferRead(&p->B.csr->val, DEVICE, &a.B.val));
+  a.ngiven = p->B.csr->nz;
+  if (p->B.received) TRY(poiseBufferRead(p->B.received, DEVICE, &a.received));
+  if (p->A.turned)
+    TRY(poiseBufferRead(&p->A.turned->from, DEVICE,
+                        p->A.turned->wide ? (void *)&a.from64 : (void *)&a.from32));
+  TRY(Offsets(&C->ptr, C->wide, &a.C));
+  TRY(poiseBufferRead(&C->col, DEVICE, &a.C.col));
+  TRY(poiseBufferWrite(&C->val, DEVICE, &a.val));
+  TRY(MakeTables(dev, &a, s, p->classes));
+  return LAUNCH(dev, spgemm_numbers, &a);
+}
+
+PoiseErr poiseLocalNumbers(Device *dev, LocalProduct *p, Csr *C)
+{
+  Scratch s = {0};
+  PoiseErr e = MakeNumbers(dev, p, &s, C);
+  Release(&s);
+  return e;
+}

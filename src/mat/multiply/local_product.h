@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Products of what one rank has: C = A B or A^T B (local_product.c). All of it is local. */
+#ifndef POISE_LOCAL_PRODUCT_H
+#define POISE_LOCAL_PRODUCT_H
+
+#include "mat/csr/transpose.h"
+#include "spgemm_kernels.h"
+
+typedef struct LocalFactor { /* rows of a factor; lent */
+  Csr *csr;                  /* its values; its offsets and columns too, unless there are others: */
+  Transposed *turned;        /* the factor is the transpose of csr; NULL: it is not */
+  Buffer *ptr, *col; /* rows with more behind them, columns in the order of global numbers; else NULL */
+  bool wide;         /* of that ptr */
+  Buffer *received;  /* values of those behind; NULL: there are none */
+} LocalFactor;
+
+typedef struct LocalProduct {
+  LocalFactor A, B;
+  int p, q, s;                         /* tiles are p x q and q x s */
+  int64_t m, columns, below, nloc;     /* rows; as in SpgemmArgs */
+  int64_t classes[SPGEMM_CLASSES + 1]; /* of C's rows */
+} LocalProduct;
+
+/* Make C's offsets, columns and room for its numbers; sets m, nz, wide and nloc of C, which is zero. */
+PoiseErr poiseLocalPattern(Device *dev, LocalProduct *p, Csr *C);
+/* C's numbers, of that pattern. */
+PoiseErr poiseLocalNumbers(Device *dev, LocalProduct *p, Csr *C);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products of matrices. C = A B is a product of what each rank has, once it has fetched rows of B. P^T (A P)
+  is two of these: A P, and each rank's P^T times its rows of A P. On several ranks the latter has rows of
+  other ranks: its entries are then triplets of C, which travel to their owners and are added there.
+*/
+#include "fetched_rows.h"
+#include "mat/assembly/assemble.h"
+#include "mat/assembly/triplet_plan.h"
+#include "mat/assembly/triplets.h"
+#include "mat/csr/entries.h"
+#include "mat/mat_type.h"
+#include "multiply.h"
+
+typedef struct Multiplied {
+  int64_t serial[2], pattern[2], built; /* of the factors, and of C's CSR, that this was made for */
+  bool galerkin;
+  FetchedRows rows;    /* of the right factor */
+  LocalProduct first;  /* A B or A P */
+  LocalProduct second; /* P^T (A P) */
+  Csr product;         /* A P */
+  Transposed turned;   /* P by columns */
+  Csr partial;         /* this rank's P^T (A P), on several ranks */
+} Multiplied;
+
+void poiseMultipliedDestroy(PoiseContext ctx, Multiplied **kept)
+{
+  Multiplied *k = *kept;
+  if (!k) return;
+  poiseFetchedDestroy(&k->rows);
+  poiseCsrDestroy(ctx, &k->product);
+  poiseCsrDestroy(ctx, &k->partial);
+  poiseTransposedDestroy(&k->turned);
+  poiseFree(ctx, kept);
+}
+
+static void AddCsr(const Csr *c, PoiseBytes *sum)
+{
+  poiseBufferAdd(&c->ptr, sum);
+  poiseBufferAdd(&c->col, sum);
+  poiseBufferAdd(&c->val, sum);
+}
+
+void poiseMultipliedBytes(const Multiplied *k, PoiseBytes *sum)
+{
+  if (!k) return;
+  poiseFetchedBytes(&k->rows, sum);
+  AddCsr(&k->product, sum);
+  AddCsr(&k->partial, sum);
+  poiseBufferAdd(&k->turned.ptr, sum);
+  poiseBufferAdd(&k->turned.row, sum);
+  poiseBufferAdd(&k->turned.from, sum);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static PoiseErr CheckFactors(PoiseMat A, PoiseMat B, bool galerkin)
+{
+  TRY(poiseMatCheckHolds(A, galerkin ? "PoiseMatPtAP" : "PoiseMatMatMult"));
+  TRY(poiseMatCheckHolds(B, galerkin ? "PoiseMatPtAP" : "PoiseMatMatMult"));
+  TRY(poiseMatCheckUsable(A));
+  TRY(poiseMatCheckUsable(B));
+  if (galerkin) TRY(poiseMatCheckSquare(A));
+  if (!poiseLayoutSame(A->cols, B->rows))
+    FAIL(POISE_ERR_SIZE, "A is %lld x %lld, %s is %lld x %lld (on rank %d %lld columns and %lld rows)",
+         (long long)A->rows->N, (long long)A->cols->N, galerkin ? "P" : "B", (long long)B->rows->N,
+         (long long)B->cols->N, PoiseRank(A->ctx), (long long)A->cols->n, (long long)B->rows->n);
+  if (poiseCsrSide(&A->csr) != poiseCsrSide(&B->csr))
+    FAIL(POISE_ERR_UNSUPPORTED, "a product of matrices with blocks of %d x %d and of %d x %d",
+         (int)poiseCsrSide(&A->csr), (int)poiseCsrSide(&A->csr), (int)poiseCsrSide(&B->csr),
+         (int)poiseCsrSide(&B->csr));
+  return POISE_OK;
+}
+
+/* Is C, of the caller, laid out as the product, and no factor? */
+static PoiseErr CheckResult(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
+{
+  const Layout *rows = galerkin ? B->cols : A->rows;
+  TRY(poiseMatCheckHolds(C, "products of matrices"));
+  TRY(poiseMatCheckUsable(C));
+  if (C == A || C == B) FAIL(POISE_ERR_ARG, "C is a factor of the product that it is to become");
+  if (!poiseLayoutSame(C->rows, rows) || !poiseLayoutSame(C->cols, B->cols))
+    FAIL(POISE_ERR_ARG, "C is %lld x %lld (%lld x %lld on rank %d), the product %lld x %lld (%lld x %lld)",
+         (long long)C->rows->N, (long long)C->cols->N, (long long)C->rows->n, (long long)C->cols->n,
+         PoiseRank(A->ctx), (long long)rows->N, (long long)B->cols->N, (long long)rows->n,
+         (long long)B->cols->n);
+  if (poiseCsrSide(&C->csr) != poiseCsrSide(&A->csr))
+    FAIL(POISE_ERR_ARG, "C has blocks of %d x %d, the product of %d x %d", (int)poiseCsrSide(&C->csr),
+         (int)poiseCsrSide(&C->csr), (int)poiseCsrSide(&A->csr), (int)poiseCsrSide(&A->csr));
+  return POISE_OK;
+}
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+static LocalProduct ProductOf(PoiseMat A, LocalFactor left, LocalFactor right, int64_t m, int64_t columns)
+{
+  int b = (int)poiseCsrSide(&A->csr);
+  return (LocalProduct){
+      .A = left, .B = right, .p = b, .q = b, .s = b, .m = m, .columns = columns, .nloc = columns};
+}
+
+/* The columns of the right factor's rows: its own or, with those fetched, more. */
+static int64_t Columns(const Multiplied *k, const Csr *b)
+{
+  return k->rows.ctx ? k->rows.nloc + k->rows.nghost : b->nloc + b->nghost;
+}
+
+/* What a matrix needs beside offsets, columns and values. */
+static PoiseErr Dress(PoiseMat A, const Multiplied *k, Csr *c)
+{
+  c->b = A->csr.b;
+  if (!k->rows.ctx) return POISE_OK;
+  c->nghost = k->rows.nghost;
+  TRY(poiseAllocArray(A->ctx, c->nghost, sizeof *c->ghost, "ghost columns", &c->ghost));
+  if (c->nghost) memcpy(c->ghost, k->rows.ghost, (size_t)c->nghost * sizeof *c->ghost);
+  return POISE_OK;
+}
+
+/* The pattern of A B in c, as a matrix has it. */
+static PoiseErr PatternAB(PoiseMat A, PoiseMat B, Multiplied *k, Csr *c)
+{
+  LocalFactor left = {.csr = &A->csr};
+  k->first = ProductOf(A, left, poiseFetchedFactor(&k->rows, &B->csr), A->csr.m, Columns(k, &B->csr));
+  if (k->rows.ctx) k->first.nloc = k->rows.nloc, k->first.below = k->rows.below;
+  TRY(poiseLocalPattern(A->ctx->device, &k->first, c));
+  return Dress(A, k, c);
+}
+
+/* The pattern of this rank's P^T (A P) in c, with the rows of all of P's columns here; on one rank those of
+   C. Columns are in the order of their global numbers, those of A P too. */
+static PoiseErr PatternPtAP(PoiseMat A, PoiseMat P, Multiplied *k, Csr *c)
+{
+  Device *dev = A->ctx->device;
+  LocalFactor left = {.csr = &A->csr}, product = {.csr = &k->product},
+              turned = {.csr = &P->csr, .turned = &k->turned};
+  int64_t columns = Columns(k, &P->csr);
+  k->first = ProductOf(A, left, poiseFetchedFactor(&k->rows, &P->csr), A->csr.m, columns);
+  TRY(poiseLocalPattern(dev, &k->first, &k->product));
+  TRY(poiseTransposedCreate(P, &k->turned));
+  k->second = ProductOf(A, turned, product, P->csr.nloc + P->csr.nghost, columns);
+  TRY(poiseLocalPattern(dev, &k->second, c));
+  c->b = A->csr.b;
+  return POISE_OK;
+}
+
+typedef struct PartialEntries {
+  PoiseInt *row, *col;
+} PartialEntries;
+
+/* Global rows and columns of this rank's part of P^T (A P). */
+static PoiseErr ListPartial(PoiseMat P, Multiplied *k, PartialEntries *t)
+{
+  Csr *c = &k->partial;
+  const Csr *p = &P->csr;
+  const void *ptr;
+  const int32_t *col;
+  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
+  TRY(poiseBufferRead(&c->col, HOST, &col));
+  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->row, "rows of a product", &t->row));
+  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->col, "columns of a product", &t->col));
+  for (int64_t i = 0; i < c->m; i++)
+    for (int64_t e = poiseCsrPtr(c, ptr, i); e < poiseCsrPtr(c, ptr, i + 1); e++) {
+      t->row[e] = poiseCsrGlobal(P, (int32_t)i);
+      t->col[e] = poiseFetchedGlobal(&k->rows, p, col[e]);
+    }
+  return POISE_OK;
+}
+
+/* C's pattern, of the entries of all ranks. */
+static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
+{
+  PartialEntries t = {0};
+  PoiseErr e = PatternPtAP(A, P, k, &k->partial);
+  if (!e) e = ListPartial(P, k, &t);
+  e = PoiseAgree(A->ctx, e);
+  if (!e && A->csr.b) e = PoiseMatSetType(C, "bcsr");
+  if (!e && A->csr.b) e = PoiseMatSetBlockPatternCOO(C, k->partial.nz, t.row, t.col);
+  if (!e && !A->csr.b) e = PoiseMatSetPatternCOO(C, k->partial.nz, t.row, t.col);
+  poiseFree(A->ctx, &t.row);
+  poiseFree(A->ctx, &t.col);
+  return e;
+}
+
+static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
+{
+  PoiseContext ctx = A->ctx;
+  Csr c = {0};
+  TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *C->made.multiplied, "a product", &C->made.multiplied)));
+  Multiplied *k = C->made.multiplied;
+  k->galerkin = galerkin;
+  if (A->csr.b) TRY(PoiseMatSetBlockSize(C, A->csr.b));
+  if (PoiseSize(ctx) > 1) TRY(poiseFetchPattern(A, B, &k->rows));
+  if (galerkin && PoiseSize(ctx) > 1)
+    TRY(SpreadPattern(A, B, k, C));
+  else
+    TRY(poiseMatReplaceCsr(C, galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c), &c));
+  k->serial[0] = A->serial, k->serial[1] = B->serial;
+  k->pattern[0] = A->pattern, k->pattern[1] = B->pattern;
+  k->built = C->csr.built;
+  return POISE_OK;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static PoiseErr LocalNumbers(PoiseMat A, Multiplied *k, Csr *c)
+{
+  Device *dev = A->ctx->device;
+  if (!k->galerkin) return poiseLocalNumbers(dev, &k->first, c);
+  TRY(poiseLocalNumbers(dev, &k->first, &k->product));
+  return poiseLocalNumbers(dev, &k->second, c);
+}
+
+static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
+{
+  PoiseContext ctx = A->ctx;
+  Multiplied *k = C->made.multiplied;
+  bool spread = k->galerkin && k->rows.ctx;
+  Side side = ctx->device->ops->is_host ? HOST : DEVICE;
+  const double *v = NULL;
+  PoiseErr e = poiseFetchNumbers(&k->rows, &B->csr);
+  if (!e) e = LocalNumbers(A, k, spread ? &k->partial : &C->csr);
+  if (!e && spread) e = poiseBufferRead(&k->partial.val, side, &v);
+  if (!e && !spread) e = poiseBufferSyncBorrowed(&C->csr.val);
+  TRY(PoiseAgree(ctx, e));
+  if (spread) return poiseMatTakeCOO(C, side, v, false);
+  C->state++;
+  return POISE_OK;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
+{
+  const Layout *rows = galerkin ? B->cols : A->rows;
+  TRY(poiseMatCreateTyped(A->ctx, &poiseMatType_auto, rows->n, B->cols->n, rows->N, B->cols->N, C));
+  PoiseErr e = Pattern(A, B, galerkin, *C);
+  if (!e) e = Numbers(A, B, *C);
+  if (e) PoiseMatDestroy(C);
+  return e;
+}
+
+/* Was C made of these, as they are? All ranks say the same. */
+static bool IsCurrent(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
+{
+  const Multiplied *k = C->made.multiplied;
+  return k && k->galerkin == galerkin && k->serial[0] == A->serial && k->serial[1] == B->serial &&
+         k->pattern[0] == A->pattern && k->pattern[1] == B->pattern && k->built == C->csr.built;
+}
+
+static PoiseErr SameRow(PoiseMat C, const HostCsr *c, PoiseMat D, const HostCsr *d, int64_t i)
+{
+  int64_t k = poiseCsrPtr(&C->csr, c->ptr, i), end = poiseCsrPtr(&C->csr, c->ptr, i + 1),
+          j = poiseCsrPtr(&D->csr, d->ptr, i), last = poiseCsrPtr(&D->csr, d->ptr, i + 1);
+  bool same = end - k == last - j;
+  for (; same && k < end; k++, j++) same = poiseCsrGlobal(C, c->col[k]) == poiseCsrGlobal(D, d->col[j]);
+  if (!same)
+    FAIL(POISE_ERR_ARG,
+         "C has another pattern than the product: see %s %lld, where they have %lld and %lld entries",
+         C->csr.b ? "row of blocks" : "row", (long long)(C->csr.row + i),
+         (long long)(end - poiseCsrPtr(&C->csr, c->ptr, i)),
+         (long long)(last - poiseCsrPtr(&D->csr, d->ptr, i)));
+  return POISE_OK;
+}
+
+static PoiseErr SamePattern(PoiseMat C, PoiseMat D)
+{
+  HostCsr c, d;
+  TRY(poiseMatPattern(C, &c));
+  TRY(poiseMatPattern(D, &d));
+  for (int64_t i = 0; i < C->csr.m; i++) TRY(SameRow(C, &c, D, &d, i));
+  return POISE_OK;
+}
+
+/* C takes the numbers of D, which has its pattern, and what D keeps for new ones. */
+static PoiseErr Adopt(PoiseMat C, PoiseMat D)
+{
+  const double *v;
+  TRY(poiseBufferRead(&D->csr.val, DEVICE, &v));
+  TRY(poiseMatReplaceValues(C, DEVICE, v));
+  poiseMultipliedDestroy(C->ctx, &C->made.multiplied);
+  C->made.multiplied = D->made.multiplied;
+  D->made.multiplied = NULL;
+  C->made.multiplied->built = C->csr.built;
+  if (D->assembly.triplets) {
+    poiseTripletsDestroy(C->ctx, &C->assembly.triplets);
+    C->assembly.triplets = D->assembly.triplets;
+    D->assembly.triplets = NULL;
+    C->assembly.triplets->built = C->csr.built;
+  }
+  C->state++;
+  return POISE_OK;
+}
+
+/* Numbers for a C whose pattern may not be that of the product. */
+static PoiseErr Renew(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
+{
+  PoiseMat D = NULL;
+  TRY(Create(A, B, galerkin, &D));
+  PoiseErr e = PoiseAgree(A->ctx, SamePattern(C, D));
+  if (!e) e = PoiseAgree(A->ctx, Adopt(C, D));
+  PoiseMatDestroy(&D);
+  return e;
+}
+
+static PoiseErr Multiply(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
+{
+  PoiseErr e = CheckFactors(A, B, galerkin);
+  if (!e && *C) e = CheckResult(A, B, galerkin, *C);
+  TRY(PoiseAgree(A->ctx, e));
+  poiseLogBegin(A->ctx, EVENT_MatMultiply);
+  e = !*C                             ? Create(A, B, galerkin, C)
+      : IsCurrent(A, B, galerkin, *C) ? Numbers(A, B, *C)
+                                      : Renew(A, B, galerkin, *C);
+  poiseLogEnd(A->ctx, EVENT_MatMultiply, 0, 0);
+  return e;
+}
+
+PoiseErr PoiseMatMatMult(PoiseMat A, PoiseMat B, PoiseMat *C)
+{
+  CALLED(OBJECT(A), OBJECT(B), GIVEN(C));
+  CALLED(OBJECT(A), OBJECT_OR_NO(*C));
+  return Multiply(A, B, false, C);
+}
+
+PoiseErr PoiseMatPtAP(PoiseMat A, PoiseMat P, PoiseMat *C)
+{
+  CALLED(OBJECT(A), OBJECT(P), GIVEN(C));
+  CALLED(OBJECT(A), OBJECT_OR_NO(*C));
+  return Multiply(A, P, true, C);
+}

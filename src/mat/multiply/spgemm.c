@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host's kernels of sparse products: a row a lane. Workers take blocks of rows in turn. */
+#include "spgemm_kernels.h"
+#include "sys/sys.h"
+
+enum { ROWS = 128 }; /* of a block */
+
+typedef enum Task { COUNT, COLUMNS, NUMBERS } Task;
+
+static SpgemmTable TableFor(int32_t *memory, int64_t keys)
+{
+  int bits = poiseSpgemmBits(keys);
+  return (SpgemmTable){
+      .bits = bits, .used = memory, .key = memory + 1, .value = memory + 1 + (INT64_C(1) << bits)};
+}
+
+/* Sizes that are known when this is compiled. */
+static void NumbersOf(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
+{
+  SpgemmGroup one = {.lanes = 1};
+  if (a->p == 1 && a->q == 1 && a->s == 1)
+    poiseSpgemmNumbers(a, i, &one, 1, t, 1, 1, 1);
+  else if (a->p == 3 && a->q == 3 && a->s == 3)
+    poiseSpgemmNumbers(a, i, &one, 1, t, 3, 3, 3);
+  else if (a->p == 3 && a->q == 3 && a->s == 6)
+    poiseSpgemmNumbers(a, i, &one, 1, t, 3, 3, 6);
+  else if (a->p == 6 && a->q == 3 && a->s == 6)
+    poiseSpgemmNumbers(a, i, &one, 1, t, 6, 3, 6);
+  else if (a->p == 6 && a->q == 6 && a->s == 6)
+    poiseSpgemmNumbers(a, i, &one, 1, t, 6, 6, 6);
+  else
+    poiseSpgemmNumbers(a, i, &one, 1, t, a->p, a->q, a->s);
+}
+
+static void Row(const SpgemmArgs *a, Task task, int64_t i, int32_t *memory)
+{
+  SpgemmGroup one = {.lanes = 1};
+  SpgemmTable t = TableFor(memory, poiseSpgemmWork(a, i));
+  if (task == COUNT) {
+    poiseSpgemmCollect(a, i, &one, 1, &t);
+    a->length[i] = *t.used;
+  } else if (task == COLUMNS) {
+    poiseSpgemmColumns(a, i, &one, 1, &t);
+  } else {
+    NumbersOf(a, i, &t);
+  }
+}
+
+static PoiseErr Rows(const SpgemmArgs *a, Task task)
+{
+  int64_t nblock = (a->A.m + ROWS - 1) / ROWS;
+  HOST_PARALLEL_ITEMS((int)a->tables, nblock > HOST_FEW_BLOCKS)
+  for (int64_t w = 0; w < a->tables; w++)
+    for (int64_t b = w; b < nblock; b += a->tables)
+      for (int64_t i = b * ROWS; i < (b + 1) * ROWS && i < a->A.m; i++)
+        Row(a, task, i, a->table + w * a->room);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_spgemm_count(Device *dev, const void *args)
+{
+  (void)dev;
+  return Rows(args, COUNT);
+}
+
+PoiseErr poiseHost_spgemm_columns(Device *dev, const void *args)
+{
+  (void)dev;
+  return Rows(args, COLUMNS);
+}
+
+PoiseErr poiseHost_spgemm_numbers(Device *dev, const void *args)
+{
+  (void)dev;
+  return Rows(args, NUMBERS);
+}
+
+PoiseErr poiseHost_spgemm_work(Device *dev, const void *args)
+{
+  const SpgemmArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->A.m);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->A.m; i++)
+      a->work[i] = poiseSpgemmBound(a, i);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_spgemm_classes(Device *dev, const void *args)
+{
+  const SpgemmArgs *a = args;
+  int64_t *most = &a->classes[SPGEMM_CLASSES];
+  (void)dev;
+  memset(a->classes, 0, (SPGEMM_CLASSES + 1) * sizeof *a->classes);
+  for (int64_t i = 0; i < a->A.m; i++) {
+    int64_t work = poiseSpgemmWork(a, i);
+    a->classes[poiseSpgemmClass(work)]++;
+    if (work > *most) *most = work;
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_row_sums(Device *dev, const void *args)
+{
+  const RowOffsetsArgs *a = args;
+  (void)dev;
+  for (int64_t b = 0; b < POISE_NBLOCKS(a->m); b++) {
+    a->count[b] = 0;
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->m; i++) a->count[b] += a->length[i];
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_row_offsets(Device *dev, const void *args)
+{
+  const RowOffsetsArgs *a = args;
+  int64_t sum = 0;
+  (void)dev;
+  for (int64_t i = 0; i <= a->m; i++) {
+    if (a->ptr32)
+      a->ptr32[i] = (int32_t)sum;
+    else
+      a->ptr64[i] = sum;
+    if (i < a->m) sum += a->length[i];
+  }
+  return POISE_OK;
+}

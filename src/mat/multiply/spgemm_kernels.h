@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products of sparse matrices (SpGEMM) row by row, with a hash table for each row. A group of lanes does a
+  row: one lane on the host, some or all threads of a thread block on a GPU. The text is the same for all.
+
+  Entries are tiles, stored column-major: p x q of A, q x s of B, p x s of C; scalars are 1 x 1. Lanes own
+  different entries of C while one entry of A is multiplied, so products are added in the order of A's entries
+  without atomics.
+*/
+#ifndef POISE_SPGEMM_KERNELS_H
+#define POISE_SPGEMM_KERNELS_H
+
+#include "mat/csr/csr_view.h"
+
+/* Tables of keys for rows with up to 32, 128, ... different columns: classes of rows. Those of the last class
+   have tables in device memory. */
+enum { SPGEMM_CLASSES = 6, SPGEMM_SMALLEST = 6 /* bits of the smallest table */, SPGEMM_LARGEST = 13 };
+
+typedef struct SpgemmArgs {
+  CsrView A, B, C; /* what a kernel does not name in its comment may be NULL */
+  int p, q, s;
+  /* entry k of A is the transpose of the tile at from[k] of A.val; both NULL: the tile at k */
+  const int64_t *from64;
+  const int32_t *from32;
+  const double *received; /* tiles of B from entry ngiven on */
+  int64_t ngiven;
+  int64_t columns;  /* of B, as B.col numbers them: in the order of their global numbers */
+  int64_t below;    /* C.col numbers them [owned | ghosts]; so many ghosts are below the C.nloc owned ones */
+  int32_t *work;    /* bounds of the rows' lengths, by which they have classes; NULL: C's rows decide */
+  int32_t *length;  /* of C's rows */
+  int64_t *classes; /* SPGEMM_CLASSES counts of rows, and the largest that decides */
+  int64_t rows_of[SPGEMM_CLASSES];
+  int32_t *table; /* `tables` tables of `room` integers each */
+  int64_t tables, room;
+  int32_t *col; /* of C */
+  double *val;
+} SpgemmArgs;
+
+/* Row offsets from lengths: sums of blocks of POISE_BLOCK rows and, with these scanned, the offsets. */
+typedef struct RowOffsetsArgs {
+  int64_t m;
+  const int32_t *length;
+  int64_t *count;
+  int64_t *ptr64;
+  int32_t *ptr32;
+} RowOffsetsArgs;
+
+typedef struct SpgemmGroup { /* lanes that do a row together */
+  int lane, lanes;
+  unsigned members; /* of the warp */
+} SpgemmGroup;
+
+#if defined(__CUDA_ARCH__)
+POISE_INLINE void poiseGroupSync(const SpgemmGroup *g)
+{
+  if (g->lanes <= 32)
+    __syncwarp(g->members);
+  else
+    __syncthreads();
+}
+/* *place = key if it is empty; returns what was there. */
+POISE_INLINE int32_t poiseClaim(int32_t *place, int32_t key)
+{
+  return atomicCAS(place, -1, key);
+}
+POISE_INLINE int32_t poiseTake(int32_t *next) /* a number of its own for each caller */
+{
+  return atomicAdd(next, 1);
+}
+POISE_INLINE double poiseAddProduct(double sum, double a, double b) /* rounded twice */
+{
+  return __dadd_rn(sum, __dmul_rn(a, b));
+}
+#else
+POISE_INLINE void poiseGroupSync(const SpgemmGroup *g)
+{
+  (void)g;
+}
+POISE_INLINE int32_t poiseClaim(int32_t *place, int32_t key)
+{
+  int32_t old = *place;
+  if (old < 0) *place = key;
+  return old;
+}
+POISE_INLINE int32_t poiseTake(int32_t *next)
+{
+  return (*next)++;
+}
+POISE_INLINE double poiseAddProduct(double sum, double a, double b)
+{
+  return sum + a * b;
+}
+#endif
+
+typedef struct SpgemmTable { /* 2^bits keys, -1: none; value: a list of different keys, or a value for each */
+  int bits;
+  int32_t *key, *value, *used;
+} SpgemmTable;
+
+/* The class of a row with so many columns at most. */
+POISE_INLINE int poiseSpgemmClass(int64_t columns)
+{
+  int c = 0;
+  for (int64_t fits = INT64_C(1) << (SPGEMM_SMALLEST - 1); c < SPGEMM_CLASSES - 1 && columns > fits; c++)
+    fits *= c == SPGEMM_CLASSES - 3 ? 2 : 4;
+  return c;
+}
+
+/* What decides about the class of row i. */
+POISE_INLINE int64_t poiseSpgemmWork(const SpgemmArgs *a, int64_t i)
+{
+  return a->work ? a->work[i] : poiseCsrOffset(&a->C, i + 1) - poiseCsrOffset(&a->C, i);
+}
+
+/* The most columns that row i of C can have. */
+POISE_INLINE int32_t poiseSpgemmBound(const SpgemmArgs *a, int64_t i)
+{
+  int64_t sum = 0, last = poiseCsrOffset(&a->A, i + 1);
+  for (int64_t e = poiseCsrOffset(&a->A, i); e < last; e++)
+    sum += poiseCsrOffset(&a->B, a->A.col[e] + 1) - poiseCsrOffset(&a->B, a->A.col[e]);
+  return (int32_t)(sum < a->columns ? sum : a->columns);
+}
+
+/* Bits of a table that is half full with so many keys. */
+POISE_INLINE int poiseSpgemmBits(int64_t keys)
+{
+  int bits = 4;
+  while ((INT64_C(1) << bits) < 2 * keys) bits++;
+  return bits;
+}
+
+/* The place of the key, which is put there if it is new. */
+POISE_INLINE uint32_t poiseTablePlace(const SpgemmTable *t, int32_t key, int *is_new)
+{
+  uint32_t last = (UINT32_C(1) << t->bits) - 1, h = poiseHash32(key) >> (32 - t->bits);
+  *is_new = 0;
+  for (;; h = (h + 1) & last) {
+    int32_t there = t->key[h];
+    if (there < 0) {
+      there = poiseClaim(&t->key[h], key);
+      if (there < 0) *is_new = 1;
+    }
+    if (there < 0 || there == key) return h;
+  }
+}
+
+POISE_INLINE void poiseTableClear(const SpgemmTable *t, const SpgemmGroup *g)
+{
+  for (int64_t k = g->lane; k < INT64_C(1) << t->bits; k += g->lanes) t->key[k] = -1;
+  if (g->lane == 0) *t->used = 0;
+  poiseGroupSync(g);
+}
+
+/* The list of the table is the columns of row i of C, in any order; `share` lanes read a row of B. */
+POISE_INLINE void poiseSpgemmCollect(const SpgemmArgs *a, int64_t i, const SpgemmGroup *g, int share,
+                                     const SpgemmTable *t)
+{
+  poiseTableClear(t, g);
+  int64_t last = poiseCsrOffset(&a->A, i + 1);
+  for (int64_t e = poiseCsrOffset(&a->A, i) + g->lane / share; e < last; e += g->lanes / share) {
+    int64_t row = a->A.col[e], end = poiseCsrOffset(&a->B, row + 1);
+    for (int64_t f = poiseCsrOffset(&a->B, row) + g->lane % share; f < end; f += share) {
+      int is_new;
+      (void)poiseTablePlace(t, a->B.col[f], &is_new);
+      if (is_new) t->value[poiseTake(t->used)] = a->B.col[f];
+    }
+  }
+  poiseGroupSync(g);
+}
+
+/* Sort n integers ascending (bitonic), in room for the next power of two. */
+POISE_INLINE void poiseGroupSort(int32_t *list, int64_t n, const SpgemmGroup *g)
+{
+  int64_t size = 1;
+  while (size < n) size *= 2;
+  for (int64_t k = n + g->lane; k < size; k += g->lanes) list[k] = INT32_MAX;
+  poiseGroupSync(g);
+  for (int64_t run = 2; run <= size; run *= 2)
+    for (int64_t apart = run / 2; apart > 0; apart /= 2) {
+      for (int64_t k = g->lane; k < size / 2; k += g->lanes) {
+        int64_t low = k & (apart - 1), i = (k - low) * 2 + low, j = i + apart;
+        int32_t one = list[i], other = list[j];
+        if ((one > other) == ((i & run) == 0)) list[i] = other, list[j] = one;
+      }
+      poiseGroupSync(g);
+    }
+}
+
+/* Numbers of columns of C from their places in the order of global numbers, and back. */
+POISE_INLINE int32_t poiseSpgemmLocal(const SpgemmArgs *a, int32_t place)
+{
+  if (place >= a->below + a->C.nloc) return place;
+  return (int32_t)(place < a->below ? place + a->C.nloc : place - a->below);
+}
+
+POISE_INLINE int32_t poiseSpgemmPlace(const SpgemmArgs *a, int32_t local)
+{
+  if (local >= a->below + a->C.nloc) return local;
+  return (int32_t)(local < a->C.nloc ? local + a->below : local - a->C.nloc);
+}
+
+/* Row i of C's columns, ascending by global number. */
+POISE_INLINE void poiseSpgemmColumns(const SpgemmArgs *a, int64_t i, const SpgemmGroup *g, int share,
+                                     const SpgemmTable *t)
+{
+  int64_t first = poiseCsrOffset(&a->C, i);
+  poiseSpgemmCollect(a, i, g, share, t);
+  poiseGroupSort(t->value, *t->used, g);
+  for (int64_t k = g->lane; k < *t->used; k += g->lanes) a->col[first + k] = poiseSpgemmLocal(a, t->value[k]);
+  poiseGroupSync(g);
+}
+
+/* Rows lane, lane + lanes, ... of a tile: c += x y. x has row distance dr and column distance dc. */
+POISE_INLINE void poiseTileMultiply(int p, int q, int s, const double *x, int dr, int dc, const double *y,
+                                    double *c, int lane, int lanes)
+{
+  for (int r = lane; r < p; r += lanes)
+    for (int k = 0; k < s; k++) {
+      double sum = c[k * p + r];
+      for (int l = 0; l < q; l++) sum = poiseAddProduct(sum, x[r * dr + l * dc], y[k * q + l]);
+      c[k * p + r] = sum;
+    }
+}
+
+/* Row i of C's numbers, of tiles p x q and q x s. share: lanes that do an entry of B. */
+POISE_INLINE void poiseSpgemmNumbers(const SpgemmArgs *a, int64_t i, const SpgemmGroup *g, int share,
+                                     const SpgemmTable *t, int p, int q, int s)
+{
+  int64_t first = poiseCsrOffset(&a->C, i), n = poiseCsrOffset(&a->C, i + 1) - first,
+          last = poiseCsrOffset(&a->A, i + 1);
+  double *val = a->val + first * p * s;
+  int turned = a->from32 || a->from64, at_once = g->lanes / share, mine = g->lane / share;
+  poiseTableClear(t, g);
+  for (int64_t k = g->lane; k < n; k += g->lanes) {
+    int is_new;
+    t->value[poiseTablePlace(t, poiseSpgemmPlace(a, a->C.col[first + k]), &is_new)] = (int32_t)k;
+  }
+  for (int64_t k = g->lane; k < n * p * s; k += g->lanes) val[k] = 0;
+  poiseGroupSync(g);
+  for (int64_t e = poiseCsrOffset(&a->A, i); e < last; e++) {
+    int64_t row = a->A.col[e], end = poiseCsrOffset(&a->B, row + 1),
+            from = a->from32   ? a->from32[e]
+                   : a->from64 ? a->from64[e]
+                               : e;
+    const double *x = a->A.val + from * p * q;
+    for (int64_t f = poiseCsrOffset(&a->B, row) + mine; f < end && mine < at_once; f += at_once) {
+      const double *y = f < a->ngiven ? a->B.val + f * q * s : a->received + (f - a->ngiven) * q * s;
+      int is_new;
+      int64_t k = t->value[poiseTablePlace(t, a->B.col[f], &is_new)];
+      poiseTileMultiply(p, q, s, x, turned ? q : 1, turned ? 1 : p, y, val + k * p * s, g->lane % share,
+                        share);
+    }
+    poiseGroupSync(g);
+  }
+}
+
+#endif
