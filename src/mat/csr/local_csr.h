@@ -18,7 +18,8 @@ typedef struct Interior {
    of ranks. In a matrix of blocks, rows, columns and entries are blocks of b x b scalars each,
    column-major. */
 typedef struct Csr {
-  int b; /* 0: entries are numbers */
+  int b;      /* 0: entries are numbers */
+  int across; /* columns of numbers in a block, if they are not b (multiply/tiles.h); else 0 */
   int64_t m, nloc, nghost, nz;
   PoiseInt row, column, columns; /* first row and first column of this rank; columns of all ranks */
   int64_t built;                 /* A->pattern when this was built */
@@ -36,14 +37,24 @@ typedef struct Csr {
   bool by_columns;       /* rows are what the application calls columns, for messages */
 } Csr;
 
-static inline int64_t poiseCsrSide(const Csr *c) /* scalar rows (and columns) of an entry */
+static inline int64_t poiseCsrSide(const Csr *c) /* scalar rows (and, but of tiles, columns) of an entry */
 {
   return c->b ? c->b : 1;
 }
 
+static inline int64_t poiseCsrAcross(const Csr *c) /* scalar columns of an entry */
+{
+  return c->across ? c->across : poiseCsrSide(c);
+}
+
+static inline int64_t poiseCsrEntry(const Csr *c) /* scalars in an entry */
+{
+  return poiseCsrSide(c) * poiseCsrAcross(c);
+}
+
 static inline int64_t poiseCsrScalars(const Csr *c) /* in all entries */
 {
-  return c->nz * poiseCsrSide(c) * poiseCsrSide(c);
+  return c->nz * poiseCsrEntry(c);
 }
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);

@@ -10,12 +10,12 @@
 void poiseCsrMeasure(PoiseMat A)
 {
   Csr *c = &A->csr;
-  int64_t b = poiseCsrSide(c);
+  int64_t b = poiseCsrSide(c), across = poiseCsrAcross(c);
   c->m = A->rows->n / b;
-  c->nloc = A->cols->n / b;
+  c->nloc = A->cols->n / across;
   c->row = A->rows->begin / b;
-  c->column = A->cols->begin / b;
-  c->columns = A->cols->N / b;
+  c->column = A->cols->begin / across;
+  c->columns = A->cols->N / across;
 }
 
 PoiseErr poiseCsrCollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
@@ -73,11 +73,12 @@ PoiseErr poiseCsrCreateHalo(PoiseMat A)
 {
   Csr *c = &A->csr;
   PoiseInt *ghost = NULL;
-  if (c->b <= 1) return poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
-  PoiseErr e = poiseAllocArray(A->ctx, c->nghost * c->b, sizeof *ghost, "ghosts", &ghost);
-  for (int64_t k = 0; !e && k < c->nghost * c->b; k++) ghost[k] = c->ghost[k / c->b] * c->b + k % c->b;
+  int64_t b = poiseCsrAcross(c);
+  if (b == 1) return poiseHaloCreate(A->cols, c->nghost, c->ghost, &c->halo);
+  PoiseErr e = poiseAllocArray(A->ctx, c->nghost * b, sizeof *ghost, "ghosts", &ghost);
+  for (int64_t k = 0; !e && k < c->nghost * b; k++) ghost[k] = c->ghost[k / b] * b + k % b;
   e = PoiseAgree(A->ctx, e);
-  if (!e) e = poiseHaloCreate(A->cols, c->nghost * c->b, ghost, &c->halo);
+  if (!e) e = poiseHaloCreate(A->cols, c->nghost * b, ghost, &c->halo);
   poiseFree(A->ctx, &ghost);
   return e;
 }

@@ -36,7 +36,7 @@ static void Forget(PoiseContext ctx, Wishes *w)
 static PoiseErr Begin(PoiseMat A, Wishes *w)
 {
   PoiseContext ctx = A->ctx;
-  int64_t size = PoiseSize(ctx), side = poiseCsrSide(&A->csr);
+  int64_t size = PoiseSize(ctx), side = poiseCsrAcross(&A->csr);
   for (int k = 0; k < 3; k++) {
     TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of rows", &w->bytes[k]));
     TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of rows", &w->received[k]));
@@ -175,7 +175,7 @@ static PoiseErr Sides(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
 static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *ghosts)
 {
   PoiseContext ctx = A->ctx;
-  int64_t tile = poiseCsrSide(&B->csr) * poiseCsrSide(&B->csr);
+  int64_t tile = poiseCsrEntry(&B->csr);
   PoiseErr e = Begin(A, w);
   TRY(Trade(ctx, e, w, 0, A->csr.ghost, &w->rows));
   e = Measure(B, tile, w);

@@ -11,6 +11,7 @@
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "multiply.h"
+#include "tiles.h"
 
 typedef struct Multiplied {
   int64_t serial[2], pattern[2], built; /* of the factors, and of C's CSR, that this was made for */
@@ -56,8 +57,9 @@ void poiseMultipliedBytes(const Multiplied *k, PoiseBytes *sum)
 
 static PoiseErr CheckFactors(PoiseMat A, PoiseMat B, bool galerkin)
 {
-  TRY(poiseMatCheckHolds(A, galerkin ? "PoiseMatPtAP" : "PoiseMatMatMult"));
-  TRY(poiseMatCheckHolds(B, galerkin ? "PoiseMatPtAP" : "PoiseMatMatMult"));
+  const char *what = galerkin ? "PoiseMatPtAP" : "PoiseMatMatMult";
+  TRY(poiseMatCheckHolds(A, what));
+  if (!poiseMatIsTiles(B)) TRY(poiseMatCheckHolds(B, what));
   TRY(poiseMatCheckUsable(A));
   TRY(poiseMatCheckUsable(B));
   if (galerkin) TRY(poiseMatCheckSquare(A));
@@ -65,10 +67,10 @@ static PoiseErr CheckFactors(PoiseMat A, PoiseMat B, bool galerkin)
     FAIL(POISE_ERR_SIZE, "A is %lld x %lld, %s is %lld x %lld (on rank %d %lld columns and %lld rows)",
          (long long)A->rows->N, (long long)A->cols->N, galerkin ? "P" : "B", (long long)B->rows->N,
          (long long)B->cols->N, PoiseRank(A->ctx), (long long)A->cols->n, (long long)B->rows->n);
-  if (poiseCsrSide(&A->csr) != poiseCsrSide(&B->csr))
+  if (poiseCsrAcross(&A->csr) != poiseCsrSide(&B->csr))
     FAIL(POISE_ERR_UNSUPPORTED, "a product of matrices with blocks of %d x %d and of %d x %d",
-         (int)poiseCsrSide(&A->csr), (int)poiseCsrSide(&A->csr), (int)poiseCsrSide(&B->csr),
-         (int)poiseCsrSide(&B->csr));
+         (int)poiseCsrSide(&A->csr), (int)poiseCsrAcross(&A->csr), (int)poiseCsrSide(&B->csr),
+         (int)poiseCsrAcross(&B->csr));
   return POISE_OK;
 }
 
@@ -76,7 +78,8 @@ static PoiseErr CheckFactors(PoiseMat A, PoiseMat B, bool galerkin)
 static PoiseErr CheckResult(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
 {
   const Layout *rows = galerkin ? B->cols : A->rows;
-  TRY(poiseMatCheckHolds(C, "products of matrices"));
+  int across = (int)poiseCsrAcross(&B->csr), side = galerkin ? across : (int)poiseCsrSide(&A->csr);
+  if (!poiseMatIsTiles(C)) TRY(poiseMatCheckHolds(C, "products of matrices"));
   TRY(poiseMatCheckUsable(C));
   if (C == A || C == B) FAIL(POISE_ERR_ARG, "C is a factor of the product that it is to become");
   if (!poiseLayoutSame(C->rows, rows) || !poiseLayoutSame(C->cols, B->cols))
@@ -84,19 +87,35 @@ static PoiseErr CheckResult(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
          (long long)C->rows->N, (long long)C->cols->N, (long long)C->rows->n, (long long)C->cols->n,
          PoiseRank(A->ctx), (long long)rows->N, (long long)B->cols->N, (long long)rows->n,
          (long long)B->cols->n);
-  if (poiseCsrSide(&C->csr) != poiseCsrSide(&A->csr))
+  if (poiseCsrSide(&C->csr) != side || poiseCsrAcross(&C->csr) != across)
     FAIL(POISE_ERR_ARG, "C has blocks of %d x %d, the product of %d x %d", (int)poiseCsrSide(&C->csr),
-         (int)poiseCsrSide(&C->csr), (int)poiseCsrSide(&A->csr), (int)poiseCsrSide(&A->csr));
+         (int)poiseCsrAcross(&C->csr), side, across);
   return POISE_OK;
 }
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-static LocalProduct ProductOf(PoiseMat A, LocalFactor left, LocalFactor right, int64_t m, int64_t columns)
+/* Columns of all have the same numbers. */
+static LocalProduct ProductOf(LocalFactor left, LocalFactor right, int64_t m, int64_t columns)
 {
-  int b = (int)poiseCsrSide(&A->csr);
-  return (LocalProduct){
-      .A = left, .B = right, .p = b, .q = b, .s = b, .m = m, .columns = columns, .nloc = columns};
+  const Csr *l = left.csr, *r = right.csr;
+  return (LocalProduct){.A = left,
+                        .B = right,
+                        .p = (int)(left.turned ? poiseCsrAcross(l) : poiseCsrSide(l)),
+                        .q = (int)poiseCsrSide(r),
+                        .s = (int)poiseCsrAcross(r),
+                        .m = m,
+                        .columns = columns,
+                        .nloc = columns};
+}
+
+/* The blocks of a product: rows of `side` scalars, columns as those of b. */
+static void SetBlocks(PoiseMat A, const Csr *b, int64_t side, Csr *c)
+{
+  int64_t across = poiseCsrAcross(b);
+  if (!A->csr.b && !b->b) return;
+  c->b = (int)side;
+  c->across = across == side ? 0 : (int)across;
 }
 
 /* The columns of the right factor's rows: its own or, with those fetched, more. */
@@ -108,7 +127,6 @@ static int64_t Columns(const Multiplied *k, const Csr *b)
 /* What a matrix needs beside offsets, columns and values. */
 static PoiseErr Dress(PoiseMat A, const Multiplied *k, Csr *c)
 {
-  c->b = A->csr.b;
   if (!k->rows.ctx) return POISE_OK;
   c->nghost = k->rows.nghost;
   TRY(poiseAllocArray(A->ctx, c->nghost, sizeof *c->ghost, "ghost columns", &c->ghost));
@@ -120,8 +138,9 @@ static PoiseErr Dress(PoiseMat A, const Multiplied *k, Csr *c)
 static PoiseErr PatternAB(PoiseMat A, PoiseMat B, Multiplied *k, Csr *c)
 {
   LocalFactor left = {.csr = &A->csr};
-  k->first = ProductOf(A, left, poiseFetchedFactor(&k->rows, &B->csr), A->csr.m, Columns(k, &B->csr));
+  k->first = ProductOf(left, poiseFetchedFactor(&k->rows, &B->csr), A->csr.m, Columns(k, &B->csr));
   if (k->rows.ctx) k->first.nloc = k->rows.nloc, k->first.below = k->rows.below;
+  SetBlocks(A, &B->csr, poiseCsrSide(&A->csr), c);
   TRY(poiseLocalPattern(A->ctx->device, &k->first, c));
   return Dress(A, k, c);
 }
@@ -134,13 +153,13 @@ static PoiseErr PatternPtAP(PoiseMat A, PoiseMat P, Multiplied *k, Csr *c)
   LocalFactor left = {.csr = &A->csr}, product = {.csr = &k->product},
               turned = {.csr = &P->csr, .turned = &k->turned};
   int64_t columns = Columns(k, &P->csr);
-  k->first = ProductOf(A, left, poiseFetchedFactor(&k->rows, &P->csr), A->csr.m, columns);
+  SetBlocks(A, &P->csr, poiseCsrSide(&A->csr), &k->product);
+  SetBlocks(A, &P->csr, poiseCsrAcross(&P->csr), c);
+  k->first = ProductOf(left, poiseFetchedFactor(&k->rows, &P->csr), A->csr.m, columns);
   TRY(poiseLocalPattern(dev, &k->first, &k->product));
   TRY(poiseTransposedCreate(P, &k->turned));
-  k->second = ProductOf(A, turned, product, P->csr.nloc + P->csr.nghost, columns);
-  TRY(poiseLocalPattern(dev, &k->second, c));
-  c->b = A->csr.b;
-  return POISE_OK;
+  k->second = ProductOf(turned, product, P->csr.nloc + P->csr.nghost, columns);
+  return poiseLocalPattern(dev, &k->second, c);
 }
 
 typedef struct PartialEntries {
@@ -173,12 +192,22 @@ static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
   PoiseErr e = PatternPtAP(A, P, k, &k->partial);
   if (!e) e = ListPartial(P, k, &t);
   e = PoiseAgree(A->ctx, e);
-  if (!e && A->csr.b) e = PoiseMatSetType(C, "bcsr");
-  if (!e && A->csr.b) e = PoiseMatSetBlockPatternCOO(C, k->partial.nz, t.row, t.col);
-  if (!e && !A->csr.b) e = PoiseMatSetPatternCOO(C, k->partial.nz, t.row, t.col);
+  bool blocks = k->partial.b > 0;
+  if (!e && blocks) e = PoiseMatSetBlockSize(C, k->partial.b);
+  if (!e && blocks) e = PoiseMatSetType(C, "bcsr");
+  if (!e && blocks) e = PoiseMatSetBlockPatternCOO(C, k->partial.nz, t.row, t.col);
+  if (!e && !blocks) e = PoiseMatSetPatternCOO(C, k->partial.nz, t.row, t.col);
   poiseFree(A->ctx, &t.row);
   poiseFree(A->ctx, &t.col);
   return e;
+}
+
+/* C has this CSR, of scalars, blocks, or tiles. */
+static PoiseErr Take(PoiseMat C, PoiseErr mine, Csr *c)
+{
+  if (poiseMatIsTiles(C)) return poiseTilesTake(C, mine, c->b, (int)poiseCsrAcross(c), NULL, c);
+  if (c->b) C->block_size = c->b;
+  return poiseMatReplaceCsr(C, mine, c);
 }
 
 static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
@@ -188,12 +217,11 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
   TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *C->made.multiplied, "a product", &C->made.multiplied)));
   Multiplied *k = C->made.multiplied;
   k->galerkin = galerkin;
-  if (A->csr.b) TRY(PoiseMatSetBlockSize(C, A->csr.b));
   if (PoiseSize(ctx) > 1) TRY(poiseFetchPattern(A, B, &k->rows));
   if (galerkin && PoiseSize(ctx) > 1)
     TRY(SpreadPattern(A, B, k, C));
   else
-    TRY(poiseMatReplaceCsr(C, galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c), &c));
+    TRY(Take(C, galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c), &c));
   k->serial[0] = A->serial, k->serial[1] = B->serial;
   k->pattern[0] = A->pattern, k->pattern[1] = B->pattern;
   k->built = C->csr.built;
@@ -232,7 +260,9 @@ static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
 static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
 {
   const Layout *rows = galerkin ? B->cols : A->rows;
-  TRY(poiseMatCreateTyped(A->ctx, &poiseMatType_auto, rows->n, B->cols->n, rows->N, B->cols->N, C));
+  bool tiles = !galerkin && poiseCsrSide(&A->csr) != poiseCsrAcross(&B->csr);
+  TRY(poiseMatCreateTyped(A->ctx, tiles ? &poiseMatType_tiles : &poiseMatType_auto, rows->n, B->cols->n,
+                          rows->N, B->cols->N, C));
   PoiseErr e = Pattern(A, B, galerkin, *C);
   if (!e) e = Numbers(A, B, *C);
   if (e) PoiseMatDestroy(C);
