@@ -11,6 +11,8 @@
 #include "mat/csr/keys_kernels.h"
 #include "sys/sys.h"
 
+enum { TABLE_INTEGERS = 1 << 26 }; /* of a GPU's tables, unless one is larger */
+
 typedef struct Scratch {
   Buffer work, length, classes, count, table;
 } Scratch;
@@ -72,14 +74,19 @@ static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t classes
   return POISE_OK;
 }
 
-/* Tables for these rows: of each thread of the host; of some thread blocks of a GPU, for its last class. */
+/* Tables for these rows: of each thread of the host; of some thread blocks of a GPU, for its last class, as
+   many as keep it busy and fit in a quarter of a GB, or one. */
 static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t classes[SPGEMM_CLASSES + 1])
 {
-  int64_t longest = classes[SPGEMM_CLASSES], most = 2 * (int64_t)dev->model.multiprocessors;
+  int64_t most = 2 * (int64_t)dev->model.multiprocessors, rows = classes[SPGEMM_CLASSES - 1];
   memcpy(a->rows_of, classes, sizeof a->rows_of);
-  a->room = 1 + (INT64_C(2) << poiseSpgemmBits(longest));
+  a->room = 1 + (INT64_C(2) << poiseSpgemmBits(classes[SPGEMM_CLASSES]));
   a->tables = dev->threads;
-  if (most) a->tables = classes[SPGEMM_CLASSES - 1] < most ? classes[SPGEMM_CLASSES - 1] : most;
+  if (most) {
+    int64_t fit = TABLE_INTEGERS / a->room;
+    a->tables = rows < most ? rows : most;
+    if (a->tables > fit && rows) a->tables = fit > 1 ? fit : 1;
+  }
   poiseBufferDestroy(&s->table);
   return Make(dev, a->tables * a->room, sizeof(int32_t), "tables of columns", &s->table, &a->table);
 }
@@ -104,7 +111,6 @@ static PoiseErr MakeOffsets(Device *dev, SpgemmArgs *a, Scratch *s, Csr *C)
 static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
 {
   SpgemmArgs a;
-  double *val;
   TRY(Open(p, &a));
   TRY(Make(dev, p->m, sizeof *a.work, "bounds of rows", &s->work, &a.work));
   TRY(LAUNCH(dev, spgemm_work, &a));
@@ -120,7 +126,10 @@ static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   TRY(LAUNCH(dev, spgemm_columns, &a));
   a.work = NULL;
   TRY(Classify(dev, &a, s, p->classes));
-  return Make(dev, C->nz * p->p * p->s, sizeof *val, "values", &C->val, &val);
+  int64_t tile = (int64_t)p->p * p->s;
+  if (C->nz > PTRDIFF_MAX / (int64_t)sizeof(double) / tile)
+    FAIL(POISE_ERR_MEMORY, "values of %lld entries of a product", (long long)C->nz);
+  return poiseBufferCreate(dev, (size_t)(C->nz * tile) * sizeof(double), "values", &C->val);
 }
 
 PoiseErr poiseLocalPattern(Device *dev, LocalProduct *p, Csr *C)

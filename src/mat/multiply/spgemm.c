@@ -7,13 +7,6 @@ enum { ROWS = 128 }; /* of a block */
 
 typedef enum Task { COUNT, COLUMNS, NUMBERS } Task;
 
-static SpgemmTable TableFor(int32_t *memory, int64_t keys)
-{
-  int bits = poiseSpgemmBits(keys);
-  return (SpgemmTable){
-      .bits = bits, .used = memory, .key = memory + 1, .value = memory + 1 + (INT64_C(1) << bits)};
-}
-
 /* Sizes that are known when this is compiled. */
 static void NumbersOf(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
 {
@@ -35,7 +28,7 @@ static void NumbersOf(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
 static void Row(const SpgemmArgs *a, Task task, int64_t i, int32_t *memory)
 {
   SpgemmGroup one = {.lanes = 1};
-  SpgemmTable t = TableFor(memory, poiseSpgemmWork(a, i));
+  SpgemmTable t = poiseSpgemmTable(memory, poiseSpgemmWork(a, i));
   if (task == COUNT) {
     poiseSpgemmCollect(a, i, &one, 1, &t);
     a->length[i] = *t.used;

@@ -14,7 +14,7 @@
 
 /* Tables of keys for rows with up to 32, 128, ... different columns: classes of rows. Those of the last class
    have tables in device memory. */
-enum { SPGEMM_CLASSES = 6, SPGEMM_SMALLEST = 6 /* bits of the smallest table */, SPGEMM_LARGEST = 13 };
+enum { SPGEMM_CLASSES = 6, SPGEMM_SMALLEST = 32 };
 
 typedef struct SpgemmArgs {
   CsrView A, B, C; /* what a kernel does not name in its comment may be NULL */
@@ -101,7 +101,7 @@ typedef struct SpgemmTable { /* 2^bits keys, -1: none; value: a list of differen
 POISE_INLINE int poiseSpgemmClass(int64_t columns)
 {
   int c = 0;
-  for (int64_t fits = INT64_C(1) << (SPGEMM_SMALLEST - 1); c < SPGEMM_CLASSES - 1 && columns > fits; c++)
+  for (int64_t fits = SPGEMM_SMALLEST; c < SPGEMM_CLASSES - 1 && columns > fits; c++)
     fits *= c == SPGEMM_CLASSES - 3 ? 2 : 4;
   return c;
 }
@@ -127,6 +127,14 @@ POISE_INLINE int poiseSpgemmBits(int64_t keys)
   int bits = 4;
   while ((INT64_C(1) << bits) < 2 * keys) bits++;
   return bits;
+}
+
+/* A table for so many keys in 1 + 2^(bits + 1) integers of memory. */
+POISE_INLINE SpgemmTable poiseSpgemmTable(int32_t *memory, int64_t keys)
+{
+  int bits = poiseSpgemmBits(keys);
+  SpgemmTable t = {bits, memory + 1, memory + 1 + (INT64_C(1) << bits), memory};
+  return t;
 }
 
 /* The place of the key, which is put there if it is new. */
@@ -211,8 +219,8 @@ POISE_INLINE void poiseSpgemmColumns(const SpgemmArgs *a, int64_t i, const Spgem
 }
 
 /* Rows lane, lane + lanes, ... of a tile: c += x y. x has row distance dr and column distance dc. */
-POISE_INLINE void poiseTileMultiply(int p, int q, int s, const double *x, int dr, int dc, const double *y,
-                                    double *c, int lane, int lanes)
+POISE_INLINE void poiseTileMultiply(int p, int q, int s, const double *__restrict__ x, int dr, int dc,
+                                    const double *__restrict__ y, double *__restrict__ c, int lane, int lanes)
 {
   for (int r = lane; r < p; r += lanes)
     for (int k = 0; k < s; k++) {

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products of sparse matrices. A group of lanes does a row of C: 8 lanes or a warp where its table is small, a
+  thread block where it is large. Each class of rows is a launch, of those classes that have rows. Tables are
+  in shared memory, those of the last class in device memory.
+
+  Traffic of the numbers, per product of entries: 8 bytes of a value and 4 of a column of B, read in runs of a
+  row, and 16 of a number of C, which stays in L1; per entry of A 12 bytes and two offsets of B.
+*/
+#include "mat/multiply/spgemm_kernels.h"
+#include "cuda.h"
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
+enum Task { COUNT, COLUMNS, NUMBERS };
+enum { LAST = SPGEMM_CLASSES - 1, BOUND_LANES = 8 };
+
+/* Of each class: lanes of a group, threads of a block, bits of a table. */
+static constexpr int lanes_of[SPGEMM_CLASSES] = {8, 32, 32, 128, 256, 256};
+static constexpr int threads_of[SPGEMM_CLASSES] = {128, 128, 128, 128, 256, 256};
+static constexpr int bits_of[SPGEMM_CLASSES] = {6, 8, 10, 12, 13, 0};
+
+/* Integers of a group's table in shared memory: see poiseSpgemmTable. */
+#define ROOM(CLASS) ((CLASS) == LAST ? 0 : 1 + (2 << bits_of[CLASS]))
+
+template <int TASK, int P, int Q, int S>
+__device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const SpgemmGroup &g, int share,
+                                    const SpgemmTable &t)
+{
+  if (TASK == COUNT) {
+    poiseSpgemmCollect(&a, i, &g, share, &t);
+    if (g.lane == 0) a.length[i] = *t.used;
+  } else if (TASK == COLUMNS) {
+    poiseSpgemmColumns(&a, i, &g, share, &t);
+  } else {
+    poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
+  }
+  poiseGroupSync(&g); /* the table is cleared next */
+}
+
+/* A group looks at as many rows at once as a warp has lanes for it, and does those of the class. In a group
+   of several warps each looks at the same rows, so all know the same. */
+template <int TASK, int CLASS, int P, int Q, int S>
+static __global__ void __launch_bounds__(threads_of[CLASS])
+    SpgemmRows(const __grid_constant__ SpgemmArgs a, int share)
+{
+  extern __shared__ int32_t memory[];
+  constexpr int LANES = lanes_of[CLASS], GROUPS = threads_of[CLASS] / LANES, LOOK = LANES < 32 ? LANES : 32;
+  int group = threadIdx.x / LANES, first_lane = threadIdx.x % 32 / LOOK * LOOK;
+  SpgemmGroup g = {(int)threadIdx.x % LANES, LANES, LANES < 32 ? ((1u << LOOK % 32) - 1) << first_lane : ~0u};
+  int32_t *own = CLASS == LAST ? a.table + blockIdx.x * a.room : memory + group * ROOM(CLASS);
+  for (int64_t first = (blockIdx.x * (int64_t)GROUPS + group) * LOOK; first < a.A.m;
+       first += (int64_t)gridDim.x * GROUPS * LOOK) {
+    int64_t look = first + threadIdx.x % LOOK;
+    bool mine = look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) == CLASS;
+    unsigned rows = (__ballot_sync(g.members, mine) & g.members) >> first_lane;
+    for (; rows; rows &= rows - 1) {
+      int64_t i = first + __ffs((int)rows) - 1;
+      SpgemmTable t = poiseSpgemmTable(own, poiseSpgemmWork(&a, i));
+      Row<TASK, P, Q, S>(a, i, g, share, t);
+    }
+  }
+}
+
+/* Lanes of a group that read a row of B together: the mean length, as a power of two. */
+static int LanesOfRow(const SpgemmArgs *a, int lanes)
+{
+  int share = 1;
+  while (share < lanes && share * a->B.m < a->B.nz) share *= 2;
+  return share;
+}
+
+template <int TASK, int CLASS, int P, int Q, int S>
+static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a)
+{
+  constexpr int LANES = lanes_of[CLASS], GROUPS = threads_of[CLASS] / LANES, LOOK = LANES < 32 ? LANES : 32;
+  constexpr size_t bytes = (size_t)GROUPS * ROOM(CLASS) * sizeof(int32_t);
+  int64_t blocks = (a->A.m + GROUPS * LOOK - 1) / (GROUPS * LOOK), most = 64 * dev->model.multiprocessors;
+  int share = TASK != NUMBERS ? LanesOfRow(a, LANES) : a->p < LANES ? a->p : LANES;
+  void (*kernel)(SpgemmArgs, int) = SpgemmRows<TASK, CLASS, P, Q, S>;
+  if (!a->rows_of[CLASS]) return POISE_OK;
+  if (CLASS == LAST) most = a->tables;
+  if (bytes > 48 * 1024)
+    TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+                       "shared memory of a sparse product"));
+  if (blocks > most) blocks = most;
+  kernel<<<(unsigned)blocks, threads_of[CLASS], bytes, poiseCudaStream(dev)>>>(*a, share);
+  return POISE_OK;
+}
+
+template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, const SpgemmArgs *a)
+{
+  TRY((LaunchClass<TASK, 0, P, Q, S>(dev, a)));
+  TRY((LaunchClass<TASK, 1, P, Q, S>(dev, a)));
+  TRY((LaunchClass<TASK, 2, P, Q, S>(dev, a)));
+  TRY((LaunchClass<TASK, 3, P, Q, S>(dev, a)));
+  TRY((LaunchClass<TASK, 4, P, Q, S>(dev, a)));
+  return LaunchClass<TASK, LAST, P, Q, S>(dev, a);
+}
+
+extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
+{
+  return LaunchAll<COUNT, 0, 0, 0>(dev, (const SpgemmArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_spgemm_columns(Device *dev, const void *args)
+{
+  return LaunchAll<COLUMNS, 0, 0, 0>(dev, (const SpgemmArgs *)args);
+}
+
+/* Sizes of tiles that are known when this is compiled; others take the last. */
+extern "C" PoiseErr poiseCuda_spgemm_numbers(Device *dev, const void *args)
+{
+  const SpgemmArgs *a = (const SpgemmArgs *)args;
+  if (a->p == 1 && a->q == 1 && a->s == 1) return LaunchAll<NUMBERS, 1, 1, 1>(dev, a);
+  if (a->p == 3 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 3, 3, 6>(dev, a);
+  if (a->p == 6 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 6, 3, 6>(dev, a);
+  if (a->p == 6 && a->q == 6 && a->s == 6) return LaunchAll<NUMBERS, 6, 6, 6>(dev, a);
+  return LaunchAll<NUMBERS, 0, 0, 0>(dev, a);
+}
+
+/* BOUND_LANES threads add the lengths of the rows of B that a row of A refers to. Traffic: 4 bytes per entry
+   of A, and two offsets of B, which are often near one another. */
+static __global__ void __launch_bounds__(THREADS) SpgemmWork(const __grid_constant__ SpgemmArgs a)
+{
+  int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / BOUND_LANES, sum = 0;
+  int lane = threadIdx.x % BOUND_LANES;
+  if (i < a.A.m)
+    for (int64_t e = poiseCsrOffset(&a.A, i) + lane, last = poiseCsrOffset(&a.A, i + 1); e < last;
+         e += BOUND_LANES)
+      sum += poiseCsrOffset(&a.B, a.A.col[e] + 1) - poiseCsrOffset(&a.B, a.A.col[e]);
+  for (int apart = BOUND_LANES / 2; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, (long long)sum, apart);
+  if (i < a.A.m && lane == 0) a.work[i] = (int32_t)(sum < a.columns ? sum : a.columns);
+}
+
+/* Sums of integers: their order does not matter. Traffic: 4 or 8 bytes per row. */
+static __global__ void __launch_bounds__(THREADS) SpgemmClasses(const __grid_constant__ SpgemmArgs a)
+{
+  __shared__ unsigned long long sum[SPGEMM_CLASSES + 1];
+  unsigned long long mine[SPGEMM_CLASSES] = {0}, longest = 0;
+  if (threadIdx.x <= SPGEMM_CLASSES) sum[threadIdx.x] = 0;
+  __syncthreads();
+  for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m;
+       i += (int64_t)gridDim.x * THREADS) {
+    unsigned long long work = poiseSpgemmWork(&a, i);
+    int class_of = poiseSpgemmClass(work);
+#pragma unroll
+    for (int c = 0; c < SPGEMM_CLASSES; c++) mine[c] += class_of == c;
+    longest = work > longest ? work : longest;
+  }
+#pragma unroll
+  for (int c = 0; c < SPGEMM_CLASSES; c++)
+    if (mine[c]) atomicAdd(&sum[c], mine[c]);
+  atomicMax(&sum[SPGEMM_CLASSES], longest);
+  __syncthreads();
+  unsigned long long *to = (unsigned long long *)a.classes + threadIdx.x;
+  if (threadIdx.x < SPGEMM_CLASSES) atomicAdd(to, sum[threadIdx.x]);
+  if (threadIdx.x == SPGEMM_CLASSES) atomicMax(to, sum[threadIdx.x]);
+}
+
+/* Traffic: 4 bytes per row. */
+static __global__ void __launch_bounds__(THREADS) RowSums(const __grid_constant__ RowOffsetsArgs a)
+{
+  typedef cub::BlockReduce<int64_t, THREADS> Reduce;
+  __shared__ typename Reduce::TempStorage shared;
+  int64_t sum = 0;
+  for (int r = 0; r < ROWS; r++) {
+    int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x;
+    if (i < a.m) sum += a.length[i];
+  }
+  sum = Reduce(shared).Sum(sum);
+  if (threadIdx.x == 0) a.count[blockIdx.x] = sum;
+}
+
+/* Traffic: 4 bytes per row, and an offset. */
+static __global__ void __launch_bounds__(THREADS) RowOffsets(const __grid_constant__ RowOffsetsArgs a)
+{
+  typedef cub::BlockScan<int64_t, THREADS> Before;
+  __shared__ typename Before::TempStorage shared;
+  int64_t offset = a.count[blockIdx.x];
+  for (int r = 0; r < ROWS; r++) {
+    int64_t i = (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x, before, all;
+    Before(shared).ExclusiveSum(i < a.m ? (int64_t)a.length[i] : 0, before, all);
+    if (i <= a.m && a.ptr32) a.ptr32[i] = (int32_t)(offset + before);
+    if (i <= a.m && a.ptr64) a.ptr64[i] = offset + before;
+    offset += all;
+    __syncthreads();
+  }
+}
+
+extern "C" PoiseErr poiseCuda_spgemm_work(Device *dev, const void *args)
+{
+  const SpgemmArgs *a = (const SpgemmArgs *)args;
+  if (a->A.m) SpgemmWork<<<Grid(a->A.m * BOUND_LANES), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_spgemm_classes(Device *dev, const void *args)
+{
+  const SpgemmArgs *a = (const SpgemmArgs *)args;
+  unsigned blocks = Grid(a->A.m), most = 8 * (unsigned)dev->model.multiprocessors;
+  TRY(poiseCudaCheck(
+      cudaMemsetAsync(a->classes, 0, (SPGEMM_CLASSES + 1) * sizeof *a->classes, poiseCudaStream(dev)),
+      "zeroing counts"));
+  if (blocks > most) blocks = most;
+  if (blocks) SpgemmClasses<<<blocks, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_row_sums(Device *dev, const void *args)
+{
+  const RowOffsetsArgs *a = (const RowOffsetsArgs *)args;
+  if (a->m) RowSums<<<(unsigned)POISE_NBLOCKS(a->m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_row_offsets(Device *dev, const void *args)
+{
+  const RowOffsetsArgs *a = (const RowOffsetsArgs *)args;
+  RowOffsets<<<(unsigned)POISE_NBLOCKS(a->m + 1), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
