@@ -19,8 +19,9 @@
 static const double weights[][AMG_DEGREES] = {
     {1.125},
     {1.02387287570313, 1.26408905371085},
-    {1.00842544782028, 1.08867839208730, 1.33753125909618},
-    {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.38268869241000}};
+    {1.00842544782028, 1.0886783920873, 1.33753125909618},
+    {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.3826886924100},
+};
 
 /* Over-correction of plain aggregation. Its V-cycle lacks the energy of smooth corrections (D. Braess, Towards
    algebraic multigrid for elliptic problems of second order, Computing 55, 1995). Below 2 M stays positive. */

@@ -95,6 +95,14 @@ static PoiseErr ViewComplexity(PoisePC pc)
   return PoisePrintf(pc->ctx, "  operator complexity %.3f, grid complexity %.3f\n", entries / nz, rows / n);
 }
 
+/* An iteration of cg with jacobi reads and writes A, x and y of its product, and seven vectors more. */
+static PoiseErr ViewTraffic(PoisePC pc)
+{
+  double cycle = poiseAmgTraffic(pc->data), cg = poiseMatTraffic(pc->P) + 56 * (double)pc->P->rows->n;
+  return PoisePrintf(pc->ctx, "  a cycle moves %.2f megabytes, as %.2f iterations of cg with jacobi do\n",
+                     cycle / 1e6, cg > 0 ? cycle / cg : 0);
+}
+
 static PoiseErr ViewBottom(PoisePC pc)
 {
   const Amg *amg = pc->data;
@@ -129,6 +137,7 @@ PoiseErr poiseAmgView(PoisePC pc)
   TRY(ViewComplexity(pc));
   if (amg->ended) TRY(PoisePrintf(pc->ctx, "  there are no more levels, as %s\n", amg->ended));
   TRY(ViewBottom(pc));
+  TRY(ViewTraffic(pc));
   if (amg->refreshed)
     TRY(PoisePrintf(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));
   return ViewSeconds(pc);
