@@ -4,9 +4,9 @@
 
     amg -case p7 -side 100 -ksp_type cg -pc_type amg -ksp_rtol 1e-8 -pc_amg_degree 2
 
-  p7: the 7-point Laplacian. jump: cells of 10^3 points whose coefficients are 1 and 1e4 in turn, with harmonic
-  means between points. aniso: 1 : 1 : 1000. All have u = 0 beyond the faces. -renumber: rows and columns in
-  an order drawn from this seed. b is random.
+  p7: the 7-point Laplacian. jump: cells of 10^3 points whose coefficients are 1 and 1e4 in turn, with
+  harmonic means between points. aniso: 1 : 1 : 1000. All have u = 0 beyond the faces. -renumber: rows and
+  columns in an order drawn from this seed. b is random.
 
   It prints the solver's view, and one line: case, rows, entries, iterations, |b - A x| / |b|, and CPU seconds
   of set-up, of the solve, and of set-up and solve with new values of the same pattern.

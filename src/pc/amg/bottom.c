@@ -35,7 +35,7 @@ void poiseAmgBottomBytes(const AmgBottom *b, PoiseBytes *sum)
 static void Fill(const AmgMatrix *m, double *a)
 {
   int64_t n = m->nodes * m->node;
-  memset(a, 0, (size_t)(n * n) * sizeof *a);
+  if (n) memset(a, 0, (size_t)(n * n) * sizeof *a);
   for (int64_t i = 0; i < n; i++) {
     ScalarRow row = poiseNumberRow(&m->A, i);
     for (int64_t k = 0; k < row.n; k++)

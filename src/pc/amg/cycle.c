@@ -23,8 +23,8 @@ static const double weights[][AMG_DEGREES] = {
     {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.3826886924100},
 };
 
-/* Over-correction of plain aggregation. Its V-cycle lacks the energy of smooth corrections (D. Braess, Towards
-   algebraic multigrid for elliptic problems of second order, Computing 55, 1995). Below 2 M stays positive. */
+/* Over-correction of plain aggregation, whose coarse functions have too much energy (D. Braess, Towards
+   algebraic multigrid for elliptic problems of second order, Computing 55, 1995). M stays positive. */
 static const double over = 1.8;
 
 static const ScalarRef one = {NULL, 1}, minus = {NULL, -1}, zero = {NULL, 0};
