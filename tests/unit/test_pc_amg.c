@@ -269,6 +269,49 @@ static void TestSizes(PoiseContext ctx)
     }
 }
 
+/* Of degree 4 on tridiag(-1, 2, -1), by its eigenvectors. D^-1 A has the eigenvalues 2 x, x = sin^2(angle / 2),
+   lambda is 2. Without weights w steps leave p_w = sin((2 w + 1) t / 2) / (2 w + 1) / sin(t / 2) of an error,
+   cos(t) = 1 - 2 x, so t = angle (Chebyshev polynomials of the fourth kind). Step w has its weight. */
+static double Smoothed(double angle)
+{
+  static const double weight[] = {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.3826886924100};
+  double z = 0, before = 1, mu = 1 - cos(angle);
+  for (int w = 1; w <= 4; w++) {
+    double p = sin((2 * w + 1) * angle / 2) / (2 * w + 1) / sin(angle / 2);
+    z += weight[w - 1] * (before - p) / mu;
+    before = p;
+  }
+  return z / 2; /* D = 2 */
+}
+
+static double angle_now;
+static double Sine(PoiseInt i)
+{
+  return sin(angle_now * (double)(i + 1));
+}
+
+static void TestSmoother(PoiseContext ctx)
+{
+  const int k = 5000, modes[] = {1, 700, 2500, 4100, 4999};
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = k});
+  PoisePC pc = AmgOf(A, "-x_pc_amg_levels 1");
+  PoiseVec v, z;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &v, &z))) return;
+  CHECK(!Made(pc)->dense && Made(pc)->level[0].lambda == 2);
+  for (int m = 0; m < 5; m++) {
+    angle_now = acos(-1) * modes[m] / (k + 1);
+    SampleSet(v, Sine);
+    CHECK_OK(PoisePCApply(pc, v, z));
+    CHECK_OK(PoiseVecAXPY(z, -Smoothed(angle_now), v));
+    CHECK(NormOf(z) <= 1e-9 * NormOf(v));
+  }
+  SetOptions(ctx, "-x_pc_amg_levels 24");
+  PoiseVecDestroy(&v);
+  PoiseVecDestroy(&z);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 /* A small system is solved at once; so is one of 0 rows. */
 static void TestSmall(PoiseContext ctx)
 {
@@ -619,6 +662,7 @@ int main(int argc, char **argv)
 {
   static const Test tests[] = {{"symmetric", TestSymmetric, TEST_SERIAL},
                                {"sizes", TestSizes, TEST_SERIAL},
+                               {"smoother", TestSmoother, TEST_SERIAL},
                                {"small", TestSmall, TEST_SERIAL},
                                {"diagonal", TestDiagonal, TEST_SERIAL},
                                {"singular", TestSingular, TEST_SERIAL},
