@@ -65,9 +65,9 @@ static PoiseMat GridOf(PoiseContext ctx, Grid g)
 
 enum { LENGTH = 16, WIDTH = 4 }; /* points of a beam */
 
-/* Springs between all points of a cell, so that rigid motions alone cost nothing; the first points are
-   held. */
-static PoiseErr Springs(PoiseContext ctx, int dim, const char *type, PoiseMat *A)
+/* Springs between all points of a cell, so that rigid motions alone cost nothing; unless
+   they are free, the first points are held. */
+static PoiseErr Springs(PoiseContext ctx, int dim, bool free, const char *type, PoiseMat *A)
 {
   PoiseInt nodes = LENGTH * WIDTH * (dim > 2 ? WIDTH : 1), n = nodes * dim;
   POISE_TRY(PoiseMatCreate(ctx, n, n, n, n, A));
@@ -79,7 +79,8 @@ static PoiseErr Springs(PoiseContext ctx, int dim, const char *type, PoiseMat *A
       double d[] = {(double)(j % LENGTH - i % LENGTH), (double)(j / LENGTH % WIDTH - i / LENGTH % WIDTH),
                     (double)(j / LENGTH / WIDTH - i / LENGTH / WIDTH)};
       double size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], k[9], minus[9];
-      bool apart = fabs(d[0]) > 1 || fabs(d[1]) > 1 || fabs(d[2]) > 1, held = i == j && i % LENGTH == 0;
+      bool apart = fabs(d[0]) > 1 || fabs(d[1]) > 1 || fabs(d[2]) > 1,
+           held = !free && i == j && i % LENGTH == 0;
       PoiseInt rows[] = {i * dim, i * dim + 1, i * dim + 2}, cols[] = {j * dim, j * dim + 1, j * dim + 2};
       if (apart || (i == j && !held)) continue;
       for (int q = 0; q < dim * dim; q++) {
@@ -269,9 +270,11 @@ static void TestSizes(PoiseContext ctx)
     }
 }
 
-/* Of degree 4 on tridiag(-1, 2, -1), by its eigenvectors. D^-1 A has the eigenvalues 2 x, x = sin^2(angle / 2),
-   lambda is 2. Without weights w steps leave p_w = sin((2 w + 1) t / 2) / (2 w + 1) / sin(t / 2) of an error,
-   cos(t) = 1 - 2 x, so t = angle (Chebyshev polynomials of the fourth kind). Step w has its weight. */
+/*
+  Of degree 4 on tridiag(-1, 2, -1), by its eigenvectors. D^-1 A has the eigenvalues 1 - cos(angle), lambda is
+  2. Without weights w steps leave p_w = sin((2 w + 1) angle / 2) / (2 w + 1) / sin(angle / 2) of an error
+  (Chebyshev polynomials of the fourth kind). Step w has its weight.
+*/
 static double Smoothed(double angle)
 {
   static const double weight[] = {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.3826886924100};
@@ -414,7 +417,7 @@ static void TestBeam(PoiseContext ctx)
     int its[2];
     for (int t = 0; t < 2; t++) {
       PoiseMat A;
-      if (!CHECK_OK(Springs(ctx, dim, types[t], &A))) return;
+      if (!CHECK_OK(Springs(ctx, dim, false, types[t], &A))) return;
       int plain = Iterations(A, "cg", "pbjacobi"), without = Iterations(A, "cg", "amg");
       AttachMotions(A, dim);
       PoisePC pc = AmgOf(A, few);
@@ -427,6 +430,21 @@ static void TestBeam(PoiseContext ctx)
       PoiseMatDestroy(&A);
     }
     CHECK_INT(its[0], its[1]);
+  }
+}
+
+/* Without supports the coarsest matrix has the rigid motions as its null space, and no more. */
+static void TestFree(PoiseContext ctx)
+{
+  for (int dim = 2; dim <= 3; dim++) {
+    PoiseMat A;
+    if (!CHECK_OK(Springs(ctx, dim, true, "bcsr", &A))) return;
+    AttachMotions(A, dim);
+    PoisePC pc = AmgOf(A, few);
+    CHECK(Made(pc)->count >= 2);
+    CHECK_INT(Made(pc)->bottom.skipped, dim * (dim + 1) / 2);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
   }
 }
 
@@ -561,7 +579,7 @@ static void TestRefresh(PoiseContext ctx)
     PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
     CheckRefresh(A, options, way);
     PoiseMatDestroy(&A);
-    if (CHECK_OK(Springs(ctx, 3, "bcsr", &A))) {
+    if (CHECK_OK(Springs(ctx, 3, false, "bcsr", &A))) {
       AttachMotions(A, 3);
       CheckRefresh(A, options, way);
     }
@@ -633,7 +651,7 @@ static PoiseErr SetUpAndRefresh(PoiseContext ctx, void *arg)
   const Starved *s = arg;
   PoiseMat A = NULL;
   PoisePC pc = NULL;
-  PoiseErr e = s->beam ? Springs(ctx, 2, "bcsr", &A)
+  PoiseErr e = s->beam ? Springs(ctx, 2, false, "bcsr", &A)
                        : GridMatrix(ctx, (Grid){.dim = 2, .k = 9, .wind = s->options ? 1 : 0}, &A);
   if (!e) e = PoisePCCreate(ctx, &pc);
   if (!e) e = PoisePCSetType(pc, "amg");
@@ -668,6 +686,7 @@ int main(int argc, char **argv)
                                {"singular", TestSingular, TEST_SERIAL},
                                {"identity", TestIdentity, TEST_SERIAL},
                                {"beam", TestBeam, TEST_SERIAL},
+                               {"free", TestFree, TEST_SERIAL},
                                {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
                                {"errors", TestErrors, TEST_SERIAL},
                                {"ranks", TestRanks, 0},
