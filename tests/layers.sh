@@ -72,14 +72,14 @@ refuse "only src/cuda may include CUDA" \
   "${programs[@]}" src/{sys,vec,mat,io,pc,ksp}
 # What host and GPU both compile is in src/*/*_phases.h, *_kernels.h and the headers named here, which
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
-both=(src/*/*_phases.h src/*/*_kernels.h src/mat/*/*_kernels.h src/sys/phase.h
+both=(src/*/*_phases.h src/*/*_kernels.h src/{mat,pc}/*/*_kernels.h src/sys/phase.h
   src/sys/device_model.h src/ksp/phases.h src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h
   src/pc/{block_inverse,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|csr_view|device_model|product_(plan|model)|block_inverse|pivot'
 cuda='sys/sys|(sys|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|epilogue|fragments|reduce|rows|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
   grep -vE '"((sys/)?(kernels|phase)\.h|sys/(kernels|phases)\.def|(types|product_model)\.def)"' |
-  grep -vE '"((sys|vec|mat/[a-z]+|pc|ksp)/)?('"$shared"')\.h"' |
+  grep -vE '"((sys|vec|mat/[a-z]+|pc(/[a-z]+)?|ksp)/)?('"$shared"')\.h"' |
   grep -vE '^src/cuda/.*"('"$cuda"')\.h"' || true)
 if [ -n "$others" ]; then
   printf '%s\n^ src/cuda and what it shares with the host know no object\n' "$others" >&2

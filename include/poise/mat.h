@@ -481,9 +481,8 @@ POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const P
    not changed. */
 POISE_API PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 /* Orthonormal vectors that A makes small, given and copied in the same way; of elasticity the six rigid
-   motions. They are for preconditioners such as multigrid, whose coarse spaces must hold them. None of
-   Poise's own preconditioners uses them yet. They are kept with A, shown in its view, and rearranged with
-   A by -mat_partition and -mat_order. */
+   motions. They are for multigrid (preconditioner amg), whose coarse spaces must hold them. They are kept
+   with A, shown in its view, and rearranged with A by -mat_partition and -mat_order. */
 POISE_API PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 /* *v = the *n vectors, the constant one last. Lent until the space is replaced. Not collective. */
 POISE_API PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v);

@@ -30,6 +30,10 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
 
   For the whole matrix:
     "lu"          dense factors with partial pivoting, for small systems (-pc_lu_max_size)
+    "amg"         multigrid by smoothed aggregation (Vanek, Mandel, Brezina 1996), with P's near null space
+                  (PoiseMatSetNearNullSpace), else constants. Several ranks are POISE_ERR_UNSUPPORTED.
+                  Set-up reads P on the host. M is symmetric positive definite where P is. It follows P's
+                  values, and cannot be kept while these change: see -pc_amg_refresh
     "shell"       the user's own, see PoisePCSetShell
     "bjacobi"     a solver in each of any number of blocks, or small dense blocks. See ksp.h
     "ksp"         a solver on all ranks. See ksp.h
@@ -83,6 +87,7 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
                    counts is NULL. Otherwise several blocks are assumed to divide the entries as they divide
                    rows: see `beyond`. Supervariables: from 8 bytes per row to that times the largest allowed
                    size, and 12 per block
+    amg            what coarse levels hold, which depend on the values: see `beyond`
     ksp, bjacobi   that are kept, with an iterative solver inside: the copy of the matrix, on the host as far
                    as it is used there
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PC amg: options and interface. */
+#include "amg.h"
+
+static const PoiseOption options[] = {
+    {"pc_amg_type", POISE_OPTION_CHOICE, offsetof(Amg, options.type), "smoothed", 0, 0, "smoothed|unsmoothed",
+     "smoothed aggregation, or plain aggregation, whose set-up is cheaper"},
+    {"pc_amg_threshold", POISE_OPTION_REAL, offsetof(Amg, options.threshold), "0.08", 0, 1, NULL,
+     "connections are strong from this share of the diagonal on; it is halved from level to level"},
+    {"pc_amg_aggregate_min", POISE_OPTION_INT, offsetof(Amg, options.aggregate_min), "0", 0, 1e9, NULL,
+     "free neighbours of the root of an aggregate in the second pass; 0: leftovers join others"},
+    {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "chebyshev", 0, 0,
+     "chebyshev|jacobi", "chebyshev iterations of the fourth kind, or l1-jacobi"},
+    {"pc_amg_degree", POISE_OPTION_INT, offsetof(Amg, options.degree), "1", 1, AMG_DEGREES, NULL,
+     "degree of the smoother, before and after the correction"},
+    {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.w_cycle), "v", 0, 0, "v|w", "the cycle"},
+    {"pc_amg_coarse_size", POISE_OPTION_INT, offsetof(Amg, options.coarse_size), "600", 1, 20000, NULL,
+     "rows of a level that is solved by a dense inverse"},
+    {"pc_amg_levels", POISE_OPTION_INT, offsetof(Amg, options.levels), "24", 1, AMG_LEVELS, NULL,
+     "maximum number of levels"},
+    {"pc_amg_refresh", POISE_OPTION_CHOICE, offsetof(Amg, options.refresh), "values", 0, 0,
+     "values|interpolation|all",
+     "what stays for new values of the same pattern: aggregates and patterns (values), interpolation too "
+     "(interpolation), or nothing (all)"},
+    {0},
+};
+
+static PoiseErr Check(PoisePC pc)
+{
+  TRY(poisePCCheckStored(pc));
+  TRY(poiseMatCheckSquare(pc->P));
+  if (PoiseSize(pc->ctx) > 1)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "preconditioner amg works on one rank, and there are %d: take it for the blocks of bjacobi "
+         "(-pc_type bjacobi -sub_pc_type amg)",
+         PoiseSize(pc->ctx));
+  return POISE_OK;
+}
+
+static PoiseErr SetUp_AMG(PoisePC pc)
+{
+  TRY(Check(pc));
+  return poiseAmgBuild(pc);
+}
+
+/* What level 0 has beside P; it is all there is where that is the last. */
+static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  const AmgOptions *o = &((Amg *)pc->data)->options;
+  const Device *dev = pc->ctx->device;
+  int64_t n = pc->P->rows->n, side = o->smoother == AMG_JACOBI ? 1 : pc->P->block_size;
+  (void)plan;
+  TRY(Check(pc));
+  if (n <= o->coarse_size) { /* which asks for no D^-1 on the device */
+    p->least.host += 8 * n * side;
+    p->most.host += 8 * n * side;
+    poisePredict(dev, 8 * n * n, ON_BOTH, p);
+    return POISE_OK;
+  }
+  poisePredict(dev, 8 * n * side, ON_BOTH, p);
+  poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
+  p->beyond = "interpolation and coarse levels of amg, which depend on the values";
+  return POISE_OK;
+}
+
+const PCType poisePCType_amg = {
+    .name = "amg",
+    .size = sizeof(Amg),
+    .options = options,
+    .live = true,
+    .setup = SetUp_AMG,
+    .apply = poiseAmgCycle,
+    .cost = poiseAmgCost,
+    .view = poiseAmgView,
+    .bytes = poiseAmgBytes,
+    .predict = Predict_AMG,
+    .destroy = poiseAmgDestroy,
+};

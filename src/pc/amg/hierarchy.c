@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The levels: made, or given new values. With new values and the same pattern the aggregates, the strong
+  connections and all patterns are kept. The near null space, D, lambda, F and the values of P and of the
+  Galerkin products are computed again by the same stages.
+*/
+#include "mat/assembly/assemble.h"
+#include "mat/csr/entries.h"
+#include "mat/csr/transpose.h"
+#include "poise/mat_multiply.h"
+#include "mat/mat_type.h"
+#include "mat/order/arrange.h"
+#include "mat/types/bcsr_kernels.h"
+#include "mat/types/csr_product.h"
+#include "vec/vec_kernels.h"
+#include "amg.h"
+
+enum { DENSE_MOST = 4096 }; /* rows of a bottom that could not be made smaller, and is still solved */
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
+{
+  PoiseVec *vectors[] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2};
+  for (int k = 0; k < 7; k++) PoiseVecDestroy(vectors[k]);
+  PoiseMatDestroy(&l->A);
+  PoiseMatDestroy(&l->P);
+  PoiseMatDestroy(&l->R);
+  poiseBufferDestroy(&l->inverse);
+  poiseBufferDestroy(&l->from);
+  poiseFree(ctx, &l->aggregate);
+  poiseAmgGraphDestroy(ctx, &l->graph);
+  *l = (AmgLevel){0};
+}
+
+void poiseAmgDestroy(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  for (int k = 0; k < AMG_LEVELS; k++) DestroyLevel(pc->ctx, &amg->level[k]);
+  poiseAmgBottomDestroy(&amg->bottom);
+  amg->count = 0;
+  amg->given = amg->pattern = 0;
+}
+
+/* ---- one level's stages ---------------------------------------------------------------------- */
+
+typedef struct Building {
+  PoisePC pc;
+  Amg *amg;
+  bool fresh;     /* not only new values */
+  AmgModes modes; /* of the present level */
+  double theta, since;
+} Building;
+
+static void Took(Building *s, int stage)
+{
+  double now = PoiseTime();
+  s->amg->seconds[stage] += now - s->since;
+  s->since = now;
+}
+
+static PoiseErr Read(const AmgLevel *l, AmgMatrix *m)
+{
+  HostCsr h;
+  const Csr *c = &l->A->csr;
+  TRY(poiseMatReadEntries(l->A, &h));
+  *m = (AmgMatrix){.node = l->node, .nodes = l->A->rows->n / l->node};
+  m->A = (CsrView){.b = c->b, .m = c->m, .nloc = c->nloc, .nz = c->nz, .col = h.col, .val = h.val};
+  if (c->wide)
+    m->A.ptr64 = h.ptr;
+  else
+    m->A.ptr32 = h.ptr;
+  return POISE_OK;
+}
+
+/* A row of A that has no diagonal entry, or a NaN in it; of coarse levels such a row takes no part. */
+static PoiseErr RefuseNode(const Building *s, const AmgLevel *l, int64_t node)
+{
+  long long first = poiseMatRowName(s->pc->P, node * l->node);
+  if (l->node == 1)
+    FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", first);
+  FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", first,
+       first + l->node - 1);
+}
+
+static PoiseErr OpenInverse(Building *s, AmgLevel *l, int side, double **d)
+{
+  size_t bytes = (size_t)l->A->rows->n * (size_t)side * sizeof **d;
+  if (!l->inverse.dev || l->inverse.bytes != bytes) {
+    poiseBufferDestroy(&l->inverse);
+    TRY(poiseBufferCreate(s->pc->ctx->device, bytes, "inverse diagonal of a level", &l->inverse));
+  }
+  l->side = side;
+  return poiseBufferWrite(&l->inverse, HOST, d);
+}
+
+static PoiseErr CheckLambda(const Building *s, int k, double lambda)
+{
+  int64_t row = 0;
+  if (poiseFinite(lambda)) return POISE_OK;
+  TRY(poiseMatFindNan(s->pc->P, &row));
+  if (row < s->pc->P->rows->n)
+    FAIL(POISE_ERR_NUMERIC, "row %lld has an entry that is not finite",
+         (long long)poiseMatRowName(s->pc->P, row));
+  FAIL(POISE_ERR_NUMERIC, "pc amg: the products of level %d are not finite: scale the matrix", k);
+}
+
+/* D^-1 of A's nodes, and lambda. With l1-jacobi the smoother has a D of its own, with lambda 1. */
+static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, double *own, double **d)
+{
+  AmgLevel *l = &s->amg->level[k];
+  PoiseContext ctx = s->pc->ctx;
+  bool l1 = s->amg->options.smoother == AMG_JACOBI;
+  double *smoother;
+  int64_t bad;
+  TRY(OpenInverse(s, l, l1 ? 1 : l->node, &smoother));
+  *d = l1 ? own : smoother;
+  TRY(poiseAmgDiagonal(ctx, m, k == 0, *d, &bad));
+  if (bad >= 0) return RefuseNode(s, l, bad);
+  TRY(poiseAmgLambda(ctx, m, *d, &l->lambda));
+  TRY(CheckLambda(s, k, l->lambda));
+  if (l1) poiseAmgRowSums(ctx, m, smoother);
+  Took(s, STAGE_LAMBDA);
+  return POISE_OK;
+}
+
+/* Strong connections and aggregates. Too few: *stalls. */
+static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, bool *stalls)
+{
+  const AmgOptions *o = &s->amg->options;
+  PoiseContext ctx = s->pc->ctx;
+  *stalls = false;
+  if (!s->fresh) return POISE_OK;
+  TRY(poiseAmgStrength(ctx, m, s->theta, &l->graph));
+  Took(s, STAGE_STRENGTH);
+  TRY(poiseAllocArray(ctx, m->nodes, sizeof *l->aggregate, "aggregates of nodes", &l->aggregate));
+  TRY(poiseAmgAggregate(ctx, &l->graph, o->aggregate_min, l->aggregate, &l->aggregates));
+  l->members = 0;
+  for (int64_t i = 0; i < m->nodes; i++) l->members += l->aggregate[i] >= 0;
+  poiseFree(ctx, &l->graph.weight);
+  if (l->graph.dropped == 0 || m->node > 1 || s->modes.count > 1) poiseAmgGraphDestroy(ctx, &l->graph);
+  Took(s, STAGE_AGGREGATE);
+  *stalls = l->aggregates == 0 || (double)l->aggregates * s->modes.count > 0.8 * (double)(m->nodes * m->node);
+  return POISE_OK;
+}
+
+/* ---- P and R --------------------------------------------------------------------------------- */
+
+static PoiseErr CreateP(Building *s, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F)
+{
+  PoiseContext ctx = s->pc->ctx;
+  int64_t rows = p->nodes * p->node, columns = p->aggregates * p->modes, side = p->side;
+  Csr c = {.b = side > 1 ? p->side : 0, .m = rows / side, .nloc = columns / side};
+  int64_t *ptr = NULL;
+  int32_t *col = NULL;
+  void *to;
+  PoiseErr e = poiseAllocArray(ctx, c.m + 1, sizeof *ptr, "offsets of interpolation", &ptr);
+  if (!e) e = poiseAmgPattern(ctx, p, F, ptr, &col);
+  c.nz = e ? 0 : ptr[c.m];
+  c.wide = c.nz > poiseContextHome(ctx)->hooks.most_narrow;
+  size_t width = c.wide ? sizeof(int64_t) : sizeof(int32_t);
+  if (!e) e = poiseBufferCreate(ctx->device, (size_t)(c.m + 1) * width, "offsets of interpolation", &c.ptr);
+  if (!e) e = poiseBufferCreate(ctx->device, (size_t)c.nz * sizeof *col, "columns of interpolation", &c.col);
+  if (!e)
+    e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&c) * sizeof(double), "interpolation", &c.val);
+  if (!e) e = poiseBufferWrite(&c.ptr, HOST, &to);
+  for (int64_t i = 0; !e && i <= c.m; i++) {
+    if (c.wide)
+      ((int64_t *)to)[i] = ptr[i];
+    else
+      ((int32_t *)to)[i] = (int32_t)ptr[i];
+  }
+  if (!e) e = poiseBufferWrite(&c.col, HOST, &to);
+  if (!e && c.nz) memcpy(to, col, (size_t)c.nz * sizeof *col);
+  poiseFree(ctx, &ptr);
+  poiseFree(ctx, &col);
+  if (!e)
+    e = poiseMatCreateTyped(ctx, side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, rows, columns, rows,
+                            columns, &l->P);
+  if (!e) l->P->block_size = p->side;
+  if (!e) return poiseMatReplaceCsr(l->P, POISE_OK, &c);
+  poiseCsrDestroy(ctx, &c);
+  return e;
+}
+
+static PoiseErr ViewP(AmgLevel *l, CsrView *pattern, double **val)
+{
+  HostCsr h;
+  const Csr *c = &l->P->csr;
+  TRY(poiseMatPattern(l->P, &h));
+  TRY(poiseBufferWrite(&l->P->csr.val, HOST, val));
+  *pattern = (CsrView){.b = c->b, .m = c->m, .nloc = c->nloc, .nz = c->nz, .col = h.col};
+  if (c->wide)
+    pattern->ptr64 = h.ptr;
+  else
+    pattern->ptr32 = h.ptr;
+  l->P->state++;
+  return POISE_OK;
+}
+
+/* R's values from P's, on the device. */
+static PoiseErr GatherR(AmgLevel *l)
+{
+  Device *dev = l->P->ctx->device;
+  GatherArgs g = {.n = l->P->csr.nz};
+  BcsrTransposeBlocksArgs b = {.n = l->P->csr.nz, .b = l->P->csr.b};
+  TRY(poiseBufferRead(&l->P->csr.val, DEVICE, &g.x));
+  TRY(poiseBufferRead(&l->from, DEVICE, l->from_wide ? (void *)&g.idx64 : (void *)&g.idx));
+  TRY(poiseBufferWrite(&l->R->csr.val, DEVICE, &g.out));
+  l->R->state++;
+  if (!b.b) return LAUNCH(dev, gather, &g);
+  b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
+  return LAUNCH(dev, bcsr_transpose_blocks, &b);
+}
+
+static PoiseErr CreateR(AmgLevel *l)
+{
+  PoiseMat P = l->P;
+  Transposed t = {0};
+  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = P->csr.nz};
+  PoiseErr e = poiseTransposedCreate(P, &t);
+  c.wide = t.wide, c.ptr = t.ptr, c.col = t.row;
+  l->from = t.from, l->from_wide = t.wide;
+  if (!e)
+    e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
+                          &c.val);
+  if (!e) e = poiseMatCreateTyped(P->ctx, P->type, P->cols->n, P->rows->n, P->cols->N, P->rows->N, &l->R);
+  if (e) {
+    poiseCsrDestroy(P->ctx, &c);
+    return e;
+  }
+  l->R->block_size = P->block_size;
+  return poiseMatReplaceCsr(l->R, POISE_OK, &c);
+}
+
+/* omega D_F^-1 for F, where F is not A. */
+static PoiseErr Damping(Building *s, AmgLevel *l, const AmgFilter *f, const double *d, double *of_f,
+                        const double **inverse, double *omega)
+{
+  int64_t bad;
+  *inverse = d;
+  l->filtered = l->lambda;
+  if (f->val) {
+    *inverse = of_f;
+    TRY(poiseAmgDiagonal(s->pc->ctx, &f->m, false, of_f, &bad));
+    TRY(poiseAmgLambda(s->pc->ctx, &f->m, of_f, &l->filtered));
+  }
+  *omega = l->filtered > 0 ? 4 / (3 * l->filtered) : 0;
+  Took(s, STAGE_LAMBDA);
+  return POISE_OK;
+}
+
+typedef struct Scratch {  /* of a level's set-up */
+  double *q, *own, *of_f; /* T; D^-1 beside the smoother's; D_F^-1 */
+  AmgFilter filter;
+  AmgModes coarse;
+} Scratch;
+
+static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
+{
+  PoiseContext ctx = s->pc->ctx;
+  bool smooth = s->amg->options.type == AMG_SMOOTHED;
+  const double *inverse = NULL;
+  double omega = 0, *val;
+  CsrView pattern;
+  int b = m->A.b ? (int)m->A.b : 1;
+  AmgInterpolation p = {.side = s->modes.count % b ? 1 : b,
+                        .node = l->node,
+                        .modes = s->modes.count,
+                        .nodes = m->nodes,
+                        .aggregates = l->aggregates,
+                        .aggregate = l->aggregate};
+  TRY(poiseAllocArray(ctx, s->modes.n * s->modes.count, sizeof *w->q, "tentative interpolation", &w->q));
+  TRY(poiseAmgTentative(ctx, &s->modes, l->node, l->aggregates, l->aggregate, w->q, &w->coarse));
+  p.q = w->q;
+  Took(s, STAGE_TENTATIVE);
+  if (smooth) {
+    TRY(poiseAmgFilter(ctx, m, &l->graph, &s->modes, &w->filter));
+    if (w->filter.val)
+      TRY(poiseAllocArray(ctx, m->nodes, sizeof *w->of_f, "diagonal of strong entries", &w->of_f));
+    TRY(Damping(s, l, &w->filter, d, w->of_f, &inverse, &omega));
+  }
+  const AmgMatrix *F = smooth ? &w->filter.m : NULL;
+  if (s->fresh) TRY(CreateP(s, l, &p, F));
+  TRY(ViewP(l, &pattern, &val));
+  poiseAmgSmooth(ctx, &p, F, inverse, omega, &pattern, val);
+  if (s->fresh) TRY(CreateR(l));
+  TRY(GatherR(l));
+  Took(s, STAGE_INTERPOLATION);
+  return POISE_OK;
+}
+
+/* ---- the Galerkin product -------------------------------------------------------------------- */
+
+/* P^T A P. Where A is in blocks and P cannot be, by a copy of A in numbers. */
+static PoiseErr Galerkin(Building *s, AmgLevel *l, AmgLevel *coarse)
+{
+  PoiseMat copy = NULL;
+  PoiseErr e = POISE_OK;
+  bool apart = l->A->csr.b && !l->P->csr.b;
+  if (apart) e = PoiseMatDuplicate(l->A, 1, &copy);
+  if (!e && apart) e = PoiseMatSetType(copy, "csr");
+  if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, &coarse->A);
+  PoiseMatDestroy(&copy);
+  coarse->node = s->modes.count;
+  Took(s, STAGE_GALERKIN);
+  return e;
+}
+
+/* ---- all levels ------------------------------------------------------------------------------ */
+
+/* Level k, and the matrix of the next one. *last: there is none. */
+static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last)
+{
+  Amg *amg = s->amg;
+  const AmgOptions *o = &amg->options;
+  AmgLevel *l = &amg->level[k];
+  AmgMatrix m;
+  double *d = NULL;
+  bool stalls, keeps = !s->fresh && o->refresh == AMG_INTERPOLATION;
+  TRY(Read(l, &m));
+  int64_t n = m.nodes * m.node;
+  if (o->smoother == AMG_JACOBI)
+    TRY(poiseAllocArray(s->pc->ctx, n * m.node, sizeof *w->own, "inverse diagonal of a level", &w->own));
+  TRY(Diagonal(s, k, &m, w->own, &d));
+  *last =
+      s->fresh ? n <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS : k + 1 == amg->count;
+  if (*last) {
+    if (s->fresh) amg->ended = n > o->coarse_size ? "no more levels are allowed" : NULL;
+    return POISE_OK;
+  }
+  TRY(Coarsen(s, l, &m, &stalls));
+  if (stalls) {
+    *last = true;
+    amg->ended = l->aggregates ? "coarsening stalls" : "no node has a strong neighbour";
+    return POISE_OK;
+  }
+  if (!keeps) TRY(Interpolate(s, l, &m, d, w));
+  TRY(Galerkin(s, l, &amg->level[k + 1]));
+  if (keeps) return POISE_OK;
+  poiseFree(s->pc->ctx, &s->modes.b);
+  s->modes = w->coarse;
+  w->coarse.b = NULL;
+  return POISE_OK;
+}
+
+/* The bottom is solved unless it is large or its solution impossible. */
+static PoiseErr MakeBottom(Building *s)
+{
+  Amg *amg = s->amg;
+  AmgMatrix m;
+  AmgLevel *l = &amg->level[amg->count - 1];
+  int64_t n = l->A->rows->n,
+          most = amg->options.coarse_size > DENSE_MOST ? amg->options.coarse_size : DENSE_MOST;
+  amg->dense = n <= most;
+  amg->fallback = amg->dense ? NULL : "it is too large to be solved";
+  if (!amg->dense) return POISE_OK;
+  TRY(Read(l, &m));
+  TRY(poiseAmgBottomSetUp(s->pc->ctx, &m, &amg->bottom, &amg->fallback));
+  amg->dense = !amg->fallback;
+  Took(s, STAGE_BOTTOM);
+  return POISE_OK;
+}
+
+/* A's near null space, or constants, one for each row of a node. */
+static PoiseErr ReadModes(Building *s, int node)
+{
+  PoiseMat A = s->pc->P;
+  AmgModes *m = &s->modes;
+  const double *v;
+  m->count = A->near.n ? A->near.n : node;
+  m->n = A->rows->n;
+  TRY(poiseAllocArray(s->pc->ctx, m->n * m->count, sizeof *m->b, "near null space", &m->b));
+  for (int64_t i = 0; !A->near.n && i < m->n; i++) m->b[i * m->count + i % node] = 1;
+  for (int j = 0; j < A->near.n; j++) {
+    TRY(poiseBufferRead(&A->near.v[j]->data, HOST, &v));
+    for (int64_t i = 0; i < m->n; i++) m->b[i * m->count + j] = v[i];
+  }
+  return POISE_OK;
+}
+
+static PoiseErr Build(Building *s)
+{
+  Amg *amg = s->amg;
+  bool last = false;
+  if (s->fresh) {
+    TRY(poiseMatShare(s->pc->P, &amg->level[0].A));
+    amg->level[0].node = s->pc->P->block_size;
+  }
+  TRY(ReadModes(s, amg->level[0].node));
+  int k = 0;
+  for (; !last; k++) {
+    Scratch w = {0};
+    PoiseErr e = MakeLevel(s, k, &w, &last);
+    poiseFree(s->pc->ctx, &w.q);
+    poiseFree(s->pc->ctx, &w.own);
+    poiseFree(s->pc->ctx, &w.of_f);
+    poiseFree(s->pc->ctx, &w.filter.val);
+    poiseFree(s->pc->ctx, &w.coarse.b);
+    TRY(e);
+    s->theta *= 0.5;
+  }
+  amg->count = k;
+  return MakeBottom(s);
+}
+
+PoiseErr poiseAmgBuild(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  Building s = {.pc = pc, .amg = amg, .theta = amg->options.threshold, .since = PoiseTime()};
+  s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
+            amg->options.refresh == AMG_REFRESH_ALL ||
+            memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
+  if (s.fresh) {
+    poiseAmgDestroy(pc);
+    pc->generation++;
+  }
+  memset(amg->seconds, 0, sizeof amg->seconds);
+  PoiseErr e = Build(&s);
+  poiseFree(pc->ctx, &s.modes.b);
+  if (!e) e = poiseAmgVectors(pc);
+  if (e) {
+    poiseAmgDestroy(pc);
+    return e;
+  }
+  amg->given = pc->given;
+  amg->pattern = pc->P->pattern;
+  amg->made = amg->options;
+  amg->refreshed = !s.fresh;
+  return POISE_OK;
+}

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The preconditioner amg, on one rank. What a cycle must be is judged by mathematics: symmetric and positive,
+  contracting in the energy norm independent of size, exact on small systems; and what is kept for new values,
+  by a hierarchy that is made afresh.
+*/
+#include "ksp/ksp.h"
+#include "pc/amg/amg.h"
+#include "preconditioners.h"
+#include "problem.h"
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+typedef struct Grid { /* differences of 2 dim neighbours on k points along each of dim directions */
+  int dim, k;
+  double vary;   /* coefficients of edges are 1 + vary times a random number */
+  bool neumann;  /* no boundary values, so that constants are a null space */
+  bool identity; /* rows of the first 2 k points are those of the identity, and their columns too */
+  double wind;   /* an upwind derivative along the first direction */
+  int cut;       /* no edge between points i < cut and i >= cut; 0: all are there */
+} Grid;
+
+static double Edge(const Grid *g, PoiseInt i, PoiseInt j)
+{
+  PoiseInt low = i < j ? i : j, high = i < j ? j : i;
+  if (g->cut && low < g->cut && high >= g->cut) return 0;
+  return 1 + g->vary * TestRandom(7, (uint64_t)(low * 100003 + high));
+}
+
+static PoiseErr AddPoint(const Grid *g, PoiseMat A, PoiseInt i)
+{
+  double diagonal = 0;
+  PoiseErr e = POISE_OK;
+  for (PoiseInt d = 0, step = 1; d < g->dim && !e; d++, step *= g->k)
+    for (int sign = -1; sign <= 1 && !e; sign += 2) {
+      PoiseInt at = i / step % g->k + sign, j = i + sign * step;
+      bool inside = at >= 0 && at < g->k;
+      double a = inside ? Edge(g, i, j) : g->neumann ? 0 : 1;
+      if (d == 0 && sign < 0) a += g->wind;
+      diagonal += a;
+      if (!inside || a == 0 || (g->identity && (i < 2 * g->k || j < 2 * g->k))) continue;
+      a = -a;
+      e = PoiseMatAddBlock(A, 1, &i, 1, &j, &a);
+    }
+  if (g->identity && i < 2 * g->k) diagonal = 1;
+  return e ? e : PoiseMatAddBlock(A, 1, &i, 1, &i, &diagonal);
+}
+
+static PoiseErr GridMatrix(PoiseContext ctx, Grid g, PoiseMat *A)
+{
+  PoiseInt n = 1;
+  for (int d = 0; d < g.dim; d++) n *= g.k;
+  POISE_TRY(PoiseMatCreate(ctx, n, n, n, n, A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = 0; i < n && !e; i++) e = AddPoint(&g, *A, i);
+  return e ? e : PoiseMatAssemble(*A);
+}
+
+static PoiseMat GridOf(PoiseContext ctx, Grid g)
+{
+  PoiseMat A = NULL;
+  CHECK_OK(GridMatrix(ctx, g, &A));
+  return A;
+}
+
+enum { LENGTH = 16, WIDTH = 4 }; /* points of a beam */
+
+/* Springs between all points of a cell, so that rigid motions alone cost nothing; unless
+   they are free, the first points are held. */
+static PoiseErr Springs(PoiseContext ctx, int dim, bool free, const char *type, PoiseMat *A)
+{
+  PoiseInt nodes = LENGTH * WIDTH * (dim > 2 ? WIDTH : 1), n = nodes * dim;
+  POISE_TRY(PoiseMatCreate(ctx, n, n, n, n, A));
+  POISE_TRY(PoiseMatSetType(*A, type));
+  POISE_TRY(PoiseMatSetBlockSize(*A, dim));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = 0; i < nodes; i++)
+    for (PoiseInt j = 0; j < nodes && !e; j++) {
+      double d[] = {(double)(j % LENGTH - i % LENGTH), (double)(j / LENGTH % WIDTH - i / LENGTH % WIDTH),
+                    (double)(j / LENGTH / WIDTH - i / LENGTH / WIDTH)};
+      double size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], k[9], minus[9];
+      bool apart = fabs(d[0]) > 1 || fabs(d[1]) > 1 || fabs(d[2]) > 1,
+           held = !free && i == j && i % LENGTH == 0;
+      PoiseInt rows[] = {i * dim, i * dim + 1, i * dim + 2}, cols[] = {j * dim, j * dim + 1, j * dim + 2};
+      if (apart || (i == j && !held)) continue;
+      for (int q = 0; q < dim * dim; q++) {
+        k[q] = held ? q % dim == q / dim : d[q / dim] * d[q % dim] / size;
+        minus[q] = -k[q];
+      }
+      e = PoiseMatAddBlock(*A, dim, rows, dim, rows, k);
+      if (!e && !held) e = PoiseMatAddBlock(*A, dim, rows, dim, cols, minus);
+    }
+  return e ? e : PoiseMatAssemble(*A);
+}
+
+/* Component c of rigid motion m at a point: translations, then rotations in the planes of two axes. */
+static double Motion(int dim, int m, int c, const double *x)
+{
+  static const int plane[3][2] = {{0, 1}, {1, 2}, {0, 2}};
+  if (m < dim) return c == m;
+  const int *p = plane[m - dim];
+  return c == p[0] ? -x[p[1]] : c == p[1] ? x[p[0]] : 0;
+}
+
+static void AttachMotions(PoiseMat A, int dim)
+{
+  int count = dim * (dim + 1) / 2;
+  PoiseVec v[6] = {NULL};
+  double dot, *p;
+  for (int m = 0; m < count; m++) {
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &v[m], NULL)) || !CHECK_OK(PoiseVecGetWrite(v[m], &p))) return;
+    for (PoiseInt i = 0; i < PoiseVecLocalSize(v[m]); i++) {
+      PoiseInt node = i / dim;
+      double x[] = {(double)(node % LENGTH), (double)(node / LENGTH % WIDTH),
+                    (double)(node / LENGTH / WIDTH)};
+      p[i] = Motion(dim, m, (int)(i % dim), x);
+    }
+    CHECK_OK(PoiseVecRestore(v[m], &p));
+    for (int pass = 0; pass < 2; pass++)
+      for (int k = 0; k < m; k++) {
+        CHECK_OK(PoiseVecDot(v[k], v[m], &dot));
+        CHECK_OK(PoiseVecAXPY(v[m], -dot, v[k]));
+      }
+    CHECK_OK(PoiseVecScale(v[m], 1 / NormOf(v[m])));
+  }
+  CHECK_OK(PoiseMatSetNearNullSpace(A, 0, count, v));
+  for (int m = 0; m < count; m++) PoiseVecDestroy(&v[m]);
+}
+
+/* ---- judges ---------------------------------------------------------------------------------- */
+
+static double Dot(PoiseVec x, PoiseVec y)
+{
+  double dot = NAN;
+  CHECK_OK(PoiseVecDot(x, y, &dot));
+  return dot;
+}
+
+/* (u, M v) = (M u, v) to rounding, and (u, M u), (v, M v) > 0. */
+static void CheckSpd(PoisePC pc)
+{
+  PoiseVec u, v, Mu, Mv;
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &u, &v)) || !CHECK_OK(PoiseVecDuplicate(u, &Mu)) ||
+      !CHECK_OK(PoiseVecDuplicate(u, &Mv)))
+    return;
+  for (int pass = 0; pass < 3; pass++) {
+    SampleFill(u, (uint64_t)(20 + pass));
+    SampleFill(v, (uint64_t)(30 + pass));
+    CHECK_OK(PoisePCApply(pc, u, Mu));
+    CHECK_OK(PoisePCApply(pc, v, Mv));
+    double uu = Dot(u, Mu), vv = Dot(v, Mv);
+    CHECK(uu > 0 && vv > 0);
+    CHECK_NEAR(Dot(u, Mv), Dot(Mu, v), 1e-12 * sqrt(uu * vv));
+  }
+  PoiseVecDestroy(&u);
+  PoiseVecDestroy(&v);
+  PoiseVecDestroy(&Mu);
+  PoiseVecDestroy(&Mv);
+}
+
+/* The energy norm of (I - M A)^steps per step, for a random vector: how much a cycle leaves of an error. */
+static double Contraction(PoisePC pc, int steps)
+{
+  PoiseVec e, Ae, z;
+  double before = 0, after = 0;
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &e, &Ae)) || !CHECK_OK(PoiseVecDuplicate(e, &z))) return NAN;
+  SampleFill(e, 40);
+  for (int k = 0; k <= steps; k++) {
+    CHECK_OK(PoiseMatMult(pc->P, e, Ae));
+    after = Dot(e, Ae);
+    if (k == steps / 2) before = after;
+    CHECK_OK(PoisePCApply(pc, Ae, z));
+    CHECK_OK(PoiseVecAXPY(e, -1, z));
+  }
+  PoiseVecDestroy(&e);
+  PoiseVecDestroy(&Ae);
+  PoiseVecDestroy(&z);
+  return pow(after / before, 0.5 / (steps - steps / 2));
+}
+
+static PoisePC AmgOf(PoiseMat A, const char *options)
+{
+  return Make(PoiseMatContext(A), "amg", A, options);
+}
+
+static const Amg *Made(PoisePC pc)
+{
+  CHECK_OK(PoisePCSetUp(pc));
+  return pc->data;
+}
+
+/* Iterations of a method to a true residual of 1e-8. */
+static int Iterations(PoiseMat A, const char *method, const char *pc)
+{
+  Problem p;
+  int its = -1;
+  double size;
+  if (!ProblemOpen(A, &p)) return -1;
+  CHECK_OK(PoiseKSPSetType(p.ksp, method));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &p.pc));
+  CHECK_OK(PoisePCSetType(p.pc, pc));
+  CHECK_OK(PoisePCSetOptionsPrefix(p.pc, "x_"));
+  CHECK_OK(PoisePCSetFromOptions(p.pc));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 2000));
+  SampleFill(p.x, 50);
+  CHECK_OK(PoiseMatMult(A, p.x, p.b)); /* consistent where A is singular */
+  size = NormOf(p.b);
+  if (CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x))) {
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0);
+    CHECK(ProblemResidual(&p) <= 1e-7 * size);
+    its = (int)PoiseKSPIterations(p.ksp);
+  }
+  p.A = NULL; /* the caller's */
+  ProblemClose(&p);
+  return its;
+}
+
+static const char few[] = "-x_pc_amg_coarse_size 20"; /* rows of the last level, so that there are several */
+
+/* ---- what a cycle is ------------------------------------------------------------------------- */
+
+static void TestSymmetric(PoiseContext ctx)
+{
+  static const char *const ways[] = {"",
+                                     " -x_pc_amg_degree 2",
+                                     " -x_pc_amg_degree 3",
+                                     " -x_pc_amg_degree 4",
+                                     " -x_pc_amg_smoother jacobi",
+                                     " -x_pc_amg_smoother jacobi -x_pc_amg_degree 3",
+                                     " -x_pc_amg_cycle w",
+                                     " -x_pc_amg_type unsmoothed",
+                                     " -x_pc_amg_type unsmoothed -x_pc_amg_cycle w",
+                                     " -x_pc_amg_threshold 0.25 -x_pc_amg_aggregate_min 0",
+                                     " -x_pc_amg_levels 2",
+                                     " -x_pc_amg_coarse_size 5000"};
+  static const char reset[] =
+      "-x_pc_amg_degree 1 -x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_type smoothed "
+      "-x_pc_amg_threshold 0.08 -x_pc_amg_aggregate_min 5 -x_pc_amg_levels 24 -x_pc_amg_coarse_size 20";
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 33, .vary = 0.9});
+  for (int k = 0; k < (int)(sizeof ways / sizeof *ways); k++) {
+    SetOptions(ctx, reset);
+    PoisePC pc = AmgOf(A, *ways[k] ? ways[k] + 1 : few);
+    const Amg *amg = Made(pc);
+    CHECK(strstr(ways[k], "5000") ? amg->count == 1 : amg->count >= 2);
+    CheckSpd(pc);
+    CheckFusedApply(pc, true);
+    if (!strstr(ways[k], "unsmoothed"))
+      CHECK(Contraction(pc, 20) < 0.85); /* else it is M alone that counts */
+    PoisePCDestroy(&pc);
+  }
+  SetOptions(ctx, reset);
+  PoiseMatDestroy(&A);
+}
+
+/* The contraction does not depend on the size; that of jacobi's method approaches 1. */
+static void TestSizes(PoiseContext ctx)
+{
+  const int sides[] = {12, 24, 48};
+  int first = 0;
+  for (int dim = 2; dim <= 3; dim++)
+    for (int k = 0; k < (dim == 2 ? 3 : 2); k++) {
+      PoiseMat A = GridOf(ctx, (Grid){.dim = dim, .k = sides[k], .vary = 0.5});
+      PoisePC pc = AmgOf(A, few);
+      CHECK(Contraction(pc, 20) < 0.7);
+      PoisePCDestroy(&pc);
+      int its = Iterations(A, "cg", "amg");
+      if (k == 0) first = its;
+      CHECK(its > 0 && its <= 20 && its <= first + 6);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/*
+  Of degree 4 on tridiag(-1, 2, -1), by its eigenvectors. D^-1 A has the eigenvalues 1 - cos(angle), lambda is
+  2. Without weights w steps leave p_w = sin((2 w + 1) angle / 2) / (2 w + 1) / sin(angle / 2) of an error
+  (Chebyshev polynomials of the fourth kind). Step w has its weight.
+*/
+static double Smoothed(double angle)
+{
+  static const double weight[] = {1.00391310427285, 1.04035811188593, 1.14863498546254, 1.3826886924100};
+  double z = 0, before = 1, mu = 1 - cos(angle);
+  for (int w = 1; w <= 4; w++) {
+    double p = sin((2 * w + 1) * angle / 2) / (2 * w + 1) / sin(angle / 2);
+    z += weight[w - 1] * (before - p) / mu;
+    before = p;
+  }
+  return z / 2; /* D = 2 */
+}
+
+static double angle_now;
+static double Sine(PoiseInt i)
+{
+  return sin(angle_now * (double)(i + 1));
+}
+
+static void TestSmoother(PoiseContext ctx)
+{
+  const int k = 5000, modes[] = {1, 700, 2500, 4100, 4999};
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = k});
+  PoisePC pc = AmgOf(A, "-x_pc_amg_levels 1");
+  PoiseVec v, z;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &v, &z))) return;
+  CHECK(!Made(pc)->dense && Made(pc)->level[0].lambda == 2);
+  for (int m = 0; m < 5; m++) {
+    angle_now = acos(-1) * modes[m] / (k + 1);
+    SampleSet(v, Sine);
+    CHECK_OK(PoisePCApply(pc, v, z));
+    CHECK_OK(PoiseVecAXPY(z, -Smoothed(angle_now), v));
+    CHECK(NormOf(z) <= 1e-9 * NormOf(v));
+  }
+  SetOptions(ctx, "-x_pc_amg_levels 24");
+  PoiseVecDestroy(&v);
+  PoiseVecDestroy(&z);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* A small system is solved at once; so is one of 0 rows. */
+static void TestSmall(PoiseContext ctx)
+{
+  for (int n = 0; n <= 40; n = n < 3 ? n + 1 : n * 6) {
+    PoiseMat A;
+    PoiseVec x, b, z;
+    if (!CHECK_OK(PoiseMatCreate(ctx, n, n, n, n, &A))) return;
+    for (PoiseInt i = 0; i < n; i++) /* dense */
+      for (PoiseInt j = 0; j < n; j++)
+        CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j,
+                                  &(double){i == j ? n + 1 : -0.5 - 0.4 * TestRandom(3, (uint64_t)(i * j))}));
+    CHECK_OK(PoiseMatAssemble(A));
+    PoisePC pc = AmgOf(A, "-x_pc_amg_coarse_size 600");
+    if (CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) && CHECK_OK(PoiseVecDuplicate(x, &z))) {
+      SampleFill(x, 1);
+      CHECK_OK(PoiseMatMult(A, x, b));
+      CHECK_OK(PoisePCApply(pc, b, z));
+      CHECK_OK(PoiseVecAXPY(z, -1, x));
+      CHECK_NEAR(NormOf(z), 0, 1e-12);
+    }
+    PoiseBytes held;
+    PoisePrediction p;
+    CHECK_OK(PoisePCBytes(pc, &held));
+    CHECK_OK(PoisePCPredictBytes(pc, NULL, &p));
+    CHECK(!p.beyond && p.least.device == held.device && p.most.device == held.device);
+    CHECK(p.least.host == held.host && p.most.host == held.host);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&b);
+    PoiseVecDestroy(&z);
+    PoisePCDestroy(&pc);
+    if (n > 2) { /* all neighbours of all: one aggregate */
+      pc = AmgOf(A, "-x_pc_amg_coarse_size 4");
+      CheckSpd(pc);
+      PoisePCDestroy(&pc);
+      CHECK(Iterations(A, "cg", "amg") <= n);
+    }
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* No node has a neighbour: the smoother alone is left, which is exact but for a factor. */
+static void TestDiagonal(PoiseContext ctx)
+{
+  const PoiseInt n = 5000;
+  PoiseMat A;
+  char text[4096];
+  if (!CHECK_OK(PoiseMatCreate(ctx, n, n, n, n, &A))) return;
+  for (PoiseInt i = 0; i < n; i++)
+    CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &i, &(double){1.5 + TestRandom(1, (uint64_t)i)}));
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = AmgOf(A, few);
+  CHECK(Made(pc)->count == 1 && !Made(pc)->dense);
+  TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
+  CHECK(strstr(text, "no node has a strong neighbour") && strstr(text, "the last level is smoothed"));
+  CheckSpd(pc);
+  CHECK(Iterations(A, "cg", "amg") <= 2);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- null spaces, boundary conditions, pieces ------------------------------------------------- */
+
+static void TestSingular(PoiseContext ctx)
+{
+  for (int pieces = 1; pieces <= 2; pieces++)
+    for (int attached = 0; attached < 3 - pieces; attached++) {
+      PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .neumann = true, .cut = pieces > 1 ? 451 : 0});
+      PoisePC pc = AmgOf(A, few);
+      CHECK_INT(Made(pc)->bottom.skipped, pieces); /* a constant each */
+      if (attached) CHECK_OK(PoiseMatSetNullSpace(A, 1, 0, NULL));
+      int its = Iterations(A, "cg", "amg");
+      CHECK(its > 0 && its <= 25);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/* Rows that are kept as the identity change nothing elsewhere. */
+static void TestIdentity(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.5, .identity = true});
+  PoisePC pc = AmgOf(A, few);
+  const Amg *amg = Made(pc);
+  for (int i = 0; i < 80; i++) CHECK_INT(amg->level[0].aggregate[i], -1);
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  CHECK(Iterations(A, "cg", "amg") <= 22);
+  CHECK_OK(PoiseMatScale(A, -1)); /* negative definite: M is too */
+  CHECK(Iterations(A, "cg", "amg") <= 22);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void TestBeam(PoiseContext ctx)
+{
+  static const char *const types[] = {"csr", "bcsr"};
+  SetOptions(ctx, few);
+  for (int dim = 2; dim <= 3; dim++) {
+    int its[2];
+    for (int t = 0; t < 2; t++) {
+      PoiseMat A;
+      if (!CHECK_OK(Springs(ctx, dim, false, types[t], &A))) return;
+      int plain = Iterations(A, "cg", "pbjacobi"), without = Iterations(A, "cg", "amg");
+      AttachMotions(A, dim);
+      PoisePC pc = AmgOf(A, few);
+      CHECK(Made(pc)->count >= 2);
+      CHECK_INT(Made(pc)->level[1].node, dim * (dim + 1) / 2);
+      CheckSpd(pc);
+      PoisePCDestroy(&pc);
+      its[t] = Iterations(A, "cg", "amg");
+      CHECK(3 * its[t] <= plain && its[t] < without);
+      PoiseMatDestroy(&A);
+    }
+    CHECK_INT(its[0], its[1]);
+  }
+}
+
+/* Without supports the coarsest matrix has the rigid motions as its null space, and no more. */
+static void TestFree(PoiseContext ctx)
+{
+  for (int dim = 2; dim <= 3; dim++) {
+    PoiseMat A;
+    if (!CHECK_OK(Springs(ctx, dim, true, "bcsr", &A))) return;
+    AttachMotions(A, dim);
+    PoisePC pc = AmgOf(A, few);
+    CHECK(Made(pc)->count >= 2);
+    CHECK_INT(Made(pc)->bottom.skipped, dim * (dim + 1) / 2);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* ---- not symmetric --------------------------------------------------------------------------- */
+
+static void TestNonsymmetric(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
+  PoisePC pc = AmgOf(A, few);
+  CHECK(Made(pc)->count > 1 && Made(pc)->bottom.lu);
+  PoisePCDestroy(&pc);
+  CHECK(Iterations(A, "gmres", "amg") <= 30);
+  CHECK(Iterations(A, "bicgstab", "amg") <= 20);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void TestErrors(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30});
+  PoisePC pc = AmgOf(A, few);
+  const double old = 4, bad[] = {0, NAN, INFINITY};
+  for (int k = 0; k < 3; k++) {
+    CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){77}, &(PoiseInt){77}, &bad[k]));
+    CHECK_OK(PoiseMatAssemble(A));
+    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC,
+              "the diagonal entry of row 77 is zero, missing or not finite");
+  }
+  CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){77}, &(PoiseInt){77}, &old));
+  CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){78}, &(PoiseInt){77}, &bad[1]));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC, "row 78 has an entry that is not finite");
+  CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){78}, &(PoiseInt){77}, &(double){-1}));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoisePCSetUp(pc)); /* as if nothing had been */
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+static void TestRanks(PoiseContext ctx)
+{
+  PoiseMat A;
+  if (PoiseSize(ctx) == 1) TEST_SKIP("amg works on one rank");
+  if (!CHECK_OK(ScaledLaplacian(ctx, 6, 5, 1, &A))) return;
+  PoisePC pc = AmgOf(A, NULL);
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "preconditioner amg works on one rank");
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- new values ------------------------------------------------------------------------------ */
+
+/* Digests of all numbers of the levels. */
+static uint64_t Digest(PoisePC pc)
+{
+  const Amg *amg = Made(pc);
+  uint64_t sum = 0;
+  for (int k = 0; k < amg->count; k++) {
+    PoiseMat of[] = {amg->level[k].A, amg->level[k].P, amg->level[k].R};
+    sum = sum * 31 + SampleBits(amg->level[k].lambda);
+    for (int m = 0; m < 3; m++) {
+      const double *v;
+      if (!of[m] || !CHECK_OK(poiseBufferRead(&of[m]->csr.val, HOST, &v))) continue;
+      for (int64_t i = 0; i < poiseCsrScalars(&of[m]->csr); i++) sum = sum * 1000003 + SampleBits(v[i]);
+    }
+  }
+  return sum;
+}
+
+static double Power(PoiseInt i) /* of 2, so that what is multiplied can be divided again */
+{
+  return TestRandom(60, (uint64_t)i) > 0.5 ? 2 : 1;
+}
+
+static double Inverse(PoiseInt i)
+{
+  return 1 / Power(i);
+}
+
+/* A = l A l */
+static void ScaleBy(PoiseMat A, double (*l)(PoiseInt i))
+{
+  PoiseVec v;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &v, NULL))) return;
+  SampleSet(v, l);
+  CHECK_OK(PoiseMatDiagonalScale(A, v, v));
+  PoiseVecDestroy(&v);
+}
+
+static uint64_t Afresh(PoiseMat A, const char *options)
+{
+  PoisePC pc = AmgOf(A, options);
+  uint64_t digest = Digest(pc);
+  PoisePCDestroy(&pc);
+  return digest;
+}
+
+/* Other values, and the first ones again: the bits are the first ones. Then three times these, for which a
+   fresh hierarchy has the same aggregates. */
+static void CheckRefresh(PoiseMat A, const char *options, int way)
+{
+  PoisePC pc = AmgOf(A, options);
+  uint64_t first = Digest(pc);
+  const Amg *amg = pc->data;
+  const int32_t *aggregate = amg->level[0].aggregate;
+  const void *entries = amg->level[1].A->csr.val.host;
+  ScaleBy(A, Power);
+  uint64_t other = Digest(pc);
+  CHECK(other != first);
+  if (way == AMG_REFRESH_ALL) CHECK(other == Afresh(A, options));
+  CheckSpd(pc);
+  ScaleBy(A, Inverse);
+  CHECK(Digest(pc) == first);
+  if (way != AMG_REFRESH_ALL)
+    CHECK(amg->level[0].aggregate == aggregate && amg->level[1].A->csr.val.host == entries);
+  CHECK_INT(amg->refreshed, way != AMG_REFRESH_ALL);
+  CHECK_OK(PoiseMatScale(A, 3));
+  CHECK((Digest(pc) == Afresh(A, options)) == (way != AMG_INTERPOLATION));
+  CHECK(Contraction(pc, 20) < 0.97);
+  PoisePCDestroy(&pc);
+}
+
+static void TestRefresh(PoiseContext ctx)
+{
+  static const char *const ways[] = {"values", "interpolation", "all"};
+  SetOptions(ctx, few);
+  for (int way = 0; way < 3; way++) {
+    char options[80];
+    snprintf(options, sizeof options, "-x_pc_amg_refresh %s", ways[way]);
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+    CheckRefresh(A, options, way);
+    PoiseMatDestroy(&A);
+    if (CHECK_OK(Springs(ctx, 3, false, "bcsr", &A))) {
+      AttachMotions(A, 3);
+      CheckRefresh(A, options, way);
+    }
+    PoiseMatDestroy(&A);
+  }
+  SetOptions(ctx, "-x_pc_amg_refresh values");
+}
+
+/* ---- the same bits --------------------------------------------------------------------------- */
+
+static void TestBits(PoiseContext ctx)
+{
+  PoiseContext own;
+  Grid g = {.dim = 3, .k = 19, .vary = 0.9};
+  int threads = ctx->device->threads;
+  uint64_t digest = 0, applied = 0;
+  PoiseMat A = GridOf(ctx, g);
+  for (int t = 1; t <= 4; t++) {
+    ctx->device->threads = t;
+    PoisePC pc = AmgOf(A, few);
+    if (t == 1) digest = Digest(pc), applied = Apply(pc);
+    CHECK(Digest(pc) == digest && Apply(pc) == applied);
+    PoisePCDestroy(&pc);
+  }
+  ctx->device->threads = threads;
+  PoiseMatDestroy(&A);
+  if (CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, SampleIsAway(ctx) ? "-device host" : "-device mock",
+                              &own))) {
+    A = GridOf(own, g);
+    PoisePC pc = AmgOf(A, few);
+    CHECK(Digest(pc) == digest);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+    CHECK_OK(PoiseFinalize(&own));
+  }
+}
+
+/* A captured loop has the cycle in it, and gives the same as one by one. */
+static void TestLoop(PoiseContext ctx)
+{
+  Problem p, q;
+  SetOptions(ctx, few);
+  for (Problem *s = &p;; s = &q) {
+    if (!ProblemOpenGrid(ctx, 40, 30, 1, "cg", "amg", s)) return;
+    CHECK_OK(PoisePCSetOptionsPrefix(s->pc, "x_"));
+    CHECK_OK(PoisePCSetFromOptions(s->pc));
+    if (s == &q) s->ksp->options.replay = 0;
+    CHECK_OK(PoiseKSPSetUp(s->ksp));
+    ctx->device->forbid_copies = SampleIsAway(ctx) && s == &p;
+    CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+    ctx->device->forbid_copies = false;
+    if (s == &q) break;
+  }
+  CHECK_INT(PoiseKSPIterations(p.ksp), PoiseKSPIterations(q.ksp));
+  CHECK(SampleDigest(p.x) == SampleDigest(q.x));
+  ProblemClose(&p);
+  ProblemClose(&q);
+}
+
+/* ---- without memory -------------------------------------------------------------------------- */
+
+typedef struct Starved {
+  const char *options;
+  bool beam;
+} Starved;
+
+static PoiseErr SetUpAndRefresh(PoiseContext ctx, void *arg)
+{
+  const Starved *s = arg;
+  PoiseMat A = NULL;
+  PoisePC pc = NULL;
+  PoiseErr e = s->beam ? Springs(ctx, 2, false, "bcsr", &A)
+                       : GridMatrix(ctx, (Grid){.dim = 2, .k = 9, .wind = s->options ? 1 : 0}, &A);
+  if (!e) e = PoisePCCreate(ctx, &pc);
+  if (!e) e = PoisePCSetType(pc, "amg");
+  if (!e) e = PoisePCSetOptionsPrefix(pc, "x_");
+  if (!e) e = PoisePCSetFromOptions(pc);
+  if (!e) e = PoisePCSetOperator(pc, A);
+  if (!e) e = PoisePCSetUp(pc);
+  if (!e) e = PoiseMatScale(A, 3);
+  if (!e) e = PoisePCSetUp(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestFailures(PoiseContext ctx)
+{
+  SetOptions(ctx, "-x_pc_amg_coarse_size 12");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, false});
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, true});
+  SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w -x_pc_amg_degree 2");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){"wind", false});
+  SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_degree 1");
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"symmetric", TestSymmetric, TEST_SERIAL},
+                               {"sizes", TestSizes, TEST_SERIAL},
+                               {"smoother", TestSmoother, TEST_SERIAL},
+                               {"small", TestSmall, TEST_SERIAL},
+                               {"diagonal", TestDiagonal, TEST_SERIAL},
+                               {"singular", TestSingular, TEST_SERIAL},
+                               {"identity", TestIdentity, TEST_SERIAL},
+                               {"beam", TestBeam, TEST_SERIAL},
+                               {"free", TestFree, TEST_SERIAL},
+                               {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
+                               {"errors", TestErrors, TEST_SERIAL},
+                               {"ranks", TestRanks, 0},
+                               {"refresh", TestRefresh, TEST_SERIAL},
+                               {"bits", TestBits, TEST_SERIAL},
+                               {"loop", TestLoop, TEST_SERIAL},
+                               {"failures", TestFailures, TEST_SERIAL},
+                               {NULL, NULL, 0}};
+  return TestMain(argc, argv, "pc_amg", tests);
+}
