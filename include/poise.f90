@@ -1085,6 +1085,16 @@ module poise
       type(c_ptr), value :: A
       character(kind=c_char), dimension(*), intent(in) :: path
     end function
+    integer(c_int) function PoiseMatMatMult(A, B, C) bind(c, name="PoiseMatMatMult")
+      import
+      type(c_ptr), value :: A, B
+      type(c_ptr), intent(out) :: C
+    end function
+    integer(c_int) function PoiseMatPtAP(A, P, C) bind(c, name="PoiseMatPtAP")
+      import
+      type(c_ptr), value :: A, P
+      type(c_ptr), intent(out) :: C
+    end function
     integer(c_int) function PoisePCCreate(ctx, pc) bind(c, name="PoisePCCreate")
       import
       type(c_ptr), value :: ctx

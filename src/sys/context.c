@@ -102,7 +102,7 @@ static const PoiseOption table[] = {
     {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|host",
      "how devices of ranks exchange numbers inside replayed loops: peer: through each other's memory; host: "
      "through the hosts, so that no loop is replayed; auto: peer between "
-     "threads, where it works and none share a GPU"},
+     "threads with a GPU each, if CUDA_MODULE_LOADING=EAGER"},
     {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
      "seconds that a device waits for that of another rank, before the solve is an error"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,

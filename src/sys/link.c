@@ -227,9 +227,8 @@ static bool MayLink(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char 
       snprintf(why, WORDS, "%d processes share a device, which serves one at a time", sharing);
     else if (sharing > most)
       snprintf(why, WORDS, "%d ranks share a device, at most %d may", sharing, most);
-    else if (sharing > 1 && !all[r].eager)
-      snprintf(why, WORDS,
-               "ranks share a GPU, whose kernels are loaded on first use (CUDA_MODULE_LOADING=EAGER)");
+    else if ((sharing > 1 || wish == LINK_AUTO) && !all[r].eager)
+      snprintf(why, WORDS, "kernels are loaded on first use, not at the start (CUDA_MODULE_LOADING=EAGER)");
     else
       continue;
     return false;
