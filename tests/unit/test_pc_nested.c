@@ -1209,8 +1209,8 @@ static void TestView(PoiseContext ctx)
   static const char *const words[][2] = {{"KSP x_sub_: type preonly\n", "PC: type ilu\n"},
                                          {" blocks; the solver of the first:\n", "PC: type ilu\n"},
                                          {"KSP x_sub_: type gmres\n", "PC: type ilu\n"},
-                                         {" blocks of supervariables", "bytes"},
-                                         {"dense factors of 45 rows", "16200 bytes"},
+                                         {" blocks of supervariables", "memory"},
+                                         {"dense factors of 45 rows", "16.2 kB"},
                                          {"KSP x_ksp_: type gmres\n", "PC: type none\n"},
                                          {"KSP x_ksp_: type preonly\n", "PC: type sor\n"}};
   Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 45);
