@@ -26,7 +26,7 @@ same()
   }
 }
 
-same "functions of docs/reference" "$(cat docs/reference/{sys,vec,mat,pc,ksp}.md |
+same "functions of docs/reference" "$(cat docs/reference/[a-z]*.md |
   sed -n '/^```$/,/^```$/s/^[A-Za-z].*\b\(Poise[A-Za-z0-9]*\)(.*/\1/p' | grep -v '^PoiseErr$')"
 same "functions of docs/reference/README.md" \
   "$(grep -oE '\[`Poise[A-Za-z0-9]+`\]' docs/reference/README.md | tr -d '[]`')"
