@@ -15,7 +15,8 @@ RUN cmake --preset deb \
 FROM debian:12-slim
 COPY --from=build /packages/*.deb /packages/
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends /packages/*.deb build-essential cmake openmpi-bin pkg-config \
+    && apt-get install -y --no-install-recommends /packages/*.deb \
+       build-essential cmake openmpi-bin pkg-config \
     && rm -rf /packages /var/lib/apt/lists/* \
     && useradd --create-home poise
 USER poise

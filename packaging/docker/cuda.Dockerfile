@@ -16,7 +16,8 @@ RUN cmake --preset deb -D POISE_CUDA=ON -D "CMAKE_CUDA_ARCHITECTURES=80;90" \
 FROM nvidia/cuda:12.6.3-runtime-ubuntu24.04
 COPY --from=build /packages/*.deb /packages/
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends /packages/*.deb build-essential cmake openmpi-bin pkg-config \
+    && apt-get install -y --no-install-recommends /packages/*.deb \
+       build-essential cmake openmpi-bin pkg-config \
     && rm -rf /packages /var/lib/apt/lists/* \
     && useradd --create-home poise
 USER poise
