@@ -56,6 +56,8 @@ size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 /* memory that other GPUs reach, as sys/link_device.h says (peer.cu) */
 PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p);
 void poiseCudaSharedFree(Device *dev, void *p);
+/* POISE_ERR_UNSUPPORTED if this GPU cannot reach memory of that one */
+PoiseErr poiseCudaCheckPeer(const Device *dev, int gpu);
 PoiseErr poiseCudaReach(Device *dev, const struct LinkPlace *place);
 PoiseErr poiseCudaExport(Device *dev, size_t bytes, const char *what, struct LinkHandle *handle, void **p);
 void poiseCudaUnexport(Device *dev, size_t bytes, void *p);

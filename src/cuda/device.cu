@@ -265,12 +265,8 @@ static PoiseErr ReachApplication(Device *dev)
   if (!parent || parent->most_workers < 2 || parent->device->ops != dev->ops) return POISE_OK;
   const Device *theirs = parent->device;
   cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, dev->id}, cudaMemAccessFlagsProtReadWrite};
-  int can = 0;
   if (theirs->id == dev->id) return POISE_OK;
-  TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, theirs->id), "asking for peer access"));
-  if (!can)
-    FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to GPU %d, where the application's arrays are", dev->id,
-         theirs->id);
+  TRY(poiseCudaCheckPeer(dev, theirs->id));
   const Cuda *cuda = (const Cuda *)theirs->data;
   return cuda->pool ? poiseCudaCheck(cudaMemPoolSetAccess(cuda->pool, &access, 1), "enabling peer access")
                     : POISE_OK;

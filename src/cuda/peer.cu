@@ -34,12 +34,18 @@ extern "C" void poiseCudaSharedFree(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
-extern "C" PoiseErr poiseCudaReach(Device *dev, const LinkPlace *place)
+extern "C" PoiseErr poiseCudaCheckPeer(const Device *dev, int gpu)
 {
   int can = 0;
+  TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, gpu), "asking for peer access"));
+  if (!can) FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to memory of GPU %d", dev->id, gpu);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCudaReach(Device *dev, const LinkPlace *place)
+{
   if (place->device == dev->id) return POISE_OK;
-  TRY(poiseCudaCheck(cudaDeviceCanAccessPeer(&can, dev->id, place->device), "asking for peer access"));
-  if (!can) FAIL(POISE_ERR_UNSUPPORTED, "GPU %d has no access to memory of GPU %d", dev->id, place->device);
+  TRY(poiseCudaCheckPeer(dev, place->device));
   cudaError_t e = cudaDeviceEnablePeerAccess(place->device, 0);
   if (e == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError();
   return e == cudaErrorPeerAccessAlreadyEnabled ? POISE_OK : poiseCudaCheck(e, "enabling peer access");
