@@ -44,6 +44,15 @@ grep -A 1 '^\.SH DESCRIPTION' "$work"/man3/*.3 | grep '\.SH SEE ALSO' > "$work/b
 left_out=$(sed -n '/^! Left out/,/\.$/p' include/poise.f90 | grep -oE '\bPoise[A-Z][A-Za-z]+')
 same "functions of the Fortran module" "$(grep -oE '\bname="Poise[A-Za-z0-9]+"' include/poise.f90 |
   sed 's/.*"\(.*\)"/\1/' | grep -vxF "$left_out"; echo "$left_out")"
+# result <C> <Fortran>: functions with results of this type in C have those in Fortran
+result()
+{
+  diff <(sed -nE "s/^POISE_API $1 (Poise[A-Za-z0-9]+)\(.*/\1/p" include/poise/*.h | sort) \
+    <(sed -nE "s/^ *$2 function .*name=\"(Poise[A-Za-z0-9]+)\".*/\1/p" include/poise.f90 | sort) >&2 ||
+    { echo "$1 is not $2 in these results of the Fortran module" >&2; exit 1; }
+}
+result PoiseInt 'integer\(POISE_INT\)'
+result double 'real\(c_double\)'
 for name in $left_out; do
   tr '\n' ' ' < <(cat include/poise/*.h) | grep -oE "\\b$name\\([^;]*;" | grep -qE 'FILE \*|\.\.\.' || {
     echo "$name could be bound" >&2
