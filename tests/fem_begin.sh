@@ -8,8 +8,9 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bracket=$tests/../examples/data/bracket.msh
 export OMP_NUM_THREADS=1
 export OMPI_MCA_ess_singleton_isolated=1 # short runs: Open MPI need not start a daemon for each
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d) sessions=$(mktemp -d)
+trap 'rm -rf "$dir" "$sessions"' EXIT
+export OMPI_MCA_orte_tmpdir_base=$sessions # without daemons, scripts that run side by side meet in one folder
 cd "$dir"
 
 fail()
