@@ -161,8 +161,10 @@ static PoiseErr CreatePool(Device *dev)
   TRY(poiseCudaCheck(cudaMemPoolCreate(&cuda->pool, &props), "creating a pool of memory"));
   TRY(poiseCudaCheck(cudaMemGetInfo(&left, &total), "asking for free memory"));
   uint64_t kept = total / KEPT / (uint64_t)PoiseSize(dev->ctx); /* ranks may share the GPU */
-  return poiseCudaCheck(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept),
-                        "a pool of memory");
+  TRY(poiseCudaCheck(cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept),
+                     "a pool of memory"));
+  dev->pools = true;
+  return POISE_OK;
 }
 
 /* The architecture that the kernels which run on such a GPU were compiled for: of older code, the driver
@@ -344,7 +346,7 @@ static PoiseErr Alloc(Device *dev, size_t bytes, const char *what, void **p)
   if (!bytes) return POISE_OK;
   if (IsCaptured(cuda)) FAIL(POISE_ERR_INTERNAL, "an allocation (%s) inside the capture of a graph", what);
   TRY(poiseAllocCount(dev->ctx, bytes, what));
-  cudaError_t e = cuda->pool ? AllocFromPool(cuda, bytes, p) : cudaMalloc(p, bytes);
+  cudaError_t e = dev->pools ? AllocFromPool(cuda, bytes, p) : cudaMalloc(p, bytes);
   if (e == cudaSuccess) return POISE_OK;
   *p = NULL;
   (void)cudaGetLastError(); /* running out is no lasting failure */
@@ -364,7 +366,7 @@ static void Free(Device *dev, void *p)
     PoiseErr e = PoiseErrorSet(POISE_ERR_INTERNAL, __func__, __FILE__, __LINE__,
                                "a free inside the capture of a graph");
     if (!dev->failed) dev->failed = e;
-  } else if (cuda->pool) {
+  } else if (dev->pools) {
     cudaFreeAsync(p, cuda->stream); /* what uses it was enqueued before */
   } else {
     cudaFree(p); /* waits for work that uses it */

@@ -81,6 +81,7 @@ struct Device { /* one stream of work, of one rank */
   int threads;       /* of host kernels */
   void *data;
   bool loops;                  /* its graphs may be loops */
+  bool pools;                  /* its memory comes from a pool, and goes back in the order of the stream */
   PoiseErr failed;             /* first failure of queued work, reported by the next sync */
   bool busy;                   /* something was enqueued since the last sync */
   bool forbid_copies, forbids; /* the option is given; inside a solve: copies and waits are errors */

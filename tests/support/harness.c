@@ -209,7 +209,9 @@ void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext, voi
 static PoiseErr Body(PoiseContext ctx, void *arg)
 {
   this_rank = PoiseRank(ctx);
-  if (getenv("POISE_TEST_PLAIN_GRAPHS")) ctx->device->loops = false; /* for tools that know no other graphs */
+  /* For tools that know no other graphs, and no memory that is freed in the order of a stream. */
+  if (getenv("POISE_TEST_PLAIN_GRAPHS")) ctx->device->loops = false;
+  if (getenv("POISE_TEST_PLAIN_MEMORY")) ctx->device->pools = false;
   ((const Test *)arg)->run(ctx);
   PoiseErrorClear();
   return POISE_OK;
