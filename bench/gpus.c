@@ -25,6 +25,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <poise.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -359,6 +360,7 @@ int main(int argc, char **argv)
   Call call;
   PoiseContext ctx;
   const PoiseInit init = {.help = "One measurement on any number of ranks", .options = table};
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what was measured stays, if time runs out */
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &call.o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &call.o);

@@ -91,7 +91,7 @@ smi()
 }
 
 machine=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2> /dev/null | head -n 1)
-machine="$(nproc) processors of ${machine:-a CPU}"
+machine="$(nproc --all) processors of ${machine:-a CPU}"
 versions=$(cc --version 2> /dev/null | head -n 1) clocks="not recorded"
 if [ $device = cuda ]; then
   machine="$gpus x $(smi name), $machine"
@@ -168,6 +168,8 @@ attempt()
     124 | 137)
       unfinished=1
       printf '%-56s not finished in the %s s that were left\n' "$name" $left
+      printf '\n# %s: not finished\n' "$name" >> "$file"
+      cat "$out/gpus.output" >> "$file"
       ;;
     *)
       failed=1

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -280,6 +281,7 @@ int main(int argc, char **argv)
   Options o;
   PoiseContext ctx;
   const PoiseInit init = {.help = "A matrix that one GPU cannot hold", .options = table};
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what was measured stays, if time runs out */
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);

@@ -24,6 +24,7 @@
 #include <math.h>
 #include <poise.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -447,6 +448,7 @@ int main(int argc, char **argv)
   Problem p = {.name = ""};
   PoiseContext ctx;
   const PoiseInit init = {.serial = 1, .help = "Partitioning and merging from host memory", .options = table};
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what was measured stays, if time runs out */
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &p.o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &p.o);

@@ -21,8 +21,8 @@ enum {
   ARROW,          /* 0, +-1, +-1000 around the diagonal (cyclically), and 4 full rows */
   /* rows of floor(u^(-1 / 1.4)) entries, at most 4700, half within 1000 of the diagonal, half anywhere */
   TAIL,
-  /* rows of 3 entries, and in the second half of 30, all within 1000 of the diagonal: where the same number of
-     parts has a tenth of the nonzeros */
+  /* rows of 3 entries, and in the second half of 30, all within 1000 of the diagonal: half of the parts have
+     a tenth of the nonzeros */
   HALVES,
   PROBLEMS
 };
