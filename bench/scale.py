@@ -18,8 +18,8 @@ exchange  of one halo and two sums, whatever their bytes, by the path: peer memo
           hosts' memory; between hosts a message for the halo and log2(hosts) steps for each sum
 halo      bytes over the link's rate: it travels while rows without ghosts are multiplied
 
-Rows in their own order make slabs: a part of a cube of k^3 nodes has two planes of k^2. A partition by a graph
-makes blocks, with six faces of (n/p)^(2/3). The constants, with where each is from: results/h200/scale.txt.
+Rows in their own order make slabs: a part of a cube of k^3 nodes has two planes of k^2. A partition by a
+graph makes blocks, with six faces of (n/p)^(2/3). The constants, with where each is from: results/h200/scale.txt.
 
 A product is bound by the larger of two times: that of the largest part, by the same curve, and that of its
 ghosts over the link.
@@ -56,7 +56,7 @@ class Model:
 
     def curve(self, size):
         """us of so many bytes on one GPU"""
-        cached = min(1, self.c["cache"] * 1e6 / size) ** 2  # of a stream of several caches' size almost nothing
+        cached = min(1, self.c["cache"] * 1e6 / size) ** 2  # of a long stream almost nothing
         start = self.c["least"] + (self.c["fixed"] - self.c["least"]) * (1 - cached)
         return start + size * (cached / self.c["cache_rate"] + (1 - cached) / self.c["rate"]) / 1e3
 
@@ -129,8 +129,8 @@ def pays(model):
 
 
 def many_hosts(model, problem, rows, gpus, most):
-    print(f"\nMany hosts of {gpus} GPUs, {problem}, {rows:.3g} rows in all, and {rows / gpus:.3g} rows of each "
-          "GPU: us of an iteration\n")
+    print(f"\nMany hosts of {gpus} GPUs, {problem}, {rows:.3g} rows in all, and {rows / gpus:.3g} of each GPU: "
+          "us of an iteration\n")
     print(f"{'hosts':>6}{'GPUs':>8}{'NCCL':>10}{'efficiency':>12}{'host':>10}{'efficiency':>12}"
           f"{'NCCL, the same of each':>26}{'efficiency':>12}")
     whole, hosts = model.one(problem, rows), 1
@@ -174,7 +174,8 @@ class Row:
         self.largest, self.ghosts = map(float, words[12:14])
 
     def __str__(self):
-        return f"{self.problem:<14}{self.rows:>10}{self.ranks:>4} {self.kind:<10}{self.exchange:<25}{self.type:<6}"
+        return (f"{self.problem:<14}{self.rows:>10}{self.ranks:>4} {self.kind:<10}{self.exchange:<25}"
+                f"{self.type:<6}")
 
 
 def read(path):
@@ -189,14 +190,14 @@ def expected(model, row, one):
     if row.problem in PROBLEMS:
         path = PATHS.get(row.exchange, "peer" if row.kind == "workers" else "host")
         return model.several(one, PROBLEMS[row.problem][0] * row.rows, row.ranks, ghosts, path)
-    size = 12 * row.nonzeros + 4 * row.rows + 8 * 5 * row.rows  # x, and x + s (b - A x) from x, b and a product
+    size = 12 * row.nonzeros + 4 * row.rows + 8 * 5 * row.rows  # of the loop: x twice, b, product, new x
     return model.bound(one, size, row.ranks, row.largest, ghosts)
 
 
 def check(model, path):
     rows = read(path)
-    print(f"\n{path}\n\n{'':<69}{'us':>10}{'one GPU':>10}{'speed-up':>9}{'eff.':>6}{'model':>9}{'over it':>8}"
-          "  largest part")
+    print(f"\n{path}\n\n{'':<69}{'us':>10}{'one GPU':>10}{'speed-up':>9}{'eff.':>6}{'model':>9}"
+          f"{'over it':>8}  largest part")
     lines = []
     for row in rows:
         one = [r for r in rows if r.ranks == 1 and (r.problem, r.rows, r.nonzeros) == (
@@ -208,8 +209,8 @@ def check(model, path):
         if row.problem in PROBLEMS and row.exchange != "through_the_host":
             lines.append((row.us, time))
         speed = one[0].us / row.us
-        print(f"{row}{row.us:>10.1f}{one[0].us:>10.1f}{speed:>9.2f}{speed / row.ranks:>6.2f}{time:>9.1f}"
-              f"{row.us / time:>8.2f}  {row.largest:.3f}")
+        print(f"{row}{row.us:>10.1f}{one[0].us:>10.1f}{speed:>9.2f}{speed / row.ranks:>6.2f}"
+              f"{time:>9.1f}{row.us / time:>8.2f}  {row.largest:.3f}")
     compare(lines)
     cost(rows)
 
@@ -219,13 +220,16 @@ def cost(rows):
     wholes = {r.rows for r in rows if r.ranks > 1}
     for alone in (r for r in rows if r.ranks == 1 and r.rows not in wholes):
         for row in rows:
-            if row.ranks > 1 and alone.problem == row.problem and 1 <= alone.rows * row.ranks / row.rows < 1.1:
+            parts = alone.rows * row.ranks / row.rows
+            if row.ranks > 1 and alone.problem == row.problem and 1 <= parts < 1.1:
                 what = "halo, sums" if row.ghosts else "sums alone"
-                print(f"{row}{row.us:>10.1f} us, a part alone {alone.us:.1f}: {what} {row.us - alone.us:.1f} us")
+                print(f"{row}{row.us:>10.1f} us, a part alone {alone.us:.1f}: "
+                      f"{what} {row.us - alone.us:.1f} us")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--constants", default=CONSTANTS, help="a table such as results/h200/scale.txt")
     parser.add_argument("--check", nargs="+", metavar="FILE", help="rows of bench/gpus.sh")
     parser.add_argument("--own", action="store_true", help="beside the runs that the constants are from")
@@ -241,8 +245,8 @@ def main():
         check(model, path)
     if given.own or given.check:
         return 0
-    one_host(model, [("27", 32768), ("27", 1030301), ("27", 4173281), ("elasticity", 2022243), ("7", 16777216),
-                     ("7", 134217728)])
+    one_host(model, [("27", 32768), ("27", 1030301), ("27", 4173281), ("elasticity", 2022243),
+                     ("7", 16777216), ("7", 134217728)])
     pays(model)
     many_hosts(model, given.problem, given.rows, given.gpus, given.hosts)
     return 0
