@@ -9,13 +9,17 @@
 #   bench      the benchmark, and its pictures where there is matplotlib
 #   fem        the finite-element drivers: the same solutions as on the host; elasticity with 10 million
 #              unknowns; steps of heat
+#   gpus       every test suite with a GPU for each rank, on 2, 4, ... GPUs: threads, and processes of MPI, by
+#              each path of exchange that there is
+#   scale      solves and products on 1, 2, 4, ... GPUs (bench/gpus.sh, which has steps of its own)
 #
 # Options
 #   --build <folder>      of the build and of all logs (build/gpu)
-#   --budget <seconds>    for each of the stages suites, sanitize, bench and fem in all (480)
+#   --budget <seconds>    for each of the stages but build in all (480)
 #   --each <seconds>      for one suite, or one suite under one tool (120)
 #   --only "<suite>..."   these suites, e.g. "ksp pc"
 #   --bench "<option>..." for the benchmark, e.g. "-only mult"
+#   --scale "<step>..."   of stage scale, and options, e.g. "loop cost"
 #
 # What is not found where compilers look is named by variables: CUNIT_INCLUDE_DIR, CUNIT_LIBRARY,
 # ZLIB_INCLUDE_DIR, ZLIB_LIBRARY, CUDA_HOME. Without mpicc the build has no MPI; ranks are threads here in any
@@ -27,7 +31,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 tools=(memcheck racecheck synccheck initcheck)
-build=build/gpu budget=480 each=120 only="" bench="" stages=()
+build=build/gpu budget=480 each=120 only="" bench="" scale="" stages=()
 
 usage()
 {
@@ -37,12 +41,12 @@ usage()
 
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --budget | --each | --only | --bench)
+    --build | --budget | --each | --only | --bench | --scale)
       [ $# -ge 2 ] || usage
       declare "${1#--}=$2"
       shift 2
       ;;
-    build | suites | sanitize | bench | fem)
+    build | suites | sanitize | bench | fem | gpus | scale)
       stages+=("$1")
       shift
       ;;
@@ -298,8 +302,73 @@ stage_fem()
   done
 }
 
+# Words of option -comm_exchange that this build has, but auto.
+paths()
+{
+  "$build/examples/02_poisson" -help 2> /dev/null |
+    sed -n '/-comm_exchange/s/.*; auto|\([a-z|]*\)).*/\1/p' | tr '|' '\n'
+}
+
+# on_ranks <suite> <GPUs> <column> <path> <command>...: the suite, by one path of exchange
+on_ranks()
+{
+  local name=$1 number=$2 column=$3 path=$4
+  local log=$logs/$name.$column
+  shift 4
+  attempt "$limit" "$log" env POISE_OPTIONS="-comm_exchange $path" CUDA_MODULE_LOADING=EAGER \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none \
+    OMPI_MCA_rmaps_base_oversubscribe=1 "$@"
+  if [ "$result" = passed ] && grep -q 'no test runs in this configuration' "$log"; then
+    result="nothing to do"
+  fi
+  settle "$name" "$column" "$result" "$took" "$remark"
+}
+
+# Fewest GPUs first. A column is a number of GPUs with t (threads) or p (processes), and the path.
+stage_gpus()
+{
+  local start name number path found
+  found=$(grep -c GPU <<< "$gpus")
+  if [ "$found" -lt 2 ]; then
+    settle gpus stage "nothing to do" 0 "there is one GPU"
+    return
+  fi
+  start=$(now)
+  for ((number = 2; number <= found; number *= 2)); do
+    for path in $(paths); do
+      for name in $(suites); do
+        [ "$name" != team ] || continue # its ranks are workers, which stage suites tests on all GPUs
+        for kind in t p; do
+          columns+=("$number$kind.$path")
+          if [ $kind = p ] && ! command -v mpirun > /dev/null; then continue; fi
+          if ! left "$start"; then
+            not_started "$name" "$number$kind.$path"
+          elif [ $kind = t ]; then
+            on_ranks "$name" "$number" "$number$kind.$path" "$path" "$build/tests/test_$name" \
+              --devices cuda --ranks "$number"
+          else
+            on_ranks "$name" "$number" "$number$kind.$path" "$path" mpirun -n "$number" \
+              "$build/tests/test_$name" --devices cuda
+          fi
+        done
+      done
+    done
+  done
+}
+
+stage_scale()
+{
+  local words=()
+  read -ra words <<< "$scale"
+  attempt "$((budget + 30))" "$logs/scale" bench/gpus.sh --build "$build" --out "$logs/gpus" \
+    --budget "$budget" "${words[@]}"
+  cat "$logs/scale"
+  if [ $status -eq 3 ]; then result="not finished" remark="see $logs/gpus"; fi
+  settle scale stage "$result" "$took" "${remark:-$logs/gpus}"
+}
+
 if wanted build && ! stage_build; then exit 1; fi
-if { wanted suites || wanted sanitize; } && [ -z "$(suites)" ]; then
+if { wanted suites || wanted sanitize || wanted gpus; } && [ -z "$(suites)" ]; then
   echo "There is no suite ${only:-at all} in $build/tests."
   exit 1
 fi
@@ -307,10 +376,13 @@ if wanted suites; then stage_suites; fi
 if wanted sanitize; then stage_sanitize; fi
 if wanted bench; then stage_bench; fi
 if wanted fem; then stage_fem; fi
+columns=(cuda "${tools[@]}")
+if wanted gpus; then stage_gpus; fi
+if wanted scale; then stage_scale; fi
 
 # ---- the table ---------------------------------------------------------------------------------------------
 
-columns=(cuda "${tools[@]}")
+mapfile -t columns < <(printf '%s\n' "${columns[@]}" | awk '!seen[$0]++')
 printf '\n%-16s' ""
 printf ' %-13s' "${columns[@]}"
 echo

@@ -92,6 +92,25 @@ expect 1 'memcheck +quick +FAILED .*no summary' -- sanitize
 program bin/compute-sanitizer 'echo "========= ERROR SUMMARY: 3 errors"; exit 9'
 expect 1 'memcheck +quick +FAILED .*ERROR SUMMARY: 3 errors; exit status 9' -- sanitize
 
+# ---- several GPUs ------------------------------------------------------------------------------------------
+
+suites quick
+expect 0 'gpus +nothing to do' -- gpus
+program bin/nvidia-smi 'echo "GPU 0: none at all"; echo "GPU 1: nor another"'
+program bin/mpirun '[ "$2" = 2 ] && shift 2 && exec "$@"'
+mkdir -p "$dir/build/examples" "$dir/build/bench"
+program build/examples/02_poisson 'echo "-comm_exchange <word>  how (default auto; auto|peer|host)"'
+expect 0 '2t.peer +quick +passed' '2p.peer +quick +passed' '2p.host +quick +passed' -- gpus
+program build/tests/test_path '[ "$POISE_OPTIONS" = "-comm_exchange host" ]'
+expect 1 '2t.peer +path +FAILED' '2p.host +path +passed' -- gpus
+suites slow tardy
+expect 3 '2t.peer +slow +not finished' '2t.host +tardy +not started' -- \
+  --budget 100 gpus
+for name in gpus parts huge; do program "build/bench/$name" 'echo "loop 7 8"'; done
+expect 0 'memory on 2 +[0-9]+ s' 'scale +passed' -- --scale large scale
+program build/bench/huge 'exit 1'
+expect 1 'memory on 2 +FAILED' 'scale +FAILED' -- --scale large scale
+
 rm "$dir/bin/date"
 suites endless
 expect 3 'cuda +endless +not finished' -- --each 1 suites

@@ -37,6 +37,7 @@ typedef enum Lengths {
   LOGNORMAL,
   POWER,
   SORTED,
+  LAW,
   TWO,
   FULL_ROWS,
   FIRST,
@@ -74,6 +75,7 @@ static const struct {
     {"lognormal", 4, LENGTHS, LOGNORMAL},
     {"power", 2, LENGTHS, POWER},
     {"sorted", 2, LENGTHS, SORTED},
+    {"law", 3, LENGTHS, LAW},
     {"two", 3, LENGTHS, TWO},
     {"full", 2, LENGTHS, FULL_ROWS},
     {"first", 3, LENGTHS, FIRST},
@@ -182,6 +184,13 @@ static double LogNormal(const double *p, int64_t i)
   return p[0] * exp(sqrt(variance) * Normal(i) - variance / 2);
 }
 
+/* Density x^-r from a to m, by its inverse; r is not 1. */
+static double Law(double r, double a, double m, double u)
+{
+  double low = pow(a, 1 - r), high = pow(m, 1 - r);
+  return pow(low + u * (high - low), 1 / (1 - r));
+}
+
 /* A number with this mean, next to it. */
 static double Rounded(double mean, double u)
 {
@@ -233,6 +242,9 @@ static int64_t Length(const Recipe *c, int64_t i)
     break;
   case SORTED:
     length = fmin(p[1], floor(pow(((double)i + .5) / N, -1 / p[0])));
+    break;
+  case LAW:
+    length = Rounded(Law(p[0], p[1], p[2], u), RandomAt(i, ANOTHER));
     break;
   case TWO:
     length = u < p[2] ? p[1] : p[0];

@@ -13,6 +13,7 @@
     normal m s a b, lognormal m s a b  mean m, deviation s, cut off at a and b
     power a m                          floor(u^(-1/a)), u uniform in (0, 1]: at most m
     sorted a m                         the same, longest first
+    law r a m                          k as often as k^-r, from a to m (real numbers, rounded up or down)
     two a b p                          a; with probability p: b
     full k n                           k; n of them full
     first p q k                        mean k; a share p of the nonzeros in the first share q of the rows

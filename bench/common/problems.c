@@ -7,6 +7,9 @@
 
 #include "measure.h"
 
+const char *const problem_words[PROBLEMS] = {"5",     "7",    "27",    "elasticity", "rmat", "rmat_scrambled",
+                                             "arrow", "tail", "halves"};
+
 static uint64_t Mix(uint64_t z)
 {
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -212,7 +215,7 @@ void ElementRows(const Mesh *m, int64_t node, PoiseInt *rows)
 
 /* ---- irregular patterns ---------------------------------------------------------------------- */
 
-enum { DRAWS = 16, FULL = 4, REACH = 1000, LONGEST = 4700 };
+enum { DRAWS = 16, FULL = 4, REACH = 1000, LONGEST = 4700, FEW = 3, MANY = 30 };
 
 typedef struct Irregular {
   int problem, levels, draws; /* levels: N = 2^levels, of recursive matrices; draws: for each row */
@@ -247,6 +250,7 @@ static int64_t Length(const Irregular *p, int64_t i)
 {
   if (p->problem == TAIL)
     return (int64_t)fmin(fmin(LONGEST, (double)p->N), pow(1 - RandomAt(i, -1), -1 / 1.4));
+  if (p->problem == HALVES) return p->N <= MANY ? 1 : i < p->N / 2 ? FEW : MANY;
   return i == 0 || i == p->N / 3 || i == 2 * p->N / 3 || i == p->N - 1 ? p->N : 5;
 }
 
@@ -258,6 +262,7 @@ static int64_t Column(const Irregular *p, int64_t i, int64_t k, int64_t length)
   if (p->problem == TAIL)
     j = k % 2 ? (int64_t)(RandomAt(i, k) * (double)p->N)
               : i + (int64_t)(RandomAt(i, k) * (2 * REACH + 1)) - REACH;
+  if (p->problem == HALVES) j = i + (k ? (int64_t)(RandomAt(i, k) * (2 * REACH + 1)) - REACH : 0);
   return (j % p->N + p->N) % p->N;
 }
 
@@ -350,7 +355,11 @@ PoiseErr CreateRecursive(PoiseContext ctx, int levels, int draws, bool scrambled
 
 static PoiseErr CreateIrregular(PoiseContext ctx, int problem, double bytes, Rows *r)
 {
-  static const double per_row[] = {[RMAT] = DRAWS, [RMAT_SCRAMBLED] = DRAWS, [ARROW] = 5 + FULL, [TAIL] = 3};
+  static const double per_row[] = {[RMAT] = DRAWS,
+                                   [RMAT_SCRAMBLED] = DRAWS,
+                                   [ARROW] = 5 + FULL,
+                                   [TAIL] = 3,
+                                   [HALVES] = (FEW + MANY) / 2.0};
   Irregular p = {.problem = problem, .N = (int64_t)fmax(8, bytes / (12 * per_row[problem] + 4))};
   if (problem == RMAT || problem == RMAT_SCRAMBLED) {
     while (INT64_C(1) << (p.levels + 1) <= p.N && p.levels < 30) p.levels++;

@@ -21,11 +21,15 @@ enum {
   ARROW,          /* 0, +-1, +-1000 around the diagonal (cyclically), and 4 full rows */
   /* rows of floor(u^(-1 / 1.4)) entries, at most 4700, half within 1000 of the diagonal, half anywhere */
   TAIL,
+  /* rows of 3 entries, and in the second half of 30, all within 1000 of the diagonal: half of the parts have
+     a tenth of the nonzeros */
+  HALVES,
   PROBLEMS
 };
 
-/* As options call them, in this order. */
-#define PROBLEM_WORDS "5|7|27|elasticity|rmat|rmat_scrambled|arrow|tail"
+/* As options and rows of results call them, in this order. */
+#define PROBLEM_WORDS "5|7|27|elasticity|rmat|rmat_scrambled|arrow|tail|halves"
+extern const char *const problem_words[PROBLEMS];
 
 enum { CORNERS = 8, MAX_DOFS = 24 };
 

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long an iteration of CG takes on p GPUs: a model, and what was measured beside it.
+
+    bench/scale.py                                    the model, for one host and for many
+    bench/scale.py --hosts 4096 --gpus 8 --rows 1e9   the same of this size
+    bench/scale.py --check gpus_loop.txt...           rows of bench/gpus.sh beside the model
+    bench/scale.py --own                              the model beside the runs that its constants are from
+
+One GPU takes F + bytes / rate, where F is launches and the ends of kernels. Bytes that stay in L2 are faster,
+and F is smaller then. On p GPUs an iteration takes
+
+    part (1 + split) + exchange(p) + max(0, halo - part)
+
+part      one GPU's time for n / p rows: by this curve from the time for n rows
+split     a product in two kernels, and waiting for the slowest: a share of the part's time
+exchange  of one halo and two sums, whatever their bytes, by the path: peer memory and NCCL within a host, the
+          hosts' memory; between hosts a message for the halo and log2(hosts) steps for each sum
+halo      bytes over the link's rate: it travels while rows without ghosts are multiplied
+
+Rows in their own order make slabs: a part of a cube of k^3 nodes has two planes of k^2. A partition by a
+graph makes blocks, with six faces of (n/p)^(2/3). The constants, with where each is from: results/h200/scale.txt.
+
+A product is bound by the larger of two times: that of the largest part, by the same curve, and that of its
+ghosts over the link.
+"""
+import argparse
+import math
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONSTANTS = os.path.join(HERE, "results", "h200", "scale.txt")
+PATHS = {"peer_memory": "peer", "peer_memory_of_processes": "peer", "nccl": "nccl"}
+# Bytes of a row and iteration: the matrix as in the middle of a mesh, and 13 passes over vectors (11 where cg
+# predicts, as it does for 7 points); unknowns of a node
+PROBLEMS = {"7": (7 * 12 + 4 + 88, 1), "27": (27 * 12 + 4 + 104, 1), "elasticity": (27 * 76 / 3 + 104, 3)}
+# two_gpus.txt: rows, entries of a halo, one GPU, two GPUs
+OWN = [("27", 32768, 32**2, 5.6, 14.4), ("27", 1030301, 101**2, 124.6, 95.8),
+       ("27", 4173281, 161**2, 459.1, 283.1), ("elasticity", 2022243, 3 * 41**2, 403.2, 269.2)]
+
+
+def constants(path):
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            if words and not line.startswith("#"):
+                found[words[0]] = float(words[1])
+    return found
+
+
+class Model:
+    def __init__(self, path):
+        self.c = constants(path)
+
+    def curve(self, size):
+        """us of so many bytes on one GPU"""
+        cached = min(1, self.c["cache"] * 1e6 / size) ** 2  # of a long stream almost nothing
+        start = self.c["least"] + (self.c["fixed"] - self.c["least"]) * (1 - cached)
+        return start + size * (cached / self.c["cache_rate"] + (1 - cached) / self.c["rate"]) / 1e3
+
+    def one(self, problem, rows):
+        """us of an iteration on one GPU"""
+        return self.curve(PROBLEMS[problem][0] * rows)
+
+    def part(self, whole, size, parts):
+        """One GPU's us for a part of so many bytes, if all take `whole`."""
+        return whole * self.curve(size / parts) / self.curve(size)
+
+    def exchange(self, path, gpus, hosts=1):
+        """us of one halo and two sums, beside their bytes"""
+        here = self.c[path] + (self.c["peer_more"] * (gpus - 2) if path == "peer" else 0)
+        return here if hosts == 1 else here + self.c["hop"] * (1 + 2 * math.log2(hosts))
+
+    def several(self, whole, size, gpus, entries, path, hosts=1):
+        """us on so many GPUs of each host, of which one takes `whole`; entries: that a rank gets"""
+        parts = gpus * hosts
+        if parts == 1:
+            return whole
+        rate = self.c[path + "_rate"] if hosts == 1 else min(self.c[path + "_rate"], self.c["network_rate"])
+        part = self.part(whole, size, parts)
+        travels = 8 * entries / rate / 1e3
+        return part * (1 + self.c["split"]) + self.exchange(path, gpus, hosts) + max(0, travels - part)
+
+    def bound(self, whole, size, parts, largest, ghosts):
+        """us of a product on one host; largest: nonzeros of the largest part over the mean"""
+        return max(self.part(whole, size, parts / largest), 8 * ghosts / self.c["peer_rate"] / 1e3)
+
+
+def halo(problem, rows, parts):
+    """Entries that a rank gets: slabs while there are planes for them, else blocks."""
+    unknowns = PROBLEMS[problem][1]
+    nodes = rows / unknowns
+    side = nodes ** (1 / 3)
+    slabs = 2 * side**2 if parts > 2 else side**2
+    blocks = 6 * (nodes / parts) ** (2 / 3)
+    return unknowns * (slabs if parts <= side / 2 and slabs <= 4 * blocks else blocks)
+
+
+def cg(model, problem, rows, gpus, path="peer", hosts=1):
+    """us of an iteration"""
+    entries = halo(problem, rows, gpus * hosts)
+    return model.several(model.one(problem, rows), PROBLEMS[problem][0] * rows, gpus, entries, path, hosts)
+
+
+def one_host(model, sizes):
+    print("CG with jacobi on the GPUs of one host: us of an iteration, and in brackets the efficiency\n")
+    counts = (1, 2, 4, 8)
+    print(f"{'matrix':<12}{'rows':>12}" + "".join(f"{count:>15}" for count in counts) + "   fastest")
+    for problem, rows in sizes:
+        whole = model.one(problem, rows)
+        times = [cg(model, problem, rows, p) for p in counts]
+        cells = "".join(f"{t:>9.1f} ({whole / t / p:.2f})" for t, p in zip(times, counts))
+        print(f"{problem:<12}{rows:>12.0f}{cells}   {counts[times.index(min(times))]}")
+
+
+def pays(model):
+    print("\nThe least rows from which so many GPUs are faster than fewer, by peer memory\n")
+    print(f"{'matrix':<12}" + "".join(f"{count:>15}" for count in (2, 4, 8)))
+    for problem in PROBLEMS:
+        cells = ""
+        for p in (2, 4, 8):
+            rows, fewer = 1e4, [q for q in (1, 2, 4) if q < p]
+            while cg(model, problem, rows, p) > min(cg(model, problem, rows, q) for q in fewer):
+                rows *= 1.05
+            cells += f"{rows:>15.1g}"
+        print(f"{problem:<12}{cells}")
+
+
+def many_hosts(model, problem, rows, gpus, most):
+    print(f"\nMany hosts of {gpus} GPUs, {problem}, {rows:.3g} rows in all, and {rows / gpus:.3g} of each GPU: "
+          "us of an iteration\n")
+    print(f"{'hosts':>6}{'GPUs':>8}{'NCCL':>10}{'efficiency':>12}{'host':>10}{'efficiency':>12}"
+          f"{'NCCL, the same of each':>26}{'efficiency':>12}")
+    whole, hosts = model.one(problem, rows), 1
+    alone = model.one(problem, rows / gpus)
+    while hosts <= most:
+        p, line = gpus * hosts, f"{hosts:>6}{gpus * hosts:>8}"
+        for path in ("nccl", "host"):
+            time = cg(model, problem, rows, gpus, path, hosts)
+            line += f"{time:>10.1f}{whole / time / p:>12.3f}"
+        time = cg(model, problem, rows / gpus * p, gpus, "nccl", hosts)
+        print(line + f"{time:>26.1f}{alone / time:>12.3f}")
+        hosts *= 4
+
+
+def compare(lines):
+    """The largest and the mean error of (measured, model)."""
+    errors = [abs(model / measured - 1) for measured, model in lines]
+    if errors:
+        print(f"\n{len(errors)} rows: the model is off by {100 * max(errors):.0f} % at most, "
+              f"{100 * sum(errors) / len(errors):.0f} % on the average")
+
+
+def own(model):
+    print("The model beside the runs that its constants are from (results/h200/two_gpus.txt)\n")
+    print(f"{'matrix':<12}{'rows':>10}{'one GPU':>10}{'two':>10}{'model':>10}{'error %':>10}")
+    lines = []
+    for problem, rows, entries, one, two in OWN:
+        time = model.several(one, PROBLEMS[problem][0] * rows, 2, entries, "peer")
+        lines.append((two, time))
+        print(f"{problem:<12}{rows:>10}{one:>10.1f}{two:>10.1f}{time:>10.1f}{100 * (time / two - 1):>10.1f}")
+    compare(lines)
+
+
+class Row:
+    """Of bench/gpus.c, measure loop."""
+
+    def __init__(self, words):
+        self.problem, self.rows, self.nonzeros = words[1], int(words[2]), float(words[3])
+        self.ranks, self.kind, self.exchange, self.type = int(words[4]), *words[5:8]
+        self.us, self.least, self.most = map(float, words[8:11])
+        self.largest, self.ghosts = map(float, words[12:14])
+
+    def __str__(self):
+        return (f"{self.problem:<14}{self.rows:>10}{self.ranks:>4} {self.kind:<10}{self.exchange:<25}"
+                f"{self.type:<6}")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        rows = [Row(line.split()) for line in file if line.startswith("loop ")]
+    return rows
+
+
+def expected(model, row, one):
+    """The model's time, or the bound, from the time of one GPU."""
+    ghosts = 0 if math.isnan(row.ghosts) else row.ghosts / row.ranks
+    if row.problem in PROBLEMS:
+        path = PATHS.get(row.exchange, "peer" if row.kind == "workers" else "host")
+        return model.several(one, PROBLEMS[row.problem][0] * row.rows, row.ranks, ghosts, path)
+    size = 12 * row.nonzeros + 4 * row.rows + 8 * 5 * row.rows  # of the loop: x twice, b, product, new x
+    return model.bound(one, size, row.ranks, row.largest, ghosts)
+
+
+def check(model, path):
+    rows = read(path)
+    print(f"\n{path}\n\n{'':<69}{'us':>10}{'one GPU':>10}{'speed-up':>9}{'eff.':>6}{'model':>9}"
+          f"{'over it':>8}  largest part")
+    lines = []
+    for row in rows:
+        one = [r for r in rows if r.ranks == 1 and (r.problem, r.rows, r.nonzeros) == (
+            row.problem, row.rows, row.nonzeros)]
+        one = [r for r in one if r.type == row.type] or one
+        if row.ranks == 1 or not one:
+            continue
+        time = expected(model, row, one[0].us)
+        if row.problem in PROBLEMS and row.exchange != "through_the_host":
+            lines.append((row.us, time))
+        speed = one[0].us / row.us
+        print(f"{row}{row.us:>10.1f}{one[0].us:>10.1f}{speed:>9.2f}{speed / row.ranks:>6.2f}"
+              f"{time:>9.1f}{row.us / time:>8.2f}  {row.largest:.3f}")
+    compare(lines)
+    cost(rows)
+
+
+def cost(rows):
+    """What exchange adds to a part that was measured alone (-share)."""
+    wholes = {r.rows for r in rows if r.ranks > 1}
+    for alone in (r for r in rows if r.ranks == 1 and r.rows not in wholes):
+        for row in rows:
+            parts = alone.rows * row.ranks / row.rows
+            if row.ranks > 1 and alone.problem == row.problem and 1 <= parts < 1.1:
+                what = "halo, sums" if row.ghosts else "sums alone"
+                print(f"{row}{row.us:>10.1f} us, a part alone {alone.us:.1f}: "
+                      f"{what} {row.us - alone.us:.1f} us")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--constants", default=CONSTANTS, help="a table such as results/h200/scale.txt")
+    parser.add_argument("--check", nargs="+", metavar="FILE", help="rows of bench/gpus.sh")
+    parser.add_argument("--own", action="store_true", help="beside the runs that the constants are from")
+    parser.add_argument("--problem", default="27", choices=sorted(PROBLEMS))
+    parser.add_argument("--rows", type=float, default=1e8, help="of the system on many hosts")
+    parser.add_argument("--gpus", type=int, default=8, help="of each of many hosts")
+    parser.add_argument("--hosts", type=int, default=4096, help="at most")
+    given = parser.parse_args()
+    model = Model(given.constants)
+    if given.own:
+        own(model)
+    for path in given.check or []:
+        check(model, path)
+    if given.own or given.check:
+        return 0
+    one_host(model, [("27", 32768), ("27", 1030301), ("27", 4173281), ("elasticity", 2022243),
+                     ("7", 16777216), ("7", 134217728)])
+    pays(model)
+    many_hosts(model, given.problem, given.rows, given.gpus, given.hosts)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
