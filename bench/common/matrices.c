@@ -32,6 +32,7 @@ typedef enum Lengths {
   NO_LENGTHS,
   CONSTANT,
   UNIFORM,
+  LOG_UNIFORM,
   GEOMETRIC,
   NORMAL,
   LOGNORMAL,
@@ -70,6 +71,7 @@ static const struct {
     {"nonzeros", 1, NONZEROS, 0},
     {"constant", 1, LENGTHS, CONSTANT},
     {"uniform", 2, LENGTHS, UNIFORM},
+    {"loguniform", 2, LENGTHS, LOG_UNIFORM},
     {"geometric", 1, LENGTHS, GEOMETRIC},
     {"normal", 4, LENGTHS, NORMAL},
     {"lognormal", 4, LENGTHS, LOGNORMAL},
@@ -227,6 +229,9 @@ static int64_t Length(const Recipe *c, int64_t i)
     break;
   case UNIFORM:
     length = p[0] + floor(u * (p[1] - p[0] + 1));
+    break;
+  case LOG_UNIFORM:
+    length = floor(p[0] * pow((p[1] + 1) / p[0], u));
     break;
   case GEOMETRIC:
     length = 1 + floor(log(1 - u) / log(1 - 1 / p[0]));

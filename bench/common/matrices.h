@@ -9,6 +9,7 @@
   which columns they have.
 
     constant k, uniform a b            all k; a to b
+    loguniform a b                     a to b, the logarithm uniform
     geometric m                        1 and more, mean m
     normal m s a b, lognormal m s a b  mean m, deviation s, cut off at a and b
     power a m                          floor(u^(-1/a)), u uniform in (0, 1]: at most m

@@ -291,6 +291,31 @@ static void TestRather(PoiseContext ctx)
   (void)ctx;
 }
 
+/* Uneven rows of a large matrix go by tiles where columns are neighbours and no tile has far more than
+   another: bench/results/h100/bands.txt. */
+static void TestStreams(PoiseContext ctx)
+{
+  static const struct {
+    double m, fullest;
+    int x_lines;
+    bool tiles;
+  } cases[] = {{2e6, 1.4, 1, true}, {2e5, 1.4, 1, false}, {2e6, 3, 1, false}, {2e6, 1.4, 12, false}};
+  for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
+    CsrStatistics s =
+        Complete(&gpus[H200], OfRows((int64_t)cases[k].m, 21, .56, cases[k].x_lines), 2, cases[k].fullest);
+    ProductRequest request = {.type = PRODUCT_CSRI, .hub_bits = HUBS_UNKNOWN};
+    ProductPlan csri, csr;
+    s.rows_above = s.m / 4;
+    poiseProductPlan(&gpus[H200], &request, &s, &s, &csri);
+    CHECK_INT(csri.form, cases[k].tiles ? FORM_TILES : FORM_ROW_BLOCKS);
+    request.type = PRODUCT_CSR;
+    poiseProductPlan(&gpus[H200], &request, &s, NULL, &csr);
+    CHECK(cases[k].tiles == (csr.times < csri.times));
+    CHECK(csr.index16 == (csr.form == FORM_TILES && s.nz >= INDEX16_LEAST));
+  }
+  (void)ctx;
+}
+
 /* One plan of csri, with what is found of hubs, is whole and within what is predicted of it. */
 static void CheckCsri(const DeviceModel *model, ProductRequest r, const CsrStatistics *s, uint64_t k,
                       ProductPlan *p)
@@ -628,6 +653,7 @@ static const Test tests[] = {
     {"lanes", TestLanes, TEST_SERIAL | TEST_HOST_ONLY},
     {"waves", TestWaves, TEST_SERIAL | TEST_HOST_ONLY},
     {"rather", TestRather, TEST_SERIAL | TEST_HOST_ONLY},
+    {"streams", TestStreams, TEST_SERIAL | TEST_HOST_ONLY},
     {"row_blocks", TestRowBlocks, TEST_SERIAL | TEST_HOST_ONLY},
     {"hubs", TestHubs, TEST_SERIAL | TEST_HOST_ONLY},
     {"segments", TestSegments, TEST_SERIAL | TEST_HOST_ONLY},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
-#include <stdio.h>
 
 #include "mat/types/bcsr_kernels.h"
 #include "product_plan.h"
@@ -144,6 +143,13 @@ static bool RatherRowBlocks(const CsrStatistics *s, bool at_once)
           (mean >= CSRI_SHORT || s->x_lines < CSRI_SCATTERED));
 }
 
+/* Where columns are neighbours, tiles wait for the matrix alone. Many of them hide that one has more entries
+   than another. */
+static bool Streams(const CsrStatistics *s)
+{
+  return s->x_lines > 0 && s->x_lines < CSRI_NEAR && s->nz >= CSRI_LARGE;
+}
+
 /*
   Rows of a tile, or POISE_BLOCK. Tiles are chosen if
   - their entries fit into shared memory,
@@ -164,7 +170,7 @@ static int TileRows(const DeviceModel *model, const CsrStatistics *s, bool best)
   int64_t far = TILE_SMALL_BATCHES * (best ? TILE_UNROLL << LeastLanes(s->m, s->nz) : batch);
   bool small = s->m <= TILE_SMALL * each && s->longest <= far && mean <= TILE_MOST_MEAN && !s->cut;
   bool at_once = s->m <= poiseBlocksAtOnce(model) * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !best || small || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
+  bool chosen = !best || small || Streams(s) || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
   if (few || !at_once) k++, rows /= 2;
   double fullest = TILE_FULLEST * mean * rows + TILE_FULLEST_MORE;
   bool serves = small || ((double)s->tile[k] <= fullest && (double)s->longest <= most * batch);
@@ -187,6 +193,7 @@ static void PlanCsr(const DeviceModel *model, const CsrStatistics *s, ProductPla
   plan->form = FORM_ROWS, plan->rows = POISE_BLOCK;
   plan->lanes = poiseModelIsGpu(model) ? 1 << poiseRowLanes(s->m, s->nz) : 1;
   if (rows < POISE_BLOCK) PlanTiles(model, s, rows, plan);
+  plan->index16 = rows < POISE_BLOCK && s->nz >= INDEX16_LEAST;
 }
 
 /* ---- csri: row blocks, and fragments of split rows ------------------------------------------- */
@@ -482,52 +489,6 @@ void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, c
   if (request->type == PRODUCT_CSRI) PlanCsri(model, request, cut, plan);
   if (request->type == PRODUCT_SEG) PlanSeg(model, request, all, plan);
   if (request->type == PRODUCT_BCSR) PlanBcsr(model, request, all, plan);
-}
-
-/* The fragments of split rows, where there may be some, and the hubs. */
-static void MoreWords(const ProductPlan *p, char *text, size_t size)
-{
-  int n = 0;
-  if (p->limit)
-    n = snprintf(text, size, ", rows of %lld entries or more in fragments of up to %lld", (long long)p->limit,
-                 (long long)p->fragment);
-  if (p->hub_bits)
-    snprintf(text + n, size - (size_t)n, ", the %d entries of x in most use kept near", 1 << p->hub_bits);
-}
-
-void poisePlanWords(const DeviceModel *model, const ProductPlan *p, char *text, size_t size)
-{
-  char more[128] = "", each[32] = "a thread for each";
-  long long row_block = (long long)p->row_block, segment = (long long)p->segment;
-  MoreWords(p, more, sizeof more);
-  if (p->lanes > 1) snprintf(each, sizeof each, "%d threads for each", p->lanes);
-  switch (p->form) {
-  case FORM_ROWS:
-    if (poiseModelIsGpu(model))
-      snprintf(text, size, "rows, %s", each);
-    else
-      snprintf(text, size, "blocks of %d rows", p->rows);
-    break;
-  case FORM_TILES:
-    snprintf(text, size, "tiles of %d rows, %s%s", p->rows, each, more);
-    break;
-  case FORM_ROW_BLOCKS:
-    snprintf(text, size, "row blocks of %lld rows and entries%s", row_block, more);
-    break;
-  case FORM_SHARED:
-    snprintf(text, size, "row blocks of %lld rows and entries, which add to rows that they share", row_block);
-    break;
-  case FORM_SEGMENTS:
-    snprintf(text, size, "row blocks of %lld segments of %lld entries%s", row_block, segment, more);
-    break;
-  case FORM_BALANCED:
-    snprintf(text, size, "row blocks of %lld rows and blocks%s", row_block, more);
-    break;
-  case FORM_GROUPS:
-  case FORM_PAPER:
-    snprintf(text, size, "groups of %d rows of blocks", p->rows);
-    break;
-  }
 }
 
 /* The fewest rows of a block are those of rows as uniform as can be. */

@@ -18,7 +18,7 @@ typedef struct ProductRequest { /* what options ask for, and what is known besid
   int b;           /* entries are blocks of b x b; 0: numbers */
   int form;        /* of bcsr: BCSR_... */
   bool exact;      /* row blocks of csri that share rows, which they add to atomically */
-  bool index16;    /* columns of 16 bits, which only csr has */
+  bool index16;    /* columns of 16 bits are asked for, which only csr has */
   bool single;     /* seg, once it has counted: each row is one segment, read from where it is */
   int64_t columns; /* local ones, with ghosts; 0: hubs are not asked for */
   int64_t chunk;   /* of csri: rows and entries of a row block; 0: as suits the device */
@@ -63,6 +63,7 @@ typedef struct ProductPlan {
   int64_t fragment;  /* entries of a fragment of them, at most */
   int hub_bits;      /* log2 of the hubs that are to be looked for, or were found; 0: none */
   int64_t segment;   /* entries of a segment */
+  bool index16;      /* columns of 16 bits pay, if memory is free */
   double times;      /* predicted time, in units of what its bytes take; 0: not predicted */
   double seconds;    /* the same; 0 where the bandwidth is not known, or L2 holds all that is read */
 } ProductPlan;

@@ -7,23 +7,41 @@
 #include "transpose_kernels.h"
 #include "row_blocks.h"
 
+enum { INDEX16_NO, INDEX16_YES, INDEX16_AUTO };
+
 typedef struct CsrType {
   CsrData csr; /* first */
-  int asked;   /* 16-bit columns are asked for */
+  int asked;   /* for 16-bit columns */
+  int decided; /* what was asked for when the latest were decided on */
   Index16 index16;
 } CsrType;
 POISE_BEGINS_WITH_CSR(CsrType);
 
 static const PoiseOption options[] = {
-    {"mat_index16", POISE_OPTION_BOOL, offsetof(CsrType, asked), "no", 0, 0, NULL,
+    {"mat_index16", POISE_OPTION_CHOICE, offsetof(CsrType, asked), "auto", 0, 0, "no|yes|auto",
      "GPU: store columns also in 16 bits, in thread blocks whose columns are the rank's own and in few "
-     "bands; SpMV reads 10 bytes per nonzero"},
+     "bands; SpMV reads 10 bytes per nonzero; auto: for tiles of a large matrix, where memory is free"},
     {0},
 };
 
 void poiseCsrRequest(const void *data, ProductRequest *r)
 {
-  r->index16 = ((const CsrType *)data)->asked;
+  r->index16 = ((const CsrType *)data)->asked == INDEX16_YES;
+}
+
+/* Where the plan has them, and they are little beside the memory that is left. */
+static bool Pays(PoiseMat A)
+{
+  const Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  ProductPlan plan;
+  int64_t left = INT64_MAX, total;
+  poiseProductPlan(&dev->model, &(ProductRequest){.type = PRODUCT_CSR}, &c->statistics, NULL, &plan);
+  if (plan.index16 && dev->ops->memory && dev->ops->memory(dev, &left, &total)) {
+    PoiseErrorClear();
+    left = 0;
+  }
+  return plan.index16 && (int64_t)sizeof(uint16_t) * c->nz <= left / INDEX16_LITTLE;
 }
 
 /* 16-bit columns do not help the host: 4 more instructions per nonzero take longer than reading 2 more
@@ -31,7 +49,13 @@ void poiseCsrRequest(const void *data, ProductRequest *r)
 static PoiseErr SetUp_CSR(PoiseMat A)
 {
   CsrType *t = A->data;
-  return poiseIndex16SetUp(A, t->asked && !A->asked.library && !A->ctx->device->ops->is_host, &t->index16);
+  Index16 *d = &t->index16;
+  bool may = t->asked != INDEX16_NO && !A->asked.library && !A->ctx->device->ops->is_host, on = may,
+       decided = d->built == A->csr.built && t->decided == INDEX16_AUTO;
+  if (may && t->asked == INDEX16_AUTO) on = decided ? d->on : Pays(A);
+  TRY(poiseIndex16SetUp(A, on, d));
+  t->decided = t->asked;
+  return POISE_OK;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -293,7 +317,9 @@ static PoiseErr Predict_CSR(PoiseMat A, const void *data, MatPlan *plan, PoisePr
   const Device *dev = A->ctx->device;
   const CsrType *t = data;
   poiseCsrDataPredict(A, plan, p);
-  if (!A->asked.library && t->asked && !dev->ops->is_host) poiseIndex16Predict(dev, plan, p);
+  bool large = plan->nz >= INDEX16_LEAST;
+  if (!A->asked.library && !dev->ops->is_host && (t->asked == INDEX16_YES || (t->asked && large)))
+    poiseIndex16Predict(dev, plan, p);
   if (!A->asked.library) return POISE_OK;
   poisePredict(dev, 8 * plan->m, ON_DEVICE, p);
   if (PoiseSize(A->ctx) > 1) poisePredict(dev, 8 * (plan->nloc + plan->nghost), ON_DEVICE, p);
@@ -312,7 +338,7 @@ static PoiseErr View_CSR(PoiseMat A)
   poiseCsrRequest(t, &request);
   poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
   if (A->assembled && !A->asked.library) TRY(poisePlanView(A, &plan));
-  if (!t->asked || !A->assembled) return POISE_OK;
+  if (t->asked == INDEX16_NO || !A->assembled) return POISE_OK;
   if (A->asked.library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
     return PoisePrintf(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");

@@ -21,7 +21,8 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d);
 PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v);
 PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d); /* print it, if it is on. Collective */
 void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum);
-void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p); /* of one that is on */
+/* of one that is on, or that may be */
+void poiseIndex16Predict(const Device *dev, const MatPlan *plan, PoisePrediction *p);
 void poiseIndex16Destroy(Index16 *d);
 
 #endif
