@@ -397,8 +397,13 @@ static void TestIdentity(PoiseContext ctx)
 {
   PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.5, .identity = true});
   PoisePC pc = AmgOf(A, few);
-  const Amg *amg = Made(pc);
-  for (int i = 0; i < 80; i++) CHECK_INT(amg->level[0].aggregate[i], -1);
+  const int32_t *aggregate;
+  Buffer of; /* what is read stays the preconditioner's */
+  if (!CHECK_OK(poiseBufferDuplicate(&Made(pc)->level[0].aggregate, &of)) ||
+      !CHECK_OK(poiseBufferRead(&of, HOST, &aggregate)))
+    return;
+  for (int i = 0; i < 80; i++) CHECK_INT(aggregate[i], -1);
+  poiseBufferDestroy(&of);
   CheckSpd(pc);
   PoisePCDestroy(&pc);
   CHECK(Iterations(A, "cg", "amg") <= 22);
@@ -499,19 +504,28 @@ static void TestRanks(PoiseContext ctx)
 
 /* ---- new values ------------------------------------------------------------------------------ */
 
+static uint64_t AddBits(uint64_t sum, const Buffer *b)
+{
+  Buffer copy; /* what is read stays the preconditioner's */
+  const uint32_t *v;
+  if (!b->dev || !CHECK_OK(poiseBufferDuplicate(b, &copy))) return sum;
+  if (CHECK_OK(poiseBufferRead(&copy, HOST, &v)))
+    for (size_t i = 0; i < b->bytes / sizeof *v; i++) sum = sum * 1000003 + v[i];
+  poiseBufferDestroy(&copy);
+  return sum;
+}
+
 /* Digests of all numbers of the levels. */
 static uint64_t Digest(PoisePC pc)
 {
   const Amg *amg = Made(pc);
-  uint64_t sum = 0;
+  uint64_t sum = AddBits(0, &amg->bottom.dense);
   for (int k = 0; k < amg->count; k++) {
-    PoiseMat of[] = {amg->level[k].A, amg->level[k].P, amg->level[k].R};
-    sum = sum * 31 + SampleBits(amg->level[k].lambda);
-    for (int m = 0; m < 3; m++) {
-      const double *v;
-      if (!of[m] || !CHECK_OK(poiseBufferRead(&of[m]->csr.val, HOST, &v))) continue;
-      for (int64_t i = 0; i < poiseCsrScalars(&of[m]->csr); i++) sum = sum * 1000003 + SampleBits(v[i]);
-    }
+    const AmgLevel *l = &amg->level[k];
+    PoiseMat of[] = {l->A, l->P, l->R};
+    sum = AddBits(AddBits(sum * 31 + SampleBits(l->lambda), &l->aggregate), &l->inverse);
+    for (int m = 0; m < 3; m++)
+      if (of[m]) sum = AddBits(AddBits(sum, &of[m]->csr.col), &of[m]->csr.val);
   }
   return sum;
 }
@@ -544,6 +558,11 @@ static uint64_t Afresh(PoiseMat A, const char *options)
   return digest;
 }
 
+static const void *Place(const Buffer *b)
+{
+  return b->dev->ops->is_host ? b->host : b->device;
+}
+
 /* Other values, and the first ones again: the bits are the first ones. Then three times these, for which a
    fresh hierarchy has the same aggregates. */
 static void CheckRefresh(PoiseMat A, const char *options, int way)
@@ -551,8 +570,7 @@ static void CheckRefresh(PoiseMat A, const char *options, int way)
   PoisePC pc = AmgOf(A, options);
   uint64_t first = Digest(pc);
   const Amg *amg = pc->data;
-  const int32_t *aggregate = amg->level[0].aggregate;
-  const void *entries = amg->level[1].A->csr.val.host;
+  const void *aggregate = Place(&amg->level[0].aggregate), *entries = Place(&amg->level[1].A->csr.val);
   ScaleBy(A, Power);
   uint64_t other = Digest(pc);
   CHECK(other != first);
@@ -561,7 +579,7 @@ static void CheckRefresh(PoiseMat A, const char *options, int way)
   ScaleBy(A, Inverse);
   CHECK(Digest(pc) == first);
   if (way != AMG_REFRESH_ALL)
-    CHECK(amg->level[0].aggregate == aggregate && amg->level[1].A->csr.val.host == entries);
+    CHECK(Place(&amg->level[0].aggregate) == aggregate && Place(&amg->level[1].A->csr.val) == entries);
   CHECK_INT(amg->refreshed, way != AMG_REFRESH_ALL);
   CHECK_OK(PoiseMatScale(A, 3));
   CHECK((Digest(pc) == Afresh(A, options)) == (way != AMG_INTERPOLATION));
@@ -590,29 +608,61 @@ static void TestRefresh(PoiseContext ctx)
 
 /* ---- the same bits --------------------------------------------------------------------------- */
 
+enum { BITS_GRID, BITS_DROPPED, BITS_SECOND, BITS_BEAM, BITS_BEAM_CSR, BITS_FREE, BITS_WIND, BITS_L1, BITS };
+
+static PoiseMat MatrixOfBits(PoiseContext ctx, int which)
+{
+  PoiseMat A = NULL;
+  Grid g = {.dim = 3, .k = 13, .vary = which == BITS_DROPPED ? 40 : 0.9, .wind = which == BITS_WIND ? 1 : 0};
+  if (which < BITS_BEAM || which > BITS_FREE) return GridOf(ctx, g);
+  int dim = which == BITS_BEAM ? 3 : 2;
+  if (CHECK_OK(Springs(ctx, dim, which == BITS_FREE, which == BITS_BEAM_CSR ? "csr" : "bcsr", &A)))
+    AttachMotions(A, dim);
+  return A;
+}
+
+/* Of the hierarchy, and of it with new values. */
+static uint64_t BitsOf(PoiseContext ctx, int which)
+{
+  static const char *const options[BITS] = {
+      [BITS_SECOND] = "-x_pc_amg_aggregate_min 3", [BITS_L1] = "-x_pc_amg_smoother jacobi"};
+  PoiseMat A = MatrixOfBits(ctx, which);
+  SetOptions(ctx, "-x_pc_amg_aggregate_min 0 -x_pc_amg_smoother chebyshev -x_pc_amg_coarse_size 20");
+  PoisePC pc = AmgOf(A, options[which] ? options[which] : few);
+  uint64_t digest = Digest(pc);
+  CHECK(Made(pc)->count > 1);
+  CHECK(which != BITS_DROPPED || Made(pc)->level[0].graph.dropped > 0);
+  ScaleBy(A, Power);
+  digest += 31 * Digest(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  return digest;
+}
+
+/* Host, mock and GPU make the same hierarchy, for any number of threads. */
 static void TestBits(PoiseContext ctx)
 {
   PoiseContext own;
-  Grid g = {.dim = 3, .k = 19, .vary = 0.9};
   int threads = ctx->device->threads;
-  uint64_t digest = 0, applied = 0;
-  PoiseMat A = GridOf(ctx, g);
+  uint64_t digest[BITS], applied = 0;
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 3, .k = 19, .vary = 0.9});
   for (int t = 1; t <= 4; t++) {
     ctx->device->threads = t;
+    for (int which = 0; which < BITS; which++) {
+      uint64_t now = BitsOf(ctx, which);
+      if (t == 1) digest[which] = now;
+      CHECK(digest[which] == now);
+    }
     PoisePC pc = AmgOf(A, few);
-    if (t == 1) digest = Digest(pc), applied = Apply(pc);
-    CHECK(Digest(pc) == digest && Apply(pc) == applied);
+    if (t == 1) applied = Apply(pc);
+    CHECK(Apply(pc) == applied);
     PoisePCDestroy(&pc);
   }
   ctx->device->threads = threads;
   PoiseMatDestroy(&A);
   if (CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, SampleIsAway(ctx) ? "-device host" : "-device mock",
                               &own))) {
-    A = GridOf(own, g);
-    PoisePC pc = AmgOf(A, few);
-    CHECK(Digest(pc) == digest);
-    PoisePCDestroy(&pc);
-    PoiseMatDestroy(&A);
+    for (int which = 0; which < BITS; which++) CHECK(BitsOf(own, which) == digest[which]);
     CHECK_OK(PoiseFinalize(&own));
   }
 }

@@ -14,7 +14,7 @@
 enum { TABLE_INTEGERS = 1 << 26 }; /* of a GPU's tables, unless one is larger */
 
 typedef struct Scratch {
-  Buffer work, length, classes, count, table;
+  Buffer work, length, classes, table;
 } Scratch;
 
 static void Release(Scratch *s)
@@ -22,7 +22,6 @@ static void Release(Scratch *s)
   poiseBufferDestroy(&s->work);
   poiseBufferDestroy(&s->length);
   poiseBufferDestroy(&s->classes);
-  poiseBufferDestroy(&s->count);
   poiseBufferDestroy(&s->table);
 }
 
@@ -91,21 +90,27 @@ static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t
   return Make(dev, a->tables * a->room, sizeof(int32_t), "tables of columns", &s->table, &a->table);
 }
 
-/* C's offsets from the lengths of its rows. */
-static PoiseErr MakeOffsets(Device *dev, SpgemmArgs *a, Scratch *s, Csr *C)
+static PoiseErr MakeOffsets(Device *dev, RowOffsetsArgs *o, Buffer *count, Csr *C)
 {
-  RowOffsetsArgs o = {.m = a->A.m, .length = a->length};
-  int64_t nblock = POISE_NBLOCKS(o.m);
-  TRY(Make(dev, nblock + 1, sizeof *o.count, "entries of blocks of rows", &s->count, &o.count));
-  TRY(LAUNCH(dev, row_sums, &o));
-  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = o.count}));
-  TRY(poiseDeviceCopy(dev, &C->nz, o.count + nblock, sizeof C->nz, COPY_TO_HOST));
+  int64_t nblock = POISE_NBLOCKS(o->m);
+  TRY(Make(dev, nblock + 1, sizeof *o->count, "entries of blocks of rows", count, &o->count));
+  TRY(LAUNCH(dev, row_sums, o));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = o->count}));
+  TRY(poiseDeviceCopy(dev, &C->nz, o->count + nblock, sizeof C->nz, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
-  C->m = o.m;
+  C->m = o->m;
   C->wide = C->nz > poiseContextHome(dev->ctx)->hooks.most_narrow;
   TRY(Make(dev, C->m + 1, C->wide ? 8 : 4, "row offsets", &C->ptr,
-           C->wide ? (void *)&o.ptr64 : (void *)&o.ptr32));
-  return LAUNCH(dev, row_offsets, &o);
+           C->wide ? (void *)&o->ptr64 : (void *)&o->ptr32));
+  return LAUNCH(dev, row_offsets, o);
+}
+
+PoiseErr poiseRowOffsets(Device *dev, int64_t m, const int32_t *length, Csr *C)
+{
+  Buffer count = {0};
+  PoiseErr e = MakeOffsets(dev, &(RowOffsetsArgs){.m = m, .length = length}, &count, C);
+  poiseBufferDestroy(&count);
+  return e;
 }
 
 static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
@@ -119,7 +124,7 @@ static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   /* both passes take the classes by the bounds, so the lengths are written beside them */
   TRY(Make(dev, p->m, sizeof *a.length, "lengths of rows", &s->length, &a.length));
   TRY(LAUNCH(dev, spgemm_count, &a));
-  TRY(MakeOffsets(dev, &a, s, C));
+  TRY(poiseRowOffsets(dev, a.A.m, a.length, C));
   C->nloc = p->nloc;
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));

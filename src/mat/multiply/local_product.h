@@ -25,5 +25,7 @@ typedef struct LocalProduct {
 PoiseErr poiseLocalPattern(Device *dev, LocalProduct *p, Csr *C);
 /* C's numbers, of that pattern. */
 PoiseErr poiseLocalNumbers(Device *dev, LocalProduct *p, Csr *C);
+/* Offsets from the lengths of m rows, on the device: sets ptr, m, nz and wide of C. Waits for nz. */
+PoiseErr poiseRowOffsets(Device *dev, int64_t m, const int32_t *length, Csr *C);
 
 #endif

@@ -51,13 +51,11 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   int64_t n = pc->P->rows->n, side = o->smoother == AMG_JACOBI ? 1 : pc->P->block_size;
   (void)plan;
   TRY(Check(pc));
-  if (n <= o->coarse_size) { /* which asks for no D^-1 on the device */
-    p->least.host += 8 * n * side;
-    p->most.host += 8 * n * side;
-    poisePredict(dev, 8 * n * n, ON_BOTH, p);
+  poisePredict(dev, 8 * n * side, ON_DEVICE, p);
+  if (n <= o->coarse_size) {
+    poisePredict(dev, 8 * n * n, ON_DEVICE, p);
     return POISE_OK;
   }
-  poisePredict(dev, 8 * n * side, ON_BOTH, p);
   poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
   p->beyond = "interpolation and coarse levels of amg, which depend on the values";
   return POISE_OK;

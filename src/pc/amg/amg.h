@@ -3,15 +3,15 @@
   PC amg: smoothed aggregation (P. Vanek, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation
   for second and fourth order elliptic problems, Computing 56, 1996).
 
-  Set-up works on the host, in stages. Each is a function of plain CSR arrays, in a file of its own, which a
-  kernel of another device may replace one day. What it makes are matrices of the device, so that the cycle
-  (cycle.c) is products and one kernel of the smoother.
+  Set-up is stages, each in a file of its own, with its kernels beside it: all work is done where the matrix
+  is, and counts alone go to the host. What is made are matrices, so that the cycle (cycle.c) is products and
+  one kernel of the smoother. Host, mock and GPU make the same hierarchy to the last bit.
 */
 #ifndef POISE_AMG_H
 #define POISE_AMG_H
 
 #include "pc/pc.h"
-#include "mat/csr/csr_view.h"
+#include "interpolation_kernels.h"
 
 enum { AMG_LEVELS = 24, AMG_DEGREES = 4 };
 enum { AMG_CHEBYSHEV, AMG_JACOBI };                      /* smoother */
@@ -24,21 +24,20 @@ typedef struct AmgOptions {
   int type, smoother, w_cycle, refresh;
 } AmgOptions;
 
-/* A level's matrix as set-up reads it: host pointers. A node has `node` rows, and is a whole number of blocks
-   of A. */
-typedef struct AmgMatrix {
-  CsrView A;
-  int node;
-  int64_t nodes;
-} AmgMatrix;
+/* ---- rows.c ---------------------------------------------------------------------------------- */
+
+/* A new buffer of n items, to be written: their place on the device. */
+PoiseErr poiseAmgMake(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p);
+PoiseErr poiseAmgFlag(Device *dev, Buffer *b, int32_t **flag); /* the same for a flag, which is 0 */
+/* Fetch a count. Waits for it. */
+PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p);
 
 /* ---- strength.c: strong connections of nodes ------------------------------------------------- */
 
 typedef struct AmgGraph {
-  int64_t n, nz, dropped; /* nodes; connections, each node's with itself too; A's that are not among them */
-  int64_t *ptr;           /* [n + 1] */
-  int32_t *col;           /* [nz], ascending in a node */
-  float *weight;          /* [nz] sizes of the connections; NULL once aggregates are made */
+  Csr csr;         /* offsets and columns, ascending in a node: its connections, with itself too */
+  Buffer weight;   /* sizes of the connections, floats; none once aggregates are made */
+  int64_t dropped; /* entries of A that are not among them, where nodes have one row */
 } AmgGraph;
 
 /* Nodes of one row: a_ij of the other sign than a_ii with a_ij^2 >= theta^2 a_ii a_jj. Nodes of more: by
@@ -48,24 +47,26 @@ void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g);
 
 /* ---- aggregate.c ----------------------------------------------------------------------------- */
 
-/* aggregate[i], i < g->n, of node i, ascending by their roots; -1: of none, as it has no strong neighbour.
-   least: free neighbours that a node needs to be the root of a second aggregate; 0: there is no second
-   pass. */
-PoiseErr poiseAmgAggregate(PoiseContext ctx, const AmgGraph *g, int64_t least, int32_t *aggregate,
-                           int64_t *count);
+/* The aggregates of nodes (int32), ascending by their roots; -1: of none, as it has no strong neighbour.
+   members: nodes that have one. least: free neighbours that a node needs to be the root of a second
+   aggregate; 0: there is no second pass. */
+PoiseErr poiseAmgAggregate(PoiseContext ctx, AmgGraph *g, int64_t least, Buffer *aggregate, int64_t *count,
+                           int64_t *members);
 
 /* ---- tentative.c: near null space by aggregates ---------------------------------------------- */
 
 typedef struct AmgModes { /* near null space: `count` vectors, n x count, row by row */
   int count;
   int64_t n;
-  double *b;
+  Buffer b;
 } AmgModes;
 
+/* A's near null space, or constants, one for each row of a node. */
+PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m);
 /* q, n x count: the vectors restricted to each aggregate and made orthonormal. coarse: what they are in
    these terms, so that b = T coarse->b. A vector that depends on those before it is 0 in an aggregate. */
-PoiseErr poiseAmgTentative(PoiseContext ctx, const AmgModes *fine, int node, int64_t aggregates,
-                           const int32_t *aggregate, double *q, AmgModes *coarse);
+PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, int node, int64_t aggregates, Buffer *aggregate,
+                           Buffer *q, AmgModes *coarse);
 
 /* ---- diagonal.c ------------------------------------------------------------------------------ */
 
@@ -74,7 +75,7 @@ PoiseErr poiseAmgTentative(PoiseContext ctx, const AmgModes *fine, int node, int
    block the diagonal is inverted. */
 PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, int64_t *bad);
 /* d: 1 over the sums of the rows' magnitudes, with the sign of the diagonal (l1-jacobi). */
-void poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d);
+PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d);
 
 /* ---- lambda.c -------------------------------------------------------------------------------- */
 
@@ -85,25 +86,15 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, d
 
 typedef struct AmgFilter { /* F: A without weak connections, of the graph's pattern */
   AmgMatrix m;             /* A itself where nothing is dropped */
-  double *val;             /* owned; NULL: A's */
+  Buffer val;              /* none: A's */
 } AmgFilter;
 
-PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, const AmgGraph *g, const AmgModes *modes,
-                        AmgFilter *f);
-
-typedef struct AmgInterpolation { /* P in blocks of `side`: of what it is made, and arrays of the host */
-  int side, node, modes;
-  int64_t nodes, aggregates;
-  const int32_t *aggregate;
-  const double *q;
-} AmgInterpolation;
-
-/* The pattern: ptr [nodes * node / side + 1], *col allocated here. F NULL: of the tentative P. */
-PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, int64_t *ptr,
-                         int32_t **col);
+PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, AmgGraph *g, AmgModes *modes, AmgFilter *f);
+/* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. */
+PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c);
 /* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. */
-void poiseAmgSmooth(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, const double *d,
-                    double omega, const CsrView *pattern, double *val);
+PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, const double *d,
+                             double omega, Csr *c);
 
 /* ---- bottom.c: the coarsest level ------------------------------------------------------------ */
 
@@ -128,7 +119,7 @@ typedef struct AmgLevel {
   Buffer inverse;          /* D^-1, blocks of `side` rows */
   int side;
   int64_t aggregates, members; /* members: nodes in aggregates */
-  int32_t *aggregate;
+  Buffer aggregate;
   AmgGraph graph; /* without weights; no arrays where nothing is dropped */
   Buffer from;    /* entries of P in the order of R's */
   bool from_wide;
@@ -175,21 +166,5 @@ void poiseAmgBytes(PoisePC pc, PoiseBytes *sum);
 /* Bytes that a cycle reads and writes, with its products. */
 void poiseAmgCost(PoisePC pc, double *flops, double *bytes);
 double poiseAmgTraffic(const Amg *amg);
-
-/* ---- loops over nodes ------------------------------------------------------------------------ */
-
-typedef void AmgRows(const void *args, int64_t begin, int64_t end);
-/* rows(args, begin, end) for blocks of [0, n), by the threads of the device. What rows does for one of them
-   depends on no other. */
-void poiseAmgForRows(Device *dev, int64_t n, AmgRows *rows, const void *args);
-
-/* A hash of 64 bits: the same on all machines (SplitMix64). */
-static inline uint64_t poiseAmgHash(uint64_t x)
-{
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 #endif

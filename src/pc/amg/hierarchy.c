@@ -28,7 +28,7 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   PoiseMatDestroy(&l->R);
   poiseBufferDestroy(&l->inverse);
   poiseBufferDestroy(&l->from);
-  poiseFree(ctx, &l->aggregate);
+  poiseBufferDestroy(&l->aggregate);
   poiseAmgGraphDestroy(ctx, &l->graph);
   *l = (AmgLevel){0};
 }
@@ -52,25 +52,20 @@ typedef struct Building {
   double theta, since;
 } Building;
 
-static void Took(Building *s, int stage)
+/* The stage ends when the device has done it. */
+static PoiseErr Took(Building *s, int stage)
 {
+  TRY(poiseDeviceSync(s->pc->ctx->device));
   double now = PoiseTime();
   s->amg->seconds[stage] += now - s->since;
   s->since = now;
+  return POISE_OK;
 }
 
-static PoiseErr Read(const AmgLevel *l, AmgMatrix *m)
+static PoiseErr Read(AmgLevel *l, AmgMatrix *m)
 {
-  HostCsr h;
-  const Csr *c = &l->A->csr;
-  TRY(poiseMatReadEntries(l->A, &h));
   *m = (AmgMatrix){.node = l->node, .nodes = l->A->rows->n / l->node};
-  m->A = (CsrView){.b = c->b, .m = c->m, .nloc = c->nloc, .nz = c->nz, .col = h.col, .val = h.val};
-  if (c->wide)
-    m->A.ptr64 = h.ptr;
-  else
-    m->A.ptr32 = h.ptr;
-  return POISE_OK;
+  return poiseCsrView(&l->A->csr, &m->A);
 }
 
 /* A row of A that has no diagonal entry, or a NaN in it; of coarse levels such a row takes no part. */
@@ -91,7 +86,7 @@ static PoiseErr OpenInverse(Building *s, AmgLevel *l, int side, double **d)
     TRY(poiseBufferCreate(s->pc->ctx->device, bytes, "inverse diagonal of a level", &l->inverse));
   }
   l->side = side;
-  return poiseBufferWrite(&l->inverse, HOST, d);
+  return poiseBufferWrite(&l->inverse, DEVICE, d);
 }
 
 static PoiseErr CheckLambda(const Building *s, int k, double lambda)
@@ -119,9 +114,8 @@ static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, double *own, do
   if (bad >= 0) return RefuseNode(s, l, bad);
   TRY(poiseAmgLambda(ctx, m, *d, &l->lambda));
   TRY(CheckLambda(s, k, l->lambda));
-  if (l1) poiseAmgRowSums(ctx, m, smoother);
-  Took(s, STAGE_LAMBDA);
-  return POISE_OK;
+  if (l1) TRY(poiseAmgRowSums(ctx, m, smoother));
+  return Took(s, STAGE_LAMBDA);
 }
 
 /* Strong connections and aggregates. Too few: *stalls. */
@@ -132,14 +126,11 @@ static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, bool *stal
   *stalls = false;
   if (!s->fresh) return POISE_OK;
   TRY(poiseAmgStrength(ctx, m, s->theta, &l->graph));
-  Took(s, STAGE_STRENGTH);
-  TRY(poiseAllocArray(ctx, m->nodes, sizeof *l->aggregate, "aggregates of nodes", &l->aggregate));
-  TRY(poiseAmgAggregate(ctx, &l->graph, o->aggregate_min, l->aggregate, &l->aggregates));
-  l->members = 0;
-  for (int64_t i = 0; i < m->nodes; i++) l->members += l->aggregate[i] >= 0;
-  poiseFree(ctx, &l->graph.weight);
+  TRY(Took(s, STAGE_STRENGTH));
+  TRY(poiseAmgAggregate(ctx, &l->graph, o->aggregate_min, &l->aggregate, &l->aggregates, &l->members));
+  poiseBufferDestroy(&l->graph.weight);
   if (l->graph.dropped == 0 || m->node > 1 || s->modes.count > 1) poiseAmgGraphDestroy(ctx, &l->graph);
-  Took(s, STAGE_AGGREGATE);
+  TRY(Took(s, STAGE_AGGREGATE));
   *stalls = l->aggregates == 0 || (double)l->aggregates * s->modes.count > 0.8 * (double)(m->nodes * m->node);
   return POISE_OK;
 }
@@ -149,53 +140,16 @@ static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, bool *stal
 static PoiseErr CreateP(Building *s, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F)
 {
   PoiseContext ctx = s->pc->ctx;
-  int64_t rows = p->nodes * p->node, columns = p->aggregates * p->modes, side = p->side;
-  Csr c = {.b = side > 1 ? p->side : 0, .m = rows / side, .nloc = columns / side};
-  int64_t *ptr = NULL;
-  int32_t *col = NULL;
-  void *to;
-  PoiseErr e = poiseAllocArray(ctx, c.m + 1, sizeof *ptr, "offsets of interpolation", &ptr);
-  if (!e) e = poiseAmgPattern(ctx, p, F, ptr, &col);
-  c.nz = e ? 0 : ptr[c.m];
-  c.wide = c.nz > poiseContextHome(ctx)->hooks.most_narrow;
-  size_t width = c.wide ? sizeof(int64_t) : sizeof(int32_t);
-  if (!e) e = poiseBufferCreate(ctx->device, (size_t)(c.m + 1) * width, "offsets of interpolation", &c.ptr);
-  if (!e) e = poiseBufferCreate(ctx->device, (size_t)c.nz * sizeof *col, "columns of interpolation", &c.col);
+  int64_t rows = p->nodes * p->node, columns = p->aggregates * p->modes;
+  Csr c = {0};
+  PoiseErr e = poiseAmgPattern(ctx, p, F, &c);
   if (!e)
-    e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&c) * sizeof(double), "interpolation", &c.val);
-  if (!e) e = poiseBufferWrite(&c.ptr, HOST, &to);
-  for (int64_t i = 0; !e && i <= c.m; i++) {
-    if (c.wide)
-      ((int64_t *)to)[i] = ptr[i];
-    else
-      ((int32_t *)to)[i] = (int32_t)ptr[i];
-  }
-  if (!e) e = poiseBufferWrite(&c.col, HOST, &to);
-  if (!e && c.nz) memcpy(to, col, (size_t)c.nz * sizeof *col);
-  poiseFree(ctx, &ptr);
-  poiseFree(ctx, &col);
-  if (!e)
-    e = poiseMatCreateTyped(ctx, side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, rows, columns, rows,
+    e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, rows, columns, rows,
                             columns, &l->P);
   if (!e) l->P->block_size = p->side;
   if (!e) return poiseMatReplaceCsr(l->P, POISE_OK, &c);
   poiseCsrDestroy(ctx, &c);
   return e;
-}
-
-static PoiseErr ViewP(AmgLevel *l, CsrView *pattern, double **val)
-{
-  HostCsr h;
-  const Csr *c = &l->P->csr;
-  TRY(poiseMatPattern(l->P, &h));
-  TRY(poiseBufferWrite(&l->P->csr.val, HOST, val));
-  *pattern = (CsrView){.b = c->b, .m = c->m, .nloc = c->nloc, .nz = c->nz, .col = h.col};
-  if (c->wide)
-    pattern->ptr64 = h.ptr;
-  else
-    pattern->ptr32 = h.ptr;
-  l->P->state++;
-  return POISE_OK;
 }
 
 /* R's values from P's, on the device. */
@@ -240,18 +194,17 @@ static PoiseErr Damping(Building *s, AmgLevel *l, const AmgFilter *f, const doub
   int64_t bad;
   *inverse = d;
   l->filtered = l->lambda;
-  if (f->val) {
+  if (f->val.dev) {
     *inverse = of_f;
     TRY(poiseAmgDiagonal(s->pc->ctx, &f->m, false, of_f, &bad));
     TRY(poiseAmgLambda(s->pc->ctx, &f->m, of_f, &l->filtered));
   }
   *omega = l->filtered > 0 ? 4 / (3 * l->filtered) : 0;
-  Took(s, STAGE_LAMBDA);
-  return POISE_OK;
+  return Took(s, STAGE_LAMBDA);
 }
 
-typedef struct Scratch {  /* of a level's set-up */
-  double *q, *own, *of_f; /* T; D^-1 beside the smoother's; D_F^-1 */
+typedef struct Scratch { /* of a level's set-up */
+  Buffer q, own, of_f;   /* T; D^-1 beside the smoother's; D_F^-1 */
   AmgFilter filter;
   AmgModes coarse;
 } Scratch;
@@ -259,35 +212,35 @@ typedef struct Scratch {  /* of a level's set-up */
 static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
   PoiseContext ctx = s->pc->ctx;
+  Device *dev = ctx->device;
   bool smooth = s->amg->options.type == AMG_SMOOTHED;
   const double *inverse = NULL;
-  double omega = 0, *val;
-  CsrView pattern;
+  double omega = 0, *of_f = NULL;
   int b = m->A.b ? (int)m->A.b : 1;
   AmgInterpolation p = {.side = s->modes.count % b ? 1 : b,
                         .node = l->node,
                         .modes = s->modes.count,
                         .nodes = m->nodes,
-                        .aggregates = l->aggregates,
-                        .aggregate = l->aggregate};
-  TRY(poiseAllocArray(ctx, s->modes.n * s->modes.count, sizeof *w->q, "tentative interpolation", &w->q));
-  TRY(poiseAmgTentative(ctx, &s->modes, l->node, l->aggregates, l->aggregate, w->q, &w->coarse));
-  p.q = w->q;
-  Took(s, STAGE_TENTATIVE);
+                        .aggregates = l->aggregates};
+  TRY(poiseAmgTentative(ctx, &s->modes, l->node, l->aggregates, &l->aggregate, &w->q, &w->coarse));
+  TRY(poiseBufferRead(&l->aggregate, DEVICE, &p.aggregate));
+  TRY(poiseBufferRead(&w->q, DEVICE, &p.q));
+  TRY(Took(s, STAGE_TENTATIVE));
   if (smooth) {
     TRY(poiseAmgFilter(ctx, m, &l->graph, &s->modes, &w->filter));
-    if (w->filter.val)
-      TRY(poiseAllocArray(ctx, m->nodes, sizeof *w->of_f, "diagonal of strong entries", &w->of_f));
-    TRY(Damping(s, l, &w->filter, d, w->of_f, &inverse, &omega));
+    if (w->filter.val.dev)
+      TRY(poiseAmgMake(dev, m->nodes, sizeof *of_f, "diagonal of strong entries", &w->of_f, &of_f));
+    TRY(Damping(s, l, &w->filter, d, of_f, &inverse, &omega));
   }
   const AmgMatrix *F = smooth ? &w->filter.m : NULL;
   if (s->fresh) TRY(CreateP(s, l, &p, F));
-  TRY(ViewP(l, &pattern, &val));
-  poiseAmgSmooth(ctx, &p, F, inverse, omega, &pattern, val);
+  TRY(poiseAmgInterpolate(ctx, &p, F, inverse, omega, &l->P->csr));
+  l->P->state++;
+  poiseBufferDestroy(&w->q);
+  poiseBufferDestroy(&w->filter.val);
   if (s->fresh) TRY(CreateR(l));
   TRY(GatherR(l));
-  Took(s, STAGE_INTERPOLATION);
-  return POISE_OK;
+  return Took(s, STAGE_INTERPOLATION);
 }
 
 /* ---- the Galerkin product -------------------------------------------------------------------- */
@@ -302,9 +255,9 @@ static PoiseErr Galerkin(Building *s, AmgLevel *l, AmgLevel *coarse)
   if (!e && apart) e = PoiseMatSetType(copy, "csr");
   if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, &coarse->A);
   PoiseMatDestroy(&copy);
+  TRY(e);
   coarse->node = s->modes.count;
-  Took(s, STAGE_GALERKIN);
-  return e;
+  return Took(s, STAGE_GALERKIN);
 }
 
 /* ---- all levels ------------------------------------------------------------------------------ */
@@ -316,13 +269,14 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last)
   const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k];
   AmgMatrix m;
-  double *d = NULL;
+  double *d = NULL, *own = NULL;
   bool stalls, keeps = !s->fresh && o->refresh == AMG_INTERPOLATION;
   TRY(Read(l, &m));
   int64_t n = m.nodes * m.node;
   if (o->smoother == AMG_JACOBI)
-    TRY(poiseAllocArray(s->pc->ctx, n * m.node, sizeof *w->own, "inverse diagonal of a level", &w->own));
-  TRY(Diagonal(s, k, &m, w->own, &d));
+    TRY(poiseAmgMake(s->pc->ctx->device, n * m.node, sizeof *own, "inverse diagonal of a level", &w->own,
+                     &own));
+  TRY(Diagonal(s, k, &m, own, &d));
   *last =
       s->fresh ? n <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS : k + 1 == amg->count;
   if (*last) {
@@ -338,9 +292,9 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last)
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   TRY(Galerkin(s, l, &amg->level[k + 1]));
   if (keeps) return POISE_OK;
-  poiseFree(s->pc->ctx, &s->modes.b);
+  poiseBufferDestroy(&s->modes.b);
   s->modes = w->coarse;
-  w->coarse.b = NULL;
+  w->coarse.b = (Buffer){0};
   return POISE_OK;
 }
 
@@ -358,25 +312,7 @@ static PoiseErr MakeBottom(Building *s)
   TRY(Read(l, &m));
   TRY(poiseAmgBottomSetUp(s->pc->ctx, &m, &amg->bottom, &amg->fallback));
   amg->dense = !amg->fallback;
-  Took(s, STAGE_BOTTOM);
-  return POISE_OK;
-}
-
-/* A's near null space, or constants, one for each row of a node. */
-static PoiseErr ReadModes(Building *s, int node)
-{
-  PoiseMat A = s->pc->P;
-  AmgModes *m = &s->modes;
-  const double *v;
-  m->count = A->near.n ? A->near.n : node;
-  m->n = A->rows->n;
-  TRY(poiseAllocArray(s->pc->ctx, m->n * m->count, sizeof *m->b, "near null space", &m->b));
-  for (int64_t i = 0; !A->near.n && i < m->n; i++) m->b[i * m->count + i % node] = 1;
-  for (int j = 0; j < A->near.n; j++) {
-    TRY(poiseBufferRead(&A->near.v[j]->data, HOST, &v));
-    for (int64_t i = 0; i < m->n; i++) m->b[i * m->count + j] = v[i];
-  }
-  return POISE_OK;
+  return Took(s, STAGE_BOTTOM);
 }
 
 static PoiseErr Build(Building *s)
@@ -387,16 +323,13 @@ static PoiseErr Build(Building *s)
     TRY(poiseMatShare(s->pc->P, &amg->level[0].A));
     amg->level[0].node = s->pc->P->block_size;
   }
-  TRY(ReadModes(s, amg->level[0].node));
+  TRY(poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes));
   int k = 0;
   for (; !last; k++) {
     Scratch w = {0};
     PoiseErr e = MakeLevel(s, k, &w, &last);
-    poiseFree(s->pc->ctx, &w.q);
-    poiseFree(s->pc->ctx, &w.own);
-    poiseFree(s->pc->ctx, &w.of_f);
-    poiseFree(s->pc->ctx, &w.filter.val);
-    poiseFree(s->pc->ctx, &w.coarse.b);
+    Buffer *all[] = {&w.q, &w.own, &w.of_f, &w.filter.val, &w.coarse.b};
+    for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(e);
     s->theta *= 0.5;
   }
@@ -417,7 +350,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   }
   memset(amg->seconds, 0, sizeof amg->seconds);
   PoiseErr e = Build(&s);
-  poiseFree(pc->ctx, &s.modes.b);
+  poiseBufferDestroy(&s.modes.b);
   if (!e) e = poiseAmgVectors(pc);
   if (e) {
     poiseAmgDestroy(pc);

@@ -3,122 +3,95 @@
   A bound of the spectrum of D^-1 A: power steps from a hashed vector, times 1.1. Where nodes have one row,
   the largest sum of a row of |D^-1 A| is a bound too, and the smaller one is taken. If that is at most 2, as
   of an M-matrix, it is close, and saves the other steps.
+
+  Waits twice at most. It holds three vectors.
 */
-#include "vec/vec_host.h"
 #include "amg.h"
+#include "lambda_kernels.h"
 
-enum { STEPS = 12 };
+enum { STEPS = 12, LANES = 32, FEW = 128 };
 
-typedef struct Power {
-  const AmgMatrix *m;
-  const double *d;
-  double *x, *y, *z; /* y = A x, z = D^-1 y */
-  double *sum, *row; /* of each block of nodes: squares of z; the largest sum of a row */
-  double scale;
-} Power;
+typedef struct Scratch {
+  Buffer x, y, z, row, sum[2];
+} Scratch;
 
-static void Start(const void *args, int64_t begin, int64_t end)
+/* The sum of squares, or the largest, of n numbers: its place on the device. */
+static PoiseErr Add(Device *dev, Scratch *s, int64_t n, const double *x, bool square, bool largest,
+                    const double **sum)
 {
-  const Power *p = args;
-  for (int64_t i = begin * p->m->node; i < end * p->m->node; i++)
-    p->x[i] = (double)(poiseAmgHash((uint64_t)i) >> 11) * 0x1p-53 - 0.5;
-}
-
-static void OfScalars(const Power *p, int64_t begin, int64_t end)
-{
-  const CsrView *A = &p->m->A;
-  double largest = 0;
-  for (int64_t i = begin; i < end; i++) {
-    double s = 0, size = 0;
-    for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++)
-      s += A->val[k] * p->x[A->col[k]], size += fabs(A->val[k]);
-    p->z[i] = p->d[i] * s;
-    largest = poiseLarger(largest, fabs(p->d[i]) * size);
+  AmgSumArgs a = {.count = n, .x = x, .square = square, .largest = largest};
+  for (int pass = 0;; pass++) {
+    a.lanes = a.count > FEW ? LANES : 1;
+    a.n = POISE_NBLOCKS(a.count) * a.lanes;
+    TRY(poiseBufferWrite(&s->sum[pass % 2], DEVICE, &a.sum));
+    TRY(LAUNCH(dev, amg_sum, &a));
+    *sum = a.sum;
+    if (a.n <= 1) return POISE_OK;
+    a.count = a.n, a.x = a.sum, a.square = false;
   }
-  p->row[begin / POISE_BLOCK] = largest;
 }
 
-static void OfBlocks(const Power *p, int64_t begin, int64_t end)
+static PoiseErr Product(Device *dev, const AmgPowerArgs *p)
 {
-  const CsrView *A = &p->m->A;
-  int64_t b = A->b ? A->b : 1, node = p->m->node, per = node / b;
-  for (int64_t i = begin * per; i < end * per; i++) {
-    double *y = p->y + i * b;
-    for (int64_t r = 0; r < b; r++) y[r] = 0;
-    for (int64_t k = poiseCsrOffset(A, i); k < poiseCsrOffset(A, i + 1); k++)
-      for (int64_t c = 0; c < b; c++)
-        for (int64_t r = 0; r < b; r++) y[r] += A->val[(k * b + c) * b + r] * p->x[A->col[k] * b + c];
-  }
-  for (int64_t i = begin; i < end; i++)
-    for (int64_t r = 0; r < node; r++) {
-      double s = 0;
-      for (int64_t c = 0; c < node; c++) s += p->d[(i * node + c) * node + r] * p->y[i * node + c];
-      p->z[i * node + r] = s;
-    }
-}
-
-static void Step(const void *args, int64_t begin, int64_t end)
-{
-  const Power *p = args;
-  int64_t node = p->m->node;
-  if (node == 1)
-    OfScalars(p, begin, end);
-  else
-    OfBlocks(p, begin, end);
-  p->sum[begin / POISE_BLOCK] = poiseHostDot(p->z, p->z, begin * node, end * node);
-}
-
-static void Scale(const void *args, int64_t begin, int64_t end)
-{
-  const Power *p = args;
-  for (int64_t i = begin * p->m->node; i < end * p->m->node; i++) p->x[i] = p->scale * p->z[i];
-}
-
-static double Norm(const Power *p)
-{
-  double s = 0;
-  for (int64_t k = 0; k < POISE_NBLOCKS(p->m->nodes); k++) s += p->sum[k];
-  return sqrt(s);
+  if (p->m.node == 1) return LAUNCH(dev, amg_power_scalar, p);
+  TRY(LAUNCH(dev, amg_power_product, p));
+  return LAUNCH(dev, amg_power_divide, p);
 }
 
 /* The bound by rows; not finite, or infinity, if there is none. */
-static double RowBound(const Power *p)
+static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double *bound)
 {
-  double bound = 0;
-  if (p->m->node > 1) return INFINITY;
-  for (int64_t k = 0; k < POISE_NBLOCKS(p->m->nodes); k++) bound = poiseLarger(bound, p->row[k]);
-  return bound;
+  const double *there;
+  *bound = INFINITY;
+  if (p->m.node > 1) return POISE_OK;
+  TRY(Add(dev, s, p->n, p->row, false, true, &there));
+  return poiseAmgFetch(dev, there, sizeof *bound, bound);
 }
 
-static PoiseErr Run(PoiseContext ctx, Power *p, double *lambda)
+static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
+{
+  int64_t sums = POISE_NBLOCKS(p->n) * LANES;
+  double *there;
+  TRY(poiseAmgMake(dev, p->n, sizeof *p->x, "eigenvector", &s->x, &p->x));
+  TRY(poiseAmgMake(dev, p->n, sizeof *p->z, "new eigenvector", &s->z, &p->z));
+  if (p->m.node > 1)
+    TRY(poiseAmgMake(dev, p->n, sizeof *p->y, "product", &s->y, &p->y));
+  else
+    TRY(poiseAmgMake(dev, p->n, sizeof *p->row, "sums of rows", &s->row, &p->row));
+  for (int k = 0; k < 2; k++) TRY(poiseAmgMake(dev, sums, sizeof *there, "partial sums", &s->sum[k], &there));
+  return POISE_OK;
+}
+
+static PoiseErr Run(Device *dev, AmgPowerArgs *p, Scratch *s, double *lambda)
 {
   const double close = 2 * (1 + 1e-12);
-  int64_t n = p->m->nodes * p->m->node, nblock = POISE_NBLOCKS(p->m->nodes);
-  TRY(poiseAllocArray(ctx, n, sizeof *p->x, "eigenvector", &p->x));
-  TRY(poiseAllocArray(ctx, n, sizeof *p->z, "new eigenvector", &p->z));
-  if (p->m->node > 1) TRY(poiseAllocArray(ctx, n, sizeof *p->y, "product", &p->y));
-  TRY(poiseAllocArray(ctx, nblock, sizeof *p->sum, "partial sums", &p->sum));
-  TRY(poiseAllocArray(ctx, nblock, sizeof *p->row, "sums of rows", &p->row));
-  poiseAmgForRows(ctx->device, p->m->nodes, Start, p);
-  for (int k = 0; k < STEPS; k++) { /* x has norm 1 after the first */
-    poiseAmgForRows(ctx->device, p->m->nodes, Step, p);
-    double norm = Norm(p), bound = RowBound(p);
-    *lambda = bound < 1.1 * norm || (k == 0 && poiseFinite(bound)) ? bound : 1.1 * norm;
-    if (bound <= close || !(norm > 0) || !poiseFinite(norm)) break;
-    p->scale = 1 / norm;
-    poiseAmgForRows(ctx->device, p->m->nodes, Scale, p);
+  double bound, squares;
+  *lambda = 0;
+  if (!p->n) return POISE_OK;
+  TRY(Open(dev, p, s));
+  TRY(LAUNCH(dev, amg_power_start, p));
+  TRY(Product(dev, p));
+  TRY(RowBound(dev, p, s, &bound));
+  *lambda = bound;
+  if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
+  TRY(Add(dev, s, p->n, p->z, true, false, &p->squares));
+  for (int k = 1; k < STEPS; k++) {
+    TRY(LAUNCH(dev, amg_power_scale, p));
+    TRY(Product(dev, p));
+    TRY(Add(dev, s, p->n, p->z, true, false, &p->squares));
   }
+  TRY(poiseAmgFetch(dev, p->squares, sizeof squares, &squares));
+  double norm = sqrt(squares);
+  *lambda = bound < 1.1 * norm ? bound : 1.1 * norm;
   return POISE_OK;
 }
 
 PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, double *lambda)
 {
-  Power p = {.m = m, .d = d};
-  PoiseErr e = Run(ctx, &p, lambda);
-  poiseFree(ctx, &p.x);
-  poiseFree(ctx, &p.y);
-  poiseFree(ctx, &p.z);
-  poiseFree(ctx, &p.sum);
-  poiseFree(ctx, &p.row);
+  Scratch s = {0};
+  AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
+  PoiseErr e = Run(ctx->device, &p, &s, lambda);
+  Buffer *all[] = {&s.x, &s.y, &s.z, &s.row, &s.sum[0], &s.sum[1]};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
   return e;
 }

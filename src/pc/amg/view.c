@@ -56,7 +56,9 @@ static void AddLevel(const AmgLevel *l, bool finest, PoiseBytes *sum)
   AddMatrix(l->R, sum);
   poiseBufferAdd(&l->inverse, sum);
   poiseBufferAdd(&l->from, sum);
-  sum->host += poiseAllocated(l->aggregate) + poiseAllocated(l->graph.ptr) + poiseAllocated(l->graph.col);
+  poiseBufferAdd(&l->aggregate, sum);
+  poiseBufferAdd(&l->graph.csr.ptr, sum);
+  poiseBufferAdd(&l->graph.csr.col, sum);
 }
 
 void poiseAmgBytes(PoisePC pc, PoiseBytes *sum)

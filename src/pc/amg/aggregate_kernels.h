@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rounds of a maximal set of which no two nodes are within distance 2, and who joins whom. */
+#ifndef POISE_AMG_AGGREGATE_KERNELS_H
+#define POISE_AMG_AGGREGATE_KERNELS_H
+
+#include "matrix_kernels.h"
+
+enum { AMG_FREE, AMG_ROOT, AMG_COVERED, AMG_LONELY };
+
+typedef struct AmgAggregateArgs {
+  int64_t n; /* nodes */
+  CsrView g; /* strong connections */
+  const float *weight;
+  int64_t least;
+  int round;
+  uint8_t *state;            /* in the present pass */
+  uint64_t *rank, *near;     /* priorities; the largest among neighbours */
+  int32_t *aggregate, *next; /* the root of a node's aggregate, later its number; -1: none */
+  int32_t *left, *changed;   /* flags */
+  CsrView number;            /* offsets: of roots */
+} AmgAggregateArgs;
+
+/* In the second pass the graph is that of nodes without an aggregate. */
+POISE_INLINE int poiseAmgSees(const AmgAggregateArgs *a, int64_t j)
+{
+  return a->state[j] != AMG_LONELY && a->aggregate[j] < 0;
+}
+
+POISE_INLINE void amg_start_item(const AmgAggregateArgs *a, int64_t i)
+{
+  a->state[i] = poiseCsrOffset(&a->g, i + 1) - poiseCsrOffset(&a->g, i) > 1 ? AMG_FREE : AMG_LONELY;
+  a->aggregate[i] = -1;
+}
+
+POISE_INLINE void amg_rank_item(const AmgAggregateArgs *a, int64_t i)
+{
+  uint64_t hash = poiseAmgHash((uint64_t)i * 131 + (uint64_t)a->round * 7919);
+  a->rank[i] = a->state[i] == AMG_FREE   ? (hash >> 33) << 31 | (uint64_t)(i + 1)
+               : a->state[i] == AMG_ROOT ? UINT64_MAX
+                                         : 0;
+  if (i == 0) *a->left = 0;
+}
+
+/* A root stays where it is, so what has one beside it need not look again. Traffic: the graph, and 8 bytes of
+   each neighbour. */
+POISE_INLINE void amg_near_item(const AmgAggregateArgs *a, int64_t i)
+{
+  uint64_t r = a->rank[i];
+  if (!poiseAmgSees(a, i) || (a->round > 1 && a->near[i] == UINT64_MAX)) return;
+  for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); r < UINT64_MAX && k < last;
+       k++) {
+    int32_t j = a->g.col[k];
+    if (poiseAmgSees(a, j) && a->rank[j] > r) r = a->rank[j];
+  }
+  a->near[i] = r;
+}
+
+/* The largest within distance 2 is a root; what has a root there is covered. Others see of a state only
+   whether it is lonely, which does not change. */
+POISE_INLINE void amg_decide_item(const AmgAggregateArgs *a, int64_t i)
+{
+  if (a->state[i] != AMG_FREE) return;
+  uint64_t r = a->near[i];
+  for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); r < UINT64_MAX && k < last;
+       k++) {
+    int32_t j = a->g.col[k];
+    if (poiseAmgSees(a, j) && a->near[j] > r) r = a->near[j];
+  }
+  if (r == UINT64_MAX)
+    a->state[i] = AMG_COVERED;
+  else if (r == a->rank[i])
+    a->state[i] = AMG_ROOT;
+  else
+    poiseAmgRaise(a->left);
+}
+
+/* A node joins the root that it is most strongly connected to. */
+POISE_INLINE void amg_join_roots_item(const AmgAggregateArgs *a, int64_t i)
+{
+  float best = -1;
+  if (a->state[i] == AMG_ROOT) a->aggregate[i] = (int32_t)i;
+  if (!poiseAmgSees(a, i)) return;
+  for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
+    if (a->state[a->g.col[k]] == AMG_ROOT && a->weight[k] > best)
+      best = a->weight[k], a->aggregate[i] = a->g.col[k];
+}
+
+/* `next` has what the state becomes, as the state says who is lonely. */
+POISE_INLINE void amg_start_second_item(const AmgAggregateArgs *a, int64_t i)
+{
+  int64_t count = 0;
+  for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
+    count += poiseAmgSees(a, a->g.col[k]);
+  a->next[i] = a->state[i] == AMG_LONELY                  ? AMG_LONELY
+               : a->aggregate[i] < 0 && count >= a->least ? AMG_FREE
+                                                          : AMG_COVERED;
+}
+
+POISE_INLINE void amg_second_item(const AmgAggregateArgs *a, int64_t i)
+{
+  a->state[i] = (uint8_t)a->next[i];
+}
+
+POISE_INLINE void amg_join_neighbours_item(const AmgAggregateArgs *a, int64_t i)
+{
+  float best = -1;
+  a->next[i] = a->aggregate[i];
+  if (i == 0) *a->left = *a->changed = 0;
+  if (!poiseAmgSees(a, i)) return;
+  for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
+    if (a->aggregate[a->g.col[k]] >= 0 && a->weight[k] > best)
+      best = a->weight[k], a->next[i] = a->aggregate[a->g.col[k]];
+}
+
+POISE_INLINE void amg_take_item(const AmgAggregateArgs *a, int64_t i)
+{
+  if (a->next[i] != a->aggregate[i]) poiseAmgRaise(a->changed);
+  a->aggregate[i] = a->next[i];
+  if (poiseAmgSees(a, i)) poiseAmgRaise(a->left);
+}
+
+POISE_INLINE void amg_roots_item(const AmgAggregateArgs *a, int64_t i)
+{
+  a->next[i] = a->aggregate[i] == i;
+}
+
+/* Roots are numbered in their order, so that neighbours stay neighbours. */
+POISE_INLINE void amg_number_item(const AmgAggregateArgs *a, int64_t i)
+{
+  if (a->aggregate[i] >= 0) a->aggregate[i] = (int32_t)poiseCsrOffset(&a->number, a->aggregate[i]);
+  a->next[i] = a->aggregate[i] >= 0;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What kernels of set-up share. Most do a node, or a row, without what is done for others: an item. Their text
+  is <name>_item(args, i), 0 <= i < args->n, in the header of their stage. rows.c and src/cuda/amg_rows.cu run
+  it, the latter without contraction, so all devices give the same bits.
+*/
+#ifndef POISE_AMG_MATRIX_KERNELS_H
+#define POISE_AMG_MATRIX_KERNELS_H
+
+#include "mat/csr/csr_view.h"
+
+/* A level's matrix, on the device. A node has `node` rows, and is a whole number of blocks of A. */
+typedef struct AmgMatrix {
+  CsrView A;
+  int node;
+  int64_t nodes;
+} AmgMatrix;
+
+enum { AMG_NODE = 32 }; /* the most rows of a node */
+
+/* Blocks of A in a row of a node's blocks. */
+POISE_INLINE int64_t poiseAmgBlocks(const AmgMatrix *m)
+{
+  return m->A.b ? m->node / m->A.b : m->node;
+}
+
+/* A hash of 64 bits: the same on all machines (SplitMix64). */
+POISE_INLINE uint64_t poiseAmgHash(uint64_t x)
+{
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+/* Several threads may raise a flag at once. */
+#if defined(__CUDA_ARCH__)
+POISE_INLINE void poiseAmgRaise(int32_t *flag)
+{
+  *(volatile int32_t *)flag = 1;
+}
+#else
+POISE_INLINE void poiseAmgRaise(int32_t *flag)
+{
+  __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The host's kernels of set-up that do an item after the other (matrix_kernels.h), and what set-up asks a
+   device for. */
+#include "amg.h"
+#include "aggregate_kernels.h"
+#include "bottom_kernels.h"
+#include "diagonal_kernels.h"
+#include "interpolation_kernels.h"
+#include "lambda_kernels.h"
+#include "strength_kernels.h"
+#include "tentative_kernels.h"
+
+#define KERNEL(name, Args)
+#define ITEM_KERNEL(name, Args)                                                                        \
+  PoiseErr poiseHost_##name(Device *dev, const void *args)                                             \
+  {                                                                                                    \
+    const Args *a = args;                                                                              \
+    int64_t nblock = POISE_NBLOCKS(a->n);                                                              \
+    (void)dev;                                                                                         \
+    HOST_PARALLEL_FOR(dev, nblock)                                                                     \
+    for (int64_t b = 0; b < nblock; b++)                                                               \
+      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) name##_item(a, i); \
+    return POISE_OK;                                                                                   \
+  }
+#include "sys/kernels.def"
+#undef KERNEL
+
+PoiseErr poiseAmgMake(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p)
+{
+  if (n > (int64_t)(PTRDIFF_MAX / size)) FAIL(POISE_ERR_MEMORY, "%lld %s", (long long)n, what);
+  TRY(poiseBufferCreate(dev, (size_t)n * size, what, b));
+  return poiseBufferWrite(b, DEVICE, p);
+}
+
+PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p)
+{
+  TRY(poiseDeviceCopy(dev, p, there, bytes, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+PoiseErr poiseAmgFlag(Device *dev, Buffer *b, int32_t **flag)
+{
+  TRY(poiseBufferCreate(dev, sizeof(double), "flag", b));
+  return poiseBufferUpdate(b, DEVICE, flag);
+}

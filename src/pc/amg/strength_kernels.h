@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Strong connections of nodes. A row is read twice: to count, and to write. */
+#ifndef POISE_AMG_STRENGTH_KERNELS_H
+#define POISE_AMG_STRENGTH_KERNELS_H
+
+#include "matrix_kernels.h"
+
+typedef struct AmgStrengthArgs {
+  int64_t n; /* nodes */
+  AmgMatrix m;
+  double theta2;
+  double *diagonal; /* a_ii; of nodes with more rows the square of their block's norm */
+  int32_t *strong;  /* numbers of strong connections */
+  CsrView g;        /* offsets of the graph */
+  int32_t *col;
+  float *weight;
+} AmgStrengthArgs;
+
+/* ---- nodes of one row ------------------------------------------------------------------------ */
+
+POISE_INLINE int poiseAmgIsStrong(double a, double di, double dj, double theta2)
+{
+  return a * di < 0 && a * a >= theta2 * di * dj;
+}
+
+POISE_INLINE void poiseAmgCountScalars(const AmgStrengthArgs *s, int64_t i)
+{
+  const CsrView *A = &s->m.A;
+  int32_t strong = 0;
+  double di = s->diagonal[i];
+  for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++)
+    strong += A->col[k] == i || poiseAmgIsStrong(A->val[k], di, s->diagonal[A->col[k]], s->theta2);
+  s->strong[i] = strong;
+}
+
+POISE_INLINE void poiseAmgWriteScalars(const AmgStrengthArgs *s, int64_t i)
+{
+  const CsrView *A = &s->m.A;
+  int64_t at = poiseCsrOffset(&s->g, i);
+  double di = s->diagonal[i];
+  for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
+    int32_t j = A->col[k];
+    if (j != i && !poiseAmgIsStrong(A->val[k], di, s->diagonal[j], s->theta2)) continue;
+    s->col[at] = j;
+    s->weight[at++] = (float)fabs(A->val[k]);
+  }
+}
+
+/* ---- nodes of several rows ------------------------------------------------------------------- */
+
+/* The entries of A's block rows of a node, by ascending node of the columns. */
+typedef struct AmgWalk {
+  const CsrView *A;
+  int64_t first, size, per; /* row of blocks; numbers of a block; rows of blocks in a node */
+  int32_t at[AMG_NODE];     /* entries of each row that are done */
+} AmgWalk;
+
+POISE_INLINE void poiseAmgWalk(AmgWalk *w, const AmgMatrix *m, int64_t i)
+{
+  w->A = &m->A;
+  w->size = m->A.b ? m->A.b * m->A.b : 1;
+  w->per = poiseAmgBlocks(m);
+  w->first = i * w->per;
+  for (int64_t q = 0; q < w->per; q++) w->at[q] = 0;
+}
+
+/* The next node that the node is connected to, and the squares of their block's entries; -1: there are no
+   more. only: the squares are wanted for this one alone; -1: for all. */
+POISE_INLINE int64_t poiseAmgNext(AmgWalk *w, int64_t only, double *squares)
+{
+  int64_t least = INT64_MAX;
+  const CsrView *A = w->A;
+  for (int64_t q = 0; q < w->per; q++) {
+    int64_t k = poiseCsrOffset(A, w->first + q) + w->at[q];
+    if (k < poiseCsrOffset(A, w->first + q + 1) && A->col[k] / w->per < least) least = A->col[k] / w->per;
+  }
+  *squares = 0;
+  if (least == INT64_MAX) return -1;
+  for (int64_t q = 0; q < w->per; q++) {
+    int64_t k = poiseCsrOffset(A, w->first + q) + w->at[q], end = poiseCsrOffset(A, w->first + q + 1);
+    for (; k < end && A->col[k] / w->per == least; k++, w->at[q]++)
+      for (int64_t e = k * w->size; (only < 0 || only == least) && e < (k + 1) * w->size; e++)
+        *squares += A->val[e] * A->val[e];
+  }
+  return least;
+}
+
+/* Squares of the norms are compared: theta^2 |A_ii| |A_jj| <= |A_ij|^2. */
+POISE_INLINE int poiseAmgIsStrongBlock(const AmgStrengthArgs *s, int64_t i, int64_t j, double squares)
+{
+  return j == i || (squares > 0 && squares >= s->theta2 * sqrt(s->diagonal[i]) * sqrt(s->diagonal[j]));
+}
+
+POISE_INLINE void poiseAmgCountBlocks(const AmgStrengthArgs *s, int64_t i)
+{
+  AmgWalk w;
+  double squares;
+  int32_t strong = 0;
+  poiseAmgWalk(&w, &s->m, i);
+  for (int64_t j = poiseAmgNext(&w, -1, &squares); j >= 0; j = poiseAmgNext(&w, -1, &squares))
+    strong += poiseAmgIsStrongBlock(s, i, j, squares);
+  s->strong[i] = strong;
+}
+
+POISE_INLINE void poiseAmgWriteBlocks(const AmgStrengthArgs *s, int64_t i)
+{
+  AmgWalk w;
+  double squares;
+  int64_t at = poiseCsrOffset(&s->g, i);
+  poiseAmgWalk(&w, &s->m, i);
+  for (int64_t j = poiseAmgNext(&w, -1, &squares); j >= 0; j = poiseAmgNext(&w, -1, &squares)) {
+    if (!poiseAmgIsStrongBlock(s, i, j, squares)) continue;
+    s->col[at] = (int32_t)j;
+    s->weight[at++] = (float)sqrt(squares);
+  }
+}
+
+/* ---- the kernels ----------------------------------------------------------------------------- */
+
+/* Traffic of each: A once; the last two diagonals of neighbours, which are near; the last one the graph. */
+POISE_INLINE void amg_diagonals_item(const AmgStrengthArgs *s, int64_t i)
+{
+  const CsrView *A = &s->m.A;
+  s->diagonal[i] = 0;
+  if (s->m.node == 1) {
+    for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++)
+      if (A->col[k] == i) s->diagonal[i] = A->val[k];
+    return;
+  }
+  AmgWalk w;
+  double squares;
+  poiseAmgWalk(&w, &s->m, i);
+  for (int64_t j = poiseAmgNext(&w, i, &squares); j >= 0 && j <= i; j = poiseAmgNext(&w, i, &squares))
+    if (j == i) s->diagonal[i] = squares;
+}
+
+POISE_INLINE void amg_strong_count_item(const AmgStrengthArgs *s, int64_t i)
+{
+  if (s->m.node == 1)
+    poiseAmgCountScalars(s, i);
+  else
+    poiseAmgCountBlocks(s, i);
+}
+
+POISE_INLINE void amg_strong_write_item(const AmgStrengthArgs *s, int64_t i)
+{
+  if (s->m.node == 1)
+    poiseAmgWriteScalars(s, i);
+  else
+    poiseAmgWriteBlocks(s, i);
+}
+
+#endif
