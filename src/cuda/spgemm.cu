@@ -7,60 +7,108 @@
   Traffic of the numbers, per product of entries: 8 bytes of a value and 4 of a column of B, read in runs of a
   row, and 16 of a number of C, which stays in L1; per entry of A 12 bytes and two offsets of B.
 */
-#include "mat/multiply/spgemm_kernels.h"
-#include "cuda.h"
+#include "spgemm_lanes.h"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-enum Task { COUNT, COLUMNS, NUMBERS };
 enum { LAST = SPGEMM_CLASSES - 1, BOUND_LANES = 8 };
 
 /* Of each class: lanes of a group, threads of a block, bits of a table. */
-static constexpr int lanes_of[SPGEMM_CLASSES] = {8, 32, 32, 128, 256, 256};
+static constexpr int lanes_of[SPGEMM_CLASSES] = {32, 32, 32, 128, 256, 256};
 static constexpr int threads_of[SPGEMM_CLASSES] = {128, 128, 128, 128, 256, 256};
 static constexpr int bits_of[SPGEMM_CLASSES] = {6, 8, 10, 12, 13, 0};
+
+/* Small rows of tiles have as many lanes as a tile keeps busy. */
+template <int TASK, int CLASS, int P>
+static constexpr int lanes = P != 1 && CLASS == 0 && TASK == NUMBERS ? 8 : lanes_of[CLASS];
 
 /* Integers of a group's table in shared memory: see poiseSpgemmTable. */
 #define ROOM(CLASS) ((CLASS) == LAST ? 0 : 1 + (2 << bits_of[CLASS]))
 
-template <int TASK, int P, int Q, int S>
+template <int TASK, int CLASS, int P, int Q, int S>
 __device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const SpgemmGroup &g, int share,
                                     const SpgemmTable &t)
 {
+  constexpr bool scalars = P == 1 && Q == 1 && S == 1;
+  if (CLASS == 0 && (TASK != NUMBERS || scalars) && RowByLanes<TASK>(a, i)) return;
   if (TASK == COUNT) {
     poiseSpgemmCollect(&a, i, &g, share, &t);
     if (g.lane == 0) a.length[i] = *t.used;
   } else if (TASK == COLUMNS) {
     poiseSpgemmColumns(&a, i, &g, share, &t);
+  } else if (scalars && lanes<TASK, CLASS, P> == 32) {
+    NumbersByWarp(a, i, g, t);
   } else {
     poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
   }
   poiseGroupSync(&g); /* the table is cleared next */
 }
 
-/* A group looks at as many rows at once as a warp has lanes for it, and does those of the class. In a group
-   of several warps each looks at the same rows, so all know the same. */
+/* A group looks at `width` rows at once, at most as many as a warp has lanes for it, and does those of the
+   class. In a group of several warps each looks at the same rows, so all know the same. */
 template <int TASK, int CLASS, int P, int Q, int S>
 static __global__ void __launch_bounds__(threads_of[CLASS])
-    SpgemmRows(const __grid_constant__ SpgemmArgs a, int share)
+    SpgemmRows(const __grid_constant__ SpgemmArgs a, int share, int width)
 {
   extern __shared__ int32_t memory[];
-  constexpr int LANES = lanes_of[CLASS], GROUPS = threads_of[CLASS] / LANES, LOOK = LANES < 32 ? LANES : 32;
+  constexpr int LANES = lanes<TASK, CLASS, P>, GROUPS = threads_of[CLASS] / LANES,
+                LOOK = LANES < 32 ? LANES : 32;
   int group = threadIdx.x / LANES, first_lane = threadIdx.x % 32 / LOOK * LOOK;
   SpgemmGroup g = {(int)threadIdx.x % LANES, LANES, LANES < 32 ? ((1u << LOOK % 32) - 1) << first_lane : ~0u};
   int32_t *own = CLASS == LAST ? a.table + blockIdx.x * a.room : memory + group * ROOM(CLASS);
-  for (int64_t first = (blockIdx.x * (int64_t)GROUPS + group) * LOOK; first < a.A.m;
-       first += (int64_t)gridDim.x * GROUPS * LOOK) {
+  for (int64_t first = (blockIdx.x * (int64_t)GROUPS + group) * width; first < a.A.m;
+       first += (int64_t)gridDim.x * GROUPS * width) {
     int64_t look = first + threadIdx.x % LOOK;
-    bool mine = look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) == CLASS;
+    bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) == CLASS;
+    if (TASK == COUNT && CLASS > 1 && mine) mine = a.length[look] < 0;
     unsigned rows = (__ballot_sync(g.members, mine) & g.members) >> first_lane;
     for (; rows; rows &= rows - 1) {
       int64_t i = first + __ffs((int)rows) - 1;
       SpgemmTable t = poiseSpgemmTable(own, poiseSpgemmWork(&a, i));
-      Row<TASK, P, Q, S>(a, i, g, share, t);
+      Row<TASK, CLASS, P, Q, S>(a, i, g, share, t);
     }
   }
+}
+
+/* Lengths of rows with bounds beyond class 1, whose columns are often far fewer: by a warp with a table for
+   ATTEMPT_MOST. -1: there are more. */
+enum { ATTEMPT_BITS = 9, ATTEMPT_MOST = 384, ATTEMPT_WARPS = 4 };
+static __global__ void __launch_bounds__(32 * ATTEMPT_WARPS)
+    SpgemmAttempts(const __grid_constant__ SpgemmArgs a, int share, int width)
+{
+  __shared__ int32_t memory[ATTEMPT_WARPS][1 + (2 << ATTEMPT_BITS)];
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int32_t *own = memory[warp];
+  SpgemmGroup g = {lane, 32, ~0u};
+  SpgemmTable t = {ATTEMPT_BITS, own + 1, own + 1 + (1 << ATTEMPT_BITS), own};
+  for (int64_t first = (blockIdx.x * (int64_t)ATTEMPT_WARPS + warp) * width; first < a.A.m;
+       first += (int64_t)gridDim.x * ATTEMPT_WARPS * width) {
+    int64_t look = first + lane;
+    unsigned rows =
+        __ballot_sync(~0u, lane < width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) > 1);
+    for (; rows; rows &= rows - 1) {
+      int64_t i = first + __ffs((int)rows) - 1;
+      CollectUpTo(a, i, g, share, t, ATTEMPT_MOST);
+      if (lane == 0) a.length[i] = *t.used <= ATTEMPT_MOST ? *t.used : -1;
+      __syncwarp();
+    }
+  }
+}
+
+/* Rows that a group looks at: so few that all multiprocessors have groups with rows. */
+static int RowsAtOnce(Device *dev, int64_t m, int most)
+{
+  const int64_t groups = 128 * (int64_t)dev->model.multiprocessors;
+  int width = 1;
+  while (width < most && m >= 2 * width * groups) width *= 2;
+  return width;
+}
+
+static unsigned BlocksOf(Device *dev, int64_t m, int64_t rows)
+{
+  int64_t blocks = (m + rows - 1) / rows, most = 64 * (int64_t)dev->model.multiprocessors;
+  return (unsigned)(blocks < most ? blocks : most);
 }
 
 /* Lanes of a group that read a row of B together: the mean length, as a power of two. */
@@ -74,18 +122,19 @@ static int LanesOfRow(const SpgemmArgs *a, int lanes)
 template <int TASK, int CLASS, int P, int Q, int S>
 static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a)
 {
-  constexpr int LANES = lanes_of[CLASS], GROUPS = threads_of[CLASS] / LANES, LOOK = LANES < 32 ? LANES : 32;
+  constexpr int LANES = lanes<TASK, CLASS, P>, GROUPS = threads_of[CLASS] / LANES,
+                LOOK = LANES < 32 ? LANES : 32;
   constexpr size_t bytes = (size_t)GROUPS * ROOM(CLASS) * sizeof(int32_t);
-  int64_t blocks = (a->A.m + GROUPS * LOOK - 1) / (GROUPS * LOOK), most = 64 * dev->model.multiprocessors;
+  int width = RowsAtOnce(dev, a->A.m, LOOK);
+  unsigned blocks = BlocksOf(dev, a->A.m, GROUPS * width);
   int share = TASK != NUMBERS ? LanesOfRow(a, LANES) : a->p < LANES ? a->p : LANES;
-  void (*kernel)(SpgemmArgs, int) = SpgemmRows<TASK, CLASS, P, Q, S>;
+  void (*kernel)(SpgemmArgs, int, int) = SpgemmRows<TASK, CLASS, P, Q, S>;
   if (!a->rows_of[CLASS]) return POISE_OK;
-  if (CLASS == LAST) most = a->tables;
+  if (CLASS == LAST && blocks > a->tables) blocks = (unsigned)a->tables;
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
                        "shared memory of a sparse product"));
-  if (blocks > most) blocks = most;
-  kernel<<<(unsigned)blocks, threads_of[CLASS], bytes, poiseCudaStream(dev)>>>(*a, share);
+  kernel<<<blocks, threads_of[CLASS], bytes, poiseCudaStream(dev)>>>(*a, share, width);
   return POISE_OK;
 }
 
@@ -101,7 +150,14 @@ template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, 
 
 extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
 {
-  return LaunchAll<COUNT, 0, 0, 0>(dev, (const SpgemmArgs *)args);
+  const SpgemmArgs *a = (const SpgemmArgs *)args;
+  int64_t long_rows = 0;
+  int width = RowsAtOnce(dev, a->A.m, 32);
+  for (int c = 2; c < SPGEMM_CLASSES; c++) long_rows += a->rows_of[c];
+  if (long_rows)
+    SpgemmAttempts<<<BlocksOf(dev, a->A.m, ATTEMPT_WARPS * width), 32 * ATTEMPT_WARPS, 0,
+                     poiseCudaStream(dev)>>>(*a, LanesOfRow(a, 32), width);
+  return LaunchAll<COUNT, 0, 0, 0>(dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_spgemm_columns(Device *dev, const void *args)

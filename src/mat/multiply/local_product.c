@@ -121,16 +121,16 @@ static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   TRY(LAUNCH(dev, spgemm_work, &a));
   TRY(Classify(dev, &a, s, p->classes));
   TRY(MakeTables(dev, &a, s, p->classes));
-  /* both passes take the classes by the bounds, so the lengths are written beside them */
   TRY(Make(dev, p->m, sizeof *a.length, "lengths of rows", &s->length, &a.length));
   TRY(LAUNCH(dev, spgemm_count, &a));
   TRY(poiseRowOffsets(dev, a.A.m, a.length, C));
   C->nloc = p->nloc;
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));
-  TRY(LAUNCH(dev, spgemm_columns, &a));
-  a.work = NULL;
+  a.work = NULL; /* now the lengths decide about classes */
   TRY(Classify(dev, &a, s, p->classes));
+  TRY(MakeTables(dev, &a, s, p->classes));
+  TRY(LAUNCH(dev, spgemm_columns, &a));
   int64_t tile = (int64_t)p->p * p->s;
   if (C->nz > PTRDIFF_MAX / (int64_t)sizeof(double) / tile)
     FAIL(POISE_ERR_MEMORY, "values of %lld entries of a product", (long long)C->nz);

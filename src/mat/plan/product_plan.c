@@ -145,9 +145,10 @@ static bool RatherRowBlocks(const CsrStatistics *s, bool at_once)
 
 /* Where columns are neighbours, tiles wait for the matrix alone. Many of them hide that one has more entries
    than another. */
-static bool Streams(const CsrStatistics *s)
+static bool Streams(const DeviceModel *model, const CsrStatistics *s, int rows)
 {
-  return s->x_lines > 0 && s->x_lines < CSRI_NEAR && s->nz >= CSRI_LARGE;
+  return s->x_lines < CSRI_NEAR && s->nz >= X_LINES_LEAST &&
+         s->m >= TILE_WAVES * poiseBlocksAtOnce(model) * rows;
 }
 
 /*
@@ -170,7 +171,7 @@ static int TileRows(const DeviceModel *model, const CsrStatistics *s, bool best)
   int64_t far = TILE_SMALL_BATCHES * (best ? TILE_UNROLL << LeastLanes(s->m, s->nz) : batch);
   bool small = s->m <= TILE_SMALL * each && s->longest <= far && mean <= TILE_MOST_MEAN && !s->cut;
   bool at_once = s->m <= poiseBlocksAtOnce(model) * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !best || small || Streams(s) || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
+  bool chosen = !best || small || Streams(model, s, rows) || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
   if (few || !at_once) k++, rows /= 2;
   double fullest = TILE_FULLEST * mean * rows + TILE_FULLEST_MORE;
   bool serves = small || ((double)s->tile[k] <= fullest && (double)s->longest <= most * batch);

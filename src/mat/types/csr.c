@@ -339,6 +339,7 @@ static PoiseErr View_CSR(PoiseMat A)
   poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
   if (A->assembled && !A->asked.library) TRY(poisePlanView(A, &plan));
   if (t->asked == INDEX16_NO || !A->assembled) return POISE_OK;
+  if (t->asked == INDEX16_AUTO && (A->asked.library || !plan.index16)) return POISE_OK;
   if (A->asked.library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
     return PoisePrintf(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");
