@@ -37,8 +37,9 @@ extern "C" {
 
 /* C = A B. The rows of B must be laid out as the columns of A. */
 POISE_API PoiseErr PoiseMatMatMult(PoiseMat A, PoiseMat B, PoiseMat *C);
-/* C = P^T (A P), the Galerkin product. A is square, and P's rows are laid out as A's. C keeps the pattern and
-   the numbers of A P, and P by columns (4 bytes per entry of P twice); PoiseMatBytes counts them. */
+/* C = P^T (A P), the Galerkin product. A is square, and P's rows are laid out as A's. C keeps the pattern of
+   A P, on the host its numbers too, and P by columns (4 bytes per entry of P twice); PoiseMatBytes counts
+   them. */
 POISE_API PoiseErr PoiseMatPtAP(PoiseMat A, PoiseMat P, PoiseMat *C);
 
 #ifdef __cplusplus

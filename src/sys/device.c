@@ -90,6 +90,7 @@ PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p)
          what, bytes, (long long)(dev->limit - dev->bytes), (long long)dev->limit);
   TRY(dev->ops->alloc(dev, bytes, what, p));
   dev->bytes += (int64_t)bytes;
+  if (dev->bytes > dev->most) dev->most = dev->bytes;
   return POISE_OK;
 }
 

@@ -87,6 +87,7 @@ struct Device { /* one stream of work, of one rank */
   bool forbid_copies, forbids; /* the option is given; inside a solve: copies and waits are errors */
   int64_t bytes, limit;        /* bytes held by buffers; more than limit is refused (0: as much as there
                                   is) */
+  int64_t most;                /* the most bytes held since somebody set this to `bytes` */
   int64_t launches, copies, waits;
   int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */
 };

@@ -19,7 +19,7 @@ typedef struct Multiplied {
   FetchedRows rows;    /* of the right factor */
   LocalProduct first;  /* A B or A P */
   LocalProduct second; /* P^T (A P) */
-  Csr product;         /* A P */
+  Csr product;         /* A P; a device releases its numbers once they are used */
   Transposed turned;   /* P by columns */
   Csr partial;         /* this rank's P^T (A P), on several ranks */
 } Multiplied;
@@ -33,6 +33,11 @@ void poiseMultipliedDestroy(PoiseContext ctx, Multiplied **kept)
   poiseCsrDestroy(ctx, &k->partial);
   poiseTransposedDestroy(&k->turned);
   poiseFree(ctx, kept);
+}
+
+Transposed *poiseMultipliedByColumns(struct Multiplied *k)
+{
+  return &k->turned;
 }
 
 static void AddCsr(const Csr *c, PoiseBytes *sum)
@@ -234,8 +239,12 @@ static PoiseErr LocalNumbers(PoiseMat A, Multiplied *k, Csr *c)
 {
   Device *dev = A->ctx->device;
   if (!k->galerkin) return poiseLocalNumbers(dev, &k->first, c);
+  size_t bytes = k->product.val.bytes;
   TRY(poiseLocalNumbers(dev, &k->first, &k->product));
-  return poiseLocalNumbers(dev, &k->second, c);
+  TRY(poiseLocalNumbers(dev, &k->second, c));
+  if (dev->ops->is_host) return POISE_OK; /* which would touch new pages each time */
+  poiseBufferDestroy(&k->product.val);
+  return poiseBufferCreate(dev, bytes, "values", &k->product.val);
 }
 
 static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)

@@ -3,11 +3,13 @@
 #ifndef POISE_MULTIPLY_H
 #define POISE_MULTIPLY_H
 
-#include "mat/mat.h"
+#include "mat/csr/transpose.h"
 #include "poise/mat_multiply.h"
 
 void poiseMultipliedDestroy(PoiseContext ctx, struct Multiplied **kept); /* *kept may be NULL */
 /* sum += what it holds; NULL: nothing */
 void poiseMultipliedBytes(const struct Multiplied *kept, PoiseBytes *sum);
+/* P by columns, of C = P^T A P on one rank, as long as C keeps it. */
+Transposed *poiseMultipliedByColumns(struct Multiplied *kept);
 
 #endif

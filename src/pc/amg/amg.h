@@ -113,16 +113,15 @@ void poiseAmgBottomDestroy(AmgBottom *bottom);
 /* ---- the hierarchy --------------------------------------------------------------------------- */
 
 typedef struct AmgLevel {
-  PoiseMat A, P, R;        /* P: to this level from the next; R = P^T. NULL on the last */
+  /* P: to this level from the next; R = P^T, whose pattern the next A keeps. NULL on the last */
+  PoiseMat A, P, R;
   int node;                /* rows of a node */
   double lambda, filtered; /* of D^-1 A; of D_F^-1 F */
   Buffer inverse;          /* D^-1, blocks of `side` rows */
   int side;
   int64_t aggregates, members; /* members: nodes in aggregates */
   Buffer aggregate;
-  AmgGraph graph; /* without weights; no arrays where nothing is dropped */
-  Buffer from;    /* entries of P in the order of R's */
-  bool from_wide;
+  AmgGraph graph;   /* without weights; no arrays where nothing is dropped */
   PoiseVec b, x;    /* of the coarse problem; not on level 0 */
   PoiseVec d, r, t; /* d: from degree 2 on */
   PoiseVec r2, x2;  /* of a W cycle */
@@ -150,6 +149,7 @@ typedef struct Amg {
   AmgOptions made;              /* with these options */
   bool refreshed;               /* the values are newer than the aggregates */
   double seconds[STAGES];
+  int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
 
 /* hierarchy.c */

@@ -7,8 +7,8 @@
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/transpose.h"
-#include "poise/mat_multiply.h"
 #include "mat/mat_type.h"
+#include "mat/multiply/multiply.h"
 #include "mat/order/arrange.h"
 #include "mat/types/bcsr_kernels.h"
 #include "mat/types/csr_product.h"
@@ -27,7 +27,6 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   PoiseMatDestroy(&l->P);
   PoiseMatDestroy(&l->R);
   poiseBufferDestroy(&l->inverse);
-  poiseBufferDestroy(&l->from);
   poiseBufferDestroy(&l->aggregate);
   poiseAmgGraphDestroy(ctx, &l->graph);
   *l = (AmgLevel){0};
@@ -152,41 +151,6 @@ static PoiseErr CreateP(Building *s, AmgLevel *l, const AmgInterpolation *p, con
   return e;
 }
 
-/* R's values from P's, on the device. */
-static PoiseErr GatherR(AmgLevel *l)
-{
-  Device *dev = l->P->ctx->device;
-  GatherArgs g = {.n = l->P->csr.nz};
-  BcsrTransposeBlocksArgs b = {.n = l->P->csr.nz, .b = l->P->csr.b};
-  TRY(poiseBufferRead(&l->P->csr.val, DEVICE, &g.x));
-  TRY(poiseBufferRead(&l->from, DEVICE, l->from_wide ? (void *)&g.idx64 : (void *)&g.idx));
-  TRY(poiseBufferWrite(&l->R->csr.val, DEVICE, &g.out));
-  l->R->state++;
-  if (!b.b) return LAUNCH(dev, gather, &g);
-  b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
-  return LAUNCH(dev, bcsr_transpose_blocks, &b);
-}
-
-static PoiseErr CreateR(AmgLevel *l)
-{
-  PoiseMat P = l->P;
-  Transposed t = {0};
-  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = P->csr.nz};
-  PoiseErr e = poiseTransposedCreate(P, &t);
-  c.wide = t.wide, c.ptr = t.ptr, c.col = t.row;
-  l->from = t.from, l->from_wide = t.wide;
-  if (!e)
-    e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
-                          &c.val);
-  if (!e) e = poiseMatCreateTyped(P->ctx, P->type, P->cols->n, P->rows->n, P->cols->N, P->rows->N, &l->R);
-  if (e) {
-    poiseCsrDestroy(P->ctx, &c);
-    return e;
-  }
-  l->R->block_size = P->block_size;
-  return poiseMatReplaceCsr(l->R, POISE_OK, &c);
-}
-
 /* omega D_F^-1 for F, where F is not A. */
 static PoiseErr Damping(Building *s, AmgLevel *l, const AmgFilter *f, const double *d, double *of_f,
                         const double **inverse, double *omega)
@@ -236,10 +200,6 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
   if (s->fresh) TRY(CreateP(s, l, &p, F));
   TRY(poiseAmgInterpolate(ctx, &p, F, inverse, omega, &l->P->csr));
   l->P->state++;
-  poiseBufferDestroy(&w->q);
-  poiseBufferDestroy(&w->filter.val);
-  if (s->fresh) TRY(CreateR(l));
-  TRY(GatherR(l));
   return Took(s, STAGE_INTERPOLATION);
 }
 
@@ -258,6 +218,67 @@ static PoiseErr Galerkin(Building *s, AmgLevel *l, AmgLevel *coarse)
   TRY(e);
   coarse->node = s->modes.count;
   return Took(s, STAGE_GALERKIN);
+}
+
+/* ---- R = P^T --------------------------------------------------------------------------------- */
+
+/* A view of what the product keeps. */
+static PoiseErr Lend(Buffer *from, Buffer *view)
+{
+  void *there;
+  TRY(poiseBufferRead(from, DEVICE, &there));
+  if (!view->dev) poiseBufferSlice(from->dev, from->bytes, from->what, view);
+  poiseBufferPoint(view, there);
+  return POISE_OK;
+}
+
+static PoiseErr CreateR(AmgLevel *l, Transposed *t)
+{
+  PoiseMat P = l->P;
+  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = P->csr.nz, .wide = t->wide};
+  PoiseErr e = Lend(&t->ptr, &c.ptr);
+  if (!e) e = Lend(&t->row, &c.col);
+  if (!e)
+    e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
+                          &c.val);
+  if (!e) e = poiseMatCreateTyped(P->ctx, P->type, P->cols->n, P->rows->n, P->cols->N, P->rows->N, &l->R);
+  if (e) {
+    poiseCsrDestroy(P->ctx, &c);
+    return e;
+  }
+  l->R->block_size = P->block_size;
+  return poiseMatReplaceCsr(l->R, POISE_OK, &c);
+}
+
+/* R's values from P's. */
+static PoiseErr GatherR(AmgLevel *l, Transposed *t)
+{
+  Device *dev = l->P->ctx->device;
+  GatherArgs g = {.n = l->P->csr.nz};
+  BcsrTransposeBlocksArgs b = {.n = l->P->csr.nz, .b = l->P->csr.b};
+  TRY(poiseBufferRead(&l->P->csr.val, DEVICE, &g.x));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
+  TRY(poiseBufferWrite(&l->R->csr.val, DEVICE, &g.out));
+  l->R->state++;
+  if (!b.b) return LAUNCH(dev, gather, &g);
+  b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
+  return LAUNCH(dev, bcsr_transpose_blocks, &b);
+}
+
+/* R has no offsets and columns of its own: the product C keeps P by columns, and a product that was made anew
+   has them elsewhere. */
+static PoiseErr Restrict(Building *s, AmgLevel *l, PoiseMat C, bool keeps)
+{
+  Transposed *t = poiseMultipliedByColumns(C->made.multiplied);
+  const void *col, *now;
+  if (!l->R) TRY(CreateR(l, t));
+  TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &col));
+  TRY(Lend(&t->ptr, &l->R->csr.ptr));
+  TRY(Lend(&t->row, &l->R->csr.col));
+  TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &now));
+  if (now != col) s->pc->generation++;
+  if (!keeps) TRY(GatherR(l, t));
+  return Took(s, STAGE_INTERPOLATION);
 }
 
 /* ---- all levels ------------------------------------------------------------------------------ */
@@ -290,7 +311,10 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last)
     return POISE_OK;
   }
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
+  poiseBufferDestroy(&w->q);
+  poiseBufferDestroy(&w->filter.val);
   TRY(Galerkin(s, l, &amg->level[k + 1]));
+  TRY(Restrict(s, l, amg->level[k + 1].A, keeps));
   if (keeps) return POISE_OK;
   poiseBufferDestroy(&s->modes.b);
   s->modes = w->coarse;
@@ -340,6 +364,7 @@ static PoiseErr Build(Building *s)
 PoiseErr poiseAmgBuild(PoisePC pc)
 {
   Amg *amg = pc->data;
+  Device *dev = pc->ctx->device;
   Building s = {.pc = pc, .amg = amg, .theta = amg->options.threshold, .since = PoiseTime()};
   s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
             amg->options.refresh == AMG_REFRESH_ALL ||
@@ -349,6 +374,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
     pc->generation++;
   }
   memset(amg->seconds, 0, sizeof amg->seconds);
+  int64_t held = dev->most = dev->bytes;
   PoiseErr e = Build(&s);
   poiseBufferDestroy(&s.modes.b);
   if (!e) e = poiseAmgVectors(pc);
@@ -360,5 +386,6 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   amg->pattern = pc->P->pattern;
   amg->made = amg->options;
   amg->refreshed = !s.fresh;
+  amg->peak = dev->most - held;
   return POISE_OK;
 }

@@ -55,7 +55,6 @@ static void AddLevel(const AmgLevel *l, bool finest, PoiseBytes *sum)
   AddMatrix(l->P, sum);
   AddMatrix(l->R, sum);
   poiseBufferAdd(&l->inverse, sum);
-  poiseBufferAdd(&l->from, sum);
   poiseBufferAdd(&l->aggregate, sum);
   poiseBufferAdd(&l->graph.csr.ptr, sum);
   poiseBufferAdd(&l->graph.csr.col, sum);
@@ -114,6 +113,17 @@ static PoiseErr ViewBottom(PoisePC pc)
                      amg->bottom.skipped ? ", of which some depend on others" : "");
 }
 
+/* What set-up took of a device's memory, A among it. */
+static PoiseErr ViewPeak(PoisePC pc)
+{
+  const Csr *c = &pc->P->csr;
+  double a = (double)c->ptr.bytes + (double)c->col.bytes + (double)c->val.bytes,
+         peak = (double)((const Amg *)pc->data)->peak;
+  if (peak == 0 || a == 0) return POISE_OK;
+  return PoisePrintf(pc->ctx, "  %.2f megabytes at the peak, %.2f times A with A\n", peak / 1e6,
+                     (peak + a) / a);
+}
+
 static PoiseErr ViewSeconds(PoisePC pc)
 {
   static const char *const names[STAGES] = {"strength",      "aggregates",        "tentative", "lambda",
@@ -142,5 +152,6 @@ PoiseErr poiseAmgView(PoisePC pc)
   TRY(ViewTraffic(pc));
   if (amg->refreshed)
     TRY(PoisePrintf(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));
-  return ViewSeconds(pc);
+  TRY(ViewSeconds(pc));
+  return ViewPeak(pc);
 }
