@@ -21,8 +21,8 @@
 #   --commit <id>      of what was built (as git says)
 #
 # It builds nothing. A step replaces its files; those of other steps stay. Fewest GPUs come first, so what was
-# not finished are the largest numbers. Clocks and power of all GPUs are sampled twice a second. Rows are as in
-# gpus.c; scale.py makes tables of them, and compares them with its model.
+# not finished are the largest numbers. Clocks and power of all GPUs are sampled twice a second. Rows are as
+# in gpus.c; scale.py makes tables of them, and compares them with its model.
 #
 # Exit status: 0 all was measured; 1 something failed; 3 nothing failed, but not everything came to its end in
 # time; 2 wrong usage.
