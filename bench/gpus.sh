@@ -21,8 +21,8 @@
 #   --commit <id>      of what was built (as git says)
 #
 # It builds nothing. A step replaces its files; those of other steps stay. Fewest GPUs come first, so what was
-# not finished are the largest numbers. Clocks and power of all GPUs are sampled twice a second. Rows are as in
-# gpus.c; scale.py makes tables of them, and compares them with its model.
+# not finished are the largest numbers. Clocks and power of all GPUs are sampled twice a second. Rows are as
+# in gpus.c; scale.py makes tables of them, and compares them with its model.
 #
 # Exit status: 0 all was measured; 1 something failed; 3 nothing failed, but not everything came to its end in
 # time; 2 wrong usage.
@@ -297,13 +297,23 @@ step_cost()
 
 step_irregular()
 {
-  local file=gpus_irregular.txt p line problem bytes
+  local file=gpus_irregular.txt p line problem bytes type
   head_of "$out/$file"
   for line in "rmat 8.3e8" "halves 1.3e9" "tail 1.2e9" "rmat 1.65e9" "rmat_scrambled 8.3e8"; do
     read -r problem bytes <<< "$line"
     for p in $(numbers); do
       run $file threads "$p" - "$problem" "$bytes" -types "auto pcsr" -longer 100 -shorter 20 \
         "${products[@]}"
+    done
+  done
+  # Own time of MatMult, of the slowest and the fastest rank: without waiting for x.
+  for line in "rmat 8.3e8" "halves 1.3e9"; do
+    read -r problem bytes <<< "$line"
+    for type in auto pcsr; do
+      run $file threads "$most" host "$problem" "$bytes" -types $type -measure product -longer 20 \
+        -log_device_time -log_view ":$out/gpus.part:csv" || continue
+      awk -F, '/^"MatMult",/ { print "# seconds of", $2, "MatMult without waits: fastest rank", $(NF - 1) \
+        ", slowest", $NF }' "$out/gpus.part" >> "$out/$file"
     done
   done
 }
@@ -346,7 +356,7 @@ watch_clocks
 for step in "${known[@]}"; do
   if [[ " ${steps[*]} " == *" $step "* ]]; then "step_$step"; fi
 done
-rm -f "$out/gpus.output"
+rm -f "$out/gpus.output" "$out/gpus.part"
 
 if [ $failed -ne 0 ]; then
   echo "Something FAILED, see $out/gpus.log."

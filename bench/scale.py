@@ -19,7 +19,7 @@ exchange  of one halo and two sums, whatever their bytes, by the path: peer memo
 halo      bytes over the link's rate: it travels while rows without ghosts are multiplied
 
 Rows in their own order make slabs: a part of a cube of k^3 nodes has two planes of k^2. A partition by a
-graph makes blocks, with six faces of (n/p)^(2/3). The constants, with where each is from: results/h200/scale.txt.
+graph makes blocks, with six faces of (n/p)^(2/3). The constants and their sources: results/h200/scale.txt.
 
 A product is bound by the larger of two times: that of the largest part, by the same curve, and that of its
 ghosts over the link.
@@ -129,7 +129,7 @@ def pays(model):
 
 
 def many_hosts(model, problem, rows, gpus, most):
-    print(f"\nMany hosts of {gpus} GPUs, {problem}, {rows:.3g} rows in all, and {rows / gpus:.3g} of each GPU: "
+    print(f"\nMany hosts of {gpus} GPUs, {problem}, {rows:.3g} rows in all, and {rows / gpus:.3g} of each: "
           "us of an iteration\n")
     print(f"{'hosts':>6}{'GPUs':>8}{'NCCL':>10}{'efficiency':>12}{'host':>10}{'efficiency':>12}"
           f"{'NCCL, the same of each':>26}{'efficiency':>12}")

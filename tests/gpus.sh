@@ -59,4 +59,14 @@ log=$(bench/gpus.sh --build "$dir/build" --out "$dir/out" --device host --shrink
 grep -q '^# commit: ' "$dir/out/gpus_large.txt" || wrong "the head of a file" "$(cat "$dir"/out/*.txt)"
 grep -q '^whole ' "$dir/out/gpus_multigrid.txt" || wrong "a row of multigrid" "$(cat "$dir"/out/*.txt)"
 log=$(bench/gpus.sh --build "$dir/build" --out "$dir/out" no 2>&1) && wrong "a step called no" "$log"
+
+# The model is as far off as the pages say; speed-up and efficiency of rows.
+if command -v python3 > /dev/null; then
+  log=$(python3 bench/scale.py --own)
+  grep -q 'off by 6 % at most' <<< "$log" || wrong "the model's error" "$log"
+  echo 'loop 7 1000 6400 1 one none auto 100 99 101 5 1.000 0 1.0
+loop 7 1000 6400 2 threads peer_memory auto 80 79 81 5 1.000 200 1.0' > "$dir/rows"
+  log=$(python3 bench/scale.py --check "$dir/rows")
+  grep -q ' 80.0 *100.0 *1.25 *0.62 ' <<< "$log" || wrong "speed-up and efficiency" "$log"
+fi
 exit $bad

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The solver interface: creation, settings, questions, view. */
 #include "mat/order/arrange.h"
+#include "mat/plan/product_model.h"
+#include "mat/plan/ranks_plan.h"
 #include "mat/bytes.h"
 #include "ksp.h"
 
@@ -443,6 +445,26 @@ static PoiseErr ViewLoop(PoiseKSP ksp)
                                           : "  the host starts several iterations at once\n");
 }
 
+/* Would fewer GPUs be faster? By the bytes of an iteration of cg. Collective. */
+static PoiseErr ViewRanks(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  const DeviceModel *model = &ctx->device->model;
+  const double others = 10; /* vectors of an iteration, beside those of the product */
+  int ranks = PoiseSize(ctx);
+  if (ranks == 1 || ksp->inside || !ksp->A) return POISE_OK;
+  double bytes = poiseMatTraffic(ksp->A) + 8 * others * (double)ksp->A->rows->n;
+  TRY(PoiseSum(ctx, 1, &bytes));
+  bool linked = ctx->link != NULL;
+  int best = poiseRanksThatPay(model, bytes, ranks, linked);
+  double seconds = poiseIterationSeconds(model, bytes, ranks, linked),
+         fewer = poiseIterationSeconds(model, bytes, best, linked);
+  if (!(fewer < RANKS_PAY * seconds)) return POISE_OK;
+  return PoisePrintf(
+      ctx, "  fewer GPUs would be faster: by size an iteration of cg takes %.0f us on %d, %.0f on %d\n",
+      1e6 * fewer, best, 1e6 * seconds, ranks);
+}
+
 static PoiseErr ViewSetUp(PoiseKSP ksp)
 {
   int singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
@@ -451,6 +473,7 @@ static PoiseErr ViewSetUp(PoiseKSP ksp)
                   ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
   TRY(singles ? PoisePrintf(ksp->ctx, " and %d in fp32\n", singles) : PoisePrintf(ksp->ctx, "\n"));
   TRY(ViewLoop(ksp));
+  TRY(ViewRanks(ksp));
   TRY(PoiseKSPBytes(ksp, &held));
   return poiseBytesPrint(ksp->ctx, &held);
 }

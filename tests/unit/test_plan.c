@@ -5,6 +5,9 @@
 */
 #include <limits.h>
 
+#include "ksp/ksp.h"
+#include "mat/plan/ranks_plan.h"
+#include "problem.h"
 #include "sample.h"
 
 #include "mat/plan/product_plan.c"
@@ -591,6 +594,51 @@ static void TestSolverLoop(PoiseContext ctx)
   CHECK(poiseSolverLoop(&host, 1e7, poiseProductBytes(1e7, 5e7)) == LOOP_OF_PHASES);
 }
 
+/* What was measured on two of these GPUs (bench/results/h200/two_gpus.txt), to 10 %. */
+static void TestRanks(PoiseContext ctx)
+{
+  static const struct {
+    double rows, one, two; /* microseconds */
+  } runs[] = {{32768, 5.6, 14.4}, {1030301, 124.6, 95.8}, {4173281, 459.1, 283.1}};
+  const DeviceModel *h200 = &gpus[H200];
+  for (int k = 0; k < 3; k++) {
+    double bytes = 432 * runs[k].rows; /* of a row of 27 entries in an iteration of cg */
+    CHECK_NEAR(1e6 * poiseIterationSeconds(h200, bytes, 1, true), runs[k].one, 0.1 * runs[k].one);
+    CHECK_NEAR(1e6 * poiseIterationSeconds(h200, bytes, 2, true), runs[k].two, 0.1 * runs[k].two);
+    CHECK_INT(poiseRanksThatPay(h200, bytes, 2, true), runs[k].two < runs[k].one ? 2 : 1);
+  }
+  CHECK_INT(poiseRanksThatPay(h200, 432 * 1030301.0, 2, false), 1); /* so it was: 233 us beside 162 */
+  CHECK_INT(poiseRanksThatPay(h200, 1e11, 8, false), 8);
+  for (int linked = 0, last = 1; linked < 2; linked++, last = 1)
+    for (double bytes = 1e4; bytes < 1e12; bytes *= 1.3) { /* more of them, never fewer */
+      int best = poiseRanksThatPay(h200, bytes, 8, linked);
+      CHECK(best >= last);
+      last = best;
+    }
+  CHECK_NEAR(poiseIterationSeconds(&gpus[OLD_GPU], 1e9, 2, true), 0, 0); /* it does not say its bandwidth */
+  CHECK_INT(poiseRanksThatPay(&gpus[OLD_GPU], 1e3, 2, true), 2);
+  CHECK_INT(poiseRanksThatPay(&host, 1e3, 2, true), 2);
+  (void)ctx;
+}
+
+/* The view says that fewer GPUs would be faster, where they would be. */
+static void TestAdvice(PoiseContext ctx)
+{
+  Problem p;
+  char text[8192];
+  if (!ProblemOpenGrid(ctx, 9, 8, 1, "cg", "jacobi", &p) || !CHECK_OK(PoiseKSPSetUp(p.ksp))) return;
+  const DeviceModel own = ctx->device->model;
+  for (int slow = 0; slow < 2; slow++) {
+    ctx->device->model = gpus[H200];
+    if (slow) ctx->device->model.bandwidth = 1e3, ctx->device->model.l2 = 0; /* a byte takes a millisecond */
+    TEST_PRINTED(ctx, text, sizeof text, PoiseKSPView(p.ksp));
+    ctx->device->model = own;
+    bool advises = PoiseSize(ctx) > 1 && !slow;
+    if (PoiseRank(ctx) == 0) CHECK(!strstr(text, "fewer GPUs would be faster") == !advises);
+  }
+  ProblemClose(&p);
+}
+
 /* A plan in words. */
 static void TestWords(PoiseContext ctx)
 {
@@ -647,6 +695,8 @@ static void TestWords(PoiseContext ctx)
 
 static const Test tests[] = {
     {"solver_loop", TestSolverLoop, 0},
+    {"ranks", TestRanks, TEST_SERIAL | TEST_HOST_ONLY},
+    {"advice", TestAdvice, 0},
     {"constants", TestConstants, TEST_SERIAL | TEST_HOST_ONLY},
     {"rows_of_blocks", TestRowsOfBlocks, TEST_SERIAL | TEST_HOST_ONLY},
     {"device_sizes", TestDeviceSizes, TEST_SERIAL | TEST_HOST_ONLY},

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ranks_plan.h"
+
+#include "product_model.h"
+
+static double OnOne(const DeviceModel *model, double bytes)
+{
+  double hits = bytes > (double)model->l2 ? (double)model->l2 / bytes : 1;
+  double cached = hits * hits; /* of a long stream almost nothing */
+  double rate = RANKS_REACHED * model->bandwidth;
+  return RANKS_START + (1 - cached) * (RANKS_ENDS + bytes / rate) + cached * bytes / (RANKS_CACHE * rate);
+}
+
+double poiseIterationSeconds(const DeviceModel *model, double bytes, int ranks, bool linked)
+{
+  if (!poiseModelIsGpu(model) || model->bandwidth <= 0) return 0;
+  if (ranks == 1) return OnOne(model, bytes);
+  return (1 + RANKS_SPLIT) * OnOne(model, bytes / ranks) + (linked ? RANKS_LINK : RANKS_HOST);
+}
+
+int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool linked)
+{
+  int best = ranks;
+  double least = poiseIterationSeconds(model, bytes, ranks, linked);
+  for (int k = 1; k < ranks; k++) {
+    double seconds = poiseIterationSeconds(model, bytes, k, linked);
+    if (seconds < least) best = k, least = seconds;
+  }
+  return best;
+}

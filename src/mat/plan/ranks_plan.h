@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many GPUs a solver of a size is worth: bench/scale.py's model of one host, in short. Plain C. */
+#ifndef POISE_RANKS_PLAN_H
+#define POISE_RANKS_PLAN_H
+
+#include "sys/device_model.h"
+
+/* Seconds of an iteration of cg with a diagonal M on so many GPUs, each with an equal part of the bytes that
+   it moves; 0 where the bandwidth is not known. linked: they exchange by peer memory, else through the
+   hosts. */
+double poiseIterationSeconds(const DeviceModel *model, double bytes, int ranks, bool linked);
+/* The number of them, at most `ranks`, with the fewest seconds; `ranks` where these are not known. */
+int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool linked);
+
+#endif
