@@ -26,7 +26,9 @@ enum {
 #include "reduce.h"
 
 struct LinkHandle;
+struct LinkInvitation;
 struct LinkPlace;
+struct Nccl;
 struct Sparse;
 struct Recording;
 
@@ -43,6 +45,8 @@ PoiseErr poiseCudaCaptureStep(Device *dev);
 PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph);
 PoiseErr poiseCudaReplay(Device *dev, Graph *graph, int turns);
 void poiseCudaGraphFree(Device *dev, Graph **graph);
+void poiseCudaCapturesExchange(Device *dev);  /* what is captured, if anything, has a call of NCCL */
+void poiseCudaEndExchanges(Device *dev);      /* graphs with such calls end, and run no more */
 bool poiseCudaInLoop(Device *dev);            /* a solver's loop is being captured: it changes no matrix */
 struct Sparse **poiseCudaSparse(Device *dev); /* cuSPARSE once it is open (cusparse.cu), else NULL */
 void poiseCudaSparseClose(Device *dev);
@@ -63,6 +67,21 @@ PoiseErr poiseCudaExport(Device *dev, size_t bytes, const char *what, struct Lin
 void poiseCudaUnexport(Device *dev, size_t bytes, void *p);
 PoiseErr poiseCudaOpen(Device *dev, const struct LinkHandle *handle, size_t bytes, void **p);
 void poiseCudaClose(Device *dev, size_t bytes, void *p);
+/* NCCL, as LinkLibrary says it (nccl.cu) */
+struct Nccl **poiseCudaNccl(Device *dev); /* once it is open, else NULL */
+PoiseErr poiseCudaNcclLoad(Device *dev, void **library);
+void poiseCudaNcclUnload(Device *dev, void **library);
+void poiseCudaNcclDescribe(const void *library, char *text, size_t size);
+PoiseErr poiseCudaNcclInvite(Device *dev, void *library, struct LinkInvitation *invitation);
+PoiseErr poiseCudaNcclJoin(Device *, void *library, const struct LinkInvitation *, int rank, int size);
+void poiseCudaNcclLeave(Device *dev, void *library, bool at_once);
+void poiseCudaNcclWatch(Device *dev, void *library, double seconds);
+PoiseErr poiseCudaNcclGather(Device *dev, void *library, int count, const double *mine, double *all);
+PoiseErr poiseCudaNcclExchange(Device *, void *library, const Exchange *, const double *send, double *recv);
+PoiseErr poiseCudaNcclArrive(Device *dev, void *library);
+/* Wait for this event, NULL: for all work, as long as NCCL is watched. The wait that follows says how it
+   ended, unless time is up. */
+PoiseErr poiseCudaNcclWait(Device *dev, cudaEvent_t event);
 PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE with CUDA's words */
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CUDA device: a stream, memory, and its table of kernels. No context is created before the
    device is. */
-#include "cuda.h"
+#include "door.h"
 extern "C" {
 #include "mat/mat_device.h"
-#include "sys/link_device.h"
 #include "pc/pc_device.h"
 }
 
-#include <cudaTypedefs.h>
 #include <nvtx3/nvToolsExt.h>
 
 enum { EVENTS = 8 }; /* more than are ever waited for at once */
@@ -39,6 +37,7 @@ typedef struct Cuda {
   struct Recording *recording;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
+  struct Nccl *nccl;
 } Cuda;
 
 cudaStream_t poiseCudaStream(Device *dev)
@@ -56,6 +55,11 @@ struct Sparse **poiseCudaSparse(Device *dev)
   return &((Cuda *)dev->data)->sparse;
 }
 
+struct Nccl **poiseCudaNccl(Device *dev)
+{
+  return &((Cuda *)dev->data)->nccl;
+}
+
 struct Recording **poiseCudaRecording(Device *dev)
 {
   return &((Cuda *)dev->data)->recording;
@@ -69,46 +73,17 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what)
        cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
-/* ---- doors ----------------------------------------------------------------------------------- */
-
-/*
-  While it lives, the device's context is current in this thread, and then again what was before: another GPU,
-  or nothing. The driver is asked, as cudaSetDevice would make a context on a GPU that the caller has not used
-  yet.
-*/
-class Current
+PFN_cuCtxPopCurrent_v4000 poiseCudaEnter(Device *dev)
 {
-  PFN_cuCtxPopCurrent_v4000 pop = NULL; /* NULL: it was current before */
-
-public:
-  explicit Current(Device *dev)
-  {
-    const Cuda *cuda = (const Cuda *)dev->data;
-    CUcontext now = NULL;
-    if (!cuda || !cuda->context) return;
-    if (cuda->driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == cuda->context) return;
-    CUresult e = cuda->driver.cuCtxPushCurrent(cuda->context);
-    if (e == CUDA_SUCCESS) pop = cuda->driver.cuCtxPopCurrent;
-    if (!pop && !dev->failed) dev->failed = poiseCudaCheck((cudaError_t)e, "making the GPU current");
-  }
-  ~Current()
-  {
-    CUcontext same;
-    if (pop) (void)pop(&same);
-  }
-  Current(const Current &) = delete;
-  Current &operator=(const Current &) = delete;
-};
-
-/* Through<F>::Door is F with the device current. */
-template <auto F> struct Through;
-template <typename R, typename... Args, R (*F)(Device *, Args...)> struct Through<F> {
-  static R Door(Device *dev, Args... args)
-  {
-    Current current(dev);
-    return F(dev, args...);
-  }
-};
+  const Cuda *cuda = (const Cuda *)dev->data;
+  CUcontext now = NULL;
+  if (!cuda || !cuda->context) return NULL;
+  if (cuda->driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == cuda->context) return NULL;
+  CUresult e = cuda->driver.cuCtxPushCurrent(cuda->context);
+  if (e == CUDA_SUCCESS) return cuda->driver.cuCtxPopCurrent;
+  if (!dev->failed) dev->failed = poiseCudaCheck((cudaError_t)e, "making the GPU current");
+  return NULL;
+}
 
 /* ---- which GPUs there are -------------------------------------------------------------------- */
 
@@ -428,6 +403,7 @@ static PoiseErr Launch(Device *dev, int kernel, const void *args, size_t bytes)
 
 static PoiseErr Sync(Device *dev)
 {
+  TRY(poiseCudaNcclWait(dev, NULL));
   return poiseCudaCheck(cudaStreamSynchronize(poiseCudaStream(dev)), "waiting for the GPU");
 }
 
@@ -441,19 +417,14 @@ static PoiseErr Record(Device *dev, int64_t *event)
 static PoiseErr Wait(Device *dev, int64_t event)
 {
   Cuda *cuda = (Cuda *)dev->data;
+  TRY(poiseCudaNcclWait(dev, cuda->event[event % EVENTS]));
   return poiseCudaCheck(cudaEventSynchronize(cuda->event[event % EVENTS]), "waiting for an event");
 }
 
-/* ---- what a link asks for -------------------------------------------------------------------- */
-
-static PoiseErr LinkPlaceOf(Device *dev, LinkPlace *place)
+PoiseErr poiseCudaLoading(Device *dev, CUmoduleLoadingMode *mode)
 {
-  CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
   const Cuda *cuda = (const Cuda *)dev->data;
-  place->device = dev->id;
-  TRY(poiseCudaCheck((cudaError_t)cuda->driver.cuModuleGetLoadingMode(&mode), "how kernels are loaded"));
-  place->eager = mode == CU_MODULE_EAGER_LOADING;
-  return POISE_OK;
+  return poiseCudaCheck((cudaError_t)cuda->driver.cuModuleGetLoadingMode(mode), "how kernels are loaded");
 }
 
 /* ---- memory that is asked about -------------------------------------------------------------- */
@@ -524,26 +495,6 @@ static const PCDevice for_pc = {
     .factor_plan_free = Through<poiseCudaFactorPlanFree>::Door,
 };
 
-static const LinkProcesses link_processes = {
-    .patience = 1,   /* processes do not begin at once */
-    .unit = 2 << 20, /* the physical block of small allocations */
-    .alloc = Through<poiseCudaExport>::Door,
-    .free = Through<poiseCudaUnexport>::Door,
-    .open = Through<poiseCudaOpen>::Door,
-    .close = Through<poiseCudaClose>::Door,
-};
-
-static const LinkDevice link_device = {
-    .patience = 0.1,
-    .most = 4,
-    .automatic = 1, /* the driver may make a rank's call wait for what polls on the same GPU */
-    .place = Through<LinkPlaceOf>::Door,
-    .alloc = Through<poiseCudaSharedAlloc>::Door,
-    .free = Through<poiseCudaSharedFree>::Door,
-    .reach = Through<poiseCudaReach>::Door,
-    .processes = &link_processes,
-};
-
 /* In the order of DeviceOps, as C++ wants it. */
 extern "C" {
 extern const DeviceOps poiseDevice_cuda;
@@ -552,7 +503,7 @@ const DeviceOps poiseDevice_cuda = {
     .kernel = kernels,
     .mat = &for_mat,
     .pc = &for_pc,
-    .link = &link_device,
+    .link = &poiseCudaLink,
     .create = Create,
     .destroy = Through<Destroy>::Door,
     .alloc = Through<Alloc>::Door,

@@ -23,12 +23,15 @@ struct Recording {         /* what is being captured */
   cudaGraphConditionalHandle again;
   const double *done;
   Turns *turns;
-  int most; /* as Turns has it once the stream is there */
+  int most;       /* as Turns has it once the stream is there */
+  bool exchanges; /* NCCL has been called in the capture */
+  Graph *graphs;  /* those that live and have such calls */
 };
 
 struct Graph {
-  cudaGraphExec_t exec;
-  bool loop;
+  cudaGraphExec_t exec; /* NULL: the communicator that it has calls of has ended */
+  bool loop, exchanges;
+  Graph *next; /* with exchanges */
 };
 
 static __global__ void Enter(cudaGraphConditionalHandle again, const double *done, Turns *turns)
@@ -197,6 +200,7 @@ static void Clear(Recording *r, const double *done)
   r->done = done;
   r->graph = r->body = NULL;
   r->last = NULL;
+  r->exchanges = false;
 }
 
 PoiseErr poiseCudaCaptureFirst(Device *dev, const double *done)
@@ -236,6 +240,20 @@ static PoiseErr Instantiate(cudaGraph_t graph, cudaStream_t stream, cudaGraphExe
   return e;
 }
 
+static void Keep(Recording *r, Graph *graph)
+{
+  graph->exchanges = true;
+  graph->next = r->graphs;
+  r->graphs = graph;
+}
+
+static void Drop(Recording *r, const Graph *graph)
+{
+  Graph **at = &r->graphs;
+  while (*at != graph) at = &(*at)->next;
+  *at = graph->next;
+}
+
 PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph)
 {
   Recording *r = *poiseCudaRecording(dev);
@@ -252,12 +270,31 @@ PoiseErr poiseCudaCaptureEnd(Device *dev, Graph **graph)
   if (!e) e = Instantiate(r->graph, stream, &(*graph)->exec);
   if (r->graph) cudaGraphDestroy(r->graph);
   if (e) poiseFree(dev->ctx, graph);
+  if (!e && r->exchanges) Keep(r, *graph);
   return e;
+}
+
+void poiseCudaCapturesExchange(Device *dev)
+{
+  (*poiseCudaRecording(dev))->exchanges = true;
+}
+
+/* A communicator of NCCL's does not end as long as there are graphs with calls of it. */
+void poiseCudaEndExchanges(Device *dev)
+{
+  Recording *r = *poiseCudaRecording(dev);
+  for (Graph *g = r->graphs; g; g = g->next) {
+    cudaGraphExecDestroy(g->exec); /* once it has run */
+    g->exec = NULL;
+    g->exchanges = false;
+  }
+  r->graphs = NULL;
 }
 
 PoiseErr poiseCudaReplay(Device *dev, Graph *graph, int turns)
 {
   Recording *r = *poiseCudaRecording(dev);
+  if (!graph->exec) FAIL(POISE_ERR_INTERNAL, "a graph is replayed with calls of NCCL that ranks have left");
   if (graph->loop && turns != r->most) {
     SetMost<<<1, 1, 0, poiseCudaStream(dev)>>>(r->turns, turns);
     TRY(poiseCudaCheck(cudaGetLastError(), "setting the turns of a loop"));
@@ -269,6 +306,7 @@ PoiseErr poiseCudaReplay(Device *dev, Graph *graph, int turns)
 void poiseCudaGraphFree(Device *dev, Graph **graph)
 {
   if (!*graph) return;
-  cudaGraphExecDestroy((*graph)->exec);
+  if ((*graph)->exchanges) Drop(*poiseCudaRecording(dev), *graph);
+  if ((*graph)->exec) cudaGraphExecDestroy((*graph)->exec);
   poiseFree(dev->ctx, graph);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Kernels of a link, between GPUs with peer access, or ranks that share a GPU. Numbers are stored into memory
+  Kernels of a link. By peer memory, between GPUs or ranks that share one, numbers are stored into memory
   of the other GPU, then an epoch is released there, which it polls (acquire, both of system scope).
 
   What polls is one thread block, and it does not let its dependent start before it has what it waits for.
@@ -108,6 +108,24 @@ static __global__ void __launch_bounds__(SUM_THREADS) LinkSum(const __grid_const
   if (threadIdx.x == 0) *a.epoch = epoch;
 }
 
+static __global__ void __launch_bounds__(SUM_THREADS) LinkOwn(const __grid_constant__ LinkSumArgs a)
+{
+  __shared__ double v[POISE_MAX_BATCH];
+  PdlWait();
+  OwnSums(a, v);
+  if ((int)threadIdx.x < a.n) a.dst[threadIdx.x] = v[threadIdx.x];
+}
+
+static __global__ void __launch_bounds__(THREADS) LinkAdd(const __grid_constant__ LinkAddArgs a)
+{
+  int k = threadIdx.x;
+  PdlWait();
+  if (k >= a.n) return;
+  double s = a.all[k]; /* also -0 */
+  for (int r = 1; r < a.size; r++) s += a.all[r * a.n + k];
+  a.dst[k] = s;
+}
+
 /* Traffic: 4 bytes an entry if it has an index, 8 read (then gathered) and 8 written to the other GPU. */
 static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant__ LinkPushArgs a)
 {
@@ -141,6 +159,16 @@ static __global__ void __launch_bounds__(THREADS) LinkWait(const __grid_constant
 extern "C" PoiseErr poiseCuda_link_sum(Device *dev, const void *args)
 {
   return LaunchPdl(dev, LinkSum, 1, SUM_THREADS, 0, *(const LinkSumArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_link_own(Device *dev, const void *args)
+{
+  return LaunchPdl(dev, LinkOwn, 1, SUM_THREADS, 0, *(const LinkSumArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_link_add(Device *dev, const void *args)
+{
+  return LaunchPdl(dev, LinkAdd, 1, THREADS, 0, *(const LinkAddArgs *)args);
 }
 
 extern "C" PoiseErr poiseCuda_link_push(Device *dev, const void *args)

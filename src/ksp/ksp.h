@@ -145,7 +145,7 @@ typedef struct Captured { /* what a captured loop depends on; compared as bytes,
   const KSPType *type;
   PoiseMat A;
   PoisePC pc;
-  int64_t pattern, generation;
+  int64_t pattern, generation, joined; /* of A, of pc, of the link */
   Convergence conv;
   int norm, side;
   int turn, step; /* iterations of a turn; between two looks at whether the solve is over */

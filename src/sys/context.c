@@ -99,12 +99,15 @@ static const PoiseOption table[] = {
      "threads of host kernels per rank; 0: divide the cores evenly"},
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
      "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
-    {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|host",
-     "how devices of ranks exchange numbers inside replayed loops: peer: through each other's memory; host: "
-     "through the hosts, so that no loop is replayed; auto: peer between "
-     "threads with a GPU each, if CUDA_MODULE_LOADING=EAGER"},
+    {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|nccl|host",
+     "how devices of ranks exchange numbers inside replayed loops: peer: through each other's memory; nccl: "
+     "by "
+     "NCCL; host: through the hosts, so that no loop is replayed; auto: the first of these that may be and "
+     "works, see -poise_view"},
     {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
-     "seconds that a device waits for that of another rank, before the solve is an error"},
+     "seconds that a device waits for that of another rank, before the solve is an error; with nccl, that "
+     "the "
+     "host waits for its device"},
     {"load_progress", FIELD(BOOL, load_progress), "yes", 0, 0, NULL,
      "show the progress of long reads of files in a line on standard error, if that is a terminal"},
     {0}};

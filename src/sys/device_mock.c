@@ -16,6 +16,7 @@
 
 extern const KernelFn poiseHostKernels[];
 extern const LinkProcesses poiseMockProcesses;     /* device_mock_shared.c */
+extern const LinkLibrary poiseMockLibrary;         /* device_mock_library.c */
 extern const struct MatDevice poiseMatDevice_mock; /* pc/library_mock.c */
 extern const struct PCDevice poisePCDevice_mock;
 
@@ -305,12 +306,17 @@ static PoiseErr CaptureStep(Device *dev)
   return InLoop(dev->data) ? Enqueue(dev, OP_STEP, NULL, 0) : POISE_OK;
 }
 
+/* A replay of this rank's must not fail alone, so there is room for it now. */
 static PoiseErr CaptureEnd(Device *dev, Graph **graph)
 {
+  enum { AT_ONCE = 3 }; /* replays in the queue, or as much of other work */
   Mock *mock = dev->data;
   *graph = mock->capturing;
   mock->capturing = NULL;
-  return POISE_OK;
+  if ((*graph)->done) return POISE_OK;
+  PoiseErr e = Reserve(dev, &mock->queue, AT_ONCE * (*graph)->work.tail);
+  if (e) GraphFree(dev, graph);
+  return e;
 }
 
 static PoiseErr Replay(Device *dev, Graph *graph, int turns)
@@ -481,7 +487,8 @@ static const LinkDevice link_device = {.automatic = 4096,
                                        .alloc = AllocShared,
                                        .free = Free,
                                        .reach = Reach,
-                                       .processes = &poiseMockProcesses};
+                                       .processes = &poiseMockProcesses,
+                                       .library = &poiseMockLibrary};
 
 const DeviceOps poiseDevice_mock = {
     .name = "mock",

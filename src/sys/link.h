@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The link: how the devices of ranks exchange numbers without their hosts, inside the loop of a solver too.
-  It has two verbs: sums over all ranks, and entries for neighbours (halo.c). Without a link exchanges go
-  through the hosts' memory.
+  It has two verbs: sums over all ranks, and entries for neighbours (halo.c). There are two kinds: the devices
+  reach each other's memory and poll there, or a library does it all (LinkLibrary: NCCL). Without a link
+  exchanges go through the hosts' memory.
 
   A device that polls waits for kernels that other ranks enqueue later. So between poiseLinkUse(ctx, true) and
   the end of that work no rank allocates memory of a device, as that may wait for devices that poll.
@@ -10,6 +11,7 @@
 #ifndef POISE_LINK_H
 #define POISE_LINK_H
 
+#include "comm.h"
 #include "device.h"
 #include "link_kernels.h"
 
@@ -23,20 +25,24 @@ typedef struct Shared { /* memory that the devices of all ranks reach: a block f
   struct SharedBlock *block; /* mine, between processes */
 } Shared;
 
-typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_HOST } LinkWish; /* -comm_exchange */
+typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_LIBRARY, LINK_HOST } LinkWish; /* -comm_exchange */
 
-/* Try to link the ranks: ctx->link is NULL where they are not to be linked, or cannot be. LINK_PEER: it is an
-   error if they cannot. Collective; agrees. */
+/* Try to link the ranks: ctx->link is NULL where they are not to be linked, or cannot be. LINK_PEER,
+   LINK_LIBRARY: it is an error if they cannot be linked so. Collective; agrees. */
 PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish);
-/* Seconds that a device waits for another one (-comm_patience). Does nothing without a link. */
+/* Seconds that a device waits for another one, by a library the host for its device (-comm_patience). Does
+   nothing without a link. */
 void poiseLinkSetPatience(PoiseContext ctx, double seconds);
 void poiseLinkClose(PoiseContext ctx);
-/* How ranks exchange, in words, and why not by a link where one was tried. Lent until the next call. */
+/* How ranks exchange, in words, and why not otherwise where that was tried. Lent until the link ends. */
 const char *poiseLinkWords(PoiseContext ctx);
 
 /* Are exchanges made by the link? Returns the old setting. All ranks, at the same place. */
 bool poiseLinkUse(PoiseContext ctx, bool on);
 bool poiseLinkIsUsed(PoiseContext ctx);
+/* Changes when what was captured with exchanges in it must be captured anew. */
+int64_t poiseLinkJoined(PoiseContext ctx);
+bool poiseLinkIsLibrary(const Link *link); /* else by peer memory */
 /* This rank is going to wait for others, which may poll for what it has enqueued: let that run. */
 void poiseLinkRun(PoiseContext ctx);
 /* POISE_ERR_COMM if a rank has waited in vain since the context was made. Waits. */
@@ -61,9 +67,16 @@ PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *shar
 void poiseLinkUnshare(Link *link, Shared *shared);
 /* What is allocated for so many bytes. */
 int64_t poiseLinkBytes(const Link *link, int64_t bytes);
+/* Memory of this rank's device that a link may use: zeroed, in no pool. May wait. */
+PoiseErr poiseLinkAlloc(Link *link, size_t bytes, const char *what, void **p);
+void poiseLinkFree(Link *link, size_t bytes, void *p);
 
 /* dst = sums over ranks, enqueued. Of a only n, the partials and dst are given. */
 PoiseErr poiseLinkSum(Link *link, LinkSumArgs a);
+/* Entries for neighbours, by a library: enqueued, send and recv from poiseLinkAlloc. All ranks. What is
+   enqueued behind Arrive sees what came. */
+PoiseErr poiseLinkExchange(Link *link, const Exchange *ex, const double *send, double *recv);
+PoiseErr poiseLinkArrive(Link *link);
 /* Places of the neighbours that an exchange fills; zero-initialise it. */
 typedef struct LinkSent {
   int64_t sums; /* 1 + the sums that were enqueued before they were filled; 0: they never were */

@@ -28,9 +28,10 @@ typedef struct LinkPatience { /* of who polls */
       *late; /* not 0: somebody waited in vain, and nobody waits any more. 1 + the rank that did not come */
 } LinkPatience;
 
-/* dst[k] = the sum over all ranks, in rank order, of the n sums of partials that each has, n <=
+/* link_sum: dst[k] = the sum over all ranks, in rank order, of the n sums of partials that each has, n <=
    POISE_MAX_BATCH; NaN if a rank does not come. Partials are added in the order of `reduce`. n = 0: the ranks
-   wait for each other. */
+   wait for each other.
+   link_own: dst[k] = the sum of this rank's partials. What the other ranks have, link_add adds. */
 typedef struct LinkSumArgs {
   int n, rank, size;
   int listed;            /* the partials of sum k are those of sum[k]; */
@@ -42,6 +43,13 @@ typedef struct LinkSumArgs {
   uint64_t *epoch;         /* of the latest sum */
   LinkPatience patience;
 } LinkSumArgs;
+
+/* dst[k] = the sum of all[r * n + k] over ranks r, in rank order. */
+typedef struct LinkAddArgs {
+  int n, size;
+  const double *all;
+  double *dst;
+} LinkAddArgs;
 
 typedef struct LinkTarget { /* a rank that entries go to */
   int64_t start;            /* of its entries among those that are sent */

@@ -43,7 +43,7 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   Link *link;         /* how devices of ranks exchange; NULL: through the host */
-  char exchange[256]; /* in words, with the reason, if a link was tried in vain */
+  char exchange[600]; /* the same in words, with reasons if another way was tried in vain */
   FILE *out;
   struct Lines *lines;     /* files of poiseFileLines */
   struct Winners *winners; /* of measurements by type auto of Mat (winners.c) */

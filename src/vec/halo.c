@@ -25,6 +25,7 @@ void poiseHaloDestroy(Halo **halo)
     (void)ctx->device->ops->sync(ctx->device); /* a copy of ghosts from the host's buffer may still be
                                                   running */
   poiseHaloLinkDestroy(h);
+  poiseHaloLibraryDestroy(h);
   poiseExchangeDestroy(ctx, &h->back, false);
   poiseExchangeDestroy(ctx, &h->ex, true);
   poiseBufferDestroy(&h->index);
@@ -39,7 +40,7 @@ void poiseHaloBytes(const Halo *h, PoiseBytes *sum)
   poiseBufferAdd(&h->index, sum);
   poiseBufferAdd(&h->send, sum);
   poiseBufferAdd(&h->ghost, sum);
-  if (h->link) sum->device += poiseHaloLinkBytes(h->ctx->device, h->nghost, h->nsend);
+  if (h->link || h->library) sum->device += poiseHaloLinkBytes(h->ctx->device, h->nghost, h->nsend);
   sum->host += poiseAllocated(h->ex.send) + poiseAllocated(h->ex.recv);
 }
 
@@ -140,7 +141,8 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   TRY(PoiseAgree(ctx, Fill(*halo, layout, p)));
   TRY(comm->ops->exchange_setup(comm, &(*halo)->ex));
   TRY(comm->ops->exchange_setup(comm, &(*halo)->back));
-  return ctx->link ? poiseHaloLinkCreate(*halo) : POISE_OK;
+  if (!ctx->link) return POISE_OK;
+  return poiseLinkIsLibrary(ctx->link) ? poiseHaloLibraryCreate(*halo) : poiseHaloLinkCreate(*halo);
 }
 
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo)
@@ -175,24 +177,11 @@ PoiseErr poiseHaloReady(Halo *h)
   return poiseBufferRead(&h->index, DEVICE, &index);
 }
 
-static bool ByLink(const Halo *h)
-{
-  return h->link && poiseLinkIsUsed(h->ctx);
-}
-
-PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
+static PoiseErr Send(Halo *h, PoiseErr mine, const double *x)
 {
   Comm *comm = h->ctx->comm;
-  poiseLogBegin(h->ctx, EVENT_HaloBegin);
-  PoiseErr e;
-  if (ByLink(h)) {
-    e = poiseHaloPush(h, mine, x);
-  } else {
-    h->pending = mine ? mine : Pack(h, x);
-    e = comm->ops->exchange_begin(comm, &h->ex);
-  }
-  poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 16.0 * (double)h->nsend);
-  return e;
+  h->pending = mine ? mine : Pack(h, x);
+  return comm->ops->exchange_begin(comm, &h->ex);
 }
 
 static PoiseErr Receive(Halo *h, const double **ghost)
@@ -207,14 +196,6 @@ static PoiseErr Receive(Halo *h, const double **ghost)
   TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
   *ghost = device;
   return poiseDeviceCopy(dev, device, h->ex.recv, (size_t)h->nghost * sizeof(double), COPY_TO_DEVICE);
-}
-
-PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
-{
-  poiseLogBegin(h->ctx, EVENT_HaloEnd);
-  PoiseErr e = ByLink(h) ? poiseHaloWait(h, ghost) : Receive(h, ghost);
-  poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, 8.0 * (double)h->nghost);
-  return e;
 }
 
 PoiseErr poiseHaloGhostWrite(Halo *h, double **ghost)
@@ -271,11 +252,54 @@ static PoiseErr ReverseByHost(Halo *h, PoiseErr mine, double *y)
   return poiseDeviceSync(h->ctx->device); /* the host buffer may be filled again */
 }
 
-PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
+static PoiseErr ReverseByPeers(Halo *h, PoiseErr mine, double *y)
 {
-  if (!ByLink(h)) return ReverseByHost(h, mine, y);
   TRY(poiseHaloPushBack(h, mine));
   return AddReceived(h, poiseHaloCameBack(h), y);
+}
+
+static PoiseErr ReverseByLibrary(Halo *h, PoiseErr mine, double *y)
+{
+  TRY(poiseHaloSendBack(h, mine));
+  return AddReceived(h, poiseHaloSentBack(h), y);
+}
+
+/* ---- which way ------------------------------------------------------------------------------- */
+
+typedef struct Way {
+  PoiseErr (*begin)(Halo *, PoiseErr mine, const double *x);
+  PoiseErr (*end)(Halo *, const double **ghost);
+  PoiseErr (*reverse)(Halo *, PoiseErr mine, double *y);
+} Way;
+
+static const Way *WayOf(const Halo *h)
+{
+  static const Way host = {Send, Receive, ReverseByHost},
+                   peers = {poiseHaloPush, poiseHaloWait, ReverseByPeers},
+                   library = {poiseHaloSend, poiseHaloReceive, ReverseByLibrary};
+  if (!poiseLinkIsUsed(h->ctx)) return &host;
+  return h->library ? &library : h->link ? &peers : &host;
+}
+
+PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
+{
+  poiseLogBegin(h->ctx, EVENT_HaloBegin);
+  PoiseErr e = WayOf(h)->begin(h, mine, x);
+  poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 16.0 * (double)h->nsend);
+  return e;
+}
+
+PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
+{
+  poiseLogBegin(h->ctx, EVENT_HaloEnd);
+  PoiseErr e = WayOf(h)->end(h, ghost);
+  poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, 8.0 * (double)h->nghost);
+  return e;
+}
+
+PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
+{
+  return WayOf(h)->reverse(h, mine, y);
 }
 
 /* ---- on the host ----------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The halo by the link: each rank's device stores entries into memory of its neighbours' devices.
+  The halo by peer memory: each rank's device stores entries into memory of its neighbours' devices.
 
   It has two ways: to the ghosts of the neighbours, and back from ghosts to their owners, who add them. Each
   way has one set of places. So an exchange must not begin before all neighbours have read those of the one
@@ -148,7 +148,9 @@ void poiseHaloLinkDestroy(Halo *h)
 int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
   const Link *link = dev->ctx->link;
-  return link ? poiseLinkBytes(link, RoomBytes(dev, nghost, nsend)) : 0;
+  if (!link) return 0;
+  if (poiseLinkIsLibrary(link)) return 8 * (nghost + nsend);
+  return poiseLinkBytes(link, RoomBytes(dev, nghost, nsend));
 }
 
 /* Store n entries of x into the places of the neighbours. index: which, NULL: all. */

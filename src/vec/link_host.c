@@ -85,6 +85,25 @@ PoiseErr poiseHost_link_sum(Device *dev, const void *args)
   return e;
 }
 
+PoiseErr poiseHost_link_own(Device *dev, const void *args)
+{
+  const LinkSumArgs *a = args;
+  for (int k = 0; k < a->n; k++) a->dst[k] = Partials(dev, a, k);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_link_add(Device *dev, const void *args)
+{
+  const LinkAddArgs *a = args;
+  (void)dev;
+  for (int k = 0; k < a->n; k++) {
+    double s = a->all[k]; /* also -0 */
+    for (int r = 1; r < a->size; r++) s += a->all[r * a->n + k];
+    a->dst[k] = s;
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseHost_link_push(Device *dev, const void *args)
 {
   const LinkPushArgs *a = args;

@@ -136,12 +136,13 @@ PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind);
 typedef struct Halo {
   PoiseContext ctx;
   int64_t nghost, nsend;
-  Exchange ex;           /* owned entries out, ghosts in; also used backwards */
-  Exchange back;         /* ghosts out, owned entries in */
-  Buffer index;          /* int32 [nsend]: the owned entries to send */
-  Buffer send, ghost;    /* device sides of the exchanged entries */
-  struct HaloLink *link; /* NULL: this context has none */
-  PoiseErr pending;      /* this rank's failure between Begin and End */
+  Exchange ex;                 /* owned entries out, ghosts in; also used backwards */
+  Exchange back;               /* ghosts out, owned entries in */
+  Buffer index;                /* int32 [nsend]: the owned entries to send */
+  Buffer send, ghost;          /* device sides of the exchanged entries */
+  struct HaloLink *link;       /* by peer memory; NULL: this context has no such link */
+  struct HaloLibrary *library; /* the same by a library */
+  PoiseErr pending;            /* this rank's failure between Begin and End */
 } Halo;
 
 /* Make one side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank. *count is 0 on
@@ -156,15 +157,23 @@ void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += bytes that it 
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
 /* Bring all that an exchange needs to the device, so that it allocates nothing. */
 PoiseErr poiseHaloReady(Halo *halo);
-/* By the link, for halo.c (halo_link.c). Create is collective and agrees. */
+/* By peer memory, for halo.c (halo_link.c). Create is collective and agrees. */
 PoiseErr poiseHaloLinkCreate(Halo *halo);
 void poiseHaloLinkDestroy(Halo *halo);
-int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend); /* of the device */
+/* of the device, by either kind of link */
+int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend);
 PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloWait(Halo *halo, const double **ghost);
 PoiseErr poiseHaloPushBack(Halo *halo,
                            PoiseErr mine);         /* ghosts, to be added by their owners; waits for them */
 const double *poiseHaloCameBack(const Halo *halo); /* [nsend], of all ranks that sent any */
+/* The same by a library (halo_library.c). */
+PoiseErr poiseHaloLibraryCreate(Halo *halo);
+void poiseHaloLibraryDestroy(Halo *halo);
+PoiseErr poiseHaloSend(Halo *halo, PoiseErr mine, const double *x);
+PoiseErr poiseHaloReceive(Halo *halo, const double **ghost);
+PoiseErr poiseHaloSendBack(Halo *halo, PoiseErr mine);
+const double *poiseHaloSentBack(const Halo *halo);
 /* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next
    Begin). mine: an earlier failure of this rank, which then does not read x. The exchange takes place even
    if this rank fails, so that no rank waits in vain. End returns the failure. */

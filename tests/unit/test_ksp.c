@@ -1780,10 +1780,11 @@ static void TestView(PoiseContext ctx)
     if (k == 2) CHECK_OK(PoiseKSPSetConvergenceTest(t.ksp, Test_User, &j));
     if (k == 3) CHECK_OK(PoiseKSPGMRESSetRestart(t.ksp, 300));
     char *text = Printed(ctx, &t);
-    static const char *const why[] = {"the device repeats iterations by itself\n",
-                                      "starts each iteration: the matrix calls back to the host",
-                                      "starts each iteration: the convergence test is a user's",
-                                      "starts each iteration: the method's cycle is too long to capture"};
+    const char *const why[] = {ctx->device->loops ? "the device repeats iterations by itself\n"
+                                                  : "the host starts several iterations at once\n",
+                               "starts each iteration: the matrix calls back to the host",
+                               "starts each iteration: the convergence test is a user's",
+                               "starts each iteration: the method's cycle is too long to capture"};
     const char *expected = !mock     ? "  iterations run on the host\n"
                            : !serial ? "ranks exchange through the host"
                                      : why[k];
