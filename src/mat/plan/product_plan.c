@@ -171,7 +171,8 @@ static int TileRows(const DeviceModel *model, const CsrStatistics *s, bool best)
   int64_t far = TILE_SMALL_BATCHES * (best ? TILE_UNROLL << LeastLanes(s->m, s->nz) : batch);
   bool small = s->m <= TILE_SMALL * each && s->longest <= far && mean <= TILE_MOST_MEAN && !s->cut;
   bool at_once = s->m <= poiseBlocksAtOnce(model) * rows, few = 2 * s->m <= 3 * each;
-  bool chosen = !best || small || Streams(model, s, rows) || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
+  bool chosen =
+      !best || small || Streams(model, s, rows) || (Uniform(model, s) && !RatherRowBlocks(s, at_once));
   if (few || !at_once) k++, rows /= 2;
   double fullest = TILE_FULLEST * mean * rows + TILE_FULLEST_MORE;
   bool serves = small || ((double)s->tile[k] <= fullest && (double)s->longest <= most * batch);

@@ -17,8 +17,10 @@ typedef struct CsrType {
 } CsrType;
 POISE_BEGINS_WITH_CSR(CsrType);
 
+static const char index16_words[] = "no|false=no|0=no|yes|=yes|true=yes|1=yes|auto";
+
 static const PoiseOption options[] = {
-    {"mat_index16", POISE_OPTION_CHOICE, offsetof(CsrType, asked), "auto", 0, 0, "no|yes|auto",
+    {"mat_index16", POISE_OPTION_CHOICE, offsetof(CsrType, asked), "auto", 0, 0, index16_words,
      "GPU: store columns also in 16 bits, in thread blocks whose columns are the rank's own and in few "
      "bands; SpMV reads 10 bytes per nonzero; auto: for tiles of a large matrix, where memory is free"},
     {0},
