@@ -145,7 +145,7 @@ static PoiseErr ReadHost(Buffer *b)
   TRY(AllocHost(b));
   if (b->dev->ops->is_host) return POISE_OK;
   bool fetch = !b->host_valid && b->device_valid; /* otherwise it is valid, or new and zero */
-  if (fetch) TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
+  if (fetch) TRY(poiseDeviceCopyArray(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(b->dev));
   if (!fetch) TRY(CheckEqual(b));
   if (!fetch && !b->host_valid && b->bytes) memset(b->host, 0, b->bytes);
@@ -162,7 +162,7 @@ static PoiseErr FillDevice(Buffer *b)
     TRY(LAUNCH(b->dev, phase, &a));
   } else {
     if (zero) TRY(ReadHost(b));
-    TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+    TRY(poiseDeviceCopyArray(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
   }
   return POISE_OK;
 }
