@@ -128,11 +128,29 @@ static void CopyGiven(PoiseContext ctx, int form)
   Release(&g);
 }
 
+/* The application may write to its array as soon as the call has returned. */
+static void CopyVector(PoiseContext ctx)
+{
+  double values[ROWS], sum;
+  PoiseInt begin, n;
+  PoiseVec x;
+  PoiseSplit(ctx, ROWS, &begin, &n);
+  CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(n))); /* nothing else waits */
+  for (PoiseInt i = 0; i < n; i++) values[i] = 1;
+  if (!CHECK_OK(PoiseVecCreateArray(ctx, n, ROWS, values, POISE_COPY, &x))) return;
+  for (PoiseInt i = 0; i < n; i++) values[i] = NAN;
+  CHECK(!SampleIsAway(ctx) || !x->data.host);
+  CHECK_OK(PoiseVecSumEntries(x, &sum));
+  CHECK_NEAR(sum, ROWS, 0);
+  PoiseVecDestroy(&x);
+}
+
 static void TestCopies(PoiseContext ctx)
 {
   size_t bytes = ctx->hooks.staging;
   ctx->hooks.staging = BUFFER;
   poiseStagingDestroy(ctx->device);
+  CopyVector(ctx); /* too small for the buffers */
   for (int form = 0; form < 16; form++) CopyGiven(ctx, form);
   CHECK(!SampleIsAway(ctx) || ctx->device->staging != NULL || PoiseSize(ctx) > 4);
   ctx->hooks.staging = bytes;
