@@ -542,9 +542,9 @@ typedef struct PoiseMatCounts { /* of this rank's rows; of type pcsc exchange ro
                    several ranks
 
   This holds for arrays of the library's own. Before there are entries: for numbers that are added on the
-  host, which stay there, too, and for blocks. A device alone holds blocks, copies of the application's arrays, and
-  what triplets make; the host holds them, too, when it has read them, so the bounds of its bytes differ.
-  Adopted or borrowed offsets of 8 bytes stay so.
+  host, which stay there, too, and for blocks. A device alone holds blocks, copies of the application's
+  arrays, and what triplets make. The host holds these, too, when it has read them, so the bounds of its
+  bytes differ. Adopted or borrowed offsets of 8 bytes stay so.
 
   Not included are plans of triplets, vectors of null spaces, and copies for -mat_partition and -mat_order. A
   plan on a device has 4 bytes per entry and 4 per triplet, and 8 more per triplet if values come from the
