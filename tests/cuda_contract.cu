@@ -26,6 +26,7 @@
 #include "mat/csr/keys_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "mat/types/seg_kernels.h"
+#include "mat/types/to_blocks_kernels.h"
 #include "mat/types/transpose_kernels.h"
 #include "pc/amg/aggregate_kernels.h"
 #include "pc/amg/amg_kernels.h"

@@ -1063,6 +1063,29 @@ static void Machine(void *peer, char *text, size_t size)
            sparse, __CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
 }
 
+static PoiseErr TimeCopy(void *to, const void *from, size_t bytes, double *seconds)
+{
+  CUDA(cudaDeviceSynchronize());
+  double start = PoiseTime();
+  CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+  CUDA(cudaDeviceSynchronize());
+  *seconds = PoiseTime() - start;
+  return POISE_OK;
+}
+
+static PoiseErr Send(const void *from, size_t bytes, bool pinned, double *seconds)
+{
+  void *to = NULL, *copy = NULL;
+  CUDA(cudaMalloc(&to, bytes));
+  cudaError_t failed = pinned ? cudaMallocHost(&copy, bytes) : cudaSuccess;
+  if (copy) memcpy(copy, from, bytes);
+  PoiseErr e = failed == cudaSuccess ? TimeCopy(to, pinned ? copy : from, bytes, seconds)
+                                     : Failed("pinned memory", cudaGetErrorString(failed));
+  cudaFreeHost(copy);
+  cudaFree(to);
+  return e;
+}
+
 static void TakeBack(void *p)
 {
   cudaFree(p);
@@ -1072,5 +1095,5 @@ static void TakeBack(void *p)
 extern "C" {
 extern const Peer peer_cuda;
 const Peer peer_cuda = {"cuSPARSE, cuBLAS", Open,   Close,    Machine,   Limits, EnterTask,
-                        LeaveTask,          Upload, TakeBack, &recorder, Solve};
+                        LeaveTask,          Upload, TakeBack, &recorder, Solve,  Send};
 }

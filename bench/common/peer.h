@@ -95,6 +95,8 @@ typedef struct Peer {
   /* Solve until the norm is at most rtol times the one before the first iteration, which is looked at
      after each cycle, or after `most` iterations; then leave. */
   PoiseErr (*solve)(void *peer, const Task *task, double rtol, int64_t most, Solved *s);
+  /* Seconds of one plain copy to the device, from here or from pinned memory. NULL: they are one. */
+  PoiseErr (*send)(const void *from, size_t bytes, bool pinned, double *seconds);
 } Peer;
 
 extern const Peer peer_plain, peer_cuda;

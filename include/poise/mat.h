@@ -30,8 +30,9 @@ typedef struct PoiseCSR {
   A from CSR arrays in host memory. m and n are local sizes, or POISE_DECIDE for those of PoiseSplit. M and N
   are global sizes, or POISE_DECIDE.
 
-  POISE_COPY copies all three arrays. POISE_ADOPT and POISE_BORROW use the values in place, if rows are
-  sorted. They use offsets and columns in place if these three conditions hold:
+  POISE_COPY copies all three arrays: to a GPU alone, from where they come when the host reads entries.
+  POISE_ADOPT and POISE_BORROW use the values in place, if rows are sorted. They use offsets and columns in
+  place if these three conditions hold:
   - Indices are 0-based and columns are int32.
   - The columns of each row are sorted.
   - The arrays are adopted, or there is one rank.
@@ -540,8 +541,10 @@ typedef struct PoiseMatCounts { /* of this rank's rows; of type pcsc exchange ro
     cuda           the number of thread blocks of a product (4 to 1024 rows each), 4 bytes per block on
                    several ranks
 
-  This holds for arrays of the library's own that come from the host, as CSR or as entries. With triplets or
-  arrays on a device, the host may hold none. Adopted or borrowed offsets of 8 bytes stay so.
+  This holds for arrays of the library's own. Before there are entries: for numbers that are added on the
+  host, which stay there, too, and for blocks. A device alone holds blocks, copies of the application's
+  arrays, and what triplets make. The host holds these, too, when it has read them, so the bounds of its
+  bytes differ. Adopted or borrowed offsets of 8 bytes stay so.
 
   Not included are plans of triplets, vectors of null spaces, and copies for -mat_partition and -mat_order. A
   plan on a device has 4 bytes per entry and 4 per triplet, and 8 more per triplet if values come from the

@@ -453,6 +453,13 @@ static bool Hides(Device *dev, const void *p)
   return Attributes(p).type == cudaMemoryTypeDevice;
 }
 
+static bool Pinned(Device *dev, const void *p)
+{
+  (void)dev;
+  cudaMemoryType type = Attributes(p).type;
+  return type == cudaMemoryTypeHost || type == cudaMemoryTypeManaged;
+}
+
 /* What the pool holds and nobody uses is free, that which the GPU has yet to leave too. */
 static PoiseErr MemoryLeft(Device *dev, int64_t *left, int64_t *total)
 {
@@ -524,6 +531,7 @@ const DeviceOps poiseDevice_cuda = {
     .graph_free = Through<poiseCudaGraphFree>::Door,
     .owns = Through<Owns>::Door,
     .hides = Through<Hides>::Door,
+    .pinned = Through<Pinned>::Door,
     .memory = Through<MemoryLeft>::Door,
     .range = Range,
     .automatic = true,

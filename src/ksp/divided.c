@@ -184,8 +184,8 @@ static bool KeepsRows(PoiseKSP ksp)
 /* Enqueue n numbers of the application's from number `first` on. */
 static PoiseErr Fetch(PoiseContext ctx, Source s, int64_t first, int64_t n, double *to)
 {
-  return poiseDeviceCopy(ctx->device, to, s.p + first, (size_t)n * sizeof(double),
-                         s.side == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE);
+  return poiseDeviceCopyArray(ctx->device, to, s.p + first, (size_t)n * sizeof(double),
+                              s.side == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE);
 }
 
 static PoiseErr FetchVec(PoiseVec x, Source s)
@@ -440,8 +440,8 @@ static PoiseErr DeliverPart(PoiseContext ctx, void *divided)
   const double *p;
   PoiseErr e = poiseVecRead(x, &p);
   if (!e)
-    e = poiseDeviceCopy(dev, d->to + x->layout->begin, p, (size_t)x->layout->n * sizeof(double),
-                        d->x.side == HOST ? COPY_TO_HOST : COPY_ON_DEVICE);
+    e = poiseDeviceCopyArray(dev, d->to + x->layout->begin, p, (size_t)x->layout->n * sizeof(double),
+                             d->x.side == HOST ? COPY_TO_HOST : COPY_ON_DEVICE);
   if (!e) e = poiseDeviceSync(dev);
   return PoiseAgree(ctx, e);
 }

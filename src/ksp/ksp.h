@@ -101,6 +101,7 @@ typedef struct Arranged { /* a solve in another layout or numbering than the app
   Moved A, P;    /* the solver's operator, and the matrix of the preconditioner; P is empty if they are one */
   PoiseVec b, x;
   MatShape before, after; /* of A */
+  double seconds;         /* that the latest numbering and copy of a pattern took */
 } Arranged;
 
 /* Functions of the application. */

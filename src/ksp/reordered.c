@@ -121,6 +121,7 @@ static PoiseErr Update(PoiseKSP ksp, Arranged *a)
 {
   PoiseMat A = ksp->given_A, P = ksp->given_P;
   int64_t stale[3];
+  double start = PoiseTime();
   TRY(Compare(ksp, a, stale));
   if (stale[2]) TRY(Renumber(ksp, a));
   TRY(Follow(&a->A, A, &a->moves, stale[0]));
@@ -129,6 +130,7 @@ static PoiseErr Update(PoiseKSP ksp, Arranged *a)
   else
     TRY(Follow(&a->P, P, &a->moves, stale[1]));
   if (stale[0] != MOVED_PATTERN) return POISE_OK;
+  a->seconds = PoiseTime() - start;
   TRY(poiseMatShape(A, &a->before));
   return poiseMatShape(a->A.mat, &a->after);
 }
@@ -234,6 +236,7 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
   char words[POISE_OPTION_LENGTH];
   TRY(PoisePrintf(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, words, sizeof words),
                   a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
+  TRY(PoisePrintf(ctx, "    to arrange it took %.3g s, on the host\n", a->seconds));
   TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
                   old->most / share, now->most / share));
   TRY(PoisePrintf(

@@ -102,12 +102,24 @@ static PoiseErr PlanAsItIs(PoiseMat A, MatPlan *plan)
   return POISE_OK;
 }
 
-/* Predict offsets, columns and values, the order of blocks, and ghosts with their exchange. */
+/* Predict offsets, columns and values. What is on a device alone may be read by the host. So it is for
+   blocks, which are made there; numbers are assembled on the host. */
+static void PredictEntries(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
+{
+  const Csr *c = &A->csr;
+  const Buffer *all[] = {&c->ptr, &c->col, &c->val};
+  int64_t bytes = (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanScalars(plan);
+  bool there = A->assembled && plan->nz == c->nz && plan->b == c->b;
+  if (!there) poisePredict(A->ctx->device, bytes, plan->b ? ON_DEVICE : ON_BOTH, p);
+  if (!there && plan->b) poisePredictRead(A->ctx->device, 0, bytes, p);
+  for (int k = 0; there && k < 3; k++) poisePredictBuffer(all[k], p);
+}
+
+/* The same, the order of blocks, and ghosts with their exchange. */
 static void PredictCsr(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
-  poisePredict(dev, (plan->m + 1) * (plan->wide ? 8 : 4) + 4 * plan->nz + 8 * poisePlanScalars(plan), ON_BOTH,
-               p);
+  PredictEntries(A, plan, p);
   if (PoiseSize(A->ctx) == 1) return;
   poisePredictBetween(dev, 4 * plan->nblock[0], 4 * plan->nblock[1], ON_BOTH, p);
   poisePredictHost(plan->nghost * (int64_t)sizeof(PoiseInt), p);

@@ -223,6 +223,19 @@ PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
   return PoisePrintf(A->ctx, "    A x by %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
 }
 
+/* An application's arrays may begin anywhere. */
+static PoiseErr ViewAddresses(PoiseMat A)
+{
+  const Csr *c = &A->csr;
+  double odd = ((uintptr_t)c->col.device | (uintptr_t)c->val.device) % 16 != 0;
+  if (!A->ctx->device->model.bulk) return POISE_OK;
+  TRY(PoiseMax(A->ctx, 1, &odd));
+  if (odd == 0) return POISE_OK;
+  return PoisePrintf(A->ctx,
+                     "  values or columns do not begin at a multiple of 16 bytes: products copy them one "
+                     "by one, and may take half as long again\n");
+}
+
 static PoiseErr ViewStored(PoiseMat A)
 {
   Csr *c = &A->csr;
@@ -255,7 +268,7 @@ static PoiseErr ViewStored(PoiseMat A)
                     sum[2], c->b ? " of blocks" : ""));
   if (c->converted)
     TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
-  return POISE_OK;
+  return ViewAddresses(A);
 }
 
 PoiseErr PoiseMatView(PoiseMat A)

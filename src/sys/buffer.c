@@ -24,14 +24,21 @@ PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *
   return dev->ops->is_host ? AllocHost(b) : POISE_OK; /* on other devices zeros are made at the first read */
 }
 
+/* Of an array that the user may release then. */
+static PoiseErr SendUsers(const Buffer *b, void *to, const void *array)
+{
+  TRY(poiseDeviceCopyArray(b->dev, to, array, b->bytes, COPY_TO_DEVICE));
+  return poiseDeviceSync(b->dev);
+}
+
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b)
 {
   if (own == POISE_COPY) {
     void *p = NULL;
     TRY(poiseBufferCreate(dev, bytes, what, b));
-    TRY(poiseBufferWrite(b, HOST, &p));
-    if (bytes) memcpy(p, array, bytes);
-    return POISE_OK;
+    TRY(poiseBufferWrite(b, DEVICE, &p));
+    if (dev->ops->is_host && bytes) memcpy(p, array, bytes);
+    return dev->ops->is_host ? POISE_OK : SendUsers(b, p, array);
   }
   *b = (Buffer){.dev = dev, .what = what, .bytes = bytes, .own = own, .host = array, .host_valid = true};
   return POISE_OK;
@@ -145,7 +152,7 @@ static PoiseErr ReadHost(Buffer *b)
   TRY(AllocHost(b));
   if (b->dev->ops->is_host) return POISE_OK;
   bool fetch = !b->host_valid && b->device_valid; /* otherwise it is valid, or new and zero */
-  if (fetch) TRY(poiseDeviceCopy(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
+  if (fetch) TRY(poiseDeviceCopyArray(b->dev, b->host, b->device, b->bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(b->dev));
   if (!fetch) TRY(CheckEqual(b));
   if (!fetch && !b->host_valid && b->bytes) memset(b->host, 0, b->bytes);
@@ -162,7 +169,7 @@ static PoiseErr FillDevice(Buffer *b)
     TRY(LAUNCH(b->dev, phase, &a));
   } else {
     if (zero) TRY(ReadHost(b));
-    TRY(poiseDeviceCopy(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
+    TRY(poiseDeviceCopyArray(b->dev, b->device, b->host, b->bytes, COPY_TO_DEVICE));
   }
   return POISE_OK;
 }

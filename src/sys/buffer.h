@@ -21,7 +21,7 @@ typedef struct Buffer {
 
 /* A buffer of zeroed bytes. Both sides are valid if there is one copy, else the host side is. */
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
-/* Over the user's host array. */
+/* Over the user's host array; or with a copy of it, which is on the device alone. */
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
 /* A buffer over the user's array, which is in the memory of the device (poiseDeviceCheckPointer). */
 PoiseErr poiseBufferWrapDevice(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own,

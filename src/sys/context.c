@@ -9,6 +9,7 @@
 #include "context.h"
 #include "files.h"
 #include "place.h"
+#include "staging.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -323,7 +324,7 @@ static PoiseErr Greet(PoiseContext ctx)
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init)
 {
   ctx->out = stdout;
-  ctx->hooks = (ContextHooks){.most_narrow = INT32_MAX, .clock = PoiseTime};
+  ctx->hooks = (ContextHooks){.most_narrow = INT32_MAX, .staging = STAGING_BYTES, .clock = PoiseTime};
   ctx->stream = init ? init->stream : NULL;
   TRY(poiseObjectAdd(ctx, KIND_CONTEXT));
   PoiseErr e = CreateComm(ctx, init);

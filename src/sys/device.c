@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device registry, and the one door through which every kernel and copy passes. */
+#include "staging.h"
 #include "sys.h"
 
 #define DEVICE(name) extern const DeviceOps poiseDevice_##name;
@@ -76,6 +77,7 @@ void poiseDeviceDestroy(Device **dev)
 {
   if (!*dev) return;
   PoiseContext ctx = (*dev)->ctx;
+  poiseStagingDestroy(*dev);
   if ((*dev)->ops->destroy) (*dev)->ops->destroy(*dev);
   poiseFree(ctx, dev);
 }
@@ -175,9 +177,8 @@ PoiseErr poiseLaunch(Device *dev, int kernel, const void *args, size_t bytes)
   return dev->ops->launch(dev, kernel, args, bytes);
 }
 
-PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
+static PoiseErr CountCopy(Device *dev, size_t bytes, CopyKind kind)
 {
-  if (!bytes) return POISE_OK;
   if (kind != COPY_ON_DEVICE && !dev->ops->is_host) {
     if (dev->forbids)
       FAIL(POISE_ERR_UNSUPPORTED, "a copy of %zu bytes to the %s by %s inside a solve: %s", bytes,
@@ -187,7 +188,22 @@ PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, 
     dev->copied[kind] += (int64_t)bytes;
   }
   dev->busy = !dev->ops->is_host;
+  return POISE_OK;
+}
+
+PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
+{
+  if (!bytes) return POISE_OK;
+  TRY(CountCopy(dev, bytes, kind));
   return dev->ops->copy(dev, dst, src, bytes, kind);
+}
+
+PoiseErr poiseDeviceCopyArray(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
+{
+  if (kind == COPY_ON_DEVICE || !poiseStagingTakes(dev, kind == COPY_TO_HOST ? dst : src, bytes))
+    return poiseDeviceCopy(dev, dst, src, bytes, kind);
+  TRY(CountCopy(dev, bytes, kind));
+  return poiseStagingCopy(dev, dst, src, bytes, kind);
 }
 
 static PoiseErr CountWait(Device *dev)

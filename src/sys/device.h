@@ -12,6 +12,7 @@
 
 typedef struct Device Device;
 typedef struct Graph Graph;
+typedef struct Staging Staging;
 enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
@@ -62,6 +63,8 @@ typedef struct DeviceOps {
   bool (*owns)(Device *, const void *p, size_t bytes);
   /* can the host not read there? NULL: it can read all */
   bool (*hides)(Device *, const void *p);
+  /* can the device read this memory of the host at full speed? NULL: none */
+  bool (*pinned)(Device *, const void *p);
   PoiseErr (*memory)(Device *, int64_t *left, int64_t *total); /* NULL: it is the host's */
   void (*range)(const char *name); /* tells a profiler that an event begins; name = NULL: the innermost one
                                       ends. May be NULL */
@@ -88,6 +91,8 @@ struct Device { /* one stream of work, of one rank */
   int64_t bytes, limit;        /* bytes held by buffers; more than limit is refused (0: as much as there
                                   is) */
   int64_t most;                /* the most bytes held since somebody set this to `bytes` */
+  Staging *staging; /* pinned buffers of large copies; NULL: none yet, after so many bytes without */
+  size_t unstaged;
   int64_t launches, copies, waits;
   int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */
 };
@@ -122,6 +127,9 @@ PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, con
                             const char *purpose, int *library);
 /* enqueued, counted */
 PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind);
+/* The same, where the host's array is the user's or a buffer's: in pageable memory. The user's may change
+   after the next wait. */
+PoiseErr poiseDeviceCopyArray(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind);
 const char *poiseKernelName(int kernel);
 
 /* The argument structs are of the layers above: here they are names, and their sizes come with the launch. */

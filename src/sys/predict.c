@@ -14,6 +14,17 @@ void poisePredict(const Device *dev, int64_t bytes, Used sides, PoisePrediction 
   poisePredictBetween(dev, bytes, bytes, sides, p);
 }
 
+void poisePredictBuffer(const Buffer *b, PoisePrediction *p)
+{
+  poisePredict(b->dev, (int64_t)b->bytes, ON_DEVICE, p);
+  poisePredictRead(b->dev, poiseBufferBytes(b, HOST), (int64_t)b->bytes, p);
+}
+
+void poisePredictRead(const Device *dev, int64_t least, int64_t most, PoisePrediction *p)
+{
+  if (!dev->ops->is_host) p->least.host += least, p->most.host += most;
+}
+
 void poisePredictHost(int64_t bytes, PoisePrediction *p)
 {
   p->least.host += bytes, p->most.host += bytes;

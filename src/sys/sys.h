@@ -32,6 +32,7 @@
    same on every run. Users have the values of poiseContextFill. */
 typedef struct ContextHooks {
   int64_t most_narrow;           /* offsets up to this are int32, larger ones int64; INT32_MAX */
+  size_t staging;                /* bytes of a pinned buffer of large copies; STAGING_BYTES */
   double (*clock)(void);         /* of the measurements by type auto; PoiseTime */
   uint64_t (*machine)(int rank); /* a number for the machine of a rank; NULL: poiseMachine */
 } ContextHooks;

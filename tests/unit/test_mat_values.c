@@ -518,7 +518,9 @@ static void Zeroing(PoiseContext ctx, bool columns, double diagonal)
   PoiseMat A;
   PoiseVec x, b;
   Rows rows;
+  HostCsr h;
   if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b))) return;
+  CHECK_OK(poiseMatPattern(A, &h)); /* a copy is on the device alone */
   SampleSet(x, X), SampleSet(b, B);
   CHECK_OK(PoiseVecScale(x, 1)), CHECK_OK(PoiseVecScale(b, 1));
   for (PoiseInt i = N - 1; i >= 0; i--) /* of other ranks, descending, some of them twice */

@@ -466,10 +466,11 @@ static void TestFailedUpload(PoiseContext ctx)
     PoiseErr e = POISE_ERR_MEMORY;
     int64_t tries = 0, bytes;
     double sum, right;
-    bool none;
+    bool none, made_there;
     if (!ProblemOpenGrid(ctx, NX, NY, B, "gmres", "none", &s)) return;
     CHECK_OK(PoiseMatSetType(s.A, types[k]));
-    CHECK_OK(PoiseVecSet(s.b, 1)); /* b and x are on the device */
+    made_there = poiseBufferIsCurrent(&s.A->csr.val, DEVICE); /* blocks are */
+    CHECK_OK(PoiseVecSet(s.b, 1));                            /* b and x are on the device */
     CHECK_OK(PoiseVecSet(s.x, 1));
     CHECK_OK(PoiseVecToDevice(s.b));
     bytes = ctx->device->bytes;
@@ -479,11 +480,10 @@ static void TestFailedUpload(PoiseContext ctx)
       if (!e) break;
       CHECK_ERR(e, POISE_ERR_MEMORY, "no memory on device");
       none = !s.A->csr.ptr.device && !s.A->csr.col.device && !s.A->csr.val.device;
-      /* a new bcsr is there in part */
       CHECK(ctx->device->bytes == bytes || (none && ctx->device->bytes < bytes));
       bytes = ctx->device->bytes;
     }
-    CHECK(tries > 5);
+    CHECK(made_there || tries > 5);
     ctx->device->limit = 0;
     CHECK_OK(PoiseVecSumEntries(s.x, &sum));
     CHECK_OK(PoiseMatMultTranspose(s.A, s.b, s.x)); /* (1, A 1) = (A^T 1, 1) */

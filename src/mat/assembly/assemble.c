@@ -309,7 +309,7 @@ PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val)
     return POISE_OK;
   }
   TRY(poiseBufferWrite(&A->csr.val, DEVICE, &own));
-  TRY(poiseDeviceCopy(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
+  TRY(poiseDeviceCopyArray(dev, own, val, bytes, where == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
   if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
   return poiseBufferSyncBorrowed(&A->csr.val);
 }

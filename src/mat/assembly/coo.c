@@ -51,7 +51,7 @@ static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, cons
   if (!b->dev) TRY(poiseBufferCreate(dev, bytes, what, b));
   TRY(poiseBufferWrite(b, DEVICE, &p));
   *there = p;
-  return poiseDeviceCopy(dev, p, v, bytes, COPY_TO_DEVICE);
+  return poiseDeviceCopyArray(dev, p, v, bytes, COPY_TO_DEVICE);
 }
 
 static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,

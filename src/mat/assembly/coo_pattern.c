@@ -41,8 +41,8 @@ static PoiseErr Send(Device *dev, const PoiseInt *rows, const PoiseInt *cols, Se
   a.col = col;
   for (; a.first < n; a.first += a.n) {
     a.n = n - a.first < most ? n - a.first : most;
-    TRY(poiseDeviceCopy(dev, row, rows + a.first, (size_t)a.n * sizeof *row, COPY_TO_DEVICE));
-    TRY(poiseDeviceCopy(dev, col, cols + a.first, (size_t)a.n * sizeof *col, COPY_TO_DEVICE));
+    TRY(poiseDeviceCopyArray(dev, row, rows + a.first, (size_t)a.n * sizeof *row, COPY_TO_DEVICE));
+    TRY(poiseDeviceCopyArray(dev, col, cols + a.first, (size_t)a.n * sizeof *col, COPY_TO_DEVICE));
     TRY(LAUNCH(dev, coo_keys, &a));
   }
   return POISE_OK;

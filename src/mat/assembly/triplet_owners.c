@@ -30,7 +30,7 @@ static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const
 static PoiseErr Fetch(PoiseContext ctx, Indices *x, PoiseInt **copy)
 {
   TRY(poiseAllocArray(ctx, x->n, sizeof **copy, "indices of triplets", copy));
-  TRY(poiseDeviceCopy(ctx->device, *copy, x->index, (size_t)x->n * sizeof **copy, COPY_TO_HOST));
+  TRY(poiseDeviceCopyArray(ctx->device, *copy, x->index, (size_t)x->n * sizeof **copy, COPY_TO_HOST));
   TRY(poiseDeviceSync(ctx->device));
   x->index = *copy;
   return POISE_OK;

@@ -58,9 +58,10 @@ static PoiseErr BuildLocal(PoiseMat A, const PoiseCSR *in, const PoiseCSR *devic
     return poiseCsrConvertSorted(A, in);
   }
   TRY(WrapValues(A, wrap, given, own));
-  bool fits = own != POISE_COPY && in->base == 0 && !in->col64;
+  bool fits = in->base == 0 && !in->col64;
+  bool as_own = in->ptr32 && c->nz <= poiseContextHome(A->ctx)->hooks.most_narrow;
   /* arrays of the host; BuildThere takes the others */
-  if (fits && PoiseSize(A->ctx) == 1) return WrapIndices(A, wrap, in, own);
+  if (fits && PoiseSize(A->ctx) == 1 && (own != POISE_COPY || as_own)) return WrapIndices(A, wrap, in, own);
   if (fits && own == POISE_ADOPT && !device) return WrapAndRenumber(A, in);
   if (own != POISE_COPY) c->converted = "offsets and columns";
   TRY(poiseCsrConvertOffsets(A, in));
@@ -77,9 +78,19 @@ static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
   if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
 }
 
+/* What was copied is on the device alone. */
+static PoiseErr BuildHere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
+{
+  Buffer *all[] = {&A->csr.ptr, &A->csr.col, &A->csr.val};
+  TRY(BuildLocal(A, in, NULL, own));
+  for (int k = 0; k < 3; k++)
+    if (own == POISE_COPY) TRY(poiseBufferToDevice(all[k]));
+  return POISE_OK;
+}
+
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
-  PoiseErr e = poiseCsrComplete(A, BuildLocal(A, in, NULL, own));
+  PoiseErr e = poiseCsrComplete(A, BuildHere(A, in, own));
   if (!e && own == POISE_ADOPT) ReleaseAdopted(A, in);
   return e;
 }

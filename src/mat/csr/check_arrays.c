@@ -74,12 +74,33 @@ PoiseErr poiseArraysCheckHost(const PoiseMat A, const PoiseCSR *in)
   return poiseDeviceCheckHost(dev, in->val, "val");
 }
 
+/* Is a property true of all rows? If not, what is wrong is then looked for row by row. */
+static bool All(const PoiseMat A, const PoiseCSR *in,
+                bool (*property)(const PoiseCSR *in, int64_t i, PoiseInt N))
+{
+  Device *dev = A->ctx->device;
+  int64_t m = A->csr.m, nblock = POISE_NBLOCKS(m);
+  bool all = true;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++)
+      if (!property(in, i, A->csr.columns)) __atomic_store_n(&all, false, __ATOMIC_RELAXED);
+  return all;
+}
+
+static bool OffsetAscends(const PoiseCSR *in, int64_t i, PoiseInt N)
+{
+  (void)N;
+  return poiseGivenOffset(in, i) <= poiseGivenOffset(in, i + 1);
+}
+
 PoiseErr poiseArraysCheckOffsets(const PoiseMat A, const PoiseCSR *in)
 {
   int64_t m = A->csr.m;
   TRY(poiseArraysCheckGiven(in));
   TRY(CheckFirst(A, in, poiseGivenOffset(in, 0)));
-  for (int64_t i = 0; i < m; i++)
+  for (int64_t i = All(A, in, OffsetAscends) ? m : 0; i < m; i++)
     TRY(CheckOffsets(A, in, i, poiseGivenOffset(in, i), poiseGivenOffset(in, i + 1)));
   return CheckEntries(A, in, poiseGivenOffset(in, m));
 }
@@ -90,19 +111,6 @@ static bool RowAscends(const PoiseCSR *in, int64_t i, PoiseInt N)
   bool ascends = begin == end || (poiseGivenColumn(in, begin) >= 0 && poiseGivenColumn(in, end - 1) < N);
   for (int64_t k = begin + 1; k < end; k++) ascends &= poiseGivenColumn(in, k - 1) < poiseGivenColumn(in, k);
   return ascends;
-}
-
-static bool AllAscend(const PoiseMat A, const PoiseCSR *in)
-{
-  Device *dev = A->ctx->device;
-  int64_t m = A->csr.m, nblock = POISE_NBLOCKS(m);
-  bool all = true;
-  (void)dev;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < m; i++)
-      if (!RowAscends(in, i, A->csr.columns)) __atomic_store_n(&all, false, __ATOMIC_RELAXED);
-  return all;
 }
 
 PoiseErr poiseArraysTwice(const PoiseMat A, const PoiseCSR *in, int64_t i, PoiseInt c)
@@ -134,7 +142,7 @@ PoiseErr poiseArraysCheckColumns(const PoiseMat A, const PoiseCSR *in, bool *sor
 {
   bool ascending;
   *sorted = true;
-  if (AllAscend(A, in)) return POISE_OK;
+  if (All(A, in, RowAscends)) return POISE_OK;
   for (int64_t i = 0; i < A->csr.m; i++) {
     TRY(CheckRow(A, in, i, poiseGivenOffset(in, i), poiseGivenOffset(in, i + 1), &ascending));
     if (!ascending && *sorted) *sorted = false, *unsorted_row = i;
@@ -152,7 +160,7 @@ PoiseErr poiseArraysUnsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, co
 
 PoiseErr poiseArraysFetch(Device *dev, const void *from, size_t bytes, void *to)
 {
-  TRY(poiseDeviceCopy(dev, to, from, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceCopyArray(dev, to, from, bytes, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
 
@@ -166,9 +174,10 @@ static PoiseErr OffsetThere(Device *dev, const PoiseCSR *in, int64_t i, int64_t 
   return POISE_OK;
 }
 
-static PoiseErr FindThere(PoiseMat A, const PoiseCSR *in, int what, int64_t *row)
+/* nz: entries; only columns are asked about. */
+static PoiseErr FindThere(PoiseMat A, const PoiseCSR *in, int what, int64_t nz, int64_t *row)
 {
-  FindArgs f = {.what = what, .base = in->base, .n = A->csr.m, .limit = A->csr.columns};
+  FindArgs f = {.what = what, .base = in->base, .n = A->csr.m, .nz = nz, .limit = A->csr.columns};
   f.ptr32 = in->ptr32, f.ptr64 = in->ptr64, f.col32 = in->col32, f.col64 = in->col64;
   return poiseFind(A->ctx, f, row);
 }
@@ -218,7 +227,7 @@ PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz)
                                 poiseArraysName(A, ARRAY_PTR64)));
   TRY(OffsetThere(dev, in, 0, &first));
   TRY(CheckFirst(A, in, first));
-  TRY(FindThere(A, in, FIND_DECREASING, &row));
+  TRY(FindThere(A, in, FIND_DECREASING, 0, &row));
   if (row < m) {
     TRY(OffsetThere(dev, in, row, &begin));
     TRY(OffsetThere(dev, in, row + 1, &end));
@@ -233,6 +242,6 @@ PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz)
     TRY(poiseDeviceCheckPointer(dev, in->col64, (size_t)*nz * sizeof(int64_t),
                                 poiseArraysName(A, ARRAY_COL64)));
   TRY(poiseArraysCheckDeviceValues(A, in, *nz));
-  TRY(FindThere(A, in, FIND_UNSORTED, &row));
+  TRY(FindThere(A, in, FIND_UNSORTED, *nz, &row));
   return row < m ? CheckRowThere(A, in, row) : POISE_OK;
 }

@@ -8,15 +8,20 @@ PoiseErr poiseCsrConvertOffsets(PoiseMat A, const PoiseCSR *in)
 {
   Csr *c = &A->csr;
   void *p;
+  Device *dev = A->ctx->device;
+  int64_t nblock = POISE_NBLOCKS(c->m + 1);
+  (void)dev;
   c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
   TRY(poiseBufferCreate(A->ctx->device, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", &c->ptr));
   TRY(poiseBufferWrite(&c->ptr, HOST, &p));
-  for (int64_t i = 0; i <= c->m; i++) {
-    if (c->wide)
-      ((int64_t *)p)[i] = poiseGivenOffset(in, i);
-    else
-      ((int32_t *)p)[i] = (int32_t)poiseGivenOffset(in, i);
-  }
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i <= c->m; i++) {
+      if (c->wide)
+        ((int64_t *)p)[i] = poiseGivenOffset(in, i);
+      else
+        ((int32_t *)p)[i] = (int32_t)poiseGivenOffset(in, i);
+    }
   return POISE_OK;
 }
 

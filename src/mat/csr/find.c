@@ -19,7 +19,7 @@ PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)
   CsrView v;
   FindArgs f = {.what = FIND_NAN_IN_ROW, .n = A->rows->n};
   TRY(poiseCsrView(&A->csr, &v));
-  f.b = v.b, f.ptr32 = v.ptr32, f.ptr64 = v.ptr64, f.val = v.val;
+  f.b = v.b, f.nz = v.nz, f.ptr32 = v.ptr32, f.ptr64 = v.ptr64, f.val = v.val;
   return poiseFind(A->ctx, f, row);
 }
 

@@ -13,21 +13,46 @@ enum {
   FIND_NAN         /* val[k] is not finite */
 };
 
-/* *first = the least k < n of which `what` is true, or n. Of each array one width is given, or none. b: as in
-   CsrView. */
+/* *first = the least k < n of which `what` is true, or n. Of each array one width is given, or none. b, and
+   nz where rows are looked at: as in CsrView. */
 typedef struct FindArgs {
   int what, base;
-  int64_t n, limit, b;
+  int64_t n, nz, limit, b;
   const int64_t *ptr64, *col64;
   const int32_t *ptr32, *col32;
   const double *val;
   int64_t *first;
 } FindArgs;
 
-POISE_INLINE int poiseFindsUnsorted(const FindArgs *a, int64_t k, int64_t end)
+POISE_INLINE int64_t poiseFindOffset(const FindArgs *a, int64_t i)
 {
-  for (int64_t last = a->base - 1; k < end; k++) {
-    int64_t col = a->col32 ? a->col32[k] : a->col64[k];
+  return (a->ptr32 ? a->ptr32[i] : a->ptr64[i]) - a->base;
+}
+
+POISE_INLINE int64_t poiseFindColumn(const FindArgs *a, int64_t k)
+{
+  return a->col32 ? a->col32[k] : a->col64[k];
+}
+
+/* The row of entry k, where offsets ascend. */
+POISE_INLINE int64_t poiseFindRow(const FindArgs *a, int64_t rows, int64_t k)
+{
+  int64_t low = 0, high = rows; /* row `low` begins at k or before, row `high` behind */
+  while (high - low > 1) {
+    int64_t mid = low + (high - low) / 2;
+    if (poiseFindOffset(a, mid) <= k)
+      low = mid;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+/* Of entries [k, end), of which the column before the first is `last`. */
+POISE_INLINE int poiseFindsUnsorted(const FindArgs *a, int64_t last, int64_t k, int64_t end)
+{
+  for (; k < end; k++) {
+    int64_t col = poiseFindColumn(a, k);
     if (col <= last || col >= a->base + a->limit) return 1;
     last = col;
   }
@@ -48,8 +73,8 @@ POISE_INLINE int poiseFinds(const FindArgs *a, int64_t k)
   if (a->what == FIND_BEYOND) return a->col64[k] >= a->limit;
   if (a->what == FIND_NAN) return !poiseFinite(a->val[k]);
   if (a->what == FIND_NAN_IN_ROW) return poiseFindsNan(a, k);
-  int64_t begin = a->ptr32 ? a->ptr32[k] : a->ptr64[k], end = a->ptr32 ? a->ptr32[k + 1] : a->ptr64[k + 1];
-  return a->what == FIND_DECREASING ? end < begin : poiseFindsUnsorted(a, begin - a->base, end - a->base);
+  int64_t begin = poiseFindOffset(a, k), end = poiseFindOffset(a, k + 1);
+  return a->what == FIND_DECREASING ? end < begin : poiseFindsUnsorted(a, a->base - 1, begin, end);
 }
 
 #endif

@@ -31,7 +31,10 @@ PoiseErr poiseCsrCollectGhosts(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 static PoiseErr NumberColumns(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
 {
   Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  int64_t nblock = POISE_NBLOCKS(c->nz);
   int32_t *col;
+  (void)dev;
   TRY(poiseCsrCollectGhosts(A, in, ghosts));
   if (c->col.dev) { /* adopted: in place */
     TRY(poiseBufferUpdate(&c->col, HOST, &col));
@@ -39,7 +42,10 @@ static PoiseErr NumberColumns(PoiseMat A, const PoiseCSR *in, Ghosts *ghosts)
     TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof(int32_t), "columns", &c->col));
     TRY(poiseBufferWrite(&c->col, HOST, &col));
   }
-  for (int64_t k = 0; k < c->nz; k++) col[k] = poiseLocalColumn(A, ghosts, poiseGivenColumn(in, k));
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t k = b * POISE_BLOCK; k < (b + 1) * POISE_BLOCK && k < c->nz; k++)
+      col[k] = poiseLocalColumn(A, ghosts, poiseGivenColumn(in, k));
   return POISE_OK;
 }
 

@@ -113,80 +113,6 @@ PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt 
 
 /* ---- from CSR and back ----------------------------------------------------------------------- */
 
-enum { NONE = -1 };
-
-/* The next block column in rows [i, i + b). The walk has reached the entries at[0 .. b). NONE: there are
-   no more. */
-static PoiseInt NextBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, const int64_t *at)
-{
-  PoiseInt next = NONE;
-  for (int r = 0; r < b; r++) {
-    if (at[r] == poiseCsrPtr(&A->csr, h->ptr, i + r + 1)) continue;
-    PoiseInt col = poiseCsrGlobal(A, h->col[at[r]]) / b;
-    if (next == NONE || col < next) next = col;
-  }
-  return next;
-}
-
-/* Copy the entries of rows [i, i + b) in that column to the block v (NULL: nowhere). */
-static void TakeBlock(PoiseMat A, const HostCsr *h, int64_t i, int b, PoiseInt column, int64_t *at, double *v)
-{
-  for (int r = 0; r < b; r++)
-    for (int64_t end = poiseCsrPtr(&A->csr, h->ptr, i + r + 1); at[r] < end; at[r]++) {
-      PoiseInt col = poiseCsrGlobal(A, h->col[at[r]]);
-      if (col / b != column) break;
-      if (v) v[col % b * b + r] = h->val[at[r]];
-    }
-}
-
-/* Make the row blocks [i, i + b), from block k on. With r = NULL they are only counted. Returns the
-   next block's number. */
-static int64_t BlocksOfRow(PoiseMat A, const HostCsr *h, int64_t i, int b, int64_t k, RowArrays *r)
-{
-  int64_t at[MAX_BLOCK_SIZE];
-  for (int j = 0; j < b; j++) at[j] = poiseCsrPtr(&A->csr, h->ptr, i + j);
-  for (PoiseInt column; (column = NextBlock(A, h, i, b, at)) != NONE; k++) {
-    TakeBlock(A, h, i, b, column, at, r ? r->val + k * b * b : NULL);
-    if (r) poiseRowArraysPutColumn(r, k, column);
-  }
-  return k;
-}
-
-PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr)
-{
-  Device *dev = A->ctx->device;
-  HostCsr h;
-  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
-  (void)dev;
-  TRY(poiseMatPattern(A, &h));
-  HOST_PARALLEL_FOR(dev, chunks)
-  for (int64_t c = 0; c < chunks; c++)
-    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
-      ptr[i + 1] = BlocksOfRow(A, &h, i * b, b, 0, NULL);
-  ptr[0] = 0;
-  for (int64_t i = 0; i < m; i++) ptr[i + 1] += ptr[i];
-  return POISE_OK;
-}
-
-static PoiseErr MakeBlocks(PoiseMat A, int b, RowArrays *r)
-{
-  Device *dev = A->ctx->device;
-  HostCsr h;
-  int64_t m = A->csr.m / b, chunks = POISE_NBLOCKS(m);
-  (void)dev;
-  r->b = b;
-  TRY(poiseMatPattern(A, &h));
-  TRY(poiseBufferRead(&A->csr.val, HOST, &h.val));
-  TRY(poiseAllocArray(A->ctx, m + 1, sizeof *r->ptr, "row offsets", &r->ptr));
-  TRY(poiseMatCountBlocks(A, b, r->ptr));
-  TRY(poiseRowArraysReserve(A, r->ptr[m], b * b, r));
-  HOST_PARALLEL_FOR(dev, chunks)
-  for (int64_t c = 0; c < chunks; c++)
-    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++)
-      (void)BlocksOfRow(A, &h, i * b, b, r->ptr[i], r);
-  return POISE_OK;
-}
-
 /* Make CSR rows with all scalars of the blocks, zeros too. */
 static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
 {
@@ -213,17 +139,16 @@ static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
   return POISE_OK;
 }
 
-/* Replace A's entries by those arrays, and its type. After a failure both stay. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r)
+/* Replace A's entries by those, and its type. After a failure both stay. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
 {
-  TRY(poiseMatReplaceAs(A, mine, r, NULL));
+  TRY(poiseMatReplaceAs(A, mine, r, made));
   poiseTripletsDestroy(A->ctx, &A->assembly.triplets); /* its places refer to the old arrays */
   return POISE_OK;
 }
 
 PoiseErr poiseMatToBlocks(PoiseMat A)
 {
-  RowArrays r = {0};
   PoiseErr e = A->asked.type->blocked ? POISE_OK : poiseMatCheckUsable(A);
   bool found = A->asked.find;
   int before = A->block_size;
@@ -233,8 +158,10 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
     poiseMatDropBlocks(A);
     return POISE_OK;
   }
+  Csr made = {.b = A->block_size};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
-  e = Convert(A, e ? e : MakeBlocks(A, A->block_size, &r), &r);
+  if (!e) e = poiseMatMakeBlocks(A, A->block_size, &made);
+  e = Convert(A, e, NULL, &made);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   if (e && found) A->block_size = before, A->asked.find = true;
   return e;
@@ -244,7 +171,7 @@ PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
   RowArrays r = {0};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
-  PoiseErr e = Convert(A, MakeRows(A, &r), &r);
+  PoiseErr e = Convert(A, MakeRows(A, &r), &r, NULL);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   return e;
 }

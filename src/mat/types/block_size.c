@@ -76,16 +76,13 @@ PoiseErr poiseMatLoadBlockSize(PoiseContext ctx, PoiseInt M, PoiseInt N, int64_t
 
 /* Blocks of this rank, or -1 if b does not divide its rows and columns; and bytes of offsets, columns and
    values. */
-static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *bytes)
+static PoiseErr Count(PoiseMat A, int b, double *blocks, double *bytes)
 {
   int64_t m = A->csr.m / b, n = A->csr.nz;
   *blocks = -1;
   *bytes = 0;
   if (A->csr.m % b || A->csr.nloc % b) return POISE_OK;
-  if (b > 1) {
-    TRY(poiseMatCountBlocks(A, b, ptr));
-    n = ptr[m];
-  }
+  if (b > 1) TRY(poiseMatCountBlocks(A, b, &n));
   *blocks = (double)n;
   *bytes = (8.0 * b * b + 4) * (double)n +
            (n > poiseContextHome(A->ctx)->hooks.most_narrow ? 8.0 : 4.0) * (double)(m + 1);
@@ -94,10 +91,7 @@ static PoiseErr Count(PoiseMat A, int b, int64_t *ptr, double *blocks, double *b
 
 static PoiseErr CountAll(PoiseMat A, PoiseErr mine, double *blocks, double *bytes)
 {
-  int64_t *ptr = NULL;
-  if (!mine) mine = poiseAllocArray(A->ctx, A->csr.m / 2 + 1, sizeof *ptr, "counts of blocks", &ptr);
-  for (int k = 0; !mine && k < POISE_BLOCK_FILLS; k++) mine = Count(A, k + 1, ptr, &blocks[k], &bytes[k]);
-  poiseFree(A->ctx, &ptr);
+  for (int k = 0; !mine && k < POISE_BLOCK_FILLS; k++) mine = Count(A, k + 1, &blocks[k], &bytes[k]);
   return mine;
 }
 
@@ -132,12 +126,9 @@ PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_BLOCK_FILL
 
 PoiseErr poiseMatBlockShare(PoiseMat A, double *share)
 {
-  int64_t *ptr = NULL;
   double blocks, bytes[2] = {0, 0};
-  PoiseErr e = poiseAllocArray(A->ctx, A->csr.m / A->block_size + 1, sizeof *ptr, "counts of blocks", &ptr);
-  if (!e) e = Count(A, A->block_size, ptr, &blocks, &bytes[0]);
-  if (!e) e = Count(A, 1, ptr, &blocks, &bytes[1]);
-  poiseFree(A->ctx, &ptr);
+  PoiseErr e = Count(A, A->block_size, &blocks, &bytes[0]);
+  if (!e) e = Count(A, 1, &blocks, &bytes[1]);
   TRY(PoiseAgree(A->ctx, e));
   TRY(PoiseSum(A->ctx, 2, bytes));
   *share = bytes[0] / bytes[1];

@@ -19,9 +19,10 @@ PoiseErr poiseMatToBlocks(PoiseMat A);
 PoiseErr poiseMatFromBlocks(PoiseMat A);
 /* B = A, with entries in the form of those of `like`: scalars, or blocks of that size. Collective; agrees. */
 PoiseErr poiseMatDuplicateLike(PoiseMat A, PoiseMat like, PoiseMat *B);
-/* ptr[i + 1] = the number of b x b blocks in A's rows before (i + 1) b, whose entries are scalars. ptr[0] =
-   0. Local. */
-PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *ptr);
+/* to_blocks.c: *blocks = the number of b x b blocks that A's entries, which are scalars, lie in; and a CSR of
+   these. b divides A's rows and columns here. Local. */
+PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *blocks);
+PoiseErr poiseMatMakeBlocks(PoiseMat A, int b, Csr *made);
 
 /* block_size.c: that b is the same everywhere. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b);

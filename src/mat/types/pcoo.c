@@ -339,7 +339,8 @@ static PoiseErr Predict_PCOO(PoiseMat A, const void *data, MatPlan *plan, PoiseP
   bool transpose = counts ? counts->transpose != 0 : t->by_column.made;
   int64_t nz = counts ? counts->nonzeros : A->csr.nz;
   MatPlan index = {.transpose = true, .nz = nz, .m = nz, .nloc = t->rows.n, .nghost = t->rows.nghost};
-  poisePredict(dev, 8 * nz, ON_BOTH, p);
+  if (counts) poisePredict(dev, 8 * nz, ON_BOTH, p);
+  if (!counts) poisePredictBuffer(&A->csr.val, p);
   poiseCsrDataPredict(A, &index, p);
   index.nloc = t->columns.n, index.nghost = t->columns.nghost;
   if (transpose) poiseCsrDataPredict(A, &index, p);

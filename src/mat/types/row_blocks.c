@@ -124,6 +124,13 @@ static void PredictEach(const Device *dev, const int64_t n[2], int64_t more, siz
   poisePredictBetween(dev, (n[0] + more) * (int64_t)bytes, (n[1] + more) * (int64_t)bytes, sides, p);
 }
 
+/* Blocks of rows are ordered where the columns are (mat/csr/interior.c): on a device that alone has them? */
+static bool OrderedThere(PoiseMat A, const MatPlan *plan)
+{
+  const Buffer *col = &A->csr.col;
+  return plan->b > 0 || (A->assembled && col->dev && !poiseBufferIsCurrent(col, HOST));
+}
+
 void poiseRowBlocksPredict(PoiseMat A, const RowBlocksPlan *w, MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = A->ctx->device;
@@ -135,8 +142,8 @@ void poiseRowBlocksPredict(PoiseMat A, const RowBlocksPlan *w, MatPlan *plan, Po
   PredictEach(dev, fragments, 0, sizeof(RowFragment) + (size_t)poisePlanSide(plan) * sizeof(double),
               ON_DEVICE, p);
   if (w->ordered) PredictEach(dev, parts, 0, sizeof(int32_t), ON_BOTH, p);
-  if (w->ordered && !dev->ops->is_host) { /* the host orders row blocks, not tiles */
-    p->least.host += w->blocks[1] ? 0 : (w->n[0] + 1) * size;
+  if (w->ordered && !dev->ops->is_host) { /* row blocks, not tiles */
+    p->least.host += w->blocks[1] || OrderedThere(A, plan) ? 0 : (w->n[0] + 1) * size;
     p->most.host += (w->n[1] + 1) * size;
   }
   plan->partials[0] = parts[0], plan->partials[1] = parts[1] + w->fragments;
