@@ -357,30 +357,41 @@ static void EnqueueEndAhead(PoiseKSP ksp, PoiseVec x, bool checks, LogCounts cou
   poiseLogCounts(ksp->ctx, &counts[1]);
 }
 
-static void EnqueueReplay(PoiseKSP ksp, int turns)
+static PoiseErr EnqueueReplay(PoiseKSP ksp, int turns)
 {
   Device *dev = Dev(ksp);
   const KSPLoop *loop = &ksp->loop;
-  poiseKSPFailed(ksp, dev->ops->replay(dev, loop->graph, turns));
+  TRY(dev->ops->replay(dev, loop->graph, turns));
   dev->busy = true;
   if (!dev->loops) poiseLogAddLaunches(ksp->ctx, 1, &loop->counts[0], &loop->counts[loop->captured.turn]);
+  return POISE_OK;
 }
 
 /* event: where more is enqueued before the host waits; else LATEST. */
-static void EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *event)
+static PoiseErr EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *event)
 {
   Device *dev = Dev(ksp);
-  poiseKSPFailed(ksp, CopySlots(ksp, status));
   *event = LATEST;
-  if (more) poiseKSPFailed(ksp, dev->ops->record(dev, event));
+  TRY(CopySlots(ksp, status));
+  return more ? dev->ops->record(dev, event) : POISE_OK;
 }
 
-/* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. */
-static bool Look(PoiseKSP ksp, const double *status, int64_t event)
+/* Do all ranks know of the failure? They do behind a monitor. Devices of others would wait for one that stopped
+   alone, so it goes on to the end, and then says what failed. */
+static bool AllKnow(PoiseKSP ksp)
 {
-  if (!ksp->solve.failed) poiseKSPFailed(ksp, WaitForSlots(ksp, event));
-  poiseKSPFailed(ksp, Dev(ksp)->failed);
-  return ksp->solve.failed || poiseKSPOutOfRange(ksp, status) || LookAtSlots(ksp, status);
+  return PoiseSize(ksp->ctx) == 1 || ksp->user.nmonitors;
+}
+
+/* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. device: a
+   failure of the device, after which it cannot go on. */
+static bool Look(PoiseKSP ksp, PoiseErr device, const double *status, int64_t event)
+{
+  if (!device) device = WaitForSlots(ksp, event);
+  if (!device) device = Dev(ksp)->failed;
+  poiseKSPFailed(ksp, device);
+  if (device || (ksp->solve.failed && AllKnow(ksp))) return true;
+  return poiseKSPOutOfRange(ksp, status) || LookAtSlots(ksp, status);
 }
 
 /* Turns of the next replay. They double while replays are short: a solve of few iterations is soon reported,
@@ -437,14 +448,15 @@ void poiseKSPReplay(PoiseKSP ksp, PoiseVec x)
   int sent = 0, seen = 0, turns = loop->turns;
   bool checks, ends = EndsAhead(ksp, x, &checks);
   double since = PoiseTime();
+  PoiseErr e = POISE_OK;
   for (bool over = false; !over; seen++) {
     bool more = seen > 0 || !loop->brief;
-    for (; sent <= seen + more; sent++) {
-      EnqueueReplay(ksp, turns);
-      if (ends && sent == 0) EnqueueEndAhead(ksp, x, checks, counts);
-      EnqueueLook(ksp, loop->status[sent % 2], more, &event[sent % 2]);
+    for (; sent <= seen + more && !e; sent++) {
+      e = EnqueueReplay(ksp, turns);
+      if (ends && sent == 0 && !e) EnqueueEndAhead(ksp, x, checks, counts);
+      if (!e) e = EnqueueLook(ksp, loop->status[sent % 2], more, &event[sent % 2]);
     }
-    over = Look(ksp, loop->status[seen % 2], event[seen % 2]);
+    over = Look(ksp, e, loop->status[seen % 2], event[seen % 2]);
     double now = PoiseTime();
     if (!over) turns = NextTurns(ksp, turns, now - since);
     since = now;

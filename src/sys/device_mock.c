@@ -212,6 +212,8 @@ static PoiseErr Enqueue(Device *dev, int kernel, const void *args, size_t bytes)
   Mock *mock = dev->data;
   Queue *q = mock->capturing ? &mock->capturing->work : &mock->queue;
   Op op = {kernel, (bytes + 7) & ~(size_t)7};
+  if (kernel == KERNEL_link_mock && mock->capturing && mock->capturing->done)
+    FAIL(POISE_ERR_INTERNAL, "a call of a library inside the capture of a loop");
   TRY(Reserve(dev, q, sizeof op + op.bytes));
   memcpy(q->data + q->tail, &op, sizeof op);
   if (bytes) memcpy(q->data + q->tail + sizeof op, args, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The link between devices of ranks, of both kinds: sums and ghosts, compared with those through the hosts, bit
-  by bit; solves in replayed loops on several ranks; and ranks that do not come.
+  The link between devices of ranks, of both kinds: sums and ghosts, compared with those through the hosts,
+  bit by bit; solves in replayed loops on several ranks; and ranks that do not come.
 */
 #include <limits.h>
 
