@@ -376,15 +376,15 @@ static PoiseErr EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *ev
   return more ? dev->ops->record(dev, event) : POISE_OK;
 }
 
-/* Do all ranks know of the failure? They do behind a monitor. Devices of others would wait for one that stopped
-   alone, so it goes on to the end, and then says what failed. */
+/* Do all ranks know of the failure? They do behind a monitor. Devices of others would wait for one that
+   stopped alone, so it goes on to the end, and then says what failed. */
 static bool AllKnow(PoiseKSP ksp)
 {
   return PoiseSize(ksp->ctx) == 1 || ksp->user.nmonitors;
 }
 
-/* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. device: a
-   failure of the device, after which it cannot go on. */
+/* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. device:
+   a failure of the device, after which it cannot go on. */
 static bool Look(PoiseKSP ksp, PoiseErr device, const double *status, int64_t event)
 {
   if (!device) device = WaitForSlots(ksp, event);

@@ -219,12 +219,32 @@ static void TestLibrary(PoiseContext ctx)
   dev->ops = own, dev->id = id;
 }
 
+/* The link that *arg asks for, made anew, and a sum by it. */
+static PoiseErr OpenAnew(PoiseContext ctx, void *arg)
+{
+  double *v = NULL;
+  poiseLinkClose(ctx);
+  TRY(poiseLinkOpen(ctx, *(const LinkWish *)arg));
+  PoiseErr e = PoiseAgree(ctx, poiseLinkAlloc(ctx->link, sizeof *v, "a sum", (void **)&v));
+  if (!e) e = poiseLinkSum(ctx->link, (LinkSumArgs){.n = 1, .count = 1, .partial = v, .dst = v});
+  if (!e) e = poiseDeviceSync(ctx->device);
+  poiseLinkFree(ctx->link, sizeof *v, v);
+  poiseLinkClose(ctx);
+  return PoiseAgree(ctx, e);
+}
+
+/* Memory runs out on one rank. */
+static void TestMemory(PoiseContext ctx)
+{
+  LinkWish wishes[] = {LINK_PEER, LINK_LIBRARY};
+  NEEDS_MOCKS(ctx);
+  for (int k = 0; k < 2; k++) TestAllocationFailures(ctx, OpenAnew, &wishes[k]);
+}
+
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"unreached", TestUnreached, 0},
-                               {"places", TestPlaces, 0},
-                               {"wishes", TestWishes, 0},
-                               {"library", TestLibrary, 0},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {{"unreached", TestUnreached, 0}, {"places", TestPlaces, 0},
+                               {"wishes", TestWishes, 0},       {"library", TestLibrary, 0},
+                               {"memory", TestMemory, 0},       {NULL, NULL, 0}};
   return TestMain(argc, argv, "link_choice", tests);
 }
