@@ -190,7 +190,7 @@ def test_coordinates():
         assert "near-null space of 3 vectors" in M.view()
         M.set_near_null_space(None)
         assert "near-null space" not in M.view()
-    with poise.Solver(A, "cg", "amg", rtol=1e-10, coordinates=places) as solver:
+    with poise.Solver(A, "cg", pc="amg", rtol=1e-10, coordinates=places) as solver:
         near(A, solver.solve(np.ones(n)), np.ones(n))
     with poise.Matrix(A, coordinates=np.zeros((n, 2))) as M:
         assert "near-null space" not in M.view()
