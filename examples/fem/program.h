@@ -12,6 +12,7 @@ typedef enum FemStage {
   FEM_REFRESH,
   FEM_SETUP,
   FEM_SOLVE,
+  FEM_CHECK,
   FEM_OUTPUT,
   FEM_STAGES
 } FemStage;
@@ -26,10 +27,10 @@ PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
 /* Make a solver of A x = b with these defaults, then read options. It keeps its history. x is the guess.
-   A, which is assembled, takes its -mat_ options. Collective. */
+   A, which is assembled, takes its -mat_ options. Part of the stage of set-up. Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
-                         PoiseKSP *ksp);
-/* Set up and solve, each a stage. Then write the system if -save_system asks for it; also one that did not
+                         FemTimes *times, PoiseKSP *ksp);
+/* Set up and solve, each a stage. A pc of amg is replaced by diagonal blocks where it is unsupported. Then write the system if -save_system asks for it; also one that did not
    converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
