@@ -19,6 +19,7 @@ PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, F
   POISE_TRY(PoiseMatCreate(mesh->ctx, n, n, N, N, &s->A));
   POISE_TRY(PoiseMatSetBlockSize(s->A, components));
   if (how == FEM_BLOCKS) POISE_TRY(PoiseMatSetType(s->A, "bcsr"));
+  if (how == FEM_ELEMENTS) POISE_TRY(PoiseMatSetType(s->A, "auto")); /* blocks, if these take fewer bytes */
   return PoiseMatCreateVecs(s->A, &s->x, &s->b);
 }
 
