@@ -19,8 +19,8 @@ cat > "$dir/bracket.options" << 'EOF'
 -support "fixed; hole: z = 1e-5"
 EOF
 echo '-poisson 0.45 -loads "right: force = 0 0 -1000; top: pressure = 1e4"' > "$dir/beam.options"
-# Elasticity leaves off at 1e-9: for a beam of 1500 iterations by pbjacobi, rounding of b - A x alone is some
-# 1e-16 |M^-1 A| |x|, which is 2e-10 of the first preconditioned residual. Solutions agree to 2e-6 long before.
+# Elasticity leaves off at 1e-9. For a beam of 1500 iterations by pbjacobi, rounding of b - A x alone is some
+# 1e-16 |M^-1 A| |x|, or 2e-10 of the first preconditioned residual. Solutions agree to 2e-6 long before.
 cases=(
   "poisson -n 4 -refinements 0 -shape ring -grading 3 -ksp_rtol 1e-12"
   "poisson -mesh bracket.msh -dirichlet fixed,load -ksp_rtol 1e-12"

@@ -288,8 +288,8 @@ static PoiseInt Width(const Part *part, int d)
   return part->high[d] - part->low[d] + 1;
 }
 
-/* Points are placed by all threads. Owned ones are the first nodes, in the order of the lattice, which is that
-   of their numbers. */
+/* Points are placed by all threads. Owned ones are the first nodes, in the order of the lattice, which is
+   that of their numbers. */
 static void PlaceOwned(const Grid *g, Part *part, FemMesh *mesh)
 {
   const PoiseInt rows = Width(part, 1) * Width(part, 2);
