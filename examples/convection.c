@@ -245,7 +245,7 @@ static PoiseErr Output(PoiseContext ctx, FemTimes *times, const Level *l)
 static PoiseErr Solve(PoiseContext ctx, PoiseInt n, FemTimes *times, Level *l)
 {
   POISE_TRY(Assemble(ctx, n, times, l));
-  POISE_TRY(FemSolverCreate(&l->system, "bicgstab", "ilu", 1e-10, &l->ksp));
+  POISE_TRY(FemSolverCreate(&l->system, "bicgstab", "ilu", 1e-10, times, &l->ksp));
   POISE_TRY(FemSolve(&l->system, l->ksp, times));
   POISE_TRY(FemGather(&l->mesh, 1, l->system.x, &l->values));
   return Output(ctx, times, l);
@@ -306,7 +306,9 @@ static PoiseErr SolveOn(PoiseContext ctx, const Settings *set, Solution which, P
   const double angle = which == LAYER ? 0 : set->angle * pi / 180;
   Level l = {.set = set, .which = which, .beta = {cos(angle), sin(angle), 0}};
   PoiseErr err = Solve(ctx, n, times, &l);
+  if (err == POISE_OK) err = FemStageBegin(ctx, times, FEM_CHECK);
   if (err == POISE_OK) err = Judge(ctx, &l, coarser, e);
+  if (err == POISE_OK) err = FemStageEnd(ctx, times, FEM_CHECK);
   free(l.values);
   PoiseVecDestroy(&l.exact);
   PoiseKSPDestroy(&l.ksp);

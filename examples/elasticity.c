@@ -21,8 +21,8 @@
         blocks of 3 x 3 from the cells, on the device if there is one
 
   The beam lies along x, has a square section, is clamped on the left and pulled down on the right. The
-  example shows blocks of 3, a material that varies in space, the six rigid motions, and stresses from
-  displacements. -pc_type pbjacobi inverts one block per node. The program checks:
+  example shows blocks of 3, a material that varies in space, the six rigid motions, from which multigrid
+  builds its coarse levels, and stresses from displacements. The program checks:
   - Supports stop all rigid motions. Else it names one that is free, before the solve.
   - Before supports are applied, the matrix gives zero for each rigid motion, to rounding.
   - The deflection of the beam is within 2 % of Timoshenko's: P L^3 / (3 EI) for bending and P L / K for
@@ -315,8 +315,10 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   const FemOperator op = {.law = elastic->law};
   POISE_TRY(FemAssembleCells(system, FemElasticForm, elastic, &op));
   POISE_TRY(FemStageEnd(ctx, times, FEM_ASSEMBLY));
+  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK));
   if (set->check) POISE_TRY(FemCheckAssembly(system, FemElasticForm, elastic));
   POISE_TRY(FemRigidCheck(system, &body->rigid));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_CHECK));
   POISE_TRY(PoiseMatSetNearNullSpace(system->A, 0, body->rigid.count, body->rigid.v));
   if (IsFree(set)) POISE_TRY(PoiseMatSetNullSpace(system->A, 0, body->rigid.count, body->rigid.v));
 
@@ -522,21 +524,25 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
                         body->mesh.dim * body->mesh.allNodes));
   POISE_TRY(ReadPart(set, body));
   POISE_TRY(Assemble(ctx, set, times, body));
-  POISE_TRY(FemSolverCreate(&body->system, "cg", "pbjacobi", 1e-8, &body->ksp));
+  POISE_TRY(FemSolverCreate(&body->system, "cg", "amg", 1e-8, times, &body->ksp));
   POISE_TRY(FemSolve(&body->system, body->ksp, times));
   POISE_TRY(PoisePrintf(ctx, "iterations     %" PRId64 "  %s\n", PoiseKSPIterations(body->ksp),
                         PoiseKSPReasonString(PoiseKSPConvergedReason(body->ksp))));
+  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK));
   if (IsOwn(set) || set->output[0] != '\0') POISE_TRY(FindResults(body));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_CHECK));
   if (set->output[0] != '\0') {
     POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
     POISE_TRY(Output(set, body));
     POISE_TRY(FemStageEnd(ctx, times, FEM_OUTPUT));
   }
+  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK));
   if (IsOwn(set)) {
     POISE_TRY(Print(ctx, body));
     POISE_TRY(WarnOfJumps(ctx, body));
   }
   POISE_TRY(Judge(ctx, set, body));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_CHECK));
   return FemPrintTimes(ctx, times);
 }
 

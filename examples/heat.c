@@ -386,7 +386,7 @@ static PoiseErr March(PoiseContext ctx, FemTimes *times, Body *b)
     b->data.range[1] = fmax(b->data.range[1], b->range[1]);
   }
   /* Long steps in a good conductor leave few digits to the solver: their K u cancels. */
-  POISE_TRY(FemSolverCreate(&b->system, "cg", "jacobi", set->own ? 1e-8 : 1e-10, &b->ksp));
+  POISE_TRY(FemSolverCreate(&b->system, "cg", "jacobi", set->own ? 1e-8 : 1e-10, times, &b->ksp));
   POISE_TRY(PoiseMatSetFromOptions(b->K)); /* sums and products of one type */
   POISE_TRY(
       PoisePrintf(ctx, "%6s %10s %10s %14s %14s", "step", "time", "iterations", "least u", "largest u"));
@@ -406,7 +406,9 @@ static PoiseErr March(PoiseContext ctx, FemTimes *times, Body *b)
   POISE_TRY(FemPrintTimes(ctx, times));
   POISE_TRY(PoisePrintf(ctx, "\nA step takes %.4f s, %.1f %% of it outside the solve.\n",
                         seconds / (double)set->steps, 100 * (1 - times->seconds[FEM_SOLVE] / seconds)));
-  return set->own ? JudgeOwn(ctx, length, b) : JudgeKnown(ctx, b);
+  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK)); /* for the log, behind the table */
+  POISE_TRY(set->own ? JudgeOwn(ctx, length, b) : JudgeKnown(ctx, b));
+  return FemStageEnd(ctx, times, FEM_CHECK);
 }
 
 static PoiseErr Run(PoiseContext ctx, void *arg)

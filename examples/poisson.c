@@ -307,10 +307,13 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
   POISE_TRY(set->own ? AssembleOwn(l) : AssembleKnown(l));
   POISE_TRY(FemStageEnd(ctx, times, FEM_ASSEMBLY));
 
-  POISE_TRY(FemSolverCreate(&l->system, "cg", "jacobi", 1e-9, &l->ksp));
+  POISE_TRY(FemSolverCreate(&l->system, "cg", "amg", 1e-9, times, &l->ksp));
   POISE_TRY(FemSolve(&l->system, l->ksp, times));
+
+  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK));
   POISE_TRY(FemGather(&l->mesh, 1, l->system.x, &l->values));
   if (!set->own) POISE_TRY(Compare(l, errors));
+  POISE_TRY(FemStageEnd(ctx, times, FEM_CHECK));
 
   if (!finest || set->output[0] == '\0') return POISE_OK;
   POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));

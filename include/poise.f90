@@ -1029,6 +1029,21 @@ module poise
       integer(c_int), intent(out) :: n
       type(c_ptr), intent(out) :: v
     end function
+    integer(c_int) function PoiseMatSetCoordinates(A, dim, n, x) bind(c, name="PoiseMatSetCoordinates")
+      import
+      type(c_ptr), value :: A
+      integer(c_int), value :: dim
+      integer(POISE_INT), value :: n
+      real(c_double), dimension(*), intent(in) :: x
+    end function
+    integer(c_int) function PoiseMatSetDeviceCoordinates(A, dim, n, x) bind(c, &
+      name="PoiseMatSetDeviceCoordinates")
+      import
+      type(c_ptr), value :: A
+      integer(c_int), value :: dim
+      integer(POISE_INT), value :: n
+      type(c_ptr), value :: x
+    end function
     subroutine PoiseMatSizes(A, M, N) bind(c, name="PoiseMatSizes")
       import
       type(c_ptr), value :: A

@@ -46,8 +46,8 @@ cat <<TEXT
 
 A steel beam, 1 m long and 0.1 m high, is clamped at one end and pulled down by 1000 N at the other.
 It is cut into tetrahedra; the matrix of linear elasticity is assembled from them, three unknowns per
-node, and solved by conjugate gradients with one inverted 3 x 3 block per node. The deflection is
-compared with the beam theory of Timoshenko.
+node, and solved by conjugate gradients with multigrid, whose coarse levels hold the rigid motions of
+the beam. The deflection is compared with the beam theory of Timoshenko.
 
 TEXT
 "$elasticity" -n 4 -output "$build/beam"
@@ -72,6 +72,7 @@ mpirun="mpirun -n 2"
 printf '\nWhat to try next, in %s:\n' "$PWD"
 printf '  %-76s %s\n' \
   "$elasticity -ksp_monitor" "the residual of each iteration" \
+  "$elasticity -pc_type pbjacobi" "one inverted 3 x 3 block per node instead of multigrid" \
   "$elasticity -cell hex8 -n 16 -assembly blocks" "a matrix of 3 x 3 blocks (bcsr) from the cells" \
   "$elasticity -mesh examples/data/bracket.msh -output bracket" "a part that Gmsh meshed" \
   "$elasticity -ranks 2" "two ranks, as threads" \

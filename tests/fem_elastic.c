@@ -97,7 +97,7 @@ static PoiseErr Solve(PoiseContext ctx, const Problem *problem, Solved *s)
   POISE_TRY(FemPartLoad(&s->part, &s->system));
   POISE_TRY(PoiseVecCopy(s->system.b, s->load));
   POISE_TRY(FemConstrain(&s->system));
-  POISE_TRY(FemSolverCreate(&s->system, "cg", "pbjacobi", 1e-11, &s->ksp));
+  POISE_TRY(FemSolverCreate(&s->system, "cg", "pbjacobi", 1e-11, &times, &s->ksp));
   POISE_TRY(FemSolve(&s->system, s->ksp, &times));
   POISE_TRY(FemGather(&s->mesh, s->mesh.dim, s->system.x, &s->u));
   POISE_TRY(FemStressesCreate(&s->elastic, s->u, &s->stresses));

@@ -7,8 +7,9 @@
 
 enum {
   MOST = 3 * FEM_MAX_NODES, /* unknowns of an element */
-  BATCH = 1024              /* cells that the threads compute before their values are added in the order of
+  BATCH = 1024,             /* cells that the threads compute before their values are added in the order of
                                the cells */
+  MANY = 65536              /* the same of integrals, which are few */
 };
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
@@ -18,6 +19,7 @@ PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, F
   POISE_TRY(PoiseMatCreate(mesh->ctx, n, n, N, N, &s->A));
   POISE_TRY(PoiseMatSetBlockSize(s->A, components));
   if (how == FEM_BLOCKS) POISE_TRY(PoiseMatSetType(s->A, "bcsr"));
+  if (how == FEM_ELEMENTS) POISE_TRY(PoiseMatSetType(s->A, "auto")); /* blocks, if these take fewer bytes */
   return PoiseMatCreateVecs(s->A, &s->x, &s->b);
 }
 
@@ -84,12 +86,12 @@ static PoiseErr CellSystem(void *arg, PoiseInt e, PoiseInt place)
 }
 
 /* Add to b, and to A cell by cell; or store A's values one after the other in v; or neither if both are
-   NULL. K, F: memory for a batch. */
-static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v, double *K, double *F)
+   NULL. K, F, rows: memory for a batch. */
+static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v, double *K, double *F,
+                           PoiseInt *rows)
 {
   const FemMesh *mesh = s->mesh;
   FemReference reference;
-  PoiseInt rows[FEM_MAX_COMPONENTS * FEM_MAX_NODES];
   FemReferenceCell(mesh->cell, 0, &reference);
   const int n = reference.nodes * s->components;
   for (PoiseInt first = 0; first < mesh->cells; first += BATCH) {
@@ -97,10 +99,12 @@ static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, do
     Systems systems = {s, &reference, form, arg, A != NULL ? K : v != NULL ? v + first * n * n : NULL, F};
     POISE_TRY(Batch(first, count, CellSystem, &systems));
     for (PoiseInt e = 0; e < count; e++) {
-      Rows(mesh, s->components, reference.nodes, mesh->cellNodes + (first + e) * reference.nodes, rows);
-      POISE_TRY(PoiseVecAddValues(s->b, n, rows, F + e * n));
-      if (A != NULL) POISE_TRY(PoiseMatAddBlock(A, n, rows, n, rows, K + e * n * n));
+      PoiseInt *of = rows + e * n;
+      Rows(mesh, s->components, reference.nodes, mesh->cellNodes + (first + e) * reference.nodes, of);
+      if (A != NULL) POISE_TRY(PoiseMatAddBlock(A, n, of, n, of, K + e * n * n));
     }
+    POISE_TRY(
+        PoiseVecAddValues(s->b, count * n, rows, F)); /* a call for each cell takes as long as its sums */
   }
   return POISE_OK;
 }
@@ -109,9 +113,12 @@ static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, doub
 {
   const int n = FemCellInfoOf(s->mesh->cell)->nodes * s->components;
   double *K = NULL, *F = NULL;
+  PoiseInt *rows = NULL;
   PoiseErr err = FemAlloc(BATCH * n, sizeof *F, &F);
+  if (err == POISE_OK) err = FemAlloc(BATCH * n, sizeof *rows, &rows);
   if (err == POISE_OK && A != NULL) err = FemAlloc(BATCH * n * n, sizeof *K, &K);
-  if (err == POISE_OK) err = AddBatches(s, form, arg, A, v, K, F);
+  if (err == POISE_OK) err = AddBatches(s, form, arg, A, v, K, F, rows);
+  free(rows);
   free(F);
   free(K);
   return err;
@@ -332,18 +339,27 @@ PoiseErr FemConstrain(FemSystem *s)
 
 /* ---- values at nodes, integrals -------------------------------------------------------------- */
 
+/* The rows of this rank are at hand; those of other ranks' nodes are fetched. */
+static PoiseErr Gather(const FemMesh *mesh, int components, PoiseVec x, PoiseInt *rows, double *values)
+{
+  const PoiseInt own = components * mesh->owned, others = components * mesh->nodes - own;
+  const double *v;
+  for (PoiseInt i = 0; i < others; i++)
+    rows[i] = components * mesh->global[(own + i) / components] + i % components;
+  POISE_TRY(PoiseVecGetValues(x, others, rows, values + own));
+  POISE_TRY(PoiseVecGetRead(x, &v));
+  memcpy(values, v, (size_t)own * sizeof *values);
+  return PoiseVecRestore(x, &v);
+}
+
 PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **values)
 {
   PoiseInt *rows = NULL;
   *values = NULL;
-  PoiseErr err = FemAlloc(components * mesh->nodes, sizeof *rows, &rows);
+  PoiseErr err = FemAlloc(components * (mesh->nodes - mesh->owned), sizeof *rows, &rows);
   if (err == POISE_OK) err = FemAlloc(components * mesh->nodes, sizeof **values, values);
   err = PoiseAgree(mesh->ctx, err);
-  if (err == POISE_OK) {
-    for (PoiseInt i = 0; i < components * mesh->nodes; i++)
-      rows[i] = components * mesh->global[i / components] + i % components;
-    err = PoiseVecGetValues(x, components * mesh->nodes, rows, *values);
-  }
+  if (err == POISE_OK) err = Gather(mesh, components, x, rows, *values);
   free(rows);
   if (err != POISE_OK) {
     free(*values);
@@ -356,6 +372,7 @@ PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, voi
 {
   double *v;
   POISE_TRY(PoiseVecGetWrite(x, &v));
+#pragma omp parallel for
   for (PoiseInt i = 0; i < mesh->owned; i++) value(mesh->x + 3 * i, arg, v + components * i);
   return PoiseVecRestore(x, &v);
 }
@@ -366,7 +383,7 @@ typedef struct Integrals {
   FemIntegrand integrand;
   void *arg;
   int n;
-  double *sums; /* [BATCH][n] */
+  double *sums; /* [MANY][n] */
 } Integrals;
 
 static PoiseErr CellIntegrals(void *arg, PoiseInt e, PoiseInt place)
@@ -388,11 +405,11 @@ static PoiseErr Integrate(const FemMesh *mesh, int fine, FemIntegrand integrand,
 {
   FemReference reference;
   Integrals of = {mesh, &reference, integrand, arg, n, NULL};
-  PoiseErr err = FemAlloc(BATCH * n, sizeof *of.sums, &of.sums);
+  PoiseErr err = FemAlloc(MANY * n, sizeof *of.sums, &of.sums);
   for (int k = 0; k < n; k++) sums[k] = 0;
   FemReferenceCell(mesh->cell, fine, &reference);
-  for (PoiseInt first = 0; first < mesh->cells && err == POISE_OK; first += BATCH) {
-    const PoiseInt count = mesh->cells - first < BATCH ? mesh->cells - first : BATCH;
+  for (PoiseInt first = 0; first < mesh->cells && err == POISE_OK; first += MANY) {
+    const PoiseInt count = mesh->cells - first < MANY ? mesh->cells - first : MANY;
     err = Batch(first, count, CellIntegrals, &of);
     for (PoiseInt k = 0; k < count * n && err == POISE_OK; k++) sums[k % n] += of.sums[k];
   }

@@ -56,7 +56,8 @@ PoiseErr FemAssembleFacetMatrices(FemSystem *system, int group, FemForm form, vo
    it. POISE_ERR_NUMERIC if they differ by more than rounding. */
 PoiseErr FemCheckAssembly(const FemSystem *system, FemForm form, void *arg);
 
-/* Values of the unknowns of a node at x. It sets those that are not prescribed to FEM_FREE. */
+/* Values of the unknowns of a node at x. It sets those that are not prescribed to FEM_FREE. Several threads
+   call it at once. */
 #define FEM_FREE NAN
 typedef void (*FemValue)(const double x[3], void *arg, double *value);
 /* Set x at the nodes of this group's facets, and keep these rows for FemConstrain. A row may be given

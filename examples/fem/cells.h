@@ -83,10 +83,13 @@ FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const d
   double inverse[3][3];
   const double det = FemJacobian(dim, nodes, corner, dN, inverse);
   if (!(det > 0)) return det;
+  for (int d = 0; d < dim; d++) {
+    for (int c = 0; c < 3; c++) inverse[d][c] /= det; /* divisions take longer than all else here */
+  }
   for (int k = 0; k < nodes; k++) {
     for (int c = 0; c < 3; c++) {
       grad[3 * k + c] = 0;
-      for (int d = 0; d < dim; d++) grad[3 * k + c] += dN[3 * k + d] * inverse[d][c] / det;
+      for (int d = 0; d < dim; d++) grad[3 * k + c] += dN[3 * k + d] * inverse[d][c];
     }
   }
   return det;

@@ -283,26 +283,48 @@ static PoiseInt PlaceInPart(const Part *part, const PoiseInt point[3])
   return place;
 }
 
-/* Make the nodes: owned ones first, in the order of the lattice, which is that of their numbers; then
-   those of other ranks. */
+static PoiseInt Width(const Part *part, int d)
+{
+  return part->high[d] - part->low[d] + 1;
+}
+
+/* Points are placed by all threads. Owned ones are the first nodes, in the order of the lattice, which is
+   that of their numbers. */
+static void PlaceOwned(const Grid *g, Part *part, FemMesh *mesh)
+{
+  const PoiseInt rows = Width(part, 1) * Width(part, 2);
+#pragma omp parallel for
+  for (PoiseInt row = 0; row < rows; row++) {
+    PoiseInt point[3] = {part->low[0], part->low[1] + row % Width(part, 1),
+                         part->low[2] + row / Width(part, 1)};
+    for (; point[0] <= part->high[0]; point[0]++) {
+      const PoiseInt number = NodeNumber(g, point), node = number - mesh->begin;
+      const int owned = node >= 0 && node < mesh->owned;
+      part->local[PlaceInPart(part, point)] = owned ? node : -1;
+      if (!owned) continue;
+      mesh->global[node] = number;
+      PointPosition(g, point, mesh->x + 3 * node);
+    }
+  }
+}
+
+/* Behind them those of other ranks. */
 static PoiseErr MakeNodes(const Grid *g, Part *part, FemMesh *mesh)
 {
-  PoiseInt all = 1, point[3], shared = mesh->owned;
-  for (int d = 0; d < 3; d++) all *= part->high[d] - part->low[d] + 1;
-  mesh->nodes = all;
-  POISE_TRY(FemAlloc(all, sizeof *part->local, &part->local));
-  POISE_TRY(FemAlloc(all, sizeof *mesh->global, &mesh->global));
-  POISE_TRY(FemAlloc(3 * all, sizeof *mesh->x, &mesh->x));
-  for (point[2] = part->low[2]; point[2] <= part->high[2]; point[2]++) {
-    for (point[1] = part->low[1]; point[1] <= part->high[1]; point[1]++) {
-      for (point[0] = part->low[0]; point[0] <= part->high[0]; point[0]++) {
-        PoiseInt number = NodeNumber(g, point), node = number - mesh->begin;
-        if (node < 0 || node >= mesh->owned) node = shared++;
-        part->local[PlaceInPart(part, point)] = node;
-        mesh->global[node] = number;
-        PointPosition(g, point, mesh->x + 3 * node);
-      }
-    }
+  PoiseInt shared = mesh->owned;
+  mesh->nodes = Width(part, 0) * Width(part, 1) * Width(part, 2);
+  POISE_TRY(FemAlloc(mesh->nodes, sizeof *part->local, &part->local));
+  POISE_TRY(FemAlloc(mesh->nodes, sizeof *mesh->global, &mesh->global));
+  POISE_TRY(FemAlloc(3 * mesh->nodes, sizeof *mesh->x, &mesh->x));
+  PlaceOwned(g, part, mesh);
+  for (PoiseInt place = 0; shared < mesh->nodes; place++) {
+    const PoiseInt row = place / Width(part, 0);
+    const PoiseInt point[3] = {part->low[0] + place % Width(part, 0), part->low[1] + row % Width(part, 1),
+                               part->low[2] + row / Width(part, 1)};
+    if (part->local[place] >= 0) continue;
+    part->local[place] = shared;
+    mesh->global[shared] = NodeNumber(g, point);
+    PointPosition(g, point, mesh->x + 3 * shared++);
   }
   return POISE_OK;
 }
@@ -325,13 +347,14 @@ static void AddFacets(const Grid *g, const PoiseInt place[3], const int *corner,
   }
 }
 
-static void AddBrick(const Grid *g, const Part *part, const PoiseInt place[3], FemMesh *mesh)
+/* Brick number `number` of this rank, from which its cells' numbers follow. */
+static void AddBrick(const Grid *g, const Part *part, const PoiseInt place[3], PoiseInt number, FemMesh *mesh)
 {
   const Template *cut = TemplateOf(mesh->cell);
   const FemCellInfo *info = &infos[mesh->cell];
   for (int c = 0; c < cut->cells; c++) {
     const int *corner = cut->corner[c];
-    PoiseInt *nodes = mesh->cellNodes + mesh->cells * info->nodes;
+    PoiseInt cell = number * cut->cells + c, *nodes = mesh->cellNodes + cell * info->nodes;
     for (int k = 0; k < info->nodes; k++) {
       PoiseInt point[3];
       int a = k, b = k; /* a corner; else the middle between two */
@@ -342,8 +365,32 @@ static void AddBrick(const Grid *g, const Part *part, const PoiseInt place[3], F
       }
       nodes[k] = part->local[PlaceInPart(part, point)];
     }
-    mesh->cellGroup[mesh->cells] = 1;
-    AddFacets(g, place, corner, mesh->cells++, mesh);
+    mesh->cellGroup[cell] = 1;
+  }
+}
+
+/* Bricks by all threads; then the facets, one after the other, of those on the sides of the box. */
+static void FillCells(const Grid *g, const Part *part, FemMesh *mesh)
+{
+  const Template *cut = TemplateOf(mesh->cell);
+  PoiseInt n[3];
+  for (int d = 0; d < 3; d++) n[d] = part->brickEnd[d] - part->brickBegin[d];
+#pragma omp parallel for
+  for (PoiseInt row = 0; row < n[1] * n[2]; row++) {
+    for (PoiseInt i = 0; i < n[0]; i++) {
+      const PoiseInt place[3] = {part->brickBegin[0] + i, part->brickBegin[1] + row % n[1],
+                                 part->brickBegin[2] + row / n[1]};
+      AddBrick(g, part, place, row * n[0] + i, mesh);
+    }
+  }
+  for (PoiseInt number = 0; number < n[0] * n[1] * n[2]; number++) {
+    const PoiseInt row = number / n[0],
+                   place[3] = {part->brickBegin[0] + number % n[0], part->brickBegin[1] + row % n[1],
+                               part->brickBegin[2] + row / n[1]};
+    int outside = 0;
+    for (int d = 0; d < g->dim; d++) outside |= place[d] == 0 || place[d] == g->n[d] - 1;
+    for (int c = 0; c < cut->cells && outside; c++)
+      AddFacets(g, place, cut->corner[c], number * cut->cells + c, mesh);
   }
 }
 
@@ -351,21 +398,16 @@ static PoiseErr MakeCells(const Grid *g, const Part *part, FemMesh *mesh)
 {
   const FemCellInfo *info = &infos[mesh->cell];
   const Template *cut = TemplateOf(mesh->cell);
-  PoiseInt n[3], place[3], facets;
+  PoiseInt n[3], facets;
   for (int d = 0; d < 3; d++) n[d] = part->brickEnd[d] - part->brickBegin[d];
+  mesh->cells = n[0] * n[1] * n[2] * cut->cells;
   /* if all sides were the box's */
   facets = 2 * (n[1] * n[2] + n[0] * n[2] + n[0] * n[1]) * (cut == &tetrahedra ? 2 : 1);
-  POISE_TRY(
-      FemAlloc(n[0] * n[1] * n[2] * cut->cells * info->nodes, sizeof *mesh->cellNodes, &mesh->cellNodes));
-  POISE_TRY(FemAlloc(n[0] * n[1] * n[2] * cut->cells, sizeof *mesh->cellGroup, &mesh->cellGroup));
+  POISE_TRY(FemAlloc(mesh->cells * info->nodes, sizeof *mesh->cellNodes, &mesh->cellNodes));
+  POISE_TRY(FemAlloc(mesh->cells, sizeof *mesh->cellGroup, &mesh->cellGroup));
   POISE_TRY(FemAlloc(facets * info->facetNodes, sizeof *mesh->facetNodes, &mesh->facetNodes));
   POISE_TRY(FemAlloc(facets, sizeof *mesh->facetGroup, &mesh->facetGroup));
-  for (place[2] = part->brickBegin[2]; place[2] < part->brickEnd[2]; place[2]++) {
-    for (place[1] = part->brickBegin[1]; place[1] < part->brickEnd[1]; place[1]++) {
-      for (place[0] = part->brickBegin[0]; place[0] < part->brickEnd[0]; place[0]++)
-        AddBrick(g, part, place, mesh);
-    }
-  }
+  FillCells(g, part, mesh);
   return POISE_OK;
 }
 

@@ -114,7 +114,8 @@ typedef struct FemBox {
   double length[3];
   /* width of the last brick over that of the first, in each direction; 0 or 1: even */
   double grading[3];
-  void (*map)(double x[3], void *arg); /* moves every node, also middles of edges; NULL: none */
+  void (*map)(double x[3], void *arg); /* moves every node, also middles of edges; NULL: none; called by
+                                          several threads at once */
   void *arg;
 } FemBox;
 PoiseErr FemMeshBox(PoiseContext ctx, const FemBox *box, FemMesh *mesh); /* collective */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[FEM_STAGES] = {"mesh", "assembly", "refresh", "set-up", "solve", "output"};
+static const char *const names[FEM_STAGES] = {"mesh",  "assembly", "refresh", "set-up",
+                                              "solve", "check",    "output"};
 
 PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage)
 {
@@ -77,8 +78,17 @@ static PoiseErr TrySystem(PoiseContext ctx)
 
 /* ---- the solver ------------------------------------------------------------------------------ */
 
-PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol,
-                         PoiseKSP *ksp)
+/* Off the diagonal the matrix of a cube has at most 1/16 of the diagonal, which is weak by default. */
+static PoiseErr SetThreshold(const FemSystem *system, PoisePC pc)
+{
+  if (system->mesh->cell != FEM_HEX8 || system->components > 1 || strcmp(PoisePCType(pc), "amg") != 0)
+    return POISE_OK;
+  POISE_TRY(PoiseOptionsSet(system->mesh->ctx, "pc_amg_threshold", "0.02")); /* given options override it */
+  return PoisePCSetFromOptions(pc);
+}
+
+static PoiseErr Create(const FemSystem *system, const char *type, const char *pctype, double rtol,
+                       PoiseKSP *ksp)
 {
   PoisePC pc;
   POISE_TRY(PoiseMatSetFromOptions(system->A));
@@ -93,14 +103,39 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));
   POISE_TRY(PoiseKSPKeepHistory(*ksp, 1));
   POISE_TRY(PoiseKSPSetProgress(*ksp, 1));
-  return PoiseKSPSetFromOptions(*ksp);
+  POISE_TRY(PoiseKSPSetFromOptions(*ksp));
+  return SetThreshold(system, pc);
+}
+
+PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol,
+                         FemTimes *times, PoiseKSP *ksp)
+{
+  PoiseContext ctx = system->mesh->ctx;
+  POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP)); /* A may be converted to another type */
+  POISE_TRY(Create(system, type, pctype, rtol, ksp));
+  return FemStageEnd(ctx, times, FEM_SETUP);
+}
+
+/* Multigrid is not for every kind of matrix. Unless the options ask for it, diagonal blocks are taken instead
+   where it is refused. */
+static PoiseErr SetUp(const FemSystem *system, PoiseKSP ksp)
+{
+  PoisePC pc;
+  PoiseErr err = PoiseKSPSetUp(ksp);
+  POISE_TRY(PoiseKSPGetPC(ksp, &pc));
+  if (err != POISE_ERR_UNSUPPORTED || strcmp(PoisePCType(pc), "amg") != 0 ||
+      PoiseOptionsHas(system->mesh->ctx, NULL, "pc_type", NULL))
+    return err;
+  PoiseErrorClear();
+  POISE_TRY(PoisePCSetType(pc, system->components > 1 ? "pbjacobi" : "jacobi"));
+  return PoiseKSPSetUp(ksp);
 }
 
 static PoiseErr Solve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
 {
   PoiseContext ctx = system->mesh->ctx;
   POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP));
-  POISE_TRY(PoiseKSPSetUp(ksp));
+  POISE_TRY(SetUp(system, ksp));
   POISE_TRY(FemStageEnd(ctx, times, FEM_SETUP));
   POISE_TRY(FemStageBegin(ctx, times, FEM_SOLVE));
   POISE_TRY(PoiseKSPSolve(ksp, system->b, system->x));

@@ -12,6 +12,7 @@ typedef enum FemStage {
   FEM_REFRESH,
   FEM_SETUP,
   FEM_SOLVE,
+  FEM_CHECK,
   FEM_OUTPUT,
   FEM_STAGES
 } FemStage;
@@ -26,11 +27,11 @@ PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
 /* Make a solver of A x = b with these defaults, then read options. It keeps its history. x is the guess.
-   A, which is assembled, takes its -mat_ options. Collective. */
+   A, which is assembled, takes its -mat_ options. Part of the stage of set-up. Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
-                         PoiseKSP *ksp);
-/* Set up and solve, each a stage. Then write the system if -save_system asks for it; also one that did not
-   converge. */
+                         FemTimes *times, PoiseKSP *ksp);
+/* Set up and solve, each a stage. Where amg is unsupported, diagonal blocks take its place, unless -pc_type
+   asks for it. Then write the system if -save_system asks for that; also one that did not converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */

@@ -378,13 +378,16 @@ static PoiseErr SetRange(FemScalar *s)
 PoiseErr FemRange(PoiseVec u, double range[2])
 {
   const double *values;
-  double most[2] = {-INFINITY, -INFINITY};
+  const PoiseInt n = PoiseVecLocalSize(u);
+  double low = INFINITY, high = -INFINITY;
   POISE_TRY(PoiseVecGetRead(u, &values));
-  for (PoiseInt i = 0; i < PoiseVecLocalSize(u); i++) {
-    most[0] = fmax(most[0], -values[i]);
-    most[1] = fmax(most[1], values[i]);
+#pragma omp parallel for reduction(min : low) reduction(max : high)
+  for (PoiseInt i = 0; i < n; i++) {
+    low = values[i] < low ? values[i] : low;
+    high = values[i] > high ? values[i] : high;
   }
   POISE_TRY(PoiseVecRestore(u, &values));
+  double most[2] = {-low, high};
   POISE_TRY(PoiseMax(PoiseVecContext(u), 2, most));
   range[0] = -most[0];
   range[1] = most[1];

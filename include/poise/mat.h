@@ -487,6 +487,22 @@ POISE_API PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n
 POISE_API PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 /* *v = the *n vectors, the constant one last. Lent until the space is replaced. Not collective. */
 POISE_API PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v);
+/*
+  Say where this rank's n nodes are, in the order of A's rows: x has n x dim coordinates, those of a node
+  together, dim = 1, 2 or 3. They are read, not kept. A must be square, and need not be assembled.
+
+  If a node has dim unknowns, the components of its displacement, the near null space becomes the rigid
+  motions: 3 in the plane, 6 in space. They are dim translations, and the rotations about the principal axes
+  through the mean of all nodes. A rotation that moves no node is left out, as of nodes on a line. A's block
+  size becomes dim if it was 1. If a node has 1 unknown, A has no near null space afterwards: of a scalar
+  problem it is the constants, which amg takes by itself.
+
+  Errors name the rank: POISE_ERR_SIZE if there are other numbers of unknowns, POISE_ERR_ARG for another dim,
+  and for the first coordinate that is not finite. A then keeps what it had.
+*/
+POISE_API PoiseErr PoiseMatSetCoordinates(PoiseMat A, int dim, PoiseInt n, const double *x);
+/* The same from an array in the device's memory. On the host device it is the function above. */
+POISE_API PoiseErr PoiseMatSetDeviceCoordinates(PoiseMat A, int dim, PoiseInt n, const double *x);
 
 /* global rows and columns; not collective; each may be NULL */
 POISE_API void PoiseMatSizes(PoiseMat A, PoiseInt *M, PoiseInt *N);

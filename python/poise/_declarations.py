@@ -396,6 +396,8 @@ FUNCTIONS = {
     "PoiseMatSetTransposeNullSpace": (PoiseErr, [PoiseMat, c_int, c_int, POINTER(PoiseVec)]),
     "PoiseMatSetNearNullSpace": (PoiseErr, [PoiseMat, c_int, c_int, POINTER(PoiseVec)]),
     "PoiseMatGetNearNullSpace": (PoiseErr, [PoiseMat, c_void_p, c_void_p]),
+    "PoiseMatSetCoordinates": (PoiseErr, [PoiseMat, c_int, c_int64, c_void_p]),
+    "PoiseMatSetDeviceCoordinates": (PoiseErr, [PoiseMat, c_int, c_int64, c_void_p]),
     "PoiseMatSizes": (None, [PoiseMat, c_void_p, c_void_p]),
     "PoiseMatLocalSizes": (None, [PoiseMat, c_void_p, c_void_p]),
     "PoiseMatNonzeros": (PoiseErr, [PoiseMat, c_void_p]),

@@ -14,6 +14,8 @@ from . import _declarations as c
 from ._arrays import DeviceArray, Float, Vector
 from ._library import CopyWarning, InvalidArgument, NotSupported, context, lib, locked
 
+_PLACES = "PoiseMatSetCoordinates"
+
 _numbers = itertools.count()
 
 
@@ -95,8 +97,8 @@ class Matrix(Handle):
         Storage of the product: ``"auto"``, ``"csr"``, ``"csri"``, ``"seg"`` or ``"bcsr"``.
     block_size
         Unknowns of a node. Default: 1, of BSR that of its blocks.
-    null_space, near_null_space
-        See `set_null_space` and `set_near_null_space`.
+    null_space, near_null_space, coordinates
+        See `set_null_space`, `set_near_null_space` and `set_coordinates`.
     options, **keywords
         More options, as text and as keywords: ``mat_order="rcm"``.
     """
@@ -113,6 +115,7 @@ class Matrix(Handle):
         block_size: int | None = None,
         null_space: Any = None,
         near_null_space: Any = None,
+        coordinates: Any = None,
         options: str = "",
         **keywords: Any,
     ):
@@ -129,6 +132,8 @@ class Matrix(Handle):
             self.set_null_space(null_space)
         if near_null_space is not None:
             self.set_near_null_space(near_null_space)
+        if coordinates is not None:
+            self.set_coordinates(coordinates)
 
     # ---- making ----
 
@@ -374,6 +379,19 @@ class Matrix(Handle):
     def set_near_null_space(self, vectors: Any) -> None:
         """Say which vectors A makes small, such as the rigid motions of a body: shape (n, k), or None."""
         self._set_space("PoiseMatSetNearNullSpace", vectors, self.shape[1])
+        self._spaces.pop(_PLACES, None)
+
+    @locked
+    def set_coordinates(self, places: Any) -> None:
+        """Say where the nodes are: shape (nodes, dimension). A node with as many unknowns as dimensions gets
+        the rigid motions as its near null space, for ``amg``; a node with one unknown needs none."""
+        places = _arrays.real(places, "the coordinates")
+        if places.ndim != 2:
+            raise InvalidArgument(f"coordinates have the shape (nodes, dimension), not {places.shape}")
+        places = np.ascontiguousarray(places)
+        _set_space(_PLACES, self._get(), places)
+        self._spaces.pop("PoiseMatSetNearNullSpace", None)
+        self._spaces[_PLACES] = places
 
     def _set_space(self, setter: str, vectors: Any, n: int) -> None:
         if isinstance(vectors, str):
@@ -521,6 +539,11 @@ def _entries(array: Any) -> int:
 
 
 def _set_space(setter: str, handle: Any, vectors: Any) -> None:
+    if setter == _PLACES:
+        nodes, dim = vectors.shape
+        lent = vectors.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+        lib.PoiseMatSetCoordinates(handle, dim, nodes, lent)
+        return
     if vectors is None or isinstance(vectors, str):
         getattr(lib, setter)(handle, int(vectors is not None), 0, None)
         return

@@ -56,8 +56,8 @@ class Solver(Handle):
         Of the preconditioner: ``"left"`` or ``"right"``. Default: the one that the norm asks for.
     P
         Matrix that the preconditioner is built from. Default: A.
-    null_space, near_null_space
-        See `Matrix.set_null_space` and `Matrix.set_near_null_space`.
+    null_space, near_null_space, coordinates
+        See `Matrix.set_null_space`, `Matrix.set_near_null_space` and `Matrix.set_coordinates`.
     error
         A solve that does not converge raises `NotConverged`. Else look at ``solver.converged``.
     options, **keywords
@@ -91,6 +91,7 @@ class Solver(Handle):
         P: Any = None,
         null_space: Any = None,
         near_null_space: Any = None,
+        coordinates: Any = None,
         error: bool = True,
         options: str = "",
         **keywords: Any,
@@ -116,6 +117,8 @@ class Solver(Handle):
             self.A.set_null_space(null_space)
         if near_null_space is not None:
             self.A.set_near_null_space(near_null_space)
+        if coordinates is not None:
+            self.A.set_coordinates(coordinates)
 
         ksp = c.PoiseKSP()
         lib.PoiseKSPCreate(context(), ctypes.byref(ksp))

@@ -179,6 +179,27 @@ def test_null_spaces():
         poise.Matrix(A, null_space=np.ones(n + 1))
 
 
+def test_coordinates():
+    """A chain of springs in the plane: cg + amg takes rigid motions from the places of its nodes."""
+    n = 40
+    A = sp.diags([-np.ones(n - 2), np.full(n, 2.5), -np.ones(n - 2)], [-2, 0, 2]).tocsr()
+    places = np.c_[np.arange(n // 2), np.arange(n // 2) % 3]
+    with poise.Matrix(A, coordinates=places) as M:
+        assert "near-null space of 3 vectors" in M.view()
+        M.update(sp.csr_matrix(np.diag(np.arange(1.0, n + 1))))  # another pattern: a new matrix inside
+        assert "near-null space of 3 vectors" in M.view()
+        M.set_near_null_space(None)
+        assert "near-null space" not in M.view()
+    with poise.Solver(A, "cg", pc="amg", rtol=1e-10, coordinates=places) as solver:
+        near(A, solver.solve(np.ones(n)), np.ones(n))
+    with poise.Matrix(A, coordinates=np.zeros((n, 2))) as M:
+        assert "near-null space" not in M.view()
+    with pytest.raises(poise.InvalidArgument, match="nodes, dimension"):
+        poise.Matrix(A, coordinates=np.ones(n))
+    with pytest.raises(poise.PoiseError, match="19 nodes"):
+        poise.Matrix(A, coordinates=places[1:])
+
+
 def test_history_and_monitor(A, b):
     seen = []
     with poise.Solver(A, "cg", rtol=1e-6) as solver:
