@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Packages of Debian and Ubuntu, by cpack: libpoise<SONAME>, libpoise-dev, poise-examples. The preset deb has
-# the paths of these systems. What a program is linked with becomes its dependencies (dpkg-shlibdeps).
+# Packages of Debian and Ubuntu, by cpack: libpoise<SONAME>, libpoise-dev, poise-examples, python3-poise; and
+# poise-petsc, poise-sundials where these adapters are built. The preset deb has the paths of these systems.
+# What a program is linked with becomes its dependencies (dpkg-shlibdeps).
 if(NOT BUILD_SHARED_LIBS)
   return() # they hold the shared library
 endif()
@@ -9,7 +10,22 @@ endif()
 set(package_runtime libpoise${interface_version})
 set(package_development libpoise-dev)
 set(package_examples poise-examples)
-set(components runtime development)
+set(package_python python3-poise)
+set(package_petsc poise-petsc)
+set(package_sundials poise-sundials)
+set(components runtime development python)
+foreach(adapter IN ITEMS petsc sundials)
+  if(TARGET poise_${adapter})
+    list(APPEND components ${adapter})
+  endif()
+endforeach()
+if(TARGET poise_sundials)
+  install(FILES adapters/sundials/examples/brusselator.c COMPONENT sundials EXCLUDE_FROM_ALL
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_sundials}/examples)
+endif()
+# Python finds the library of the package by its SONAME.
+install(DIRECTORY python/poise DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 if(POISE_EXAMPLES)
   list(APPEND components examples)
   install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/poise/examples COMPONENT examples
@@ -56,10 +72,23 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${same}, zlib1g-dev") # poise.pc n
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_SECTION math)
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_DEPENDS "${same}${mpi}")
 set(CPACK_DEBIAN_EXAMPLES_PACKAGE_RECOMMENDS "libpoise-dev (= ${PROJECT_VERSION}), cmake, build-essential")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${same}, python3 (>= 3.9), python3-numpy, python3-scipy")
+set(CPACK_DEBIAN_PETSC_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PETSC_PACKAGE_DEPENDS "${same}")
+set(CPACK_DEBIAN_SUNDIALS_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_SUNDIALS_PACKAGE_DEPENDS "${same}")
+set(CPACK_DEBIAN_SUNDIALS_PACKAGE_RECOMMENDS "libpoise-dev (= ${PROJECT_VERSION}), libsundials-dev")
 
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The shared library, with the objects and run-time options of PETSc.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "What it takes to compile programs: headers, the CMake package and the file for pkg-config.")
 set(CPACK_COMPONENT_EXAMPLES_DESCRIPTION "Sources of programs that use the library, and the same compiled.
 Among them are finite-element programs that solve problems on meshes of Gmsh.")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python package poise, which solves with the matrices of SciPy.")
+set(CPACK_COMPONENT_PETSC_DESCRIPTION
+    "The plug-in by which programs of PETSc solve with -ksp_type poise.")
+set(CPACK_COMPONENT_SUNDIALS_DESCRIPTION
+    "A linear solver and a matrix for the integrators of SUNDIALS, with their header.")
 include(CPack)

@@ -3,6 +3,8 @@
 # A wheel of the CPU library (OpenMP, without MPI, METIS and CUDA) for every Linux with glibc 2.28 or newer,
 # checked by auditwheel and by the tests.
 #   python/wheel.sh            in the container manylinux_2_28, by docker or podman, into build/wheels
+#   python/wheel.sh --debian   in Debian 11, which debootstrap makes, as root. Its glibc is 2.31; auditwheel
+#                              refuses what needs more than 2.28
 #   python/wheel.sh --here     with the compiler and the glibc of this machine; auditwheel says for which
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,10 +34,30 @@ make_wheel()
   ls "$out"
 }
 
+# in_debian <folder>: the same in a system of Debian 11 there, with the tree in /poise
+in_debian()
+{
+  local root=$1 inside=(env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive)
+  local needs="gcc libc6-dev make cmake ninja-build zlib1g-dev python3 python3-venv ca-certificates"
+  while IFS= read -r -d '' word; do inside+=("$word"); done < <(env -0 | grep -z '^PIP_') # settings of pip
+  {
+    debootstrap --variant=minbase bullseye "$root"
+    "${inside[@]}" chroot "$root" sh -c "apt-get update && apt-get install -y --no-install-recommends $needs"
+  } > "$root.log" 2>&1 || { tail -n 30 "$root.log" >&2; exit 1; }
+  rm "$root.log"
+  mkdir "$root/poise"
+  tar -c --exclude=./build --exclude=./.git . | tar -x -C "$root/poise"
+  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs" # those that this machine trusts
+  mount -t proc proc "$root/proc" # the tests look how much memory is used
+  "${inside[@]}" chroot "$root" bash /poise/python/wheel.sh --in-debian
+  mkdir -p "$out"
+  cp "$root/poise/$out"/*.whl "$out"
+}
+
 case "$#:${1-}" in
   0:)
     runner=$(command -v podman || command -v docker) || {
-      echo "Neither podman nor docker is here; --here makes a wheel for this machine's glibc." >&2
+      echo "Neither podman nor docker is here: see --debian and --here." >&2
       exit 1
     }
     "$runner" run --rm -v "$PWD:/poise" "$image" bash /poise/python/wheel.sh --inside
@@ -44,9 +66,15 @@ case "$#:${1-}" in
     dnf install -y -q zlib-devel
     make_wheel /opt/python/cp311-cp311/bin/python "manylinux_2_28_$(uname -m)"
     ;;
+  1:--debian)
+    root=$(mktemp -d)
+    trap 'umount "$root/proc" 2> /dev/null || true; rm -rf --one-file-system "$root"' EXIT
+    in_debian "$root"
+    ;;
+  1:--in-debian) make_wheel python3 "manylinux_2_28_$(uname -m)" ;;
   1:--here) make_wheel python3 auto ;;
   *)
-    echo "usage: python/wheel.sh [--here]" >&2
+    echo "usage: python/wheel.sh [--debian | --here]" >&2
     exit 2
     ;;
 esac

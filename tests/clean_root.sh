@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# clean_root.sh <folder with the three packages>: install them by apt in a system that has nothing else, made
+# clean_root.sh <folder with the packages>: install them by apt in a system that has nothing else, made
 # by debootstrap, use them there, and remove them. Takes some minutes and a mirror of Debian. Status 77: it
 # cannot be tried here.
 set -euo pipefail
@@ -32,15 +32,19 @@ in_root()
 }
 
 mkdir "$root/packages"
-cp "$packages"/{libpoise,poise-}*.deb "$here/packages_use.sh" "$root/packages"
+cp "$packages"/{libpoise,poise-,python3-}*.deb "$here/packages_use.sh" "$root/packages"
 in_root apt-get update
 # What the library's package needs comes with it, and nothing of the compilers.
 in_root bash -c 'apt-get install -y --no-install-recommends /packages/libpoise[0-9]*.deb'
 in_root bash -c '! command -v cc'
 compilers="gcc libc6-dev make cmake pkg-config"
-in_root bash -c "apt-get install -y --no-install-recommends /packages/*.deb $compilers"
+users=
+if compgen -G "$packages/poise-petsc_*.deb" > /dev/null; then users+=" python3-petsc4py"; fi
+if compgen -G "$packages/poise-sundials_*.deb" > /dev/null; then users+=" libsundials-dev libopenmpi-dev"; fi
+in_root bash -c "apt-get install -y --no-install-recommends /packages/*.deb $compilers $users"
 in_root bash /packages/packages_use.sh /usr
-in_root bash -c 'apt-get remove -y --autoremove "libpoise*" poise-examples'
+if grep '^without' "$root/log"; then exit 1; fi # nothing that a package is for was left out
+in_root bash -c 'apt-get remove -y --autoremove "libpoise*" "poise-*" python3-poise'
 left=$(find "$root/usr" -iname '*poise*')
 [ -z "$left" ] || { echo "left behind: $left"; exit 1; }
 echo "installed, used and removed in a clean system of $VERSION_CODENAME"

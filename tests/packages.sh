@@ -38,7 +38,16 @@ if readelf -dW "$build/libpoise.so" | grep -q 'NEEDED.*libmpi'; then says "$libr
 says libpoise-dev Depends "$same"
 says libpoise-dev Depends '(^|, )zlib1g-dev'
 says poise-examples Depends "$same"
-for package in "$library" libpoise-dev poise-examples; do
+says python3-poise Depends "$same"
+says python3-poise Architecture '^all$'
+packages=("$library" libpoise-dev poise-examples python3-poise)
+for adapter in petsc sundials; do # each where it is built
+  [ -e "$build/adapters/$adapter/libpoise_$adapter.so" ] || continue
+  says "poise-$adapter" Depends "$same"
+  says "poise-$adapter" Depends "(^|, )lib$adapter"
+  packages+=("poise-$adapter")
+done
+for package in "${packages[@]}"; do
   says "$package" Maintainer .
   dpkg-deb -c "$work/${package}_$version"_*.deb | awk '!/^d/ { print $6 }' >> "$work/files"
   dpkg-deb -x "$work/${package}_$version"_*.deb "$work/root"
@@ -46,8 +55,8 @@ for package in "$library" libpoise-dev poise-examples; do
 done
 twice=$(sort "$work/files" | uniq -d)
 [ -z "$twice" ] || { echo "in two packages: $twice"; exit 1; }
-if readelf -dW "$(find "$work/root" -name 'libpoise.so.*' -type f)" | grep -E 'R(UN)?PATH'; then
-  echo "^ the library looks for others where it was built"
+if find "$work/root" -name 'libpoise*.so*' -type f -exec readelf -dW {} + | grep -E 'R(UN)?PATH.*\[/'; then
+  echo "^ a library looks for others where it was built"
   exit 1
 fi
 

@@ -57,10 +57,10 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
   } while (0)
 
 /*
-  Call body(ctx, arg) with the 1st, 2nd, ... allocation made to fail, on the first rank and then on the last
-  one, until it runs through. Each time the failing rank must return POISE_ERR_MEMORY and the others
-  POISE_ERR_REMOTE, all of them leaving as many objects and blocks as before. body is collective, agrees on
-  errors, destroys what it made, and may be called again.
+  Call body(ctx, arg) with the 1st, 2nd, ... allocation made to fail, until it runs through: on each of one or
+  two ranks, on that in the middle of more. Each time the failing rank must return POISE_ERR_MEMORY and the
+  others POISE_ERR_REMOTE, all of them leaving as many objects and blocks as before. body is collective,
+  agrees on errors, destroys what it made, and may be called again.
 */
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 

@@ -506,7 +506,7 @@ static uint64_t Mix(uint64_t a, uint64_t b)
 static uint64_t Share(PoiseContext ctx)
 {
   int ranks = PoiseSize(ctx);
-  uint64_t share = ranks == 1 ? 1 : ranks < 4 ? 6 : ranks == 4 ? 12 : 24;
+  uint64_t share = ranks == 1 ? 1 : ranks < 4 ? 12 : 24;
   if (!strcmp(ctx->device->ops->name, "cuda")) share *= 6;
   return SANITIZED * share;
 }
