@@ -10,8 +10,8 @@
 
   It prints the solver's view, and one line: case, rows, entries, iterations, |b - A x| / |b|, and CPU seconds
   of set-up, of the solve, and of set-up and solve with new values of the same pattern. With -clock wall they
-  are seconds of the clock. -repeats: the least of so many, each with a solver that is made anew, while A stays
-  where it is; the view is that of the last. On a GPU:
+  are seconds of the clock. -repeats: the least of so many, each with a solver that is made anew, while A
+  stays where it is; the view is that of the last. On a GPU:
 
     amg -device cuda -clock wall -repeats 5 -case p7 -side 256 -ksp_type cg -pc_type amg -ksp_rtol 1e-8
 */

@@ -120,7 +120,7 @@ __device__ __forceinline__ void NumbersByWarp(const SpgemmArgs &a, int64_t i, co
   }
 }
 
-/* Columns of row i, if there are no more than `most`: else *t.used is more. 2^t.bits is at least most + 64. */
+/* Columns of row i, if there are no more than `most`: else *t.used is more. 2^t.bits: at least most + 64. */
 __device__ __forceinline__ void CollectUpTo(const SpgemmArgs &a, int64_t i, const SpgemmGroup &g, int share,
                                             const SpgemmTable &t, int most)
 {
