@@ -389,7 +389,6 @@ static void TestPreconditionerSizes(PoiseContext ctx)
     PoisePC pc;
     PoiseBytes before, held, rest;
     if (!strcmp(all_preconditioners[k], "shell")) continue;
-    if (!strcmp(all_preconditioners[k], "amg") && PoiseSize(ctx) > 1) continue; /* which refuses them */
     if (!ProblemOpenGrid(ctx, NX, NY, B, "richardson", all_preconditioners[k], &s)) return;
     CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
     CHECK_OK(PoiseMatMult(s.A, s.b, s.x));

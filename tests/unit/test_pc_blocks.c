@@ -693,8 +693,7 @@ static void Solve(PoiseMat A, const char *ksp_type, const char *pc_type)
   double norm = NAN, size = NAN, before = Conversions(ctx);
   bool once = !strcmp(ksp_type, "preonly");
   bool pointwise = !strcmp(pc_type, "none") || !strcmp(pc_type, "jacobi");
-  if (!strcmp(ksp_type, "prcg") && !pointwise) return;       /* which refuses it */
-  if (!strcmp(pc_type, "amg") && PoiseSize(ctx) > 1) return; /* likewise */
+  if (!strcmp(ksp_type, "prcg") && !pointwise) return; /* which refuses it */
   if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) ||
       !CHECK_OK(PoiseVecDuplicate(b, &r)))
     return;

@@ -9,7 +9,7 @@ enum { AMG_FREE, AMG_ROOT, AMG_COVERED, AMG_LONELY };
 
 typedef struct AmgAggregateArgs {
   int64_t n; /* nodes */
-  CsrView g; /* strong connections */
+  CsrView g; /* strong connections; those to ghost nodes, n and on, count for nothing but that they exist */
   const float *weight;
   int64_t least;
   int round;
@@ -23,7 +23,7 @@ typedef struct AmgAggregateArgs {
 /* In the second pass the graph is that of nodes without an aggregate. */
 POISE_INLINE int poiseAmgSees(const AmgAggregateArgs *a, int64_t j)
 {
-  return a->state[j] != AMG_LONELY && a->aggregate[j] < 0;
+  return j < a->n && a->state[j] != AMG_LONELY && a->aggregate[j] < 0;
 }
 
 POISE_INLINE void amg_start_item(const AmgAggregateArgs *a, int64_t i)
@@ -81,7 +81,7 @@ POISE_INLINE void amg_join_roots_item(const AmgAggregateArgs *a, int64_t i)
   if (a->state[i] == AMG_ROOT) a->aggregate[i] = (int32_t)i;
   if (!poiseAmgSees(a, i)) return;
   for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
-    if (a->state[a->g.col[k]] == AMG_ROOT && a->weight[k] > best)
+    if (a->g.col[k] < a->n && a->state[a->g.col[k]] == AMG_ROOT && a->weight[k] > best)
       best = a->weight[k], a->aggregate[i] = a->g.col[k];
 }
 
@@ -108,7 +108,7 @@ POISE_INLINE void amg_join_neighbours_item(const AmgAggregateArgs *a, int64_t i)
   if (i == 0) *a->left = *a->changed = 0;
   if (!poiseAmgSees(a, i)) return;
   for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
-    if (a->aggregate[a->g.col[k]] >= 0 && a->weight[k] > best)
+    if (a->g.col[k] < a->n && a->aggregate[a->g.col[k]] >= 0 && a->weight[k] > best)
       best = a->weight[k], a->next[i] = a->aggregate[a->g.col[k]];
 }
 

@@ -18,6 +18,8 @@ static const PoiseOption options[] = {
      "rows of a level that is solved by a dense inverse"},
     {"pc_amg_levels", POISE_OPTION_INT, offsetof(Amg, options.levels), "24", 1, AMG_LEVELS, NULL,
      "maximum number of levels"},
+    {"pc_amg_redundant_size", POISE_OPTION_INT, offsetof(Amg, options.redundant_size), "50000", 0, 1e9, NULL,
+     "on several ranks: rows of a level that every rank holds and computes, with all beneath it"},
     {"pc_amg_refresh", POISE_OPTION_CHOICE, offsetof(Amg, options.refresh), "values", 0, 0,
      "values|interpolation|all",
      "what stays for new values of the same pattern: aggregates and patterns (values), interpolation too "
@@ -28,18 +30,12 @@ static const PoiseOption options[] = {
 static PoiseErr Check(PoisePC pc)
 {
   TRY(poisePCCheckStored(pc));
-  TRY(poiseMatCheckSquare(pc->P));
-  if (PoiseSize(pc->ctx) > 1)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "preconditioner amg works on one rank, and there are %d: take it for the blocks of bjacobi "
-         "(-pc_type bjacobi -sub_pc_type amg)",
-         PoiseSize(pc->ctx));
-  return POISE_OK;
+  return poiseMatCheckSquare(pc->P);
 }
 
 static PoiseErr SetUp_AMG(PoisePC pc)
 {
-  TRY(Check(pc));
+  TRY(PoiseAgree(pc->ctx, Check(pc)));
   return poiseAmgBuild(pc);
 }
 
@@ -51,6 +47,10 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   int64_t n = pc->P->rows->n, side = o->smoother == AMG_JACOBI ? 1 : pc->P->block_size;
   (void)plan;
   TRY(Check(pc));
+  if (PoiseSize(pc->ctx) > 1 && pc->P->rows->N <= poiseAmgRedundantMost(o)) {
+    p->beyond = "copies of the matrix on every rank, and what amg makes of them";
+    return POISE_OK;
+  }
   poisePredict(dev, 8 * n * side, ON_DEVICE, p);
   if (n <= o->coarse_size) {
     poisePredict(dev, 8 * n * n, ON_DEVICE, p);

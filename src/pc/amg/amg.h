@@ -20,9 +20,20 @@ enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values chan
 
 typedef struct AmgOptions {
   double threshold;
-  PoiseInt aggregate_min, degree, coarse_size, levels;
+  PoiseInt aggregate_min, degree, coarse_size, levels, redundant_size;
   int type, smoother, w_cycle, refresh;
 } AmgOptions;
+
+typedef struct AmgGhosts { /* nodes of other ranks that a rank's rows refer to, ascending */
+  int64_t nodes, below;    /* below: those of lower ranks */
+  Buffer col;       /* A's columns, numbered as if A referred to all rows of these nodes; none: it does */
+  Halo *own, *halo; /* of these rows: that of A, or one of its own */
+} AmgGhosts;
+
+static inline int64_t poiseAmgAllNodes(const AmgMatrix *m) /* with ghosts */
+{
+  return m->nodes + (m->ghosts ? m->ghosts->nodes : 0);
+}
 
 /* ---- rows.c ---------------------------------------------------------------------------------- */
 
@@ -35,19 +46,20 @@ PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p);
 /* ---- strength.c: strong connections of nodes ------------------------------------------------- */
 
 typedef struct AmgGraph {
-  Csr csr;         /* offsets and columns, ascending in a node: its connections, with itself too */
+  Csr csr;         /* offsets and columns, in A's order: a node's connections, with itself too */
   Buffer weight;   /* sizes of the connections, floats; none once aggregates are made */
   int64_t dropped; /* entries of A that are not among them, where nodes have one row */
 } AmgGraph;
 
 /* Nodes of one row: a_ij of the other sign than a_ii with a_ij^2 >= theta^2 a_ii a_jj. Nodes of more: by
-   the squares of the Frobenius norms of their blocks. */
+   the squares of the Frobenius norms of their blocks. Collective where m has ghosts. */
 PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, double theta, AmgGraph *g);
 void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g);
 
 /* ---- aggregate.c ----------------------------------------------------------------------------- */
 
-/* The aggregates of nodes (int32), ascending by their roots; -1: of none, as it has no strong neighbour.
+/* The aggregates of own nodes (int32), by their connections with each other, ascending by their roots. One
+   whose strong neighbours are all of other ranks is alone in its aggregate; -1: there are none at all.
    members: nodes that have one. least: free neighbours that a node needs to be the root of a second
    aggregate; 0: there is no second pass. */
 PoiseErr poiseAmgAggregate(PoiseContext ctx, AmgGraph *g, int64_t least, Buffer *aggregate, int64_t *count,
@@ -64,9 +76,10 @@ typedef struct AmgModes { /* near null space: `count` vectors, n x count, row by
 /* A's near null space, or constants, one for each row of a node. */
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m);
 /* q, n x count: the vectors restricted to each aggregate and made orthonormal. coarse: what they are in
-   these terms, so that b = T coarse->b. A vector that depends on those before it is 0 in an aggregate. */
-PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, int node, int64_t aggregates, Buffer *aggregate,
-                           Buffer *q, AmgModes *coarse);
+   these terms, so that b = T coarse->b. A vector that depends on those before it is 0 in an aggregate. q has
+   room for ghost nodes. */
+PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, const AmgMatrix *m, int64_t aggregates,
+                           Buffer *aggregate, Buffer *q, AmgModes *coarse);
 
 /* ---- diagonal.c ------------------------------------------------------------------------------ */
 
@@ -79,7 +92,8 @@ PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d);
 
 /* ---- lambda.c -------------------------------------------------------------------------------- */
 
-/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. */
+/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. Collective, and the
+   same on all ranks of ctx. */
 PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, double *lambda);
 
 /* ---- interpolation.c ------------------------------------------------------------------------- */
@@ -92,9 +106,59 @@ typedef struct AmgFilter { /* F: A without weak connections, of the graph's patt
 PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, AmgGraph *g, AmgModes *modes, AmgFilter *f);
 /* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. */
 PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c);
-/* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. */
+/* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. place: P's columns as
+   places; NULL: they are. */
 PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, const double *d,
-                             double omega, Csr *c);
+                             double omega, Csr *c, Buffer *place);
+
+/* ---- ranks.c: a level of several ranks -------------------------------------------------------- */
+
+/* Collective; agrees. */
+PoiseErr poiseAmgGhostsCreate(PoiseMat A, int node, AmgGhosts **ghosts);
+void poiseAmgGhostsDestroy(PoiseContext ctx, AmgGhosts **ghosts);
+/* v has `width` numbers of each own node, and gets those of ghost nodes behind. mine: this rank's error so
+   far. Without ghosts: nothing. Collective; agrees. */
+PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, Buffer *v);
+/* Aggregates that a rank's nodes and ghost nodes are in, numbered by their places in the order of global
+   numbers: [of lower ranks | own | of higher ranks]. */
+typedef struct AmgPlaces {
+  int64_t below, nghost; /* aggregates of lower ranks; of other ranks */
+  PoiseInt *ghost;       /* global numbers of the latter, ascending */
+  Buffer place;          /* int32, of each node and ghost node; -1: of none */
+} AmgPlaces;
+
+/* aggregate: of own nodes, of `count`. Collective; agrees. */
+PoiseErr poiseAmgPlacesCreate(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, int64_t count,
+                              AmgPlaces *p);
+void poiseAmgPlacesDestroy(PoiseContext ctx, AmgPlaces *p);
+
+/* ---- redundant.c: levels that every rank holds ------------------------------------------------ */
+
+typedef struct AmgRedundant {
+  int level;     /* the first that is held as a whole, by all ranks */
+  PoiseMat A;    /* its matrix with rows on all ranks; NULL: there is no such level */
+  PoiseVec b, x; /* of that layout; not where it is level 0 */
+  Halo *halo;    /* rows of all other ranks */
+} AmgRedundant;
+
+/* The most rows of such a level. */
+static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
+{
+  return o->redundant_size > o->coarse_size ? o->redundant_size : o->coarse_size;
+}
+
+/* *B: r->A's pattern in the context of this rank alone; then its values, and near null space. Collective;
+   agree. */
+PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
+PoiseErr poiseAmgRedundantValues(const AmgRedundant *r, PoiseMat B);
+PoiseErr poiseAmgRedundantModes(const AmgRedundant *r, AmgModes *modes);
+PoiseErr poiseAmgRedundantReady(AmgRedundant *r); /* all that a cycle needs is on the device; local */
+void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
+void poiseAmgRedundantDestroy(AmgRedundant *r);
+/* all = part of all ranks. Collective; the exchange takes place whatever fails on this rank. */
+PoiseErr poiseAmgCollect(AmgRedundant *r, PoiseVec part, PoiseVec all);
+/* part = this rank's rows of all, and dots of it */
+PoiseErr poiseAmgTakePart(AmgRedundant *r, PoiseVec all, PoiseVec part, const double *skip, const Fuse *fuse);
 
 /* ---- bottom.c: the coarsest level ------------------------------------------------------------ */
 
@@ -113,7 +177,7 @@ void poiseAmgBottomDestroy(AmgBottom *bottom);
 /* ---- the hierarchy --------------------------------------------------------------------------- */
 
 typedef struct AmgLevel {
-  /* P: to this level from the next; R = P^T, whose pattern the next A keeps. NULL on the last */
+  /* P: to this level from the next; R = P^T, whose pattern on one rank the next A keeps. NULL on the last */
   PoiseMat A, P, R;
   int node;                /* rows of a node */
   double lambda, filtered; /* of D^-1 A; of D_F^-1 F */
@@ -121,10 +185,14 @@ typedef struct AmgLevel {
   int side;
   int64_t aggregates, members; /* members: nodes in aggregates */
   Buffer aggregate;
-  AmgGraph graph;   /* without weights; no arrays where nothing is dropped */
-  PoiseVec b, x;    /* of the coarse problem; not on level 0 */
-  PoiseVec d, r, t; /* d: from degree 2 on */
-  PoiseVec r2, x2;  /* of a W cycle */
+  AmgGraph graph;    /* without weights; no arrays where nothing is dropped */
+  bool filters;      /* F is not A */
+  AmgGhosts *ghosts; /* NULL: this rank has all rows */
+  AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
+  Buffer turned;     /* P in turned blocks, on several ranks */
+  PoiseVec b, x;     /* of the coarse problem; not on level 0, unless that is redundant */
+  PoiseVec d, r, t;  /* d: from degree 2 on */
+  PoiseVec r2, x2;   /* of a W cycle */
 } AmgLevel;
 
 enum {
@@ -142,19 +210,40 @@ typedef struct Amg {
   AmgOptions options;
   int count; /* levels; 0: there are none */
   AmgLevel level[AMG_LEVELS];
+  AmgRedundant redundant;
   AmgBottom bottom;
   bool dense;                   /* the bottom is solved; else smoothed */
   const char *ended, *fallback; /* why no further level was made; why the bottom is smoothed. NULL: none */
   int64_t given, pattern;       /* of the matrix whose pattern the levels have; 0: none */
   AmgOptions made;              /* with these options */
   bool refreshed;               /* the values are newer than the aggregates */
+  int64_t moved;                /* arrays of a cycle are elsewhere than before new values came */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
 
+/* transfer.c: l->P's pattern; its values, with d and omega as in poiseAmgInterpolate; l->R, or its values
+   alone, behind C = R A P. keeps: P has not changed. Collective; agree. */
+PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F);
+PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
+                       const double *d, double omega);
+PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
+
 /* hierarchy.c */
 PoiseErr poiseAmgBuild(PoisePC pc);
 void poiseAmgDestroy(PoisePC pc);
+
+static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */
+{
+  return amg->redundant.A && level == amg->redundant.level;
+}
+
+/* The context of a level: of all ranks, or of this one alone. */
+static inline PoiseContext poiseAmgContext(PoisePC pc, int level)
+{
+  const AmgRedundant *r = &((const Amg *)pc->data)->redundant;
+  return r->A && level >= r->level ? poiseContextSelf(pc->ctx) : pc->ctx;
+}
 
 /* cycle.c */
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */

@@ -10,6 +10,8 @@
 
   A level of degree k takes 2 k products by A, one each by R and P, and 2 k passes of the smoother. The
   residual goes on from one product to the next, and the last pass of the smoother makes it new from b.
+
+  On several ranks a failure of one is kept, and it goes on: the others wait for what it sends in products.
 */
 #include "amg.h"
 #include "vec/vec_kernels.h"
@@ -28,6 +30,12 @@ static const double weights[][AMG_DEGREES] = {
 static const double over = 1.8;
 
 static const ScalarRef one = {NULL, 1}, minus = {NULL, -1}, zero = {NULL, 0};
+
+/* The first failure stays. */
+static void Keep(PoiseErr *e, PoiseErr next)
+{
+  if (!*e) *e = next;
+}
 
 /* ---- the smoother ---------------------------------------------------------------------------- */
 
@@ -67,51 +75,58 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, AmgSmoothArgs *a, const Step *v,
 static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, PoiseVec b, PoiseVec x,
                        const double *skip)
 {
+  PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree, copies = !last || !bottom;
     AmgSmoothArgs a = {0};
     Coefficients(pc->data, l, degree, w, &a);
     Step v = {.r = w ? l->r : b, .x = x, .was = w ? l->d : NULL, .d = last ? NULL : l->d, .fresh = !w};
     if (copies && (last || !w)) v.from = b, v.to = last ? l->t : l->r;
-    TRY(Launch(pc, l, &a, &v, skip, NULL));
-    if (!last) TRY(poiseMatMultFuse(l->A, minus, l->d, one, l->r, skip, NULL, NULL));
+    Keep(&e, Launch(pc, l, &a, &v, skip, NULL));
+    if (!last) Keep(&e, poiseMatMultFuse(l->A, minus, l->d, one, l->r, skip, NULL, NULL));
   }
-  return bottom ? POISE_OK : poiseMatMultFuse(l->A, minus, x, one, l->t, skip, NULL, NULL);
+  if (!bottom) Keep(&e, poiseMatMultFuse(l->A, minus, x, one, l->t, skip, NULL, NULL));
+  return e;
 }
 
 /* x += add + the smoother's result for the residual t, which belongs to x + add. */
 static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, PoiseVec add, PoiseVec x, const double *skip,
                       const Fuse *fuse)
 {
+  PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree;
     AmgSmoothArgs a = {0};
     Coefficients(pc->data, l, degree, w, &a);
     Step v = {.r = l->t, .x = x, .was = w ? l->d : NULL, .d = last ? NULL : l->d, .add = w ? NULL : add};
-    TRY(Launch(pc, l, &a, &v, skip, last ? fuse : NULL));
-    if (!last) TRY(poiseMatMultFuse(l->A, minus, l->d, one, l->t, skip, NULL, NULL));
+    Keep(&e, Launch(pc, l, &a, &v, skip, last ? fuse : NULL));
+    if (!last) Keep(&e, poiseMatMultFuse(l->A, minus, l->d, one, l->t, skip, NULL, NULL));
   }
-  return POISE_OK;
+  return e;
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 static PoiseErr Correct(PoisePC pc, int k, PoiseVec b, PoiseVec x, const double *skip, const Fuse *fuse);
 
+/* y = x + b y */
+static PoiseErr Add(PoisePC pc, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip)
+{
+  AxpbyArgs a = {.n = x->layout->n, .a = one, .b = b, .skip = skip};
+  TRY(poiseVecRead(x, &a.x));
+  TRY(poiseVecUpdate(y, &a.y));
+  return LAUNCH(pc->ctx->device, axpby, &a);
+}
+
 /* A second time, for what the first left of the coarse problem: x2 = M (b - A x), x += x2. */
 static PoiseErr Again(PoisePC pc, int k, const double *skip)
 {
   AmgLevel *l = &((Amg *)pc->data)->level[k];
-  AxpbyArgs copy = {.n = l->A->rows->n, .a = one, .b = zero, .skip = skip};
-  TRY(poiseVecRead(l->b, &copy.x));
-  TRY(poiseVecUpdate(l->r2, &copy.y));
-  TRY(LAUNCH(pc->ctx->device, axpby, &copy));
-  TRY(poiseMatMultFuse(l->A, minus, l->x, one, l->r2, skip, NULL, NULL));
-  TRY(Correct(pc, k, l->r2, l->x2, skip, NULL));
-  AxpbyArgs add = {.n = l->A->rows->n, .a = one, .b = one, .skip = skip};
-  TRY(poiseVecRead(l->x2, &add.x));
-  TRY(poiseVecUpdate(l->x, &add.y));
-  return LAUNCH(pc->ctx->device, axpby, &add);
+  PoiseErr e = Add(pc, l->b, zero, l->r2, skip);
+  Keep(&e, poiseMatMultFuse(l->A, minus, l->x, one, l->r2, skip, NULL, NULL));
+  Keep(&e, Correct(pc, k, l->r2, l->x2, skip, NULL));
+  Keep(&e, Add(pc, l->x2, one, l->x, skip));
+  return e;
 }
 
 static PoiseErr Bottom(PoisePC pc, AmgLevel *l, PoiseVec b, PoiseVec x, const double *skip, const Fuse *fuse)
@@ -122,6 +137,20 @@ static PoiseErr Bottom(PoisePC pc, AmgLevel *l, PoiseVec b, PoiseVec x, const do
   return fuse ? poiseVecFuse(x, skip, fuse) : POISE_OK;
 }
 
+/* x = M_k b, with the level's own vectors; of the first level that every rank holds, from and to the parts of
+   ranks. */
+static PoiseErr Below(PoisePC pc, int k, const double *skip)
+{
+  Amg *amg = pc->data;
+  AmgLevel *l = &amg->level[k];
+  bool parts = poiseAmgIsRedundant(amg, k);
+  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, amg->redundant.b, l->b) : POISE_OK;
+  Keep(&e, Correct(pc, k, l->b, l->x, skip, NULL));
+  if (amg->options.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
+  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, l->x, amg->redundant.x, skip, NULL));
+  return e;
+}
+
 /* x = M_k b. */
 static PoiseErr Correct(PoisePC pc, int k, PoiseVec b, PoiseVec x, const double *skip, const Fuse *fuse)
 {
@@ -130,18 +159,25 @@ static PoiseErr Correct(PoisePC pc, int k, PoiseVec b, PoiseVec x, const double 
   AmgLevel *l = &amg->level[k], *next = l + 1;
   ScalarRef scale = {NULL, o->type == AMG_UNSMOOTHED ? over : 1};
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
-  TRY(Before(pc, l, (int)o->degree, false, b, x, skip));
-  TRY(poiseMatMultFuse(l->R, one, l->t, zero, next->b, skip, NULL, NULL));
-  TRY(Correct(pc, k + 1, next->b, next->x, skip, NULL));
-  if (o->w_cycle && k + 2 < amg->count) TRY(Again(pc, k + 1, skip));
-  TRY(poiseMatMultFuse(l->P, scale, next->x, zero, l->r, skip, NULL, NULL));
-  TRY(poiseMatMultFuse(l->A, minus, l->r, one, l->t, skip, NULL, NULL));
-  return After(pc, l, (int)o->degree, l->r, x, skip, fuse);
+  bool parts = poiseAmgIsRedundant(amg, k + 1);
+  PoiseErr e = Before(pc, l, (int)o->degree, false, b, x, skip);
+  Keep(&e, poiseMatMultFuse(l->R, one, l->t, zero, parts ? amg->redundant.b : next->b, skip, NULL, NULL));
+  Keep(&e, Below(pc, k + 1, skip));
+  Keep(&e, poiseMatMultFuse(l->P, scale, parts ? amg->redundant.x : next->x, zero, l->r, skip, NULL, NULL));
+  Keep(&e, poiseMatMultFuse(l->A, minus, l->r, one, l->t, skip, NULL, NULL));
+  Keep(&e, After(pc, l, (int)o->degree, l->r, x, skip, fuse));
+  return e;
 }
 
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
-  return Correct(pc, 0, r, z, skip, fuse);
+  Amg *amg = pc->data;
+  AmgLevel *l = &amg->level[0];
+  if (!poiseAmgIsRedundant(amg, 0)) return Correct(pc, 0, r, z, skip, fuse);
+  PoiseErr e = poiseAmgCollect(&amg->redundant, r, l->b);
+  Keep(&e, Correct(pc, 0, l->b, l->x, skip, NULL));
+  Keep(&e, poiseAmgTakePart(&amg->redundant, l->x, z, skip, fuse));
+  return e;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
@@ -158,23 +194,35 @@ static PoiseErr Prepare(Amg *amg, int k)
   const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k];
   const double *inverse;
-  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense;
+  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense,
+       has = k > 0 || poiseAmgIsRedundant(amg, 0);
   PoiseVec *const coarse[] = {&l->b, &l->x}, *const twice[] = {&l->r2, &l->x2},
                   *const smoothed[] = {&l->d, &l->r};
-  TRY(poiseMatReady(l->A));
-  for (int j = 0; j < 2 && k; j++) TRY(Make(l->A, coarse[j]));
+  for (int j = 0; j < 2 && has; j++) TRY(Make(l->A, coarse[j]));
   for (int j = 0; j < 2 && k && !bottom && o->w_cycle; j++) TRY(Make(l->A, twice[j]));
   for (int j = o->degree > 1 || bottom ? 0 : 1; j < 2 && smooths; j++) TRY(Make(l->A, smoothed[j]));
   if (smooths) TRY(poiseBufferRead(&l->inverse, DEVICE, &inverse));
-  if (bottom) return POISE_OK;
-  TRY(Make(l->A, &l->t));
-  TRY(poiseMatReady(l->P));
-  return poiseMatReady(l->R);
+  return bottom ? POISE_OK : Make(l->A, &l->t);
+}
+
+/* The matrices of a level. Collective where they are; agrees. */
+static PoiseErr PrepareMatrices(PoiseContext ctx, AmgLevel *l)
+{
+  PoiseMat const all[] = {l->A, l->P, l->R};
+  for (int j = 0; j < 3; j++)
+    if (all[j]) TRY(PoiseAgree(ctx, poiseMatReady(all[j])));
+  return POISE_OK;
 }
 
 PoiseErr poiseAmgVectors(PoisePC pc)
 {
   Amg *amg = pc->data;
-  for (int k = 0; k < amg->count; k++) TRY(Prepare(amg, k));
-  return POISE_OK;
+  PoiseErr e = POISE_OK;
+  for (int k = 0; k < amg->count && !e; k++) {
+    PoiseContext ctx = poiseAmgContext(pc, k);
+    e = PrepareMatrices(ctx, &amg->level[k]);
+    if (!e) e = PoiseAgree(ctx, Prepare(amg, k));
+  }
+  if (!e && amg->redundant.A) e = poiseAmgRedundantReady(&amg->redundant);
+  return PoiseAgree(pc->ctx, e);
 }

@@ -4,15 +4,8 @@
   connections and all patterns are kept. The near null space, D, lambda, F and the values of P and of the
   Galerkin products are computed again by the same stages.
 */
-#include "mat/assembly/assemble.h"
-#include "mat/csr/entries.h"
-#include "mat/csr/transpose.h"
-#include "mat/mat_type.h"
-#include "mat/multiply/multiply.h"
 #include "mat/order/arrange.h"
-#include "mat/types/bcsr_kernels.h"
-#include "mat/types/csr_product.h"
-#include "vec/vec_kernels.h"
+#include "poise/mat_multiply.h"
 #include "amg.h"
 
 enum { DENSE_MOST = 4096 }; /* rows of a bottom that could not be made smaller, and is still solved */
@@ -27,8 +20,11 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   PoiseMatDestroy(&l->P);
   PoiseMatDestroy(&l->R);
   poiseBufferDestroy(&l->inverse);
+  poiseBufferDestroy(&l->turned);
   poiseBufferDestroy(&l->aggregate);
   poiseAmgGraphDestroy(ctx, &l->graph);
+  poiseAmgGhostsDestroy(ctx, &l->ghosts);
+  poiseAmgPlacesDestroy(ctx, &l->places);
   *l = (AmgLevel){0};
 }
 
@@ -36,6 +32,7 @@ void poiseAmgDestroy(PoisePC pc)
 {
   Amg *amg = pc->data;
   for (int k = 0; k < AMG_LEVELS; k++) DestroyLevel(pc->ctx, &amg->level[k]);
+  poiseAmgRedundantDestroy(&amg->redundant);
   poiseAmgBottomDestroy(&amg->bottom);
   amg->count = 0;
   amg->given = amg->pattern = 0;
@@ -43,8 +40,16 @@ void poiseAmgDestroy(PoisePC pc)
 
 /* ---- one level's stages ---------------------------------------------------------------------- */
 
+typedef struct Scratch { /* of a level's set-up */
+  Buffer q, own, of_f;   /* T; D^-1 beside the smoother's; D_F^-1 */
+  AmgModes near;         /* near null space with ghosts */
+  AmgFilter filter;
+  AmgModes coarse;
+} Scratch;
+
 typedef struct Building {
   PoisePC pc;
+  PoiseContext ctx; /* of the present level */
   Amg *amg;
   bool fresh;     /* not only new values */
   AmgModes modes; /* of the present level */
@@ -54,27 +59,36 @@ typedef struct Building {
 /* The stage ends when the device has done it. */
 static PoiseErr Took(Building *s, int stage)
 {
-  TRY(poiseDeviceSync(s->pc->ctx->device));
+  TRY(PoiseAgree(s->ctx, poiseDeviceSync(s->ctx->device)));
   double now = PoiseTime();
   s->amg->seconds[stage] += now - s->since;
   s->since = now;
   return POISE_OK;
 }
 
-static PoiseErr Read(AmgLevel *l, AmgMatrix *m)
+static PoiseErr Read(PoiseMat A, int node, AmgGhosts *ghosts, AmgMatrix *m)
 {
-  *m = (AmgMatrix){.node = l->node, .nodes = l->A->rows->n / l->node};
-  return poiseCsrView(&l->A->csr, &m->A);
+  *m = (AmgMatrix){.node = node, .nodes = A->rows->n / node, .row = A->rows->begin, .ghosts = ghosts};
+  TRY(poiseCsrView(&A->csr, &m->A));
+  if (!ghosts) return POISE_OK;
+  m->below = ghosts->below;
+  ghosts->halo = ghosts->own ? ghosts->own : A->csr.halo;
+  return ghosts->col.dev ? poiseBufferRead(&ghosts->col, DEVICE, &m->A.col) : POISE_OK;
 }
 
 /* A row of A that has no diagonal entry, or a NaN in it; of coarse levels such a row takes no part. */
-static PoiseErr RefuseNode(const Building *s, const AmgLevel *l, int64_t node)
+static PoiseErr RefuseNode(const Building *s, int side, int64_t node)
 {
-  long long first = poiseMatRowName(s->pc->P, node * l->node);
-  if (l->node == 1)
+  long long first = poiseMatRowName(s->pc->P, node * side);
+  if (side == 1)
     FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", first);
   FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", first,
-       first + l->node - 1);
+       first + side - 1);
+}
+
+static PoiseErr RefuseLevel(int k)
+{
+  FAIL(POISE_ERR_NUMERIC, "pc amg: the products of level %d are not finite: scale the matrix", k);
 }
 
 static PoiseErr OpenInverse(Building *s, AmgLevel *l, int side, double **d)
@@ -88,237 +102,281 @@ static PoiseErr OpenInverse(Building *s, AmgLevel *l, int side, double **d)
   return poiseBufferWrite(&l->inverse, DEVICE, d);
 }
 
-static PoiseErr CheckLambda(const Building *s, int k, double lambda)
+/* An entry of A's rows here is not finite. */
+static PoiseErr CheckEntries(const Building *s)
 {
-  int64_t row = 0;
-  if (poiseFinite(lambda)) return POISE_OK;
-  TRY(poiseMatFindNan(s->pc->P, &row));
-  if (row < s->pc->P->rows->n)
-    FAIL(POISE_ERR_NUMERIC, "row %lld has an entry that is not finite",
-         (long long)poiseMatRowName(s->pc->P, row));
-  FAIL(POISE_ERR_NUMERIC, "pc amg: the products of level %d are not finite: scale the matrix", k);
+  PoiseMat A = s->pc->P;
+  int64_t row = A->rows->n;
+  TRY(poiseMatFindNan(A, &row));
+  if (row == A->rows->n) return POISE_OK;
+  FAIL(POISE_ERR_NUMERIC, "row %lld has an entry that is not finite", (long long)poiseMatRowName(A, row));
 }
 
-/* D^-1 of A's nodes, and lambda. With l1-jacobi the smoother has a D of its own, with lambda 1. */
-static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, double *own, double **d)
+/* The same on all ranks of the level. */
+static PoiseErr CheckLambda(const Building *s, int k, double lambda)
+{
+  if (poiseFinite(lambda)) return POISE_OK;
+  if (k == 0) TRY(PoiseAgree(s->ctx, CheckEntries(s)));
+  return RefuseLevel(k);
+}
+
+/* D^-1 of A's nodes. With l1-jacobi the smoother has a D of its own. Local. */
+static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
-  PoiseContext ctx = s->pc->ctx;
   bool l1 = s->amg->options.smoother == AMG_JACOBI;
   double *smoother;
   int64_t bad;
   TRY(OpenInverse(s, l, l1 ? 1 : l->node, &smoother));
-  *d = l1 ? own : smoother;
-  TRY(poiseAmgDiagonal(ctx, m, k == 0, *d, &bad));
-  if (bad >= 0) return RefuseNode(s, l, bad);
-  TRY(poiseAmgLambda(ctx, m, *d, &l->lambda));
+  *d = smoother;
+  if (l1) {
+    TRY(poiseAmgMake(s->ctx->device, m->nodes * m->node * m->node, sizeof **d, "inverse diagonal of a level",
+                     &w->own, d));
+    TRY(poiseAmgRowSums(s->ctx, m, smoother));
+  }
+  TRY(poiseAmgDiagonal(s->ctx, m, k == 0, *d, &bad));
+  if (bad < 0) return POISE_OK;
+  return k == 0 ? RefuseNode(s, l->node, bad) : RefuseLevel(k);
+}
+
+/* D^-1, and lambda. With l1-jacobi the smoother's is 1. */
+static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
+{
+  AmgLevel *l = &s->amg->level[k];
+  TRY(PoiseAgree(s->ctx, Diagonal(s, k, m, w, d)));
+  TRY(PoiseAgree(s->ctx, poiseAmgLambda(s->ctx, m, *d, &l->lambda)));
   TRY(CheckLambda(s, k, l->lambda));
-  if (l1) TRY(poiseAmgRowSums(ctx, m, smoother));
   return Took(s, STAGE_LAMBDA);
 }
 
-/* Strong connections and aggregates. Too few: *stalls. */
-static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, bool *stalls)
+/* Strong connections and aggregates. Too few: *ended says so. */
+static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, const char **ended)
 {
-  const AmgOptions *o = &s->amg->options;
-  PoiseContext ctx = s->pc->ctx;
-  *stalls = false;
-  if (!s->fresh) return POISE_OK;
-  TRY(poiseAmgStrength(ctx, m, s->theta, &l->graph));
+  PoiseContext ctx = s->ctx;
+  TRY(PoiseAgree(ctx, poiseAmgStrength(ctx, m, s->theta, &l->graph)));
   TRY(Took(s, STAGE_STRENGTH));
-  TRY(poiseAmgAggregate(ctx, &l->graph, o->aggregate_min, &l->aggregate, &l->aggregates, &l->members));
+  TRY(PoiseAgree(ctx, poiseAmgAggregate(ctx, &l->graph, s->amg->options.aggregate_min, &l->aggregate,
+                                        &l->aggregates, &l->members)));
   poiseBufferDestroy(&l->graph.weight);
-  if (l->graph.dropped == 0 || m->node > 1 || s->modes.count > 1) poiseAmgGraphDestroy(ctx, &l->graph);
+  double all[] = {(double)l->aggregates, (double)l->graph.dropped};
+  TRY(poiseCommSum(ctx->comm, all, 2));
+  l->filters = all[1] > 0 && m->node == 1 && s->modes.count == 1;
+  if (!l->filters) poiseAmgGraphDestroy(ctx, &l->graph);
+  *ended = NULL;
+  if (all[0] == 0)
+    *ended = "no node has a strong neighbour";
+  else if (all[0] * s->modes.count > 0.8 * (double)l->A->rows->N)
+    *ended = "coarsening stalls";
   TRY(Took(s, STAGE_AGGREGATE));
-  *stalls = l->aggregates == 0 || (double)l->aggregates * s->modes.count > 0.8 * (double)(m->nodes * m->node);
-  return POISE_OK;
+  if (*ended || !m->ghosts || s->amg->options.type == AMG_UNSMOOTHED) return POISE_OK;
+  return poiseAmgPlacesCreate(ctx, m, &l->aggregate, l->aggregates, &l->places);
 }
 
-/* ---- P and R --------------------------------------------------------------------------------- */
+/* ---- interpolation --------------------------------------------------------------------------- */
 
-static PoiseErr CreateP(Building *s, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F)
+/* T, also of ghost nodes, and the coarse near null space. */
+static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w)
 {
-  PoiseContext ctx = s->pc->ctx;
-  int64_t rows = p->nodes * p->node, columns = p->aggregates * p->modes;
-  Csr c = {0};
-  PoiseErr e = poiseAmgPattern(ctx, p, F, &c);
-  if (!e)
-    e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, rows, columns, rows,
-                            columns, &l->P);
-  if (!e) l->P->block_size = p->side;
-  if (!e) return poiseMatReplaceCsr(l->P, POISE_OK, &c);
-  poiseCsrDestroy(ctx, &c);
-  return e;
+  PoiseErr e = poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &w->q, &w->coarse);
+  if (s->amg->options.type == AMG_SMOOTHED)
+    e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
+  TRY(PoiseAgree(s->ctx, e));
+  return Took(s, STAGE_TENTATIVE);
 }
 
-/* omega D_F^-1 for F, where F is not A. */
-static PoiseErr Damping(Building *s, AmgLevel *l, const AmgFilter *f, const double *d, double *of_f,
+/* The near null space, of one vector, with ghosts. */
+static PoiseErr FillModes(Building *s, const AmgMatrix *m, Scratch *w)
+{
+  const double *own;
+  double *all;
+  w->near.count = 1, w->near.n = poiseAmgAllNodes(m);
+  PoiseErr e = poiseBufferRead(&s->modes.b, DEVICE, &own);
+  if (!e)
+    e = poiseAmgMake(s->ctx->device, w->near.n, sizeof *all, "near null space with ghosts", &w->near.b, &all);
+  if (!e) e = poiseDeviceCopy(s->ctx->device, all, own, (size_t)m->nodes * sizeof *all, COPY_ON_DEVICE);
+  return poiseAmgFillGhosts(s->ctx, m, e, 1, &w->near.b);
+}
+
+/* F, where it is not A, and D_F^-1. Local. */
+static PoiseErr MakeFilter(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w, const double **inverse)
+{
+  double *d;
+  int64_t bad;
+  TRY(poiseAmgFilter(s->ctx, m, &l->graph, m->ghosts ? &w->near : &s->modes, &w->filter));
+  TRY(poiseAmgMake(s->ctx->device, m->nodes, sizeof *d, "diagonal of strong entries", &w->of_f, &d));
+  *inverse = d;
+  return poiseAmgDiagonal(s->ctx, &w->filter.m, false, d, &bad);
+}
+
+/* F, D_F^-1 and omega. */
+static PoiseErr Damping(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w,
                         const double **inverse, double *omega)
 {
-  int64_t bad;
   *inverse = d;
   l->filtered = l->lambda;
-  if (f->val.dev) {
-    *inverse = of_f;
-    TRY(poiseAmgDiagonal(s->pc->ctx, &f->m, false, of_f, &bad));
-    TRY(poiseAmgLambda(s->pc->ctx, &f->m, of_f, &l->filtered));
+  w->filter.m = *m;
+  if (l->filters) {
+    if (m->ghosts) TRY(FillModes(s, m, w));
+    TRY(PoiseAgree(s->ctx, MakeFilter(s, l, m, w, inverse)));
+    TRY(PoiseAgree(s->ctx, poiseAmgLambda(s->ctx, &w->filter.m, *inverse, &l->filtered)));
   }
   *omega = l->filtered > 0 ? 4 / (3 * l->filtered) : 0;
   return Took(s, STAGE_LAMBDA);
 }
 
-typedef struct Scratch { /* of a level's set-up */
-  Buffer q, own, of_f;   /* T; D^-1 beside the smoother's; D_F^-1 */
-  AmgFilter filter;
-  AmgModes coarse;
-} Scratch;
-
 static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
-  PoiseContext ctx = s->pc->ctx;
-  Device *dev = ctx->device;
   bool smooth = s->amg->options.type == AMG_SMOOTHED;
   const double *inverse = NULL;
-  double omega = 0, *of_f = NULL;
+  double omega = 0;
   int b = m->A.b ? (int)m->A.b : 1;
   AmgInterpolation p = {.side = s->modes.count % b ? 1 : b,
                         .node = l->node,
                         .modes = s->modes.count,
                         .nodes = m->nodes,
                         .aggregates = l->aggregates};
-  TRY(poiseAmgTentative(ctx, &s->modes, l->node, l->aggregates, &l->aggregate, &w->q, &w->coarse));
-  TRY(poiseBufferRead(&l->aggregate, DEVICE, &p.aggregate));
-  TRY(poiseBufferRead(&w->q, DEVICE, &p.q));
-  TRY(Took(s, STAGE_TENTATIVE));
-  if (smooth) {
-    TRY(poiseAmgFilter(ctx, m, &l->graph, &s->modes, &w->filter));
-    if (w->filter.val.dev)
-      TRY(poiseAmgMake(dev, m->nodes, sizeof *of_f, "diagonal of strong entries", &w->of_f, &of_f));
-    TRY(Damping(s, l, &w->filter, d, of_f, &inverse, &omega));
-  }
+  TRY(Tentative(s, l, m, w));
+  Buffer *places = l->places.place.dev ? &l->places.place : &l->aggregate;
+  PoiseErr e = poiseBufferRead(places, DEVICE, &p.aggregate);
+  if (!e) e = poiseBufferRead(&w->q, DEVICE, &p.q);
+  TRY(PoiseAgree(s->ctx, e));
+  if (smooth) TRY(Damping(s, l, m, d, w, &inverse, &omega));
   const AmgMatrix *F = smooth ? &w->filter.m : NULL;
-  if (s->fresh) TRY(CreateP(s, l, &p, F));
-  TRY(poiseAmgInterpolate(ctx, &p, F, inverse, omega, &l->P->csr));
-  l->P->state++;
+  if (s->fresh) TRY(poiseAmgCreateP(s->ctx, l, &p, F));
+  TRY(poiseAmgFillP(s->ctx, l, &p, F, inverse, omega));
   return Took(s, STAGE_INTERPOLATION);
 }
 
 /* ---- the Galerkin product -------------------------------------------------------------------- */
 
 /* P^T A P. Where A is in blocks and P cannot be, by a copy of A in numbers. */
-static PoiseErr Galerkin(Building *s, AmgLevel *l, AmgLevel *coarse)
+static PoiseErr Galerkin(Building *s, int k)
 {
-  PoiseMat copy = NULL;
+  AmgLevel *l = &s->amg->level[k], *coarse = l + 1;
+  PoiseMat copy = NULL, *C = poiseAmgIsRedundant(s->amg, k + 1) ? &s->amg->redundant.A : &coarse->A;
   PoiseErr e = POISE_OK;
   bool apart = l->A->csr.b && !l->P->csr.b;
   if (apart) e = PoiseMatDuplicate(l->A, 1, &copy);
   if (!e && apart) e = PoiseMatSetType(copy, "csr");
-  if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, &coarse->A);
+  if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, C);
   PoiseMatDestroy(&copy);
   TRY(e);
   coarse->node = s->modes.count;
   return Took(s, STAGE_GALERKIN);
 }
 
-/* ---- R = P^T --------------------------------------------------------------------------------- */
-
-/* A view of what the product keeps. */
-static PoiseErr Lend(Buffer *from, Buffer *view)
-{
-  void *there;
-  TRY(poiseBufferRead(from, DEVICE, &there));
-  if (!view->dev) poiseBufferSlice(from->dev, from->bytes, from->what, view);
-  poiseBufferPoint(view, there);
-  return POISE_OK;
-}
-
-static PoiseErr CreateR(AmgLevel *l, Transposed *t)
-{
-  PoiseMat P = l->P;
-  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = P->csr.nz, .wide = t->wide};
-  PoiseErr e = Lend(&t->ptr, &c.ptr);
-  if (!e) e = Lend(&t->row, &c.col);
-  if (!e)
-    e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
-                          &c.val);
-  if (!e) e = poiseMatCreateTyped(P->ctx, P->type, P->cols->n, P->rows->n, P->cols->N, P->rows->N, &l->R);
-  if (e) {
-    poiseCsrDestroy(P->ctx, &c);
-    return e;
-  }
-  l->R->block_size = P->block_size;
-  return poiseMatReplaceCsr(l->R, POISE_OK, &c);
-}
-
-/* R's values from P's. */
-static PoiseErr GatherR(AmgLevel *l, Transposed *t)
-{
-  Device *dev = l->P->ctx->device;
-  GatherArgs g = {.n = l->P->csr.nz};
-  BcsrTransposeBlocksArgs b = {.n = l->P->csr.nz, .b = l->P->csr.b};
-  TRY(poiseBufferRead(&l->P->csr.val, DEVICE, &g.x));
-  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
-  TRY(poiseBufferWrite(&l->R->csr.val, DEVICE, &g.out));
-  l->R->state++;
-  if (!b.b) return LAUNCH(dev, gather, &g);
-  b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
-  return LAUNCH(dev, bcsr_transpose_blocks, &b);
-}
-
-/* R has no offsets and columns of its own: the product C keeps P by columns, and a product that was made anew
-   has them elsewhere. */
-static PoiseErr Restrict(Building *s, AmgLevel *l, PoiseMat C, bool keeps)
-{
-  Transposed *t = poiseMultipliedByColumns(C->made.multiplied);
-  const void *col, *now;
-  if (!l->R) TRY(CreateR(l, t));
-  TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &col));
-  TRY(Lend(&t->ptr, &l->R->csr.ptr));
-  TRY(Lend(&t->row, &l->R->csr.col));
-  TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &now));
-  if (now != col) s->pc->generation++;
-  if (!keeps) TRY(GatherR(l, t));
-  return Took(s, STAGE_INTERPOLATION);
-}
-
 /* ---- all levels ------------------------------------------------------------------------------ */
 
-/* Level k, and the matrix of the next one. *last: there is none. */
-static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last)
+/* Is interpolation kept, and with it near null spaces? */
+static bool KeepsP(const Building *s)
 {
-  Amg *amg = s->amg;
-  const AmgOptions *o = &amg->options;
-  AmgLevel *l = &amg->level[k];
+  return !s->fresh && s->amg->options.refresh == AMG_INTERPOLATION;
+}
+
+/* Rows of a bottom that is solved, if it must be as large as that. */
+static int64_t DenseMost(const Amg *amg)
+{
+  return amg->options.coarse_size > DENSE_MOST ? amg->options.coarse_size : DENSE_MOST;
+}
+
+/* Is level k the last one? */
+static bool IsLast(const Building *s, int k)
+{
+  const AmgOptions *o = &s->amg->options;
+  if (!s->fresh) return k + 1 == s->amg->count;
+  return s->amg->level[k].A->rows->N <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS;
+}
+
+/* Level k, and the matrix of the next one. *ended: there is none, and why, if it could be smaller. */
+static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char **ended)
+{
+  AmgLevel *l = &s->amg->level[k];
   AmgMatrix m;
-  double *d = NULL, *own = NULL;
-  bool stalls, keeps = !s->fresh && o->refresh == AMG_INTERPOLATION;
-  TRY(Read(l, &m));
-  int64_t n = m.nodes * m.node;
-  if (o->smoother == AMG_JACOBI)
-    TRY(poiseAmgMake(s->pc->ctx->device, n * m.node, sizeof *own, "inverse diagonal of a level", &w->own,
-                     &own));
-  TRY(Diagonal(s, k, &m, own, &d));
-  *last =
-      s->fresh ? n <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS : k + 1 == amg->count;
-  if (*last) {
-    if (s->fresh) amg->ended = n > o->coarse_size ? "no more levels are allowed" : NULL;
-    return POISE_OK;
-  }
-  TRY(Coarsen(s, l, &m, &stalls));
-  if (stalls) {
-    *last = true;
-    amg->ended = l->aggregates ? "coarsening stalls" : "no node has a strong neighbour";
-    return POISE_OK;
-  }
+  double *d = NULL;
+  bool keeps = KeepsP(s);
+  if (s->fresh && PoiseSize(s->ctx) > 1) TRY(poiseAmgGhostsCreate(l->A, l->node, &l->ghosts));
+  TRY(PoiseAgree(s->ctx, Read(l->A, l->node, l->ghosts, &m)));
+  TRY(Spectrum(s, k, &m, w, &d));
+  *last = IsLast(s, k);
+  *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? "no more levels are allowed" : NULL;
+  if (s->fresh && !*last) TRY(Coarsen(s, l, &m, ended));
+  *last = *last || *ended;
+  if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   poiseBufferDestroy(&w->q);
   poiseBufferDestroy(&w->filter.val);
-  TRY(Galerkin(s, l, &amg->level[k + 1]));
-  TRY(Restrict(s, l, amg->level[k + 1].A, keeps));
+  TRY(Galerkin(s, k));
+  TRY(poiseAmgMakeR(s->pc, l, s->amg->level[k + 1].A, keeps));
+  TRY(Took(s, STAGE_INTERPOLATION));
   if (keeps) return POISE_OK;
   poiseBufferDestroy(&s->modes.b);
   s->modes = w->coarse;
   w->coarse.b = (Buffer){0};
+  return POISE_OK;
+}
+
+/* ---- levels that every rank holds ------------------------------------------------------------ */
+
+/* What names single rows is looked at while these are on their ranks. */
+static PoiseErr CheckRows(Building *s, PoiseMat A, int node)
+{
+  AmgMatrix m;
+  Buffer inverse = {0};
+  double *d;
+  int64_t bad = -1;
+  TRY(Read(A, node, NULL, &m));
+  PoiseErr e = poiseAmgMake(s->ctx->device, m.nodes * node * node, sizeof *d, "inverse diagonal of a level",
+                            &inverse, &d);
+  if (!e) e = poiseAmgDiagonal(s->ctx, &m, true, d, &bad);
+  poiseBufferDestroy(&inverse);
+  if (!e && bad >= 0) e = RefuseNode(s, node, bad);
+  return e ? e : CheckEntries(s);
+}
+
+/* Does every rank hold level k, and it is the first? */
+static bool IsRedundant(const Building *s, int k)
+{
+  if (PoiseSize(s->ctx) == 1) return false;
+  if (!s->fresh) return poiseAmgIsRedundant(s->amg, k);
+  int64_t n = s->amg->level[k].A->rows->N;
+  return n <= poiseAmgRedundantMost(&s->amg->options) || (IsLast(s, k) && n <= DenseMost(s->amg));
+}
+
+/* From level k on each rank goes on alone. */
+static PoiseErr MakeRedundant(Building *s, int k)
+{
+  AmgRedundant *r = &s->amg->redundant;
+  AmgLevel *l = &s->amg->level[k];
+  int node = l->node;
+  if (k == 0) TRY(PoiseAgree(s->ctx, CheckRows(s, s->pc->P, node)));
+  if (s->fresh) {
+    r->A = l->A;
+    r->level = k;
+    l->A = NULL;
+    DestroyLevel(s->ctx, l);
+    l->node = node;
+    TRY(poiseAmgRedundantCreate(r, &l->A));
+  }
+  TRY(poiseAmgRedundantValues(r, l->A));
+  if (!KeepsP(s)) TRY(poiseAmgRedundantModes(r, &s->modes));
+  s->ctx = poiseContextSelf(s->pc->ctx);
+  return POISE_OK;
+}
+
+/* ---- all levels ------------------------------------------------------------------------------ */
+
+/* Where coarsening within ranks stalls, each rank tries by itself, if it could solve the level. */
+static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
+{
+  const char *ended;
+  if (IsRedundant(s, k)) TRY(MakeRedundant(s, k));
+  TRY(MakeLevel(s, k, w, last, &ended));
+  if (ended && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
+    TRY(MakeRedundant(s, k));
+    poiseBufferDestroy(&w->own);
+    TRY(MakeLevel(s, k, w, last, &ended));
+  }
+  if (s->fresh) s->amg->ended = ended;
   return POISE_OK;
 }
 
@@ -328,13 +386,11 @@ static PoiseErr MakeBottom(Building *s)
   Amg *amg = s->amg;
   AmgMatrix m;
   AmgLevel *l = &amg->level[amg->count - 1];
-  int64_t n = l->A->rows->n,
-          most = amg->options.coarse_size > DENSE_MOST ? amg->options.coarse_size : DENSE_MOST;
-  amg->dense = n <= most;
+  amg->dense = l->A->rows->N <= DenseMost(amg);
   amg->fallback = amg->dense ? NULL : "it is too large to be solved";
   if (!amg->dense) return POISE_OK;
-  TRY(Read(l, &m));
-  TRY(poiseAmgBottomSetUp(s->pc->ctx, &m, &amg->bottom, &amg->fallback));
+  TRY(Read(l->A, l->node, NULL, &m));
+  TRY(poiseAmgBottomSetUp(s->ctx, &m, &amg->bottom, &amg->fallback));
   amg->dense = !amg->fallback;
   return Took(s, STAGE_BOTTOM);
 }
@@ -344,15 +400,15 @@ static PoiseErr Build(Building *s)
   Amg *amg = s->amg;
   bool last = false;
   if (s->fresh) {
-    TRY(poiseMatShare(s->pc->P, &amg->level[0].A));
+    TRY(PoiseAgree(s->ctx, poiseMatShare(s->pc->P, &amg->level[0].A)));
     amg->level[0].node = s->pc->P->block_size;
   }
-  TRY(poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes));
+  TRY(PoiseAgree(s->ctx, poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes)));
   int k = 0;
   for (; !last; k++) {
     Scratch w = {0};
-    PoiseErr e = MakeLevel(s, k, &w, &last);
-    Buffer *all[] = {&w.q, &w.own, &w.of_f, &w.filter.val, &w.coarse.b};
+    PoiseErr e = NextLevel(s, k, &w, &last);
+    Buffer *all[] = {&w.q, &w.own, &w.of_f, &w.near.b, &w.filter.val, &w.coarse.b};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(e);
     s->theta *= 0.5;
@@ -365,7 +421,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
 {
   Amg *amg = pc->data;
   Device *dev = pc->ctx->device;
-  Building s = {.pc = pc, .amg = amg, .theta = amg->options.threshold, .since = PoiseTime()};
+  Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg, .theta = amg->options.threshold, .since = PoiseTime()};
   s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
             amg->options.refresh == AMG_REFRESH_ALL ||
             memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
@@ -375,13 +431,16 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   }
   memset(amg->seconds, 0, sizeof amg->seconds);
   int64_t held = dev->most = dev->bytes;
-  PoiseErr e = Build(&s);
+  amg->moved = 0;
+  PoiseErr e = PoiseAgree(pc->ctx, Build(&s));
   poiseBufferDestroy(&s.modes.b);
   if (!e) e = poiseAmgVectors(pc);
+  if (!e) e = poiseCommMaxInt(pc->ctx->comm, &amg->moved, 1); /* ranks record their loops together */
   if (e) {
     poiseAmgDestroy(pc);
     return e;
   }
+  pc->generation += amg->moved;
   amg->given = pc->given;
   amg->pattern = pc->P->pattern;
   amg->made = amg->options;

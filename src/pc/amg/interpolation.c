@@ -66,11 +66,12 @@ PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgM
 }
 
 PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, const double *d,
-                             double omega, Csr *c)
+                             double omega, Csr *c, Buffer *place)
 {
   AmgInterpolateArgs a;
   Begin(p, F, &a);
   TRY(poiseCsrPattern(c, &a.P));
+  if (place) TRY(poiseBufferRead(place, DEVICE, &a.P.col));
   TRY(poiseBufferWrite(&c->val, DEVICE, &a.val));
   a.d = d, a.omega = omega;
   a.groups = ctx->device->ops->is_host ? 1 : p->modes;

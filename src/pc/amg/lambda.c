@@ -4,7 +4,7 @@
   the largest sum of a row of |D^-1 A| is a bound too, and the smaller one is taken. If that is at most 2, as
   of an M-matrix, it is close, and saves the other steps.
 
-  Waits twice at most. It holds three vectors.
+  On one rank it waits twice at most; on several ranks for each sum. It holds three vectors.
 */
 #include "amg.h"
 #include "lambda_kernels.h"
@@ -12,7 +12,7 @@
 enum { STEPS = 12, LANES = 32, FEW = 128 };
 
 typedef struct Scratch {
-  Buffer x, y, z, row, sum[2];
+  Buffer x, y, z, row, sum[2], all;
 } Scratch;
 
 /* The sum of squares, or the largest, of n numbers: its place on the device. */
@@ -38,47 +38,68 @@ static PoiseErr Product(Device *dev, const AmgPowerArgs *p)
   return LAUNCH(dev, amg_power_divide, p);
 }
 
-/* The bound by rows; not finite, or infinity, if there is none. */
+/* The bound by rows of this rank; not finite, or infinity, if there is none. */
 static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double *bound)
 {
   const double *there;
-  *bound = INFINITY;
-  if (p->m.node > 1) return POISE_OK;
+  *bound = p->m.node > 1 ? INFINITY : 0;
+  if (p->m.node > 1 || !p->n) return POISE_OK;
   TRY(Add(dev, s, p->n, p->row, false, true, &there));
   return poiseAmgFetch(dev, there, sizeof *bound, bound);
+}
+
+/* (z, z) of all ranks: its place on the device. */
+static PoiseErr Squares(PoiseContext ctx, AmgPowerArgs *p, Scratch *s)
+{
+  double *all, sum = 0;
+  if (PoiseSize(ctx) == 1) return Add(ctx->device, s, p->n, p->z, true, false, &p->squares);
+  PoiseErr e = p->n ? Add(ctx->device, s, p->n, p->z, true, false, &p->squares) : POISE_OK;
+  if (!e && p->n) e = poiseAmgFetch(ctx->device, p->squares, sizeof sum, &sum);
+  TRY(PoiseAgree(ctx, e));
+  TRY(poiseCommSum(ctx->comm, &sum, 1));
+  TRY(poiseBufferWrite(&s->all, HOST, &all));
+  *all = sum;
+  return poiseBufferRead(&s->all, DEVICE, &p->squares);
 }
 
 static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
 {
   int64_t sums = POISE_NBLOCKS(p->n) * LANES;
   double *there;
-  TRY(poiseAmgMake(dev, p->n, sizeof *p->x, "eigenvector", &s->x, &p->x));
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&p->m) * p->m.node, sizeof *p->x, "eigenvector", &s->x, &p->x));
   TRY(poiseAmgMake(dev, p->n, sizeof *p->z, "new eigenvector", &s->z, &p->z));
   if (p->m.node > 1)
     TRY(poiseAmgMake(dev, p->n, sizeof *p->y, "product", &s->y, &p->y));
   else
     TRY(poiseAmgMake(dev, p->n, sizeof *p->row, "sums of rows", &s->row, &p->row));
   for (int k = 0; k < 2; k++) TRY(poiseAmgMake(dev, sums, sizeof *there, "partial sums", &s->sum[k], &there));
-  return POISE_OK;
+  TRY(poiseBufferCreate(dev, sizeof(double), "sum of all ranks", &s->all));
+  TRY(poiseBufferWrite(&s->all, HOST, &there)); /* here, as ranks agree on what fails */
+  TRY(poiseBufferWrite(&s->all, DEVICE, &there));
+  return LAUNCH(dev, amg_power_start, p);
 }
 
-static PoiseErr Run(Device *dev, AmgPowerArgs *p, Scratch *s, double *lambda)
+static PoiseErr Run(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, double *lambda)
 {
   const double close = 2 * (1 + 1e-12);
-  double bound, squares;
+  double bound = 0, squares;
+  Device *dev = ctx->device;
   *lambda = 0;
-  if (!p->n) return POISE_OK;
-  TRY(Open(dev, p, s));
-  TRY(LAUNCH(dev, amg_power_start, p));
-  TRY(Product(dev, p));
-  TRY(RowBound(dev, p, s, &bound));
+  if (PoiseSize(ctx) == 1 && !p->n) return POISE_OK;
+  TRY(poiseAmgFillGhosts(ctx, &p->m, Open(dev, p, s), p->m.node, &s->x));
+  PoiseErr e = Product(dev, p);
+  if (!e) e = RowBound(dev, p, s, &bound);
+  TRY(PoiseAgree(ctx, e));
+  TRY(poiseCommMax(ctx->comm, &bound, 1));
   *lambda = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
-  TRY(Add(dev, s, p->n, p->z, true, false, &p->squares));
+  TRY(Squares(ctx, p, s));
   for (int k = 1; k < STEPS; k++) {
-    TRY(LAUNCH(dev, amg_power_scale, p));
-    TRY(Product(dev, p));
-    TRY(Add(dev, s, p->n, p->z, true, false, &p->squares));
+    TRY(poiseAmgFillGhosts(ctx, &p->m, LAUNCH(dev, amg_power_scale, p), p->m.node, &s->x));
+    e = Product(dev, p);
+    if (PoiseSize(ctx) > 1) e = PoiseAgree(ctx, e);
+    TRY(e);
+    TRY(Squares(ctx, p, s));
   }
   TRY(poiseAmgFetch(dev, p->squares, sizeof squares, &squares));
   double norm = sqrt(squares);
@@ -90,8 +111,8 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, d
 {
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
-  PoiseErr e = Run(ctx->device, &p, &s, lambda);
-  Buffer *all[] = {&s.x, &s.y, &s.z, &s.row, &s.sum[0], &s.sum[1]};
+  PoiseErr e = Run(ctx, &p, &s, lambda);
+  Buffer *all[] = {&s.x, &s.y, &s.z, &s.row, &s.sum[0], &s.sum[1], &s.all};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
   return e;
 }

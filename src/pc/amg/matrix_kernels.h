@@ -9,11 +9,15 @@
 
 #include "mat/csr/csr_view.h"
 
-/* A level's matrix, on the device. A node has `node` rows, and is a whole number of blocks of A. */
+/* A level's matrix, on the device. A node has `node` rows, and is a whole number of blocks of A. On several
+   ranks ghost nodes stand behind a rank's own nodes. */
 typedef struct AmgMatrix {
   CsrView A;
   int node;
-  int64_t nodes;
+  int64_t nodes;            /* own */
+  int64_t row;              /* the global number of the first row */
+  int64_t below;            /* ghost nodes of lower ranks, which come before the own in a row of A */
+  struct AmgGhosts *ghosts; /* of the host; NULL: this rank has all rows */
 } AmgMatrix;
 
 enum { AMG_NODE = 32 }; /* the most rows of a node */

@@ -10,11 +10,15 @@ void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g)
   poiseBufferDestroy(&g->weight);
 }
 
-static PoiseErr Find(Device *dev, AmgStrengthArgs *s, Buffer *diagonal, Buffer *strong, AmgGraph *g)
+static PoiseErr Begin(Device *dev, AmgStrengthArgs *s, Buffer *diagonal, Buffer *strong)
 {
-  TRY(poiseAmgMake(dev, s->n, sizeof *s->diagonal, "diagonal", diagonal, &s->diagonal));
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&s->m), sizeof *s->diagonal, "diagonal", diagonal, &s->diagonal));
   TRY(poiseAmgMake(dev, s->n, sizeof *s->strong, "strong connections", strong, &s->strong));
-  TRY(LAUNCH(dev, amg_diagonals, s));
+  return LAUNCH(dev, amg_diagonals, s);
+}
+
+static PoiseErr Find(Device *dev, AmgStrengthArgs *s, AmgGraph *g)
+{
   TRY(LAUNCH(dev, amg_strong_count, s));
   TRY(poiseRowOffsets(dev, s->n, s->strong, &g->csr));
   g->csr.nloc = s->n;
@@ -29,7 +33,9 @@ PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, double theta, Am
 {
   AmgStrengthArgs s = {.n = m->nodes, .m = *m, .theta2 = theta * theta};
   Buffer diagonal = {0}, strong = {0};
-  PoiseErr e = Find(ctx->device, &s, &diagonal, &strong, g);
+  PoiseErr e = Begin(ctx->device, &s, &diagonal, &strong);
+  e = poiseAmgFillGhosts(ctx, m, e, 1, &diagonal);
+  if (!e) e = Find(ctx->device, &s, g);
   poiseBufferDestroy(&diagonal);
   poiseBufferDestroy(&strong);
   if (e) poiseAmgGraphDestroy(ctx, g);

@@ -52,6 +52,7 @@ POISE_INLINE void poiseAmgWriteScalars(const AmgStrengthArgs *s, int64_t i)
 typedef struct AmgWalk {
   const CsrView *A;
   int64_t first, size, per; /* row of blocks; numbers of a block; rows of blocks in a node */
+  int64_t nodes, below;     /* of the matrix */
   int32_t at[AMG_NODE];     /* entries of each row that are done */
 } AmgWalk;
 
@@ -61,28 +62,36 @@ POISE_INLINE void poiseAmgWalk(AmgWalk *w, const AmgMatrix *m, int64_t i)
   w->size = m->A.b ? m->A.b * m->A.b : 1;
   w->per = poiseAmgBlocks(m);
   w->first = i * w->per;
+  w->nodes = m->nodes, w->below = m->below;
   for (int64_t q = 0; q < w->per; q++) w->at[q] = 0;
+}
+
+/* Node j in the order of global numbers, where those of lower ranks are negative. */
+POISE_INLINE int64_t poiseAmgOrder(const AmgWalk *w, int64_t j)
+{
+  return j >= w->nodes && j < w->nodes + w->below ? j - w->nodes - w->below : j;
 }
 
 /* The next node that the node is connected to, and the squares of their block's entries; -1: there are no
    more. only: the squares are wanted for this one alone; -1: for all. */
 POISE_INLINE int64_t poiseAmgNext(AmgWalk *w, int64_t only, double *squares)
 {
-  int64_t least = INT64_MAX;
+  int64_t least = INT64_MAX, node = -1;
   const CsrView *A = w->A;
   for (int64_t q = 0; q < w->per; q++) {
-    int64_t k = poiseCsrOffset(A, w->first + q) + w->at[q];
-    if (k < poiseCsrOffset(A, w->first + q + 1) && A->col[k] / w->per < least) least = A->col[k] / w->per;
+    int64_t k = poiseCsrOffset(A, w->first + q) + w->at[q],
+            j = k < poiseCsrOffset(A, w->first + q + 1) ? A->col[k] / w->per : -1;
+    if (j >= 0 && poiseAmgOrder(w, j) < least) least = poiseAmgOrder(w, j), node = j;
   }
   *squares = 0;
-  if (least == INT64_MAX) return -1;
+  if (node < 0) return -1;
   for (int64_t q = 0; q < w->per; q++) {
     int64_t k = poiseCsrOffset(A, w->first + q) + w->at[q], end = poiseCsrOffset(A, w->first + q + 1);
-    for (; k < end && A->col[k] / w->per == least; k++, w->at[q]++)
-      for (int64_t e = k * w->size; (only < 0 || only == least) && e < (k + 1) * w->size; e++)
+    for (; k < end && A->col[k] / w->per == node; k++, w->at[q]++)
+      for (int64_t e = k * w->size; (only < 0 || only == node) && e < (k + 1) * w->size; e++)
         *squares += A->val[e] * A->val[e];
   }
-  return least;
+  return node;
 }
 
 /* Squares of the norms are compared: theta^2 |A_ii| |A_jj| <= |A_ij|^2. */
@@ -130,7 +139,8 @@ POISE_INLINE void amg_diagonals_item(const AmgStrengthArgs *s, int64_t i)
   AmgWalk w;
   double squares;
   poiseAmgWalk(&w, &s->m, i);
-  for (int64_t j = poiseAmgNext(&w, i, &squares); j >= 0 && j <= i; j = poiseAmgNext(&w, i, &squares))
+  for (int64_t j = poiseAmgNext(&w, i, &squares); j >= 0 && poiseAmgOrder(&w, j) <= i;
+       j = poiseAmgNext(&w, i, &squares))
     if (j == i) s->diagonal[i] = squares;
 }
 

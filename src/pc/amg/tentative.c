@@ -28,27 +28,29 @@ static PoiseErr ListMembers(Device *dev, AmgTentativeArgs *t, Lists *l)
   return poiseBufferRead(&l->member, DEVICE, &t->member);
 }
 
-static PoiseErr Run(Device *dev, AmgTentativeArgs *t, Lists *l, Buffer *q, AmgModes *coarse)
+/* more: nodes that q has room for behind. */
+static PoiseErr Run(Device *dev, AmgTentativeArgs *t, int64_t more, Lists *l, Buffer *q, AmgModes *coarse)
 {
   int64_t width = t->width;
   coarse->count = t->width;
   coarse->n = t->aggregates * width;
   TRY(poiseAmgMake(dev, coarse->n * width, sizeof *t->r, "coarse near null space", &coarse->b, &t->r));
   TRY(ListMembers(dev, t, l));
-  TRY(poiseAmgMake(dev, t->n * t->node * width, sizeof *t->q, "tentative interpolation", q, &t->q));
+  TRY(poiseAmgMake(dev, (t->n + more) * t->node * width, sizeof *t->q, "tentative interpolation", q, &t->q));
   TRY(LAUNCH(dev, amg_restrict, t));
   t->n = t->aggregates;
   return LAUNCH(dev, amg_orthonormal, t);
 }
 
-PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, int node, int64_t aggregates, Buffer *aggregate,
-                           Buffer *q, AmgModes *coarse)
+PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, const AmgMatrix *m, int64_t aggregates,
+                           Buffer *aggregate, Buffer *q, AmgModes *coarse)
 {
   Lists l = {0};
-  AmgTentativeArgs t = {.n = fine->n / node, .aggregates = aggregates, .node = node, .width = fine->count};
+  AmgTentativeArgs t = {.n = m->nodes, .aggregates = aggregates, .node = m->node, .width = fine->count};
+  int64_t more = poiseAmgAllNodes(m) - m->nodes;
   PoiseErr e = poiseBufferRead(aggregate, DEVICE, &t.aggregate);
   if (!e) e = poiseBufferRead(&fine->b, DEVICE, &t.b);
-  if (!e) e = Run(ctx->device, &t, &l, q, coarse);
+  if (!e) e = Run(ctx->device, &t, more, &l, q, coarse);
   poiseKeysDestroy(&l.keys);
   poiseBufferDestroy(&l.start);
   poiseBufferDestroy(&l.member);

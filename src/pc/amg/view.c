@@ -46,62 +46,101 @@ static void AddMatrix(PoiseMat A, PoiseBytes *sum)
   sum->device += held.device;
 }
 
-static void AddLevel(const AmgLevel *l, bool finest, PoiseBytes *sum)
+/* given: A is the matrix that the preconditioner is of. */
+static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
 {
   const PoiseVec vectors[] = {l->b, l->x, l->d, l->r, l->t, l->r2, l->x2};
   for (int k = 0; k < 7; k++)
     if (vectors[k]) poiseBufferAdd(&vectors[k]->data, sum);
-  if (!finest) AddMatrix(l->A, sum);
+  if (!given) AddMatrix(l->A, sum);
   AddMatrix(l->P, sum);
   AddMatrix(l->R, sum);
   poiseBufferAdd(&l->inverse, sum);
   poiseBufferAdd(&l->aggregate, sum);
   poiseBufferAdd(&l->graph.csr.ptr, sum);
   poiseBufferAdd(&l->graph.csr.col, sum);
+  poiseBufferAdd(&l->places.place, sum);
+  sum->host += poiseAllocated(l->places.ghost);
+  if (!l->ghosts) return;
+  poiseHaloBytes(l->ghosts->own, sum);
+  poiseBufferAdd(&l->ghosts->col, sum);
 }
 
 void poiseAmgBytes(PoisePC pc, PoiseBytes *sum)
 {
   const Amg *amg = pc->data;
-  for (int k = 0; k < AMG_LEVELS; k++) AddLevel(&amg->level[k], k == 0, sum);
+  for (int k = 0; k < AMG_LEVELS; k++) AddLevel(&amg->level[k], amg->level[k].A == pc->P, sum);
+  if (amg->redundant.A != pc->P) AddMatrix(amg->redundant.A, sum);
+  poiseAmgRedundantBytes(&amg->redundant, sum);
   poiseAmgBottomBytes(&amg->bottom, sum);
+}
+
+/* Of a level of all ranks together; what every rank holds counts once. */
+typedef struct LevelSums {
+  double entries, aggregates, members, bytes;
+} LevelSums;
+
+static PoiseErr SumLevel(PoisePC pc, int k, LevelSums *s)
+{
+  const Amg *amg = pc->data;
+  const AmgLevel *l = &amg->level[k];
+  PoiseBytes held = {0};
+  AddLevel(l, l->A == pc->P, &held);
+  if (k + 1 == amg->count) poiseAmgBottomBytes(&amg->bottom, &held);
+  double v[] = {(double)poiseCsrScalars(&l->A->csr), (double)l->aggregates, (double)l->members,
+                (double)(held.host + held.device)};
+  TRY(poiseCommSum(poiseAmgContext(pc, k)->comm, v, 4));
+  *s = (LevelSums){v[0], v[1], v[2], v[3]};
+  return POISE_OK;
 }
 
 static PoiseErr ViewLevel(PoisePC pc, int k)
 {
   const Amg *amg = pc->data;
   const AmgLevel *l = &amg->level[k];
-  double n = (double)l->A->rows->n, nz = (double)poiseCsrScalars(&l->A->csr);
-  PoiseBytes held = {0};
-  AddLevel(l, k == 0, &held);
-  if (k + 1 == amg->count) poiseAmgBottomBytes(&amg->bottom, &held);
-  TRY(PoisePrintf(pc->ctx, "  %5d %11.0f %12.0f %8.1f ", k, n, nz, n > 0 ? nz / n : 0));
-  if (l->aggregates && k + 1 < amg->count)
-    TRY(PoisePrintf(pc->ctx, "%9.1f", (double)l->members / (double)l->aggregates));
+  double n = (double)l->A->rows->N;
+  LevelSums s;
+  TRY(SumLevel(pc, k, &s));
+  TRY(PoisePrintf(pc->ctx, "  %5d %11.0f %12.0f %8.1f ", k, n, s.entries, n > 0 ? s.entries / n : 0));
+  if (s.aggregates > 0 && k + 1 < amg->count)
+    TRY(PoisePrintf(pc->ctx, "%9.1f", s.members / s.aggregates));
   else
     TRY(PoisePrintf(pc->ctx, "%9s", "-"));
-  return PoisePrintf(pc->ctx, " %7.3f %10.2f\n", l->lambda, (double)(held.host + held.device) / 1e6);
+  return PoisePrintf(pc->ctx, " %7.3f %10.2f\n", l->lambda, s.bytes / 1e6);
 }
 
 /* Rows and entries of all levels over those of A. */
 static PoiseErr ViewComplexity(PoisePC pc)
 {
   const Amg *amg = pc->data;
-  double rows = 0, entries = 0, n = (double)pc->P->rows->n, nz = (double)poiseCsrScalars(&pc->P->csr);
+  double rows = 0, entries = 0, first = 0;
   for (int k = 0; k < amg->count; k++) {
-    rows += (double)amg->level[k].A->rows->n;
-    entries += (double)poiseCsrScalars(&amg->level[k].A->csr);
+    LevelSums s;
+    TRY(SumLevel(pc, k, &s));
+    if (k == 0) first = s.entries;
+    rows += (double)amg->level[k].A->rows->N;
+    entries += s.entries;
   }
-  if (n == 0 || nz == 0) return POISE_OK;
-  return PoisePrintf(pc->ctx, "  operator complexity %.3f, grid complexity %.3f\n", entries / nz, rows / n);
+  if (first == 0) return POISE_OK;
+  return PoisePrintf(pc->ctx, "  operator complexity %.3f, grid complexity %.3f\n", entries / first,
+                     rows / (double)pc->P->rows->N);
 }
 
-/* An iteration of cg with jacobi reads and writes A, x and y of its product, and seven vectors more. */
+static PoiseErr ViewRedundant(PoisePC pc)
+{
+  const AmgRedundant *r = &((const Amg *)pc->data)->redundant;
+  if (!r->A) return POISE_OK;
+  return PoisePrintf(pc->ctx, "  every rank holds and computes the levels from %d on\n", r->level);
+}
+
+/* An iteration of cg with jacobi reads and writes A, x and y of its product, and seven vectors more. On all
+   ranks together. */
 static PoiseErr ViewTraffic(PoisePC pc)
 {
-  double cycle = poiseAmgTraffic(pc->data), cg = poiseMatTraffic(pc->P) + 56 * (double)pc->P->rows->n;
+  double v[] = {poiseAmgTraffic(pc->data), poiseMatTraffic(pc->P) + 56 * (double)pc->P->rows->n};
+  TRY(poiseCommSum(pc->ctx->comm, v, 2));
   return PoisePrintf(pc->ctx, "  a cycle moves %.2f megabytes, as %.2f iterations of cg with jacobi do\n",
-                     cycle / 1e6, cg > 0 ? cycle / cg : 0);
+                     v[0] / 1e6, v[1] > 0 ? v[0] / v[1] : 0);
 }
 
 static PoiseErr ViewBottom(PoisePC pc)
@@ -113,15 +152,16 @@ static PoiseErr ViewBottom(PoisePC pc)
                      amg->bottom.skipped ? ", of which some depend on others" : "");
 }
 
-/* What set-up took of a device's memory, A among it. */
+/* What set-up took of the memory of the ranks' devices, A among it. */
 static PoiseErr ViewPeak(PoisePC pc)
 {
   const Csr *c = &pc->P->csr;
-  double a = (double)c->ptr.bytes + (double)c->col.bytes + (double)c->val.bytes,
-         peak = (double)((const Amg *)pc->data)->peak;
-  if (peak == 0 || a == 0) return POISE_OK;
-  return PoisePrintf(pc->ctx, "  %.2f megabytes at the peak, %.2f times A with A\n", peak / 1e6,
-                     (peak + a) / a);
+  double v[] = {(double)((const Amg *)pc->data)->peak,
+                (double)c->ptr.bytes + (double)c->col.bytes + (double)c->val.bytes};
+  TRY(poiseCommSum(pc->ctx->comm, v, 2));
+  if (v[0] == 0 || v[1] == 0) return POISE_OK;
+  return PoisePrintf(pc->ctx, "  %.2f megabytes at the peak, %.2f times A with A\n", v[0] / 1e6,
+                     (v[0] + v[1]) / v[1]);
 }
 
 static PoiseErr ViewSeconds(PoisePC pc)
@@ -148,6 +188,7 @@ PoiseErr poiseAmgView(PoisePC pc)
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
   TRY(ViewComplexity(pc));
   if (amg->ended) TRY(PoisePrintf(pc->ctx, "  there are no more levels, as %s\n", amg->ended));
+  TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
   TRY(ViewTraffic(pc));
   if (amg->refreshed)

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Matrices between levels: P from its pattern and values, and R = P^T.
+
+  On several ranks P = (I - omega D_F^-1 F) T reads rows of T at ghost nodes, so it has columns of other
+  ranks. R's rows get entries from these: they are triplets, whose plan new values use again.
+*/
+#include "mat/assembly/assemble.h"
+#include "mat/assembly/triplets.h"
+#include "mat/csr/entries.h"
+#include "mat/mat_type.h"
+#include "mat/multiply/multiply.h"
+#include "mat/types/bcsr_kernels.h"
+#include "vec/vec_kernels.h"
+#include "amg.h"
+
+/* ---- P --------------------------------------------------------------------------------------- */
+
+/* Columns of P of other ranks, in blocks. */
+static PoiseErr ListGhosts(PoiseContext ctx, const AmgPlaces *places, int64_t per, Csr *c)
+{
+  c->nghost = places->nghost * per;
+  TRY(poiseAllocArray(ctx, c->nghost, sizeof *c->ghost, "ghost columns", &c->ghost));
+  for (int64_t k = 0; k < c->nghost; k++) c->ghost[k] = places->ghost[k / per] * per + k % per;
+  return POISE_OK;
+}
+
+/* Columns [owned | ghosts] from their places, as in AmgPlaces, and back. */
+static void NumberColumns(const Csr *c, int64_t below, const int32_t *place, int32_t *col)
+{
+  for (int64_t k = 0; k < c->nz; k++) {
+    int64_t p = place[k];
+    col[k] = (int32_t)(p < below ? p + c->nloc : p < below + c->nloc ? p - below : p);
+  }
+}
+
+static void PlaceColumns(const Csr *c, int64_t below, const int32_t *col, int32_t *place)
+{
+  for (int64_t k = 0; k < c->nz; k++) {
+    int64_t p = col[k];
+    place[k] = (int32_t)(p < c->nloc ? p + below : p < c->nloc + below ? p - c->nloc : p);
+  }
+}
+
+/* P's pattern, in local numbers. Local. */
+static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterpolation *p,
+                      const AmgMatrix *F, Csr *c)
+{
+  int64_t per = p->modes / p->side;
+  int32_t *col;
+  TRY(poiseAmgPattern(ctx, p, F, c));
+  if (!places->nghost) return POISE_OK;
+  TRY(ListGhosts(ctx, places, per, c));
+  TRY(poiseBufferUpdate(&c->col, HOST, &col));
+  NumberColumns(c, places->below * per, col, col);
+  return POISE_OK;
+}
+
+PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F)
+{
+  Csr c = {0};
+  PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, F, &c));
+  if (!e)
+    e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, p->nodes * p->node,
+                            p->aggregates * p->modes, POISE_DECIDE, POISE_DECIDE, &l->P);
+  if (!e) l->P->block_size = p->side;
+  if (!e) return poiseMatReplaceCsr(l->P, POISE_OK, &c);
+  poiseCsrDestroy(ctx, &c);
+  return e;
+}
+
+/* Places of P's columns, by which its values are found. */
+static PoiseErr Places(AmgLevel *l, int64_t per, Buffer *places)
+{
+  const Csr *c = &l->P->csr;
+  HostCsr h;
+  int32_t *place;
+  TRY(poiseMatPattern(l->P, &h));
+  TRY(poiseBufferCreate(l->P->ctx->device, (size_t)c->nz * sizeof *place, "places of columns", places));
+  TRY(poiseBufferWrite(places, HOST, &place));
+  PlaceColumns(c, l->places.below * per, h.col, place);
+  return POISE_OK;
+}
+
+PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
+                       const double *d, double omega)
+{
+  Buffer places = {0};
+  bool apart = l->P->csr.nghost > 0;
+  PoiseErr e = apart ? Places(l, p->modes / p->side, &places) : POISE_OK;
+  if (!e) e = poiseAmgInterpolate(ctx, p, F, d, omega, &l->P->csr, apart ? &places : NULL);
+  l->P->state++;
+  poiseBufferDestroy(&places);
+  return PoiseAgree(ctx, e);
+}
+
+/* ---- R on one rank --------------------------------------------------------------------------- */
+
+/* A view of what the product keeps. */
+static PoiseErr Lend(Buffer *from, Buffer *view)
+{
+  void *there;
+  TRY(poiseBufferRead(from, DEVICE, &there));
+  if (!view->dev) poiseBufferSlice(from->dev, from->bytes, from->what, view);
+  poiseBufferPoint(view, there);
+  return POISE_OK;
+}
+
+static PoiseErr CreateR(AmgLevel *l, Transposed *t)
+{
+  PoiseMat P = l->P;
+  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = P->csr.nz, .wide = t->wide};
+  PoiseErr e = Lend(&t->ptr, &c.ptr);
+  if (!e) e = Lend(&t->row, &c.col);
+  if (!e)
+    e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
+                          &c.val);
+  if (!e) e = poiseMatCreateTyped(P->ctx, P->type, P->cols->n, P->rows->n, P->cols->N, P->rows->N, &l->R);
+  if (e) {
+    poiseCsrDestroy(P->ctx, &c);
+    return e;
+  }
+  l->R->block_size = P->block_size;
+  return poiseMatReplaceCsr(l->R, POISE_OK, &c);
+}
+
+/* R's values from P's. */
+static PoiseErr GatherR(AmgLevel *l, Transposed *t)
+{
+  Device *dev = l->P->ctx->device;
+  GatherArgs g = {.n = l->P->csr.nz};
+  BcsrTransposeBlocksArgs b = {.n = l->P->csr.nz, .b = l->P->csr.b};
+  TRY(poiseBufferRead(&l->P->csr.val, DEVICE, &g.x));
+  TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
+  TRY(poiseBufferWrite(&l->R->csr.val, DEVICE, &g.out));
+  l->R->state++;
+  if (!b.b) return LAUNCH(dev, gather, &g);
+  b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
+  return LAUNCH(dev, bcsr_transpose_blocks, &b);
+}
+
+/* R has no offsets and columns of its own: the product C keeps P by columns, and a product that was made anew
+   has them elsewhere. */
+static PoiseErr Restrict(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
+{
+  Transposed *t = poiseMultipliedByColumns(C->made.multiplied);
+  const void *col, *now;
+  if (!l->R) TRY(CreateR(l, t));
+  TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &col));
+  TRY(Lend(&t->ptr, &l->R->csr.ptr));
+  TRY(Lend(&t->row, &l->R->csr.col));
+  TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &now));
+  if (now != col) ((Amg *)pc->data)->moved = 1;
+  return keeps ? POISE_OK : GatherR(l, t);
+}
+
+/* ---- R on several ranks ---------------------------------------------------------------------- */
+
+typedef struct Transposing { /* rows and columns of R, in the order of P's entries */
+  PoiseInt *row, *col;
+} Transposing;
+
+static PoiseErr ListEntries(PoiseMat P, Transposing *t)
+{
+  const Csr *c = &P->csr;
+  HostCsr h;
+  TRY(poiseMatPattern(P, &h));
+  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->row, "rows of restriction", &t->row));
+  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->col, "columns of restriction", &t->col));
+  for (int64_t i = 0; i < c->m; i++)
+    for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++)
+      t->row[k] = poiseCsrGlobal(P, h.col[k]), t->col[k] = c->row + i;
+  return POISE_OK;
+}
+
+static PoiseErr CreateRanksR(PoiseMat P, Buffer *turned, PoiseMat *R)
+{
+  PoiseContext ctx = P->ctx;
+  Transposing t = {0};
+  int b = P->csr.b;
+  TRY(poiseMatCreateTyped(ctx, b ? &poiseMatType_auto : P->type, P->cols->n, P->rows->n, P->cols->N,
+                          P->rows->N, R));
+  PoiseErr e = ListEntries(P, &t);
+  if (!e && b)
+    e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double),
+                          "interpolation in turned blocks", turned);
+  e = PoiseAgree(ctx, e);
+  if (!e && b) e = PoiseMatSetBlockSize(*R, b);
+  if (!e && b) e = PoiseMatSetType(*R, "bcsr");
+  if (!e) e = (b ? PoiseMatSetBlockPatternCOO : PoiseMatSetPatternCOO)(*R, P->csr.nz, t.row, t.col);
+  poiseFree(ctx, &t.row);
+  poiseFree(ctx, &t.col);
+  return e;
+}
+
+static PoiseErr Turn(PoiseMat P, Buffer *turned, Side side, const double **val)
+{
+  BcsrTransposeBlocksArgs a = {.n = P->csr.nz, .b = P->csr.b};
+  if (!a.b) return poiseBufferRead(&P->csr.val, side, val);
+  TRY(poiseBufferRead(&P->csr.val, DEVICE, &a.x));
+  TRY(poiseBufferWrite(turned, DEVICE, &a.out));
+  TRY(LAUNCH(P->ctx->device, bcsr_transpose_blocks, &a));
+  return poiseBufferRead(turned, side, val);
+}
+
+static PoiseErr SendR(PoiseMat P, Buffer *turned, PoiseMat R)
+{
+  const double *val = NULL;
+  Side side = P->ctx->device->ops->is_host ? HOST : DEVICE;
+  TRY(PoiseAgree(P->ctx, Turn(P, turned, side, &val)));
+  return poiseMatTakeCOO(R, side, val, false);
+}
+
+/* ---- R --------------------------------------------------------------------------------------- */
+
+PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
+{
+  if (PoiseSize(l->P->ctx) == 1) return Restrict(pc, l, C, keeps);
+  if (!l->R) TRY(CreateRanksR(l->P, &l->turned, &l->R));
+  return keeps ? POISE_OK : SendR(l->P, &l->turned, l->R);
+}

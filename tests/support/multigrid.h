@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices for multigrid, on any number of ranks, and judges of a cycle. */
+#ifndef POISE_TEST_MULTIGRID_H
+#define POISE_TEST_MULTIGRID_H
+
+#include "ksp/ksp.h"
+#include "pc/amg/amg.h"
+#include "preconditioners.h"
+#include "problem.h"
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+typedef struct Grid { /* differences of 2 dim neighbours on k points along each of dim directions */
+  int dim, k;
+  double vary;   /* coefficients of edges are 1 + vary times a random number */
+  bool neumann;  /* no boundary values, so that constants are a null space */
+  bool identity; /* rows of the first 2 k points are those of the identity, and their columns too */
+  double wind;   /* an upwind derivative along the first direction */
+  int cut;       /* no edge between points i < cut and i >= cut; 0: all are there */
+} Grid;
+
+static inline double Edge(const Grid *g, PoiseInt i, PoiseInt j)
+{
+  PoiseInt low = i < j ? i : j, high = i < j ? j : i;
+  if (g->cut && low < g->cut && high >= g->cut) return 0;
+  return 1 + g->vary * TestRandom(7, (uint64_t)(low * 100003 + high));
+}
+
+static inline PoiseErr AddPoint(const Grid *g, PoiseMat A, PoiseInt i)
+{
+  double diagonal = 0;
+  PoiseErr e = POISE_OK;
+  for (PoiseInt d = 0, step = 1; d < g->dim && !e; d++, step *= g->k)
+    for (int sign = -1; sign <= 1 && !e; sign += 2) {
+      PoiseInt at = i / step % g->k + sign, j = i + sign * step;
+      bool inside = at >= 0 && at < g->k;
+      double a = inside ? Edge(g, i, j) : g->neumann ? 0 : 1;
+      if (d == 0 && sign < 0) a += g->wind;
+      diagonal += a;
+      if (!inside || a == 0 || (g->identity && (i < 2 * g->k || j < 2 * g->k))) continue;
+      a = -a;
+      e = PoiseMatAddBlock(A, 1, &i, 1, &j, &a);
+    }
+  if (g->identity && i < 2 * g->k) diagonal = 1;
+  return e ? e : PoiseMatAddBlock(A, 1, &i, 1, &i, &diagonal);
+}
+
+/* layout: as in sample.h */
+static inline PoiseErr GridMatrix(PoiseContext ctx, int layout, Grid g, PoiseMat *A)
+{
+  PoiseInt n = 1, begin, end;
+  for (int d = 0; d < g.dim; d++) n *= g.k;
+  PoiseInt m = SampleLocal(ctx, layout, n);
+  POISE_TRY(PoiseMatCreate(ctx, m, m, n, n, A));
+  PoiseErr e = POISE_OK;
+  begin = (*A)->rows->begin, end = begin + (*A)->rows->n;
+  for (PoiseInt i = begin; i < end && !e; i++) e = AddPoint(&g, *A, i);
+  PoiseErr kept = PoiseMatAssemble(*A); /* reports what failed on any rank */
+  return kept ? kept : e;
+}
+
+static inline PoiseMat GridOf(PoiseContext ctx, Grid g)
+{
+  PoiseMat A = NULL;
+  CHECK_OK(GridMatrix(ctx, EVEN, g, &A));
+  return A;
+}
+
+typedef struct Beam { /* length x width (x width) points, dim unknowns each */
+  int dim, length, width, layout;
+  bool free; /* else the first points are held */
+  bool thin; /* zeros are not stored, so that rows of a node have different columns */
+  const char *type;
+} Beam;
+
+static inline PoiseErr AddTile(const Beam *g, PoiseMat A, const PoiseInt *rows, const PoiseInt *cols,
+                               const double *v)
+{
+  int dim = g->dim;
+  PoiseErr e = POISE_OK;
+  if (!g->thin) return PoiseMatAddBlock(A, dim, rows, dim, cols, v);
+  for (int c = 0; c < dim * dim && !e; c++)
+    if (v[c] != 0) e = PoiseMatAddBlock(A, 1, &rows[c / dim], 1, &cols[c % dim], &v[c]);
+  return e;
+}
+
+/* Springs between all points of a cell, so that rigid motions alone cost nothing. */
+static inline PoiseErr AddSprings(const Beam *g, PoiseMat A, PoiseInt i)
+{
+  int dim = g->dim, w = g->width;
+  PoiseInt x = i % g->length, y = i / g->length % w, z = i / g->length / w;
+  PoiseErr e = POISE_OK;
+  for (int at = 0; at < (dim > 2 ? 27 : 9) && !e; at++) {
+    double d[] = {at % 3 - 1, at / 3 % 3 - 1, dim > 2 ? at / 9 - 1 : 0}, k[9], minus[9];
+    double size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    PoiseInt p = x + (PoiseInt)d[0], q = y + (PoiseInt)d[1], r = z + (PoiseInt)d[2],
+             j = (r * w + q) * g->length + p;
+    bool inside = p >= 0 && p < g->length && q >= 0 && q < w && r >= 0 && (dim < 3 || r < w);
+    bool held = !g->free && size == 0 && x == 0;
+    PoiseInt rows[] = {i * dim, i * dim + 1, i * dim + 2}, cols[] = {j * dim, j * dim + 1, j * dim + 2};
+    if (!inside || (size == 0 && !held)) continue;
+    for (int c = 0; c < dim * dim; c++) {
+      k[c] = held ? c % dim == c / dim : d[c / dim] * d[c % dim] / size;
+      minus[c] = -k[c];
+    }
+    e = AddTile(g, A, rows, rows, k);
+    if (!e && !held) e = AddTile(g, A, rows, cols, minus);
+  }
+  return e;
+}
+
+static inline PoiseErr Springs(PoiseContext ctx, Beam g, PoiseMat *A)
+{
+  PoiseInt nodes = (PoiseInt)g.length * g.width * (g.dim > 2 ? g.width : 1), n = nodes * g.dim;
+  PoiseInt m = SampleLocal(ctx, g.layout, nodes), begin, end;
+  if (m == POISE_DECIDE) PoiseSplit(ctx, nodes, &begin, &m);
+  POISE_TRY(PoiseMatCreate(ctx, m * g.dim, m * g.dim, n, n, A));
+  POISE_TRY(PoiseMatSetType(*A, g.type));
+  POISE_TRY(PoiseMatSetBlockSize(*A, g.dim));
+  begin = (*A)->rows->begin / g.dim, end = begin + m;
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = begin; i < end && !e; i++) e = AddSprings(&g, *A, i);
+  PoiseErr kept = PoiseMatAssemble(*A); /* reports what failed on any rank */
+  return kept ? kept : e;
+}
+
+/* Component c of rigid motion m at a point: translations, then rotations in the planes of two axes. */
+static inline double Motion(int dim, int m, int c, const double *x)
+{
+  static const int plane[3][2] = {{0, 1}, {1, 2}, {0, 2}};
+  if (m < dim) return c == m;
+  const int *p = plane[m - dim];
+  return c == p[0] ? -x[p[1]] : c == p[1] ? x[p[0]] : 0;
+}
+
+static inline void AttachMotions(PoiseMat A, Beam g)
+{
+  int dim = g.dim, count = dim * (dim + 1) / 2;
+  PoiseVec v[6] = {NULL};
+  double dot, *p;
+  for (int m = 0; m < count; m++) {
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &v[m], NULL)) || !CHECK_OK(PoiseVecGetWrite(v[m], &p))) return;
+    for (PoiseInt i = 0; i < PoiseVecLocalSize(v[m]); i++) {
+      PoiseInt node = (A->rows->begin + i) / dim;
+      double x[] = {(double)(node % g.length), (double)(node / g.length % g.width),
+                    (double)(node / g.length / g.width)};
+      p[i] = Motion(dim, m, (int)(i % dim), x);
+    }
+    CHECK_OK(PoiseVecRestore(v[m], &p));
+    for (int pass = 0; pass < 2; pass++)
+      for (int k = 0; k < m; k++) {
+        CHECK_OK(PoiseVecDot(v[k], v[m], &dot));
+        CHECK_OK(PoiseVecAXPY(v[m], -dot, v[k]));
+      }
+    CHECK_OK(PoiseVecScale(v[m], 1 / NormOf(v[m])));
+  }
+  CHECK_OK(PoiseMatSetNearNullSpace(A, 0, count, v));
+  for (int m = 0; m < count; m++) PoiseVecDestroy(&v[m]);
+}
+
+/* ---- judges ---------------------------------------------------------------------------------- */
+
+static inline double Dot(PoiseVec x, PoiseVec y)
+{
+  double dot = NAN;
+  CHECK_OK(PoiseVecDot(x, y, &dot));
+  return dot;
+}
+
+/* (u, M v) = (M u, v) to rounding, and (u, M u), (v, M v) > 0. */
+static inline void CheckSpd(PoisePC pc)
+{
+  PoiseVec u, v, Mu, Mv;
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &u, &v)) || !CHECK_OK(PoiseVecDuplicate(u, &Mu)) ||
+      !CHECK_OK(PoiseVecDuplicate(u, &Mv)))
+    return;
+  for (int pass = 0; pass < 3; pass++) {
+    SampleFill(u, (uint64_t)(20 + pass));
+    SampleFill(v, (uint64_t)(30 + pass));
+    CHECK_OK(PoisePCApply(pc, u, Mu));
+    CHECK_OK(PoisePCApply(pc, v, Mv));
+    double uu = Dot(u, Mu), vv = Dot(v, Mv);
+    CHECK(uu > 0 && vv > 0);
+    CHECK_NEAR(Dot(u, Mv), Dot(Mu, v), 1e-12 * sqrt(uu * vv));
+  }
+  PoiseVecDestroy(&u);
+  PoiseVecDestroy(&v);
+  PoiseVecDestroy(&Mu);
+  PoiseVecDestroy(&Mv);
+}
+
+/* The energy norm of (I - M A)^steps per step, for a random vector: how much a cycle leaves of an error. */
+static inline double Contraction(PoisePC pc, int steps)
+{
+  PoiseVec e, Ae, z;
+  double before = 0, after = 0;
+  if (!CHECK_OK(PoiseMatCreateVecs(pc->P, &e, &Ae)) || !CHECK_OK(PoiseVecDuplicate(e, &z))) return NAN;
+  SampleFill(e, 40);
+  for (int k = 0; k <= steps; k++) {
+    CHECK_OK(PoiseMatMult(pc->P, e, Ae));
+    after = Dot(e, Ae);
+    if (k == steps / 2) before = after;
+    CHECK_OK(PoisePCApply(pc, Ae, z));
+    CHECK_OK(PoiseVecAXPY(e, -1, z));
+  }
+  PoiseVecDestroy(&e);
+  PoiseVecDestroy(&Ae);
+  PoiseVecDestroy(&z);
+  return pow(after / before, 0.5 / (steps - steps / 2));
+}
+
+static inline PoisePC AmgOf(PoiseMat A, const char *options)
+{
+  return Make(PoiseMatContext(A), "amg", A, options);
+}
+
+static const Amg *Made(PoisePC pc)
+{
+  CHECK_OK(PoisePCSetUp(pc));
+  return pc->data;
+}
+
+/* Iterations of a method to a true residual of 1e-8. */
+static inline int Iterations(PoiseMat A, const char *method, const char *pc)
+{
+  Problem p;
+  int its = -1;
+  double size;
+  if (!ProblemOpen(A, &p)) return -1;
+  CHECK_OK(PoiseKSPSetType(p.ksp, method));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &p.pc));
+  CHECK_OK(PoisePCSetType(p.pc, pc));
+  CHECK_OK(PoisePCSetOptionsPrefix(p.pc, "x_"));
+  CHECK_OK(PoisePCSetFromOptions(p.pc));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 2000));
+  SampleFill(p.x, 50);
+  CHECK_OK(PoiseMatMult(A, p.x, p.b)); /* consistent where A is singular */
+  size = NormOf(p.b);
+  if (CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x))) {
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0);
+    CHECK(ProblemResidual(&p) <= 1e-7 * size);
+    its = (int)PoiseKSPIterations(p.ksp);
+  }
+  p.A = NULL; /* the caller's */
+  ProblemClose(&p);
+  return its;
+}
+
+/* ---- new values ------------------------------------------------------------------------------ */
+
+static inline uint64_t AddBits(uint64_t sum, const Buffer *b)
+{
+  Buffer copy; /* what is read stays the preconditioner's */
+  const uint32_t *v;
+  if (!b->dev || !CHECK_OK(poiseBufferDuplicate(b, &copy))) return sum;
+  if (CHECK_OK(poiseBufferRead(&copy, HOST, &v)))
+    for (size_t i = 0; i < b->bytes / sizeof *v; i++) sum = sum * 1000003 + v[i];
+  poiseBufferDestroy(&copy);
+  return sum;
+}
+
+/* Digests of all numbers of the levels. */
+static inline uint64_t Digest(PoisePC pc)
+{
+  const Amg *amg = Made(pc);
+  uint64_t sum = AddBits(0, &amg->bottom.dense);
+  for (int k = 0; k < amg->count; k++) {
+    const AmgLevel *l = &amg->level[k];
+    PoiseMat of[] = {l->A, l->P, l->R};
+    sum = AddBits(AddBits(sum * 31 + SampleBits(l->lambda), &l->aggregate), &l->inverse);
+    for (int m = 0; m < 3; m++)
+      if (of[m]) sum = AddBits(AddBits(sum, &of[m]->csr.col), &of[m]->csr.val);
+  }
+  return sum;
+}
+
+static inline double Power(PoiseInt i) /* of 2, so that what is multiplied can be divided again */
+{
+  return TestRandom(60, (uint64_t)i) > 0.5 ? 2 : 1;
+}
+
+static inline double Inverse(PoiseInt i)
+{
+  return 1 / Power(i);
+}
+
+/* A = l A l */
+static inline void ScaleBy(PoiseMat A, double (*l)(PoiseInt i))
+{
+  PoiseVec v;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &v, NULL))) return;
+  SampleSet(v, l);
+  CHECK_OK(PoiseMatDiagonalScale(A, v, v));
+  PoiseVecDestroy(&v);
+}
+
+static inline uint64_t Afresh(PoiseMat A, const char *options)
+{
+  PoisePC pc = AmgOf(A, options);
+  uint64_t digest = Digest(pc);
+  PoisePCDestroy(&pc);
+  return digest;
+}
+
+static inline const void *Place(const Buffer *b)
+{
+  return b->dev->ops->is_host ? b->host : b->device;
+}
+
+/* Other values, and the first ones again: the bits are the first ones. Then three times these, for which a
+   fresh hierarchy has the same aggregates. */
+static inline void CheckRefresh(PoiseMat A, const char *options, int way)
+{
+  PoisePC pc = AmgOf(A, options);
+  uint64_t first = Digest(pc);
+  const Amg *amg = pc->data;
+  const void *aggregate = Place(&amg->level[0].aggregate), *entries = Place(&amg->level[1].A->csr.val);
+  ScaleBy(A, Power);
+  uint64_t other = Digest(pc);
+  CHECK(other != first);
+  if (way == AMG_REFRESH_ALL) CHECK(other == Afresh(A, options));
+  CheckSpd(pc);
+  ScaleBy(A, Inverse);
+  CHECK(Digest(pc) == first);
+  if (way != AMG_REFRESH_ALL)
+    CHECK(Place(&amg->level[0].aggregate) == aggregate && Place(&amg->level[1].A->csr.val) == entries);
+  CHECK_INT(amg->refreshed, way != AMG_REFRESH_ALL);
+  CHECK_OK(PoiseMatScale(A, 3));
+  CHECK((Digest(pc) == Afresh(A, options)) == (way != AMG_INTERPOLATION));
+  CHECK(Contraction(pc, 20) < 0.97);
+  PoisePCDestroy(&pc);
+}
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The preconditioner amg on several ranks. Levels are spread over the ranks down to the smallest, unless a
+  test says otherwise; a matrix of the rank alone is what one rank makes.
+*/
+#include "mat/mat_type.h"
+#include "multigrid.h"
+
+static const char spread[] = "-x_pc_amg_redundant_size 0 -x_pc_amg_coarse_size 20";
+
+/* ---- matrices between levels ------------------------------------------------------------------ */
+
+/* |x - y| <= tol |x|; y is lost. */
+static void CheckSame(PoiseVec x, PoiseVec y, double tol)
+{
+  CHECK_OK(PoiseVecAXPY(y, -1, x));
+  CHECK(NormOf(y) <= tol * NormOf(x));
+}
+
+/* R = P^T and C = P^T A P, by what they make of vectors. */
+static void CheckLevel(const AmgLevel *l, PoiseMat C)
+{
+  PoiseVec u, v, Pu, APu, Rv, Cu;
+  if (!CHECK_OK(PoiseMatCreateVecs(l->P, &u, &v)) || !CHECK_OK(PoiseVecDuplicate(v, &Pu)) ||
+      !CHECK_OK(PoiseVecDuplicate(v, &APu)) || !CHECK_OK(PoiseVecDuplicate(u, &Rv)) ||
+      !CHECK_OK(PoiseVecDuplicate(u, &Cu)))
+    return;
+  SampleFill(u, 1);
+  SampleFill(v, 2);
+  CHECK_OK(PoiseMatMult(l->P, u, Pu));
+  CHECK_OK(PoiseMatMult(l->R, v, Rv));
+  CHECK_NEAR(Dot(Pu, v), Dot(u, Rv), 1e-12 * NormOf(Pu) * NormOf(v));
+  CHECK_OK(PoiseMatMult(l->A, Pu, APu));
+  CHECK_OK(PoiseMatMult(l->R, APu, Rv));
+  CHECK_OK(PoiseMatMult(C, u, Cu));
+  CheckSame(Rv, Cu, 1e-12);
+  PoiseVec *all[] = {&u, &v, &Pu, &APu, &Rv, &Cu};
+  for (int k = 0; k < 6; k++) PoiseVecDestroy(all[k]);
+}
+
+/* The same on all ranks? Numbers up to 2^32 are exact. */
+static bool Alike(PoiseContext ctx, uint64_t bits)
+{
+  int64_t v[] = {(int64_t)(bits >> 32), (int64_t)(bits & UINT32_MAX), -(int64_t)(bits >> 32),
+                 -(int64_t)(bits & UINT32_MAX)};
+  return CHECK_OK(poiseCommMaxInt(ctx->comm, v, 4)) && v[0] == -v[2] && v[1] == -v[3];
+}
+
+/* And lambda is that of all ranks. */
+static void CheckLevels(PoisePC pc)
+{
+  const Amg *amg = Made(pc);
+  for (int k = 0; k < amg->count; k++) CHECK(Alike(pc->ctx, SampleBits(amg->level[k].lambda)));
+  for (int k = 0; k + 1 < amg->count; k++)
+    CheckLevel(&amg->level[k], poiseAmgIsRedundant(amg, k + 1) ? amg->redundant.A : amg->level[k + 1].A);
+}
+
+/* Each aggregate's vector has length 1, so that constants are interpolated from the roots of their sizes; to
+   the nodes of other ranks too. */
+static void CheckConstants(PoisePC pc)
+{
+  const AmgLevel *l = &Made(pc)->level[0];
+  PoiseVec coarse, fine;
+  Buffer of; /* what is read stays the preconditioner's */
+  const int32_t *aggregate;
+  double *size;
+  const double *one;
+  if (!CHECK_OK(PoiseMatCreateVecs(l->P, &coarse, &fine))) return;
+  if (!CHECK_OK(poiseBufferDuplicate(&l->aggregate, &of)) ||
+      !CHECK_OK(poiseBufferRead(&of, HOST, &aggregate)))
+    return;
+  SampleConstant(coarse, 0);
+  if (CHECK_OK(PoiseVecGetUpdate(coarse, &size))) {
+    for (PoiseInt i = 0; i < PoiseVecLocalSize(fine); i++)
+      if (CHECK(aggregate[i] >= 0)) size[aggregate[i]] += 1;
+    for (PoiseInt a = 0; a < PoiseVecLocalSize(coarse); a++) size[a] = sqrt(size[a]);
+    CHECK_OK(PoiseVecRestore(coarse, &size));
+  }
+  CHECK_OK(PoiseMatMult(l->P, coarse, fine));
+  CHECK_OK(PoiseVecGetRead(fine, &one));
+  for (PoiseInt i = 0; i < PoiseVecLocalSize(fine); i++) CHECK_NEAR(one[i], 1, 1e-12);
+  CHECK_OK(PoiseVecRestore(fine, &one));
+  poiseBufferDestroy(&of);
+  PoiseVecDestroy(&coarse);
+  PoiseVecDestroy(&fine);
+}
+
+static void TestLevels(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  for (int layout = 0; layout < NLAYOUTS; layout++) {
+    for (int dim = 2; dim <= 3; dim++) {
+      PoiseMat A;
+      if (!CHECK_OK(
+              GridMatrix(ctx, layout, (Grid){.dim = dim, .k = dim == 2 ? 30 : 11, .neumann = true}, &A)))
+        return;
+      PoisePC pc = AmgOf(A, spread);
+      CHECK(Made(pc)->count >= 2 && Made(pc)->bottom.skipped == 1);
+      CHECK_INT(Made(pc)->redundant.level, PoiseSize(ctx) > 1 ? Made(pc)->count - 1 : 0);
+      CheckConstants(pc);
+      CheckLevels(pc);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+  }
+}
+
+/* ---- what a cycle is ------------------------------------------------------------------------- */
+
+static void TestSymmetric(PoiseContext ctx)
+{
+  static const char *const ways[] = {"-x_pc_amg_degree 3",
+                                     "-x_pc_amg_smoother jacobi -x_pc_amg_degree 2",
+                                     "-x_pc_amg_cycle w",
+                                     "-x_pc_amg_type unsmoothed",
+                                     spread,
+                                     "-x_pc_amg_redundant_size 120 -x_pc_amg_cycle w",
+                                     "-x_pc_amg_redundant_size 5000"};
+  static const char reset[] = "-x_pc_amg_degree 1 -x_pc_amg_smoother chebyshev -x_pc_amg_cycle v "
+                              "-x_pc_amg_type smoothed -x_pc_amg_redundant_size 0 -x_pc_amg_coarse_size 20";
+  for (int k = 0; k < (int)(sizeof ways / sizeof *ways); k++) {
+    PoiseMat A;
+    SetOptions(ctx, reset);
+    if (!CHECK_OK(GridMatrix(ctx, k % NLAYOUTS, (Grid){.dim = 2, .k = 33, .vary = 0.9}, &A))) return;
+    PoisePC pc = AmgOf(A, ways[k]);
+    CheckSpd(pc);
+    CheckFusedApply(pc, true);
+    if (!strstr(ways[k], "unsmoothed")) CHECK(Contraction(pc, 16) < 0.85);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+  SetOptions(ctx, reset);
+}
+
+/* ---- as many iterations as on one rank ------------------------------------------------------- */
+
+typedef struct Pair { /* the same matrix on all ranks, and on this rank alone */
+  PoiseMat A, alone;
+} Pair;
+
+static void CheckGrowth(Pair p)
+{
+  if (!p.A || !p.alone) return;
+  int one = Iterations(p.alone, "cg", "amg"), all = Iterations(p.A, "cg", "amg");
+  CHECK(all > 0 && all <= 1.15 * one);
+  PoiseMatDestroy(&p.A);
+  PoiseMatDestroy(&p.alone);
+}
+
+static void TestGrowth(PoiseContext ctx)
+{
+  const Grid g[] = {{.dim = 3, .k = 14, .vary = 0.9}, {.dim = 2, .k = 48, .vary = 0.5}};
+  const Beam b[] = {{.dim = 2, .length = 40, .width = 12, .type = "csr"},
+                    {.dim = 3, .length = 24, .width = 5, .type = "bcsr"}};
+  PoiseContext self = poiseContextSelf(ctx);
+  if (PoiseSize(ctx) == 1 || PoiseSize(ctx) > 4) TEST_SKIP("counts are promised up to 4 ranks");
+  SetOptions(ctx, spread);
+  for (int k = 0; k < 2; k++) {
+    Pair p = {GridOf(ctx, g[k]), GridOf(self, g[k])};
+    CheckGrowth(p);
+    if (!CHECK_OK(Springs(ctx, b[k], &p.A)) || !CHECK_OK(Springs(self, b[k], &p.alone))) return;
+    AttachMotions(p.A, b[k]);
+    AttachMotions(p.alone, b[k]);
+    CheckGrowth(p);
+  }
+}
+
+/* ---- levels that every rank holds ------------------------------------------------------------ */
+
+/* All levels are those of one rank, and so are the bits of a cycle. */
+static void TestRedundant(PoiseContext ctx)
+{
+  const Grid g = {.dim = 2, .k = 40, .vary = 0.9, .identity = true};
+  SetOptions(ctx, "-x_pc_amg_redundant_size 5000 -x_pc_amg_coarse_size 20");
+  for (int layout = 0; layout < NLAYOUTS; layout++) {
+    PoiseMat A, alone = GridOf(poiseContextSelf(ctx), g);
+    if (!CHECK_OK(GridMatrix(ctx, layout, g, &A))) return;
+    PoisePC pc = AmgOf(A, "-x_pc_amg_cycle w"), one = AmgOf(alone, "-x_pc_amg_cycle w");
+    CHECK(Digest(pc) == Digest(one) && Apply(pc) == Apply(one));
+    PoisePCDestroy(&one);
+    PoisePCDestroy(&pc);
+    SetOptions(ctx, "-x_pc_amg_cycle v");
+    CHECK_INT(Iterations(A, "cg", "amg"), Iterations(alone, "cg", "amg"));
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&alone);
+  }
+}
+
+/* What every rank holds is the same to the last bit, though it comes from levels that are spread. */
+static void TestAlike(PoiseContext ctx)
+{
+  SetOptions(ctx, "-x_pc_amg_redundant_size 500 -x_pc_amg_coarse_size 20");
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 60, .vary = 0.9});
+  PoisePC pc = AmgOf(A, "-x_pc_amg_redundant_size 500");
+  const Amg *amg = Made(pc);
+  if (PoiseSize(ctx) > 1) CHECK(amg->redundant.level >= 1 && amg->count >= amg->redundant.level + 2);
+  for (int k = amg->redundant.level; k < amg->count; k++) {
+    const AmgLevel *l = &amg->level[k];
+    PoiseMat of[] = {l->A, l->P, l->R};
+    uint64_t sum = AddBits(SampleBits(l->lambda), &l->inverse);
+    for (int m = 0; m < 3; m++)
+      if (of[m]) sum = AddBits(sum, &of[m]->csr.val);
+    CHECK(Alike(ctx, sum));
+  }
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* A rank for each row or so: there is nothing to aggregate, and every rank takes the level to try alone. */
+static void TestScattered(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = 2 * PoiseSize(ctx) + 1});
+  SetOptions(ctx, "-x_pc_amg_coarse_size 1");
+  PoisePC pc = AmgOf(A, "-x_pc_amg_coarse_size 1");
+  CheckSpd(pc);
+  CHECK(Made(pc)->dense);
+  PoisePCDestroy(&pc);
+  CHECK(Iterations(A, "cg", "amg") <= 2 * PoiseSize(ctx) + 1);
+  PoiseMatDestroy(&A);
+  for (int n = 0; n <= 3; n++) { /* ranks without rows */
+    A = GridOf(ctx, (Grid){.dim = 1, .k = n});
+    pc = AmgOf(A, NULL);
+    if (n) CheckSpd(pc);
+    CHECK_OK(PoisePCSetUp(pc));
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+  A = GridOf(ctx, (Grid){.dim = 2, .k = 70}); /* too large to be taken */
+  pc = AmgOf(A, "-x_pc_amg_levels 1");
+  CHECK(!Made(pc)->dense && Made(pc)->redundant.A == NULL);
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  SetOptions(ctx, "-x_pc_amg_levels 24");
+  PoiseMatDestroy(&A);
+}
+
+/* ---- rows that are special ------------------------------------------------------------------- */
+
+static void TestIdentity(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.5, .identity = true});
+  PoisePC pc = AmgOf(A, spread);
+  Buffer of;
+  const int32_t *aggregate;
+  if (!CHECK_OK(poiseBufferDuplicate(&Made(pc)->level[0].aggregate, &of)) ||
+      !CHECK_OK(poiseBufferRead(&of, HOST, &aggregate)))
+    return;
+  for (PoiseInt i = A->rows->begin; i < 80 && i < A->rows->begin + A->rows->n; i++)
+    CHECK_INT(aggregate[i - A->rows->begin], -1);
+  poiseBufferDestroy(&of);
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  CHECK(Iterations(A, "cg", "amg") <= 25);
+  PoiseMatDestroy(&A);
+}
+
+/* A NaN on one rank is named there; the others say who had it. */
+static void CheckErrors(PoiseContext ctx, const char *options)
+{
+  SetOptions(ctx, options);
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30});
+  PoisePC pc = AmgOf(A, options);
+  const double bad = NAN, zero = 0, old[] = {4, -1};
+  bool mine = A->rows->begin <= 77 && 77 < A->rows->begin + A->rows->n;
+  CHECK_OK(PoiseMatSetEntries(A, mine, &(PoiseInt){77}, &(PoiseInt){77}, &zero));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_ERR_OF(PoisePCSetUp(pc), mine, POISE_ERR_NUMERIC,
+               "the diagonal entry of row 77 is zero, missing or not finite");
+  CHECK_OK(PoiseMatSetEntries(A, mine, &(PoiseInt){77}, &(PoiseInt){77}, &old[0]));
+  CHECK_OK(PoiseMatSetEntries(A, mine, &(PoiseInt){77}, &(PoiseInt){78}, &bad));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_ERR_OF(PoisePCSetUp(pc), mine, POISE_ERR_NUMERIC, "row 77 has an entry that is not finite");
+  CHECK_OK(PoiseMatSetEntries(A, mine, &(PoiseInt){77}, &(PoiseInt){78}, &old[1]));
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoisePCSetUp(pc)); /* as if nothing had been */
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+static void TestErrors(PoiseContext ctx)
+{
+  CheckErrors(ctx, spread);
+  CheckErrors(ctx, "-x_pc_amg_redundant_size 5000");
+  SetOptions(ctx, spread);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Nodes of which a rank sees some columns only, the same with all of them, and in blocks. */
+static void TestBlocks(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  for (int layout = 0; layout < NLAYOUTS; layout++)
+    for (int dim = 2; dim <= 3; dim++) {
+      Beam b[] = {{.type = "csr"}, {.type = "csr", .thin = true}, {.type = "bcsr"}};
+      PoiseVec r, z[3];
+      for (int t = 0; t < 3; t++) {
+        PoiseMat A;
+        b[t].dim = dim, b[t].layout = layout, b[t].length = 16, b[t].width = dim == 2 ? 9 : 4;
+        if (!CHECK_OK(Springs(ctx, b[t], &A))) return;
+        AttachMotions(A, b[t]);
+        PoisePC pc = AmgOf(A, spread);
+        CHECK_INT(Made(pc)->level[1].node, dim * (dim + 1) / 2);
+        CheckSpd(pc);
+        CheckLevels(pc);
+        if (!CHECK_OK(PoiseMatCreateVecs(A, &z[t], &r))) return;
+        SampleFill(r, 8);
+        CHECK_OK(PoisePCApply(pc, r, z[t]));
+        if (t > 0) CheckSame(z[0], z[t], 1e-10);
+        PoiseVecDestroy(&r);
+        PoisePCDestroy(&pc);
+        PoiseMatDestroy(&A);
+      }
+      for (int t = 0; t < 3; t++) PoiseVecDestroy(&z[t]);
+    }
+}
+
+/* Without supports the coarsest matrix has the rigid motions as its null space, and no more. */
+static void TestFree(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  for (int dim = 2; dim <= 3; dim++) {
+    PoiseMat A;
+    Beam b = {.dim = dim, .length = 16, .width = 4, .free = true, .type = "bcsr"};
+    if (!CHECK_OK(Springs(ctx, b, &A))) return;
+    AttachMotions(A, b);
+    PoisePC pc = AmgOf(A, "-x_pc_amg_coarse_size 40"); /* of one aggregate nothing would be left */
+    CHECK(Made(pc)->count >= 2);
+    CHECK_INT(Made(pc)->bottom.skipped, dim * (dim + 1) / 2);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+static void TestNonsymmetric(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
+  PoisePC pc = AmgOf(A, spread);
+  CHECK(Made(pc)->count > 1 && Made(pc)->bottom.lu);
+  PoisePCDestroy(&pc);
+  CHECK(Iterations(A, "gmres", "amg") <= 32);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- new values ------------------------------------------------------------------------------ */
+
+static void TestRefresh(PoiseContext ctx)
+{
+  static const struct {
+    int size, way;
+    const char *word;
+  } of[] = {{0, AMG_VALUES, "values"},
+            {200, AMG_VALUES, "values"},
+            {0, AMG_INTERPOLATION, "interpolation"},
+            {5000, AMG_INTERPOLATION, "interpolation"},
+            {200, AMG_REFRESH_ALL, "all"}};
+  for (int k = 0; k < 5; k++) {
+    char options[120];
+    snprintf(options, sizeof options,
+             "-x_pc_amg_coarse_size 20 -x_pc_amg_redundant_size %d -x_pc_amg_refresh %s", of[k].size,
+             of[k].word);
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+    CheckRefresh(A, options, of[k].way);
+    PoiseMatDestroy(&A);
+    Beam b = {.dim = 3, .length = 10, .width = 4, .type = "bcsr"};
+    if (!CHECK_OK(Springs(ctx, b, &A))) return;
+    AttachMotions(A, b);
+    CheckRefresh(A, options, of[k].way);
+    PoiseMatDestroy(&A);
+  }
+  SetOptions(ctx, "-x_pc_amg_refresh values");
+}
+
+/* ---- the same bits --------------------------------------------------------------------------- */
+
+static PoiseErr KeepBits(PoiseContext ctx, void *arg)
+{
+  SampleRun *run = arg;
+  for (int beam = 0; beam < 2; beam++) {
+    PoiseMat A = NULL;
+    Beam b = {.dim = 3, .length = 16, .width = 4, .type = "bcsr"};
+    if (beam) POISE_TRY(Springs(ctx, b, &A));
+    if (beam) AttachMotions(A, b);
+    if (!beam) POISE_TRY(GridMatrix(ctx, EVEN, (Grid){.dim = 3, .k = 13, .vary = 0.9}, &A));
+    PoisePC pc = Make(ctx, "amg", A, spread);
+    SampleKeep(ctx, run, Digest(pc));
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+  return POISE_OK;
+}
+
+static void TestBits(PoiseContext ctx)
+{
+  (void)ctx;
+  SampleSameBits(KeepBits);
+}
+
+/* A captured loop has the cycle in it, with its exchanges, and gives the same as one by one. */
+static void TestLoop(PoiseContext ctx)
+{
+  Problem p, q;
+  SetOptions(ctx, "-x_pc_amg_redundant_size 200 -x_pc_amg_coarse_size 20");
+  for (Problem *s = &p;; s = &q) {
+    if (!ProblemOpenGrid(ctx, 40, 30, 1, "cg", "amg", s)) return;
+    CHECK_OK(PoisePCSetOptionsPrefix(s->pc, "x_"));
+    CHECK_OK(PoisePCSetFromOptions(s->pc));
+    if (s == &q) s->ksp->options.replay = 0;
+    CHECK_OK(PoiseKSPSetUp(s->ksp));
+    ctx->device->forbid_copies = SampleReplays(ctx) && s == &p;
+    CHECK_OK(PoiseKSPSolve(s->ksp, s->b, s->x));
+    ctx->device->forbid_copies = false;
+    if (s == &q) break;
+  }
+  CHECK(PoiseKSPIterations(p.ksp) <= 14);
+  CHECK_INT(PoiseKSPIterations(p.ksp), PoiseKSPIterations(q.ksp));
+  CHECK(SampleDigest(p.x) == SampleDigest(q.x));
+  ProblemClose(&p);
+  ProblemClose(&q);
+}
+
+/* ---- the view -------------------------------------------------------------------------------- */
+
+/* Levels are shown as a whole: A's rows and entries are those of all ranks. */
+static void TestView(PoiseContext ctx)
+{
+  char text[8192];
+  SetOptions(ctx, spread);
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40});
+  PoisePC pc = AmgOf(A, spread);
+  CHECK_OK(PoisePCSetUp(pc));
+  TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
+  const char *first = strstr(text, "megabytes\n");
+  int level, rows, entries;
+  if (!PoiseRank(ctx) && CHECK(first && sscanf(first, "megabytes %d %d %d", &level, &rows, &entries) == 3))
+    CHECK(level == 0 && rows == 1600 && entries == 5 * 1600 - 4 * 40);
+  if (!PoiseRank(ctx)) CHECK(!strstr(text, "every rank holds") == (PoiseSize(ctx) == 1));
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- without memory -------------------------------------------------------------------------- */
+
+static PoiseErr SetUpAndRefresh(PoiseContext ctx, void *arg)
+{
+  const bool *beam = arg;
+  PoiseMat A = NULL;
+  PoisePC pc = NULL;
+  PoiseErr e = *beam
+                   ? Springs(ctx, (Beam){.dim = 2, .length = 4, .width = 2, .type = "csr", .thin = true}, &A)
+                   : GridMatrix(ctx, EVEN, (Grid){.dim = 2, .k = 5, .vary = 9}, &A);
+  if (!e) e = PoisePCCreate(ctx, &pc);
+  if (!e) e = PoisePCSetType(pc, "amg");
+  if (!e) e = PoisePCSetOptionsPrefix(pc, "x_");
+  if (!e) e = PoisePCSetFromOptions(pc);
+  if (!e) e = PoisePCSetOperator(pc, A);
+  if (!e) e = PoisePCSetUp(pc);
+  if (!e) e = PoiseMatScale(A, 3);
+  if (!e) e = PoisePCSetUp(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+static void TestFailures(PoiseContext ctx)
+{
+  SetOptions(ctx, "-x_pc_amg_redundant_size 12 -x_pc_amg_coarse_size 3 -x_pc_amg_threshold 0.2");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
+  SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){true});
+  SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold 0.08");
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"levels", TestLevels, 0},
+                               {"symmetric", TestSymmetric, 0},
+                               {"growth", TestGrowth, TEST_HOST_ONLY},
+                               {"redundant", TestRedundant, 0},
+                               {"alike", TestAlike, 0},
+                               {"scattered", TestScattered, 0},
+                               {"identity", TestIdentity, 0},
+                               {"errors", TestErrors, 0},
+                               {"blocks", TestBlocks, 0},
+                               {"free", TestFree, 0},
+                               {"nonsymmetric", TestNonsymmetric, 0},
+                               {"refresh", TestRefresh, 0},
+                               {"bits", TestBits, TEST_SERIAL},
+                               {"loop", TestLoop, 0},
+                               {"view", TestView, 0},
+                               {"failures", TestFailures, TEST_HOST_ONLY},
+                               {NULL, NULL, 0}};
+  return TestMain(argc, argv, "pc_amg_ranks", tests);
+}
