@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Null spaces of A and A^T, given by the user: orthonormal bases kept with the matrix, which solvers keep
-   out of. Also the near null space, for preconditioners. */
+   out of. Also the near null space, for preconditioners, of any vectors. */
 #include "mat.h"
 
 void poiseNullSpaceDestroy(NullSpace *space)
@@ -14,6 +14,7 @@ typedef struct Given {
   const char *entries; /* what entries of a vector are: the matrix's rows or columns */
   int constant, n;
   const PoiseVec *v;
+  bool near; /* which need not be orthonormal */
 } Given;
 
 static PoiseErr Check(PoiseMat A, const Given *g)
@@ -46,6 +47,15 @@ static PoiseErr CheckOrthonormal(const PoiseVec *v, int k)
   return POISE_OK;
 }
 
+static PoiseErr CheckSize(PoiseVec v, int k)
+{
+  double norm;
+  TRY(PoiseVecNorm(v, POISE_NORM_2, &norm));
+  if (!(norm > 0) || !poiseFinite(norm))
+    FAIL(POISE_ERR_ARG, "vector %d of the near null space has norm %g", k, norm);
+  return POISE_OK;
+}
+
 static PoiseErr Copy(PoiseMat A, const Given *g, NullSpace *space)
 {
   for (int k = 0; k < g->n + g->constant; k++) {
@@ -54,7 +64,7 @@ static PoiseErr Copy(PoiseMat A, const Given *g, NullSpace *space)
     PoiseErr e = k < g->n ? PoiseVecCopy(g->v[k], space->v[k])
                           : PoiseVecSet(space->v[k], 1 / sqrt((double)g->layout->N));
     TRY(PoiseAgree(A->ctx, e));
-    TRY(CheckOrthonormal(space->v, k));
+    TRY(g->near ? CheckSize(space->v[k], k) : CheckOrthonormal(space->v, k));
   }
   return POISE_OK;
 }
@@ -75,19 +85,19 @@ static PoiseErr Replace(PoiseMat A, const Given *g, NullSpace *space)
 PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
   CALLED(OBJECT(A));
-  return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v}, &A->null);
+  return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v, false}, &A->null);
 }
 
 PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
   CALLED(OBJECT(A));
-  return Replace(A, &(Given){A->rows, "rows", constant != 0, n, v}, &A->left);
+  return Replace(A, &(Given){A->rows, "rows", constant != 0, n, v, false}, &A->left);
 }
 
 PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v)
 {
   CALLED(OBJECT(A));
-  return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v}, &A->near);
+  return Replace(A, &(Given){A->cols, "columns", constant != 0, n, v, true}, &A->near);
 }
 
 PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v)

@@ -137,7 +137,7 @@ static inline void AttachMotions(PoiseMat A, Beam g)
 {
   int dim = g.dim, count = dim * (dim + 1) / 2;
   PoiseVec v[6] = {NULL};
-  double dot, *p;
+  double *p;
   for (int m = 0; m < count; m++) {
     if (!CHECK_OK(PoiseMatCreateVecs(A, &v[m], NULL)) || !CHECK_OK(PoiseVecGetWrite(v[m], &p))) return;
     for (PoiseInt i = 0; i < PoiseVecLocalSize(v[m]); i++) {
@@ -147,12 +147,6 @@ static inline void AttachMotions(PoiseMat A, Beam g)
       p[i] = Motion(dim, m, (int)(i % dim), x);
     }
     CHECK_OK(PoiseVecRestore(v[m], &p));
-    for (int pass = 0; pass < 2; pass++)
-      for (int k = 0; k < m; k++) {
-        CHECK_OK(PoiseVecDot(v[k], v[m], &dot));
-        CHECK_OK(PoiseVecAXPY(v[m], -dot, v[k]));
-      }
-    CHECK_OK(PoiseVecScale(v[m], 1 / NormOf(v[m])));
   }
   CHECK_OK(PoiseMatSetNearNullSpace(A, 0, count, v));
   for (int m = 0; m < count; m++) PoiseVecDestroy(&v[m]);

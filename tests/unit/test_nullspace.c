@@ -404,8 +404,14 @@ static void TestNear(PoiseContext ctx)
   CHECK_OK(PoiseVecDot(v[0], moved, &dot));
   CHECK_NEAR(dot, 1, 1e-12);
 
-  CHECK_ERR(PoiseMatSetNearNullSpace(s.A, 0, 1, &s.exact), POISE_ERR_ARG, "not orthonormal");
+  CHECK_OK(PoiseVecSet(moved, 0));
+  CHECK_ERR(PoiseMatSetNearNullSpace(s.A, 0, 1, &moved), POISE_ERR_ARG,
+            "vector 0 of the near null space has norm 0");
+  CHECK_OK(PoiseVecSet(moved, NAN));
+  CHECK_ERR(PoiseMatSetNearNullSpace(s.A, 0, 1, &moved), POISE_ERR_ARG,
+            "vector 0 of the near null space has norm nan");
   CHECK_INT(s.A->near.n, 2);
+  CHECK_OK(PoiseMatSetNearNullSpace(s.A, 0, 1, &s.exact)); /* of any length */
   CHECK_OK(PoiseMatSetNearNullSpace(s.A, 0, 0, NULL));
   CHECK_INT(s.A->near.n, 0);
   CHECK_OK(PoiseVecDestroy(&moved));
