@@ -520,7 +520,8 @@ static void TestOptions(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* 8 bytes a number, 4 a block and an offset, where the blocks were made; nothing of the CSR stays. */
+/* 8 bytes a number, 4 a block and an offset, where the blocks were made; nothing of the CSR stays. A GPU's
+   product may have row blocks besides. */
 static void TestBytes(PoiseContext ctx)
 {
   const Shape s = {3, 30, 30, true, false};
@@ -532,7 +533,9 @@ static void TestBytes(PoiseContext ctx)
   CHECK_OK(PoiseMatBytes(A, &held, &plain));
   int64_t n = A->csr.nz, offsets = (A->csr.m + 1) * (A->csr.wide ? 8 : 4);
   CHECK_INT(plain, 72 * n + 4 * n + offsets);
-  if (PoiseSize(ctx) == 1) CHECK_INT(SampleIsAway(ctx) ? held.device : held.host, plain);
+  int64_t beyond = (SampleIsAway(ctx) ? held.device : held.host) - plain,
+          most = poiseModelIsGpu(&ctx->device->model) ? 16 * (A->csr.m + 1) : 0;
+  if (PoiseSize(ctx) == 1) CHECK(beyond >= 0 && beyond <= most);
   PoiseMatDestroy(&A);
 }
 

@@ -327,7 +327,7 @@ static void TestFree(PoiseContext ctx)
     Beam b = {.dim = dim, .length = 16, .width = 4, .free = true, .type = "bcsr"};
     if (!CHECK_OK(Springs(ctx, b, &A))) return;
     AttachMotions(A, b);
-    PoisePC pc = AmgOf(A, "-x_pc_amg_coarse_size 40"); /* of one aggregate nothing would be left */
+    PoisePC pc = AmgOf(A, "-x_pc_amg_coarse_size 100"); /* of one aggregate nothing would be left */
     CHECK(Made(pc)->count >= 2);
     CHECK_INT(Made(pc)->bottom.skipped, dim * (dim + 1) / 2);
     PoisePCDestroy(&pc);
