@@ -33,8 +33,8 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
     "amg"         multigrid by smoothed aggregation (Vanek, Mandel, Brezina 1996), with P's near null space
                   (PoiseMatSetCoordinates, PoiseMatSetNearNullSpace), else constants. Aggregates are of a
                   rank's own rows; small levels are held and computed by every rank
-                  (-pc_amg_redundant_size). M is symmetric positive definite where P is. It follows P's values,
-                  and cannot be kept while these change: see -pc_amg_refresh
+                  (-pc_amg_redundant_size). M is symmetric positive definite where P is. It follows P's
+                  values, and cannot be kept while these change: see -pc_amg_refresh
     "shell"       the user's own, see PoisePCSetShell
     "bjacobi"     a solver in each of any number of blocks, or small dense blocks. See ksp.h
     "ksp"         a solver on all ranks. See ksp.h
