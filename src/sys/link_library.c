@@ -51,15 +51,6 @@ static PoiseErr Join(Link *link)
   return PoiseAgree(ctx, e);
 }
 
-PoiseErr poiseLinkJoinAgain(Link *link)
-{
-  link->library->leave(link->ctx->device, link->handle, true);
-  link->sound = false;
-  TRY(Join(link));
-  link->sound = true;
-  return POISE_OK;
-}
-
 static size_t AllBytes(const Link *link)
 {
   return (size_t)(PoiseSize(link->ctx) * POISE_MAX_BATCH) * sizeof *link->all;
@@ -145,6 +136,17 @@ static PoiseErr Probe(Link *link)
   poiseLinkUse(link->ctx, used);
   poiseLinkFree(link, bytes, device);
   return e;
+}
+
+/* The probe makes the connections of neighbours too, which no capture permits. */
+PoiseErr poiseLinkJoinAgain(Link *link)
+{
+  link->library->leave(link->ctx->device, link->handle, true);
+  link->sound = false;
+  TRY(Join(link));
+  TRY(Probe(link));
+  link->sound = true;
+  return POISE_OK;
 }
 
 PoiseErr poiseLinkByLibrary(PoiseContext ctx, const LinkPlace *all)

@@ -67,7 +67,7 @@ static bool MayReach(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char
       snprintf(why, LINK_WORDS, "%d processes share a device, which serves one at a time", sharing);
     else if (sharing > most)
       snprintf(why, LINK_WORDS, "%d ranks share a device, at most %d may", sharing, most);
-    else if ((sharing > 1 || wish == LINK_AUTO) && !all[r].eager)
+    else if (sharing > 1 && !all[r].eager)
       snprintf(why, LINK_WORDS, "%s", lazy);
     else
       continue;
