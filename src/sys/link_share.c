@@ -91,8 +91,8 @@ static PoiseErr FreeGiven(Sharing *s)
   int64_t mine[TOLD] = {0}, *told = NULL;
   int n = 0, size = PoiseSize(ctx);
   for (const SharedBlock *b = s->given; b && n < TOLD; b = b->next) mine[n++] = b->number;
-  TRY(PoiseAgree(ctx, poiseAllocArray(ctx, size, sizeof mine, "blocks of all ranks", &told)));
-  PoiseErr e = ctx->comm->ops->allgather(ctx->comm, mine, sizeof mine, told);
+  PoiseErr e = PoiseAgree(ctx, poiseAllocArray(ctx, size, sizeof mine, "blocks of all ranks", &told));
+  if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, sizeof mine, told);
   for (SharedBlock **at = &s->given; !e && *at;) {
     SharedBlock *b = *at;
     if (AllTold(told, size, b->number)) {
