@@ -432,6 +432,9 @@ static void Faults(PoiseContext ctx)
 static void TestFaults(PoiseContext ctx)
 {
   if (!IsMock(ctx)) TEST_SKIP("for the mock");
+#if defined(__SANITIZE_THREAD__)
+  TEST_SKIP("a rank that failed sends out of turn, and all ranks end with the error");
+#endif
   ByEach(ctx, Faults);
 }
 
@@ -499,7 +502,7 @@ static void TestCalls(PoiseContext ctx)
     LinkSumArgs a = {.n = n, .count = 1, .partial = sum, .dst = sum};
     CHECK_OK(poiseLinkSum(ctx->link, a));
     if (k && !PoiseRank(ctx)) CHECK_OK(poiseLinkSum(ctx->link, a));
-    poiseLinkSetPatience(ctx, 0.2);
+    poiseLinkSetPatience(ctx, k ? 0.2 : 10);
     PoiseErr e = poiseDeviceSync(ctx->device);
     if (k)
       CHECK(!PoiseRank(ctx) ? e == POISE_ERR_COMM : e == POISE_OK);
