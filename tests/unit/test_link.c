@@ -502,12 +502,15 @@ static void TestCalls(PoiseContext ctx)
     LinkSumArgs a = {.n = n, .count = 1, .partial = sum, .dst = sum};
     CHECK_OK(poiseLinkSum(ctx->link, a));
     if (k && !PoiseRank(ctx)) CHECK_OK(poiseLinkSum(ctx->link, a));
-    poiseLinkSetPatience(ctx, k ? 0.2 : 10);
+    poiseLinkSetPatience(ctx, k ? 0.2 : 1);
     PoiseErr e = poiseDeviceSync(ctx->device);
+    double found = e == POISE_ERR_INTERNAL && strstr(PoiseErrorMessage(), "of a library");
+    PoiseErrorClear();
+    CHECK_OK(PoiseMax(ctx, 1, &found));
     if (k)
       CHECK(!PoiseRank(ctx) ? e == POISE_ERR_COMM : e == POISE_OK);
-    else
-      CHECK_ERR(e, POISE_ERR_INTERNAL, "of a library");
+    else /* a rank may stop before others have seen what it sends */
+      CHECK(found == 1 && (e == POISE_ERR_INTERNAL || e == POISE_ERR_COMM));
     poiseLinkSetPatience(ctx, 10);
     CHECK_OK(poiseLinkReset(ctx));
   }
