@@ -24,8 +24,9 @@ POISE_INLINE int64_t poiseLinkMail(uint64_t epoch, int size, int sender)
 
 typedef struct LinkPatience { /* of who polls */
   double seconds;
-  uint64_t
-      *late; /* not 0: somebody waited in vain, and nobody waits any more. 1 + the rank that did not come */
+  /* not 0: this rank waited in vain, and waits no more. 1 + the rank that did not come. Its exchanges are then
+     out of step: what it stores may be read by others, whose results are lost as well. */
+  uint64_t *late;
 } LinkPatience;
 
 /* link_sum: dst[k] = the sum over all ranks, in rank order, of the n sums of partials that each has, n <=
@@ -66,6 +67,7 @@ typedef struct LinkPushArgs {
   const LinkTarget *target;
   const uint64_t *epoch; /* of the latest exchange that has ended */
   uint64_t *arrived;     /* thread blocks that are done; 0 between launches */
+  const uint64_t *late;  /* of LinkPatience. Not 0: threads of a host store nothing, as in link_sum */
 } LinkPushArgs;
 
 /* Wait for the entries of `nfrom` ranks. Those that do not come are NaN. */

@@ -164,7 +164,8 @@ static PoiseErr Push(Halo *h, int way, int64_t n, const int32_t *index, const do
                                 .ntarget = ExchangeOf(h, way)->nsend,
                                 .target = w->target,
                                 .epoch = &w->state[EPOCH],
-                                .arrived = &w->state[ARRIVED]});
+                                .arrived = &w->state[ARRIVED],
+                                .late = poiseLinkPatience(h->ctx->link).late});
 }
 
 static PoiseErr Wait(Halo *h, int way)

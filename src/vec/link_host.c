@@ -70,7 +70,7 @@ PoiseErr poiseHost_link_sum(Device *dev, const void *args)
   double v[POISE_MAX_BATCH];
   PoiseErr e = POISE_OK;
   for (int k = 0; k < a->n; k++) v[k] = Partials(dev, a, k);
-  for (int r = 0; r < a->size; r++) {
+  for (int r = 0; r < a->size && !Load(a->patience.late); r++) {
     PoiseErr sent = Send(a->mail[r] + poiseLinkMail(epoch, a->size, a->rank), v, a->n, epoch);
     if (!e) e = sent;
   }
@@ -108,7 +108,7 @@ PoiseErr poiseHost_link_push(Device *dev, const void *args)
 {
   const LinkPushArgs *a = args;
   (void)dev;
-  for (int t = 0; t < a->ntarget; t++) {
+  for (int t = 0; t < a->ntarget && !Load(a->late); t++) {
     const LinkTarget *to = &a->target[t];
     int64_t end = t + 1 < a->ntarget && to[1].start < a->n ? to[1].start : a->n;
     for (int64_t i = to->start; i < end; i++) to->in[i - to->start] = a->x[a->index ? a->index[i] : i];

@@ -397,12 +397,20 @@ static PoiseErr FailingSolve(PoiseContext ctx, const Problem *p, int k, double *
   return e;
 }
 
+/* Seconds that a fault is waited for, so long that no rank which still works is late: it would store what
+   nobody waits for any more, while others read. */
+#if defined(__SANITIZE_THREAD__)
+static const double PATIENCE = 3;
+#else
+static const double PATIENCE = 0.1;
+#endif
+
 /* A call of the last rank's device fails: before the loop, in its capture, in the loop and behind it. Nobody
    is left waiting, and the next solve is as ever. */
 static void Faults(PoiseContext ctx)
 {
   static const char *const methods[] = {"cg", "gmres"};
-  double patience = 0.1, fired, all = 0;
+  double patience = PATIENCE, fired, all = 0;
   for (int m = 0; m < 2; m++) {
     Problem p;
     poiseLinkSetPatience(ctx, 10);
@@ -432,9 +440,6 @@ static void Faults(PoiseContext ctx)
 static void TestFaults(PoiseContext ctx)
 {
   if (!IsMock(ctx)) TEST_SKIP("for the mock");
-#if defined(__SANITIZE_THREAD__)
-  TEST_SKIP("a rank that failed sends out of turn, and all ranks end with the error");
-#endif
   ByEach(ctx, Faults);
 }
 
@@ -502,15 +507,12 @@ static void TestCalls(PoiseContext ctx)
     LinkSumArgs a = {.n = n, .count = 1, .partial = sum, .dst = sum};
     CHECK_OK(poiseLinkSum(ctx->link, a));
     if (k && !PoiseRank(ctx)) CHECK_OK(poiseLinkSum(ctx->link, a));
-    poiseLinkSetPatience(ctx, k ? 0.2 : 1);
+    poiseLinkSetPatience(ctx, k && !PoiseRank(ctx) ? 0.2 : 10); /* nobody answers rank 0's second call */
     PoiseErr e = poiseDeviceSync(ctx->device);
-    double found = e == POISE_ERR_INTERNAL && strstr(PoiseErrorMessage(), "of a library");
-    PoiseErrorClear();
-    CHECK_OK(PoiseMax(ctx, 1, &found));
     if (k)
       CHECK(!PoiseRank(ctx) ? e == POISE_ERR_COMM : e == POISE_OK);
-    else /* a rank may stop before others have seen what it sends */
-      CHECK(found == 1 && (e == POISE_ERR_INTERNAL || e == POISE_ERR_COMM));
+    else
+      CHECK_ERR(e, POISE_ERR_INTERNAL, "of a library");
     poiseLinkSetPatience(ctx, 10);
     CHECK_OK(poiseLinkReset(ctx));
   }
