@@ -76,46 +76,16 @@ done
 mkdir -p "$out" || exit 1
 started=$(date +%s) failed=0 unfinished=0
 
-# Kernels are loaded at the start: else threads with a GPU each take the path through the hosts.
-export CUDA_MODULE_LOADING=EAGER
 # Of Open MPI: in containers too, with more ranks than processors, threads anywhere.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 
 # ---- the machine -------------------------------------------------------------------------------------------
 
-# smi <query>: what nvidia-smi says of the first GPU
-smi()
-{
-  nvidia-smi -i 0 --query-gpu="$1" --format=csv,noheader 2> /dev/null
-}
-
-machine=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2> /dev/null | head -n 1)
-machine="$(nproc --all) processors of ${machine:-a CPU}"
-versions=$(cc --version 2> /dev/null | head -n 1) clocks="not recorded"
-if [ $device = cuda ]; then
-  machine="$gpus x $(smi name), $machine"
-  clocks="SM to $(smi clocks.max.sm), memory $(smi clocks.max.mem), power limit $(smi power.limit)"
-  versions="driver $(smi driver_version), $(PATH=$PATH:/usr/local/cuda/bin nvcc --version 2> /dev/null |
-    sed -n 's/.*release \(.*\)/CUDA \1/p'), $versions"
-fi
-if [ -z "$commit" ]; then
-  commit=$(git rev-parse --short=7 HEAD 2> /dev/null || echo "not recorded")
-  git diff --quiet HEAD 2> /dev/null || commit+=" and changes"
-fi
-
-# head_of <file>: what every file of results begins with
-head_of()
-{
-  cat > "$1" << END
-# machine: $machine
-# commit: $commit
-# versions: $versions
-# clocks: $clocks
-# date: $(date -u +%F)
-# command: bench/gpus.sh $arguments
-END
-}
+gpu=0
+# shellcheck source=bench/common/machine.sh
+. bench/common/machine.sh
+describe_machine "$gpus x"
 
 # In the background, until this script ends.
 sampler=

@@ -2,39 +2,12 @@
 /* The generator of huge.h on a GPU. */
 #include "huge.h"
 
-#include <cuda_runtime.h>
-#include <string.h>
-
-enum { THREADS = 256 };
+#include "common/stream_gpu.h"
 
 static __global__ void MakeRows(const __grid_constant__ Cube c)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i < c.n) MakeRow(&c, i);
-}
-
-static const char *Words(cudaError_t e)
-{
-  if (e == cudaSuccess) return NULL;
-  (void)cudaGetLastError();
-  return cudaGetErrorString(e);
-}
-
-/* The stream's device is this thread's until it asks for another. */
-static cudaError_t Go(void *stream)
-{
-  int device = 0;
-  cudaError_t e = cudaStreamGetDevice((cudaStream_t)stream, &device);
-  return e == cudaSuccess ? cudaSetDevice(device) : e;
-}
-
-static const char *Alloc(void *stream, size_t bytes, void *p)
-{
-  void *array = NULL;
-  cudaError_t e = Go(stream);
-  if (e == cudaSuccess) e = cudaMalloc(&array, bytes);
-  memcpy(p, &array, sizeof array);
-  return Words(e);
 }
 
 static const char *Make(void *stream, const Cube *c)

@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What parts.h asks of a GPU. */
 #include "parts.h"
 
-#include <cuda_runtime.h>
-#include <string.h>
-
-enum { THREADS = 256 };
+#include "common/stream_gpu.h"
 
 static __global__ void Shift(int64_t n, int32_t *ptr, int32_t base)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i < n) ptr[i] -= base;
-}
-
-static const char *Words(cudaError_t e)
-{
-  if (e == cudaSuccess) return NULL;
-  (void)cudaGetLastError();
-  return cudaGetErrorString(e);
-}
-
-static cudaError_t Go(void *stream)
-{
-  int device = 0;
-  cudaError_t e = cudaStreamGetDevice((cudaStream_t)stream, &device);
-  return e == cudaSuccess ? cudaSetDevice(device) : e;
-}
-
-static const char *Alloc(void *stream, size_t bytes, void *p)
-{
-  void *array = NULL;
-  cudaError_t e = Go(stream);
-  if (e == cudaSuccess) e = cudaMalloc(&array, bytes + 16);
-  memcpy(p, &array, sizeof array);
-  return Words(e);
 }
 
 static const char *Release(void *stream, void *p)

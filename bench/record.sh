@@ -82,39 +82,9 @@ wanted()
 # ---- the machine -------------------------------------------------------------------------------------------
 
 gpu=${CUDA_VISIBLE_DEVICES:-0} gpu=${gpu%%,*}
-
-# smi <query>: what nvidia-smi says of the GPU, with commas between
-smi()
-{
-  nvidia-smi -i "$gpu" --query-gpu="$1" --format=csv,noheader 2> /dev/null
-}
-
-machine=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo 2> /dev/null | head -n 1)
-machine="$(nproc) processors of ${machine:-a CPU}"
-versions=$(cc --version 2> /dev/null | head -n 1) clocks="not recorded"
-if [ $device = cuda ]; then
-  machine="one $(smi name), $machine"
-  clocks="SM to $(smi clocks.max.sm), memory $(smi clocks.max.mem), power limit $(smi power.limit)"
-  versions="driver $(smi driver_version), $(PATH=$PATH:/usr/local/cuda/bin nvcc --version 2> /dev/null |
-    sed -n 's/.*release \(.*\)/CUDA \1/p'), $versions"
-fi
-if [ -z "$commit" ]; then
-  commit=$(git rev-parse --short=7 HEAD 2> /dev/null || echo "not recorded")
-  git diff --quiet HEAD 2> /dev/null || commit+=" and changes"
-fi
-
-# head_of <file>: what every file of results begins with
-head_of()
-{
-  cat > "$1" << EOF
-# machine: $machine
-# commit: $commit
-# versions: $versions
-# clocks: $clocks
-# date: $(date -u +%F)
-# command: bench/record.sh $arguments
-EOF
-}
+# shellcheck source=bench/common/machine.sh
+. bench/common/machine.sh
+describe_machine one
 
 # In the background, until this script ends. Times are UTC if nvidia-smi heeds TZ; `started` tells.
 sampler=

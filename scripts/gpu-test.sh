@@ -315,7 +315,7 @@ on_ranks()
   local name=$1 number=$2 column=$3 path=$4
   local log=$logs/$name.$column
   shift 4
-  attempt "$limit" "$log" env POISE_OPTIONS="-comm_exchange $path" CUDA_MODULE_LOADING=EAGER \
+  attempt "$limit" "$log" env POISE_OPTIONS="-comm_exchange $path" \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none \
     OMPI_MCA_rmaps_base_oversubscribe=1 "$@"
   if [ "$result" = passed ] && grep -q 'no test runs in this configuration' "$log"; then

@@ -24,8 +24,8 @@ POISE_INLINE int64_t poiseLinkMail(uint64_t epoch, int size, int sender)
 
 typedef struct LinkPatience { /* of who polls */
   double seconds;
-  /* not 0: this rank waited in vain, and waits no more. 1 + the rank that did not come. Its exchanges are then
-     out of step: what it stores may be read by others, whose results are lost as well. */
+  /* not 0: this rank waited in vain for rank late - 1, and waits no more. Its exchanges are then out of step:
+     others may be reading what it stores anew. Their results are lost as well. */
   uint64_t *late;
 } LinkPatience;
 

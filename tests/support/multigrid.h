@@ -152,6 +152,23 @@ static inline void AttachMotions(PoiseMat A, Beam g)
   for (int m = 0; m < count; m++) PoiseVecDestroy(&v[m]);
 }
 
+/* amg of A, unless e made no A, and again with new values. A is destroyed. */
+static inline PoiseErr SetUpTwice(PoiseContext ctx, PoiseErr e, PoiseMat A)
+{
+  PoisePC pc = NULL;
+  if (!e) e = PoisePCCreate(ctx, &pc);
+  if (!e) e = PoisePCSetType(pc, "amg");
+  if (!e) e = PoisePCSetOptionsPrefix(pc, "x_");
+  if (!e) e = PoisePCSetFromOptions(pc);
+  if (!e) e = PoisePCSetOperator(pc, A);
+  if (!e) e = PoisePCSetUp(pc);
+  if (!e) e = PoiseMatScale(A, 3);
+  if (!e) e = PoisePCSetUp(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
 /* ---- judges ---------------------------------------------------------------------------------- */
 
 static inline double Dot(PoiseVec x, PoiseVec y)

@@ -402,20 +402,9 @@ static PoiseErr SetUpAndRefresh(PoiseContext ctx, void *arg)
 {
   const Starved *s = arg;
   PoiseMat A = NULL;
-  PoisePC pc = NULL;
   PoiseErr e = s->beam ? Springs(ctx, BeamOf(2, false, "bcsr"), &A)
                        : GridMatrix(ctx, EVEN, (Grid){.dim = 2, .k = 9, .wind = s->options ? 1 : 0}, &A);
-  if (!e) e = PoisePCCreate(ctx, &pc);
-  if (!e) e = PoisePCSetType(pc, "amg");
-  if (!e) e = PoisePCSetOptionsPrefix(pc, "x_");
-  if (!e) e = PoisePCSetFromOptions(pc);
-  if (!e) e = PoisePCSetOperator(pc, A);
-  if (!e) e = PoisePCSetUp(pc);
-  if (!e) e = PoiseMatScale(A, 3);
-  if (!e) e = PoisePCSetUp(pc);
-  PoisePCDestroy(&pc);
-  PoiseMatDestroy(&A);
-  return e;
+  return SetUpTwice(ctx, e, A);
 }
 
 static void TestFailures(PoiseContext ctx)

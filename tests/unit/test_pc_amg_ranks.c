@@ -449,21 +449,10 @@ static PoiseErr SetUpAndRefresh(PoiseContext ctx, void *arg)
 {
   const bool *beam = arg;
   PoiseMat A = NULL;
-  PoisePC pc = NULL;
   PoiseErr e = *beam
                    ? Springs(ctx, (Beam){.dim = 2, .length = 4, .width = 2, .type = "csr", .thin = true}, &A)
                    : GridMatrix(ctx, EVEN, (Grid){.dim = 2, .k = 5, .vary = 9}, &A);
-  if (!e) e = PoisePCCreate(ctx, &pc);
-  if (!e) e = PoisePCSetType(pc, "amg");
-  if (!e) e = PoisePCSetOptionsPrefix(pc, "x_");
-  if (!e) e = PoisePCSetFromOptions(pc);
-  if (!e) e = PoisePCSetOperator(pc, A);
-  if (!e) e = PoisePCSetUp(pc);
-  if (!e) e = PoiseMatScale(A, 3);
-  if (!e) e = PoisePCSetUp(pc);
-  PoisePCDestroy(&pc);
-  PoiseMatDestroy(&A);
-  return e;
+  return SetUpTwice(ctx, e, A);
 }
 
 static void TestFailures(PoiseContext ctx)
