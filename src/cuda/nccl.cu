@@ -72,11 +72,19 @@ static PoiseErr LookUp(void *library, const char *name, void **function)
   return POISE_OK;
 }
 
+/* Multicast of NVLink is not for the few numbers of a sum. Who has set the variable decides. */
+static void WithoutMulticast()
+{
+  (void)setenv("NCCL_NVLS_ENABLE", "0", 0);
+}
+
 /* As the system finds it, else where the CUDA libraries were at build time. It stays open, since the driver
    has its kernels. */
 static PoiseErr Open(Nccl *n)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   char words[160] = "";
+  pthread_once(&once, WithoutMulticast);
   void *library = dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
   if (!library) snprintf(words, sizeof words, "%s", dlerror());
   if (!library) library = dlopen(POISE_CUDA_LIBRARIES "/" NAME, RTLD_NOW | RTLD_LOCAL);

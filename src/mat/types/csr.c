@@ -53,11 +53,10 @@ static PoiseErr SetUp_CSR(PoiseMat A)
   CsrType *t = A->data;
   Index16 *d = &t->index16;
   bool may = t->asked != INDEX16_NO && !A->asked.library && !A->ctx->device->ops->is_host, on = may,
-       decided = d->built == A->csr.built && t->decided == INDEX16_AUTO;
-  if (may && t->asked == INDEX16_AUTO) on = decided ? d->on : Pays(A);
-  TRY(poiseIndex16SetUp(A, on, d));
+       changed = t->decided != t->asked;
+  if (may && t->asked == INDEX16_AUTO) on = d->built == A->csr.built && !changed ? d->on : Pays(A);
   t->decided = t->asked;
-  return POISE_OK;
+  return poiseIndex16SetUp(A, on, changed, d);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

@@ -40,13 +40,12 @@ static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
   return poiseDeviceSync(dev);
 }
 
-PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d)
+PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, bool changed, Index16 *d)
 {
   Csr *c = &A->csr;
   Buffer count = {0};
-  bool other = d->on != on;
-  if (d->built == c->built && !other) return POISE_OK;
-  if (d->tried == c->built && other)
+  if (d->built == c->built && d->on == on && !changed) return POISE_OK;
+  if (d->tried == c->built && changed)
     A->pattern++; /* a captured loop has the old state; all ranks count alike, also after a failure of one */
   d->tried = c->built;
   Release(d);

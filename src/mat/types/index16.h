@@ -15,8 +15,9 @@ typedef struct Index16 {
 } Index16;
 
 /* Make 16-bit columns for the thread blocks of A->csr, or release them. They are kept if at least half of the
-   nonzeros are in blocks that fit. Local. */
-PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, Index16 *d);
+   nonzeros are in blocks that fit. changed: something else was asked for since the latest attempt, on all
+   ranks. Local. */
+PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, bool changed, Index16 *d);
 /* device pointers, or NULL where none are kept */
 PoiseErr poiseIndex16View(PoiseMat A, Index16 *d, Index16View *v);
 PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d); /* print it, if it is on. Collective */
