@@ -2,7 +2,7 @@
 /* The generator of huge.h on a GPU. */
 #include "huge.h"
 
-#include "common/stream_gpu.h"
+#include "common/stream_gpu.cuh"
 
 static __global__ void MakeRows(const __grid_constant__ Cube c)
 {

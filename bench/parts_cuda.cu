@@ -2,7 +2,7 @@
 /* What parts.h asks of a GPU. */
 #include "parts.h"
 
-#include "common/stream_gpu.h"
+#include "common/stream_gpu.cuh"
 
 static __global__ void Shift(int64_t n, int32_t *ptr, int32_t base)
 {

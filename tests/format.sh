@@ -21,7 +21,7 @@ while IFS= read -r -d '' file; do
   [ -f "$file" ] || continue # git lists a file until its removal is staged
   case $file in
     bench/results/* | tests/fuzz/*/* | docs/options.md) ;;
-    *.c | *.h | *.cu | *.cpp | *.hpp)
+    *.c | *.h | *.cu | *.cuh | *.cpp | *.hpp)
       c_files+=("$file")
       files+=("./$file")
       ;;

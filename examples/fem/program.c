@@ -116,26 +116,11 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   return FemStageEnd(ctx, times, FEM_SETUP);
 }
 
-/* Multigrid is not for every kind of matrix. Unless the options ask for it, diagonal blocks are taken instead
-   where it is refused. */
-static PoiseErr SetUp(const FemSystem *system, PoiseKSP ksp)
-{
-  PoisePC pc;
-  PoiseErr err = PoiseKSPSetUp(ksp);
-  POISE_TRY(PoiseKSPGetPC(ksp, &pc));
-  if (err != POISE_ERR_UNSUPPORTED || strcmp(PoisePCType(pc), "amg") != 0 ||
-      PoiseOptionsHas(system->mesh->ctx, NULL, "pc_type", NULL))
-    return err;
-  PoiseErrorClear();
-  POISE_TRY(PoisePCSetType(pc, system->components > 1 ? "pbjacobi" : "jacobi"));
-  return PoiseKSPSetUp(ksp);
-}
-
 static PoiseErr Solve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
 {
   PoiseContext ctx = system->mesh->ctx;
   POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP));
-  POISE_TRY(SetUp(system, ksp));
+  POISE_TRY(PoiseKSPSetUp(ksp));
   POISE_TRY(FemStageEnd(ctx, times, FEM_SETUP));
   POISE_TRY(FemStageBegin(ctx, times, FEM_SOLVE));
   POISE_TRY(PoiseKSPSolve(ksp, system->b, system->x));

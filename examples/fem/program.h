@@ -30,8 +30,8 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
    A, which is assembled, takes its -mat_ options. Part of the stage of set-up. Collective. */
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
                          FemTimes *times, PoiseKSP *ksp);
-/* Set up and solve, each a stage. Where amg is unsupported, diagonal blocks take its place, unless -pc_type
-   asks for it. Then write the system if -save_system asks for that; also one that did not converge. */
+/* Set up and solve, each a stage. Then write the system if -save_system asks for that; also one that did not
+   converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
