@@ -78,15 +78,6 @@ static PoiseErr TrySystem(PoiseContext ctx)
 
 /* ---- the solver ------------------------------------------------------------------------------ */
 
-/* Off the diagonal the matrix of a cube has at most 1/16 of the diagonal, which is weak by default. */
-static PoiseErr SetThreshold(const FemSystem *system, PoisePC pc)
-{
-  if (system->mesh->cell != FEM_HEX8 || system->components > 1 || strcmp(PoisePCType(pc), "amg") != 0)
-    return POISE_OK;
-  POISE_TRY(PoiseOptionsSet(system->mesh->ctx, "pc_amg_threshold", "0.02")); /* given options override it */
-  return PoisePCSetFromOptions(pc);
-}
-
 static PoiseErr Create(const FemSystem *system, const char *type, const char *pctype, double rtol,
                        PoiseKSP *ksp)
 {
@@ -103,8 +94,7 @@ static PoiseErr Create(const FemSystem *system, const char *type, const char *pc
   POISE_TRY(PoiseKSPSetErrorIfNotConverged(*ksp, 1));
   POISE_TRY(PoiseKSPKeepHistory(*ksp, 1));
   POISE_TRY(PoiseKSPSetProgress(*ksp, 1));
-  POISE_TRY(PoiseKSPSetFromOptions(*ksp));
-  return SetThreshold(system, pc);
+  return PoiseKSPSetFromOptions(*ksp);
 }
 
 PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol,

@@ -26,12 +26,12 @@ static void TestSymmetric(PoiseContext ctx)
                                      " -x_pc_amg_cycle w",
                                      " -x_pc_amg_type unsmoothed",
                                      " -x_pc_amg_type unsmoothed -x_pc_amg_cycle w",
-                                     " -x_pc_amg_threshold 0.25 -x_pc_amg_aggregate_min 0",
+                                     " -x_pc_amg_threshold 0.5 -x_pc_amg_aggregate_min 5",
                                      " -x_pc_amg_levels 2",
                                      " -x_pc_amg_coarse_size 5000"};
   static const char reset[] =
       "-x_pc_amg_degree 1 -x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_type smoothed "
-      "-x_pc_amg_threshold 0.08 -x_pc_amg_aggregate_min 5 -x_pc_amg_levels 24 -x_pc_amg_coarse_size 20";
+      "-x_pc_amg_threshold -1 -x_pc_amg_aggregate_min 0 -x_pc_amg_levels 24 -x_pc_amg_coarse_size 20";
   PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 33, .vary = 0.9});
   for (int k = 0; k < (int)(sizeof ways / sizeof *ways); k++) {
     SetOptions(ctx, reset);
@@ -391,6 +391,117 @@ static void TestLoop(PoiseContext ctx)
   ProblemClose(&q);
 }
 
+/* ---- what is strong -------------------------------------------------------------------------- */
+
+/* Bilinear elements on k x k inner points of cells that are `aspect` times as long as wide. */
+static PoiseMat Cells(PoiseContext ctx, PoiseInt k, double aspect)
+{
+  const double stiff[] = {-1, 2, -1}, mass[] = {1. / 6, 4. / 6, 1. / 6};
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, k * k, k * k, k * k, k * k, &A))) return NULL;
+  for (PoiseInt i = 0; i < k * k; i++)
+    for (PoiseInt at = 0; at < 9; at++) {
+      PoiseInt x = i % k + at % 3 - 1, y = i / k + at / 3 - 1, j = y * k + x;
+      double a = aspect * stiff[at / 3] * mass[at % 3] + mass[at / 3] * stiff[at % 3] / aspect;
+      if (x >= 0 && x < k && y >= 0 && y < k) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &a));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* Aggregates lie along the short sides of cells, whatever these are. */
+static void TestStretched(PoiseContext ctx)
+{
+  const double aspects[] = {1, 3, 10, 100};
+  int first = 0;
+  SetOptions(ctx, few);
+  for (int k = 0; k < 4; k++) {
+    PoiseMat A = Cells(ctx, 60, aspects[k]);
+    if (!A) return;
+    int its = Iterations(A, "cg", "amg");
+    if (k == 0) first = its;
+    CHECK(its > 0 && its <= 2 * first);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* The Laplacian, and a little of the identity, of a graph with these edges (i, to(i, e), size(i, e)). */
+static PoiseMat EdgesOf(PoiseContext ctx, PoiseInt n, int edges,
+                        PoiseInt (*to)(PoiseInt n, PoiseInt i, int e), double (*size)(PoiseInt i, int e))
+{
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, n, n, n, n, &A))) return NULL;
+  for (PoiseInt i = 0; i < n; i++) {
+    double least = 1e-3;
+    CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &i, &least));
+    for (int e = 0; e < edges; e++) {
+      PoiseInt ends[] = {i, to(n, i, e)};
+      double a = size(i, e), tile[] = {a, -a, -a, a};
+      if (ends[1] >= 0 && ends[1] != i) CHECK_OK(PoiseMatAddBlock(A, 2, ends, 2, ends, tile));
+    }
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+static PoiseInt Anywhere(PoiseInt n, PoiseInt i, int e)
+{
+  double r = 0.5 + 0.5 * TestRandom(3, (uint64_t)(i * 16 + e));
+  return (PoiseInt)((double)(n - 1) * r * r * r);
+}
+
+static double Alike(PoiseInt i, int e)
+{
+  (void)i, (void)e;
+  return 1;
+}
+
+static double Entries(const Amg *amg, int k)
+{
+  return (double)amg->level[k].A->csr.nz;
+}
+
+/* In a graph with hubs all are near to all, and smoothed interpolation would fill the levels. */
+static void TestHubs(PoiseContext ctx)
+{
+  PoiseMat A = EdgesOf(ctx, 3000, 4, Anywhere, Alike);
+  if (!A) return;
+  PoisePC pc = AmgOf(A, few);
+  const Amg *amg = Made(pc);
+  double sum = 0;
+  for (int k = 0; k < amg->count; k++) sum += Entries(amg, k);
+  CHECK(amg->count >= 2 && !amg->level[0].smoothed && sum < 3 * Entries(amg, 0));
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  int its = Iterations(A, "cg", "amg");
+  CHECK(its > 0 && its <= 30);
+  PoiseMatDestroy(&A);
+}
+
+static PoiseInt OnGrid(PoiseInt n, PoiseInt i, int e)
+{
+  const PoiseInt k = 40;
+  return e == 0 ? (i % k + 1 < k ? i + 1 : -1) : i + k < n ? i + k : -1;
+}
+
+static double Wild(PoiseInt i, int e)
+{
+  return exp(4 * TestRandom(5, (uint64_t)(i * 2 + e)));
+}
+
+/* Beside much larger connections too, a node's best one is strong, so that none is left out. */
+static void TestWild(PoiseContext ctx)
+{
+  PoiseMat A = EdgesOf(ctx, 1600, 2, OnGrid, Wild);
+  if (!A) return;
+  PoisePC pc = AmgOf(A, few);
+  CHECK_INT(Made(pc)->level[0].members, 1600);
+  PoisePCDestroy(&pc);
+  int its = Iterations(A, "cg", "amg");
+  CHECK(its > 0 && its <= 40);
+  PoiseMatDestroy(&A);
+}
+
 /* ---- without memory -------------------------------------------------------------------------- */
 
 typedef struct Starved {
@@ -419,14 +530,24 @@ static void TestFailures(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-      {"symmetric", TestSymmetric, TEST_SERIAL}, {"sizes", TestSizes, TEST_SERIAL},
-      {"smoother", TestSmoother, TEST_SERIAL},   {"small", TestSmall, TEST_SERIAL},
-      {"diagonal", TestDiagonal, TEST_SERIAL},   {"singular", TestSingular, TEST_SERIAL},
-      {"identity", TestIdentity, TEST_SERIAL},   {"beam", TestBeam, TEST_SERIAL},
-      {"free", TestFree, TEST_SERIAL},           {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
-      {"errors", TestErrors, TEST_SERIAL},       {"refresh", TestRefresh, TEST_SERIAL},
-      {"bits", TestBits, TEST_SERIAL},           {"loop", TestLoop, TEST_SERIAL},
-      {"failures", TestFailures, TEST_SERIAL},   {NULL, NULL, 0}};
+  static const Test tests[] = {{"symmetric", TestSymmetric, TEST_SERIAL},
+                               {"sizes", TestSizes, TEST_SERIAL},
+                               {"smoother", TestSmoother, TEST_SERIAL},
+                               {"small", TestSmall, TEST_SERIAL},
+                               {"diagonal", TestDiagonal, TEST_SERIAL},
+                               {"singular", TestSingular, TEST_SERIAL},
+                               {"identity", TestIdentity, TEST_SERIAL},
+                               {"beam", TestBeam, TEST_SERIAL},
+                               {"free", TestFree, TEST_SERIAL},
+                               {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
+                               {"errors", TestErrors, TEST_SERIAL},
+                               {"refresh", TestRefresh, TEST_SERIAL},
+                               {"bits", TestBits, TEST_SERIAL},
+                               {"loop", TestLoop, TEST_SERIAL},
+                               {"stretched", TestStretched, TEST_SERIAL},
+                               {"hubs", TestHubs, TEST_SERIAL},
+                               {"wild", TestWild, TEST_SERIAL},
+                               {"failures", TestFailures, TEST_SERIAL},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg", tests);
 }

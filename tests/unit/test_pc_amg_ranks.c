@@ -96,7 +96,10 @@ static void TestLevels(PoiseContext ctx)
         return;
       PoisePC pc = AmgOf(A, spread);
       CHECK(Made(pc)->count >= 2 && Made(pc)->bottom.skipped == 1);
-      CHECK_INT(Made(pc)->redundant.level, PoiseSize(ctx) > 1 ? Made(pc)->count - 1 : 0);
+      if (PoiseSize(ctx) == 1)
+        CHECK_INT(Made(pc)->redundant.level, 0);
+      else /* with few nodes a rank, coarsening may stall before */
+        CHECK(Made(pc)->redundant.level > 0 && Made(pc)->redundant.level >= Made(pc)->count - 2);
       CheckConstants(pc);
       CheckLevels(pc);
       PoisePCDestroy(&pc);
@@ -461,7 +464,7 @@ static void TestFailures(PoiseContext ctx)
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){true});
-  SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold 0.08");
+  SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold -1");
 }
 
 int main(int argc, char **argv)

@@ -51,8 +51,9 @@ typedef struct AmgGraph {
   int64_t dropped; /* entries of A that are not among them, where nodes have one row */
 } AmgGraph;
 
-/* Nodes of one row: a_ij of the other sign than a_ii with a_ij^2 >= theta^2 a_ii a_jj. Nodes of more: by
-   the squares of the Frobenius norms of their blocks. Collective where m has ghosts. */
+/* Nodes of one row: a_ij of the other sign than a_ii with a_ij^2 >= theta^2 s_i s_j, where s_i is the largest
+   such magnitude in row i, and less where nothing would be strong. Nodes of more: s_i is the Frobenius
+   norm of the diagonal block, and signs do not count. Collective where m has ghosts. */
 PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, double theta, AmgGraph *g);
 void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g);
 
@@ -104,8 +105,10 @@ typedef struct AmgFilter { /* F: A without weak connections, of the graph's patt
 } AmgFilter;
 
 PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, AmgGraph *g, AmgModes *modes, AmgFilter *f);
-/* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. */
-PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c);
+/* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. pairs: of
+   aggregates that meet at a node, of all nodes. */
+PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c,
+                         int64_t *pairs);
 /* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. place: P's columns as
    places; NULL: they are. */
 PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, const double *d,
@@ -187,6 +190,7 @@ typedef struct AmgLevel {
   Buffer aggregate;
   AmgGraph graph;    /* without weights; no arrays where nothing is dropped */
   bool filters;      /* F is not A */
+  bool smoothed;     /* P is (I - omega D_F^-1 F) T, not T */
   AmgGhosts *ghosts; /* NULL: this rank has all rows */
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
   Buffer turned;     /* P in turned blocks, on several ranks */
@@ -222,9 +226,11 @@ typedef struct Amg {
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
 
-/* transfer.c: l->P's pattern; its values, with d and omega as in poiseAmgInterpolate; l->R, or its values
-   alone, behind C = R A P. keeps: P has not changed. Collective; agree. */
-PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F);
+/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full); its values,
+   with d and omega as in poiseAmgInterpolate; l->R, or its values alone, behind C = R A P. keeps: P has not
+   changed. Collective; agree. */
+PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
+                         bool *fills);
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
                        const double *d, double omega);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);

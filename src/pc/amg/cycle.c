@@ -157,7 +157,7 @@ static PoiseErr Correct(PoisePC pc, int k, PoiseVec b, PoiseVec x, const double 
   Amg *amg = pc->data;
   const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k], *next = l + 1;
-  ScalarRef scale = {NULL, o->type == AMG_UNSMOOTHED ? over : 1};
+  ScalarRef scale = {NULL, l->smoothed ? 1 : over};
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
   PoiseErr e = Before(pc, l, (int)o->degree, false, b, x, skip);

@@ -53,7 +53,7 @@ typedef struct Building {
   Amg *amg;
   bool fresh;     /* not only new values */
   AmgModes modes; /* of the present level */
-  double theta, since;
+  double since;
 } Building;
 
 /* The stage ends when the device has done it. */
@@ -149,11 +149,21 @@ static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
   return Took(s, STAGE_LAMBDA);
 }
 
-/* Strong connections and aggregates. Too few: *ended says so. */
-static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, const char **ended)
+/* In a cell that is stretched without limit the entries that slant have 1/4 of those along its short sides,
+   where aggregates should be (linear elements): above that these are dropped. Blocks have norms without signs,
+   and beside the diagonal's less from level to level. */
+static double Threshold(const Building *s, int k, int node)
 {
+  double given = s->amg->options.threshold;
+  return node == 1 ? (given < 0 ? 0.3 : given) : ldexp(given < 0 ? 0.08 : given, -k);
+}
+
+/* Strong connections and aggregates. Too few: *ended says so. */
+static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **ended)
+{
+  AmgLevel *l = &s->amg->level[k];
   PoiseContext ctx = s->ctx;
-  TRY(PoiseAgree(ctx, poiseAmgStrength(ctx, m, s->theta, &l->graph)));
+  TRY(PoiseAgree(ctx, poiseAmgStrength(ctx, m, Threshold(s, k, m->node), &l->graph)));
   TRY(Took(s, STAGE_STRENGTH));
   TRY(PoiseAgree(ctx, poiseAmgAggregate(ctx, &l->graph, s->amg->options.aggregate_min, &l->aggregate,
                                         &l->aggregates, &l->members)));
@@ -178,8 +188,7 @@ static PoiseErr Coarsen(Building *s, AmgLevel *l, const AmgMatrix *m, const char
 static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w)
 {
   PoiseErr e = poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &w->q, &w->coarse);
-  if (s->amg->options.type == AMG_SMOOTHED)
-    e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
+  if (l->smoothed) e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
   TRY(PoiseAgree(s->ctx, e));
   return Took(s, STAGE_TENTATIVE);
 }
@@ -224,9 +233,21 @@ static PoiseErr Damping(Building *s, AmgLevel *l, const AmgMatrix *m, const doub
   return Took(s, STAGE_LAMBDA);
 }
 
+/* P's pattern: not smoothed where that would fill the next level. */
+static PoiseErr CreateP(Building *s, AmgLevel *l, AmgInterpolation *p, const AmgMatrix *F)
+{
+  bool fills;
+  TRY(poiseAmgCreateP(s->ctx, l, p, F, &fills));
+  if (!fills) return POISE_OK;
+  l->smoothed = l->filters = false;
+  poiseAmgGraphDestroy(s->ctx, &l->graph);
+  poiseAmgPlacesDestroy(s->ctx, &l->places);
+  TRY(PoiseAgree(s->ctx, poiseBufferRead(&l->aggregate, DEVICE, &p->aggregate)));
+  return poiseAmgCreateP(s->ctx, l, p, NULL, &fills);
+}
+
 static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
-  bool smooth = s->amg->options.type == AMG_SMOOTHED;
   const double *inverse = NULL;
   double omega = 0;
   int b = m->A.b ? (int)m->A.b : 1;
@@ -235,15 +256,15 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
                         .modes = s->modes.count,
                         .nodes = m->nodes,
                         .aggregates = l->aggregates};
+  if (s->fresh) l->smoothed = s->amg->options.type == AMG_SMOOTHED;
   TRY(Tentative(s, l, m, w));
   Buffer *places = l->places.place.dev ? &l->places.place : &l->aggregate;
   PoiseErr e = poiseBufferRead(places, DEVICE, &p.aggregate);
   if (!e) e = poiseBufferRead(&w->q, DEVICE, &p.q);
   TRY(PoiseAgree(s->ctx, e));
-  if (smooth) TRY(Damping(s, l, m, d, w, &inverse, &omega));
-  const AmgMatrix *F = smooth ? &w->filter.m : NULL;
-  if (s->fresh) TRY(poiseAmgCreateP(s->ctx, l, &p, F));
-  TRY(poiseAmgFillP(s->ctx, l, &p, F, inverse, omega));
+  if (l->smoothed) TRY(Damping(s, l, m, d, w, &inverse, &omega));
+  if (s->fresh) TRY(CreateP(s, l, &p, l->smoothed ? &w->filter.m : NULL));
+  TRY(poiseAmgFillP(s->ctx, l, &p, l->smoothed ? &w->filter.m : NULL, inverse, omega));
   return Took(s, STAGE_INTERPOLATION);
 }
 
@@ -299,7 +320,7 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   TRY(Spectrum(s, k, &m, w, &d));
   *last = IsLast(s, k);
   *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? "no more levels are allowed" : NULL;
-  if (s->fresh && !*last) TRY(Coarsen(s, l, &m, ended));
+  if (s->fresh && !*last) TRY(Coarsen(s, k, &m, ended));
   *last = *last || *ended;
   if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
@@ -411,7 +432,6 @@ static PoiseErr Build(Building *s)
     Buffer *all[] = {&w.q, &w.own, &w.of_f, &w.near.b, &w.filter.val, &w.coarse.b};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(e);
-    s->theta *= 0.5;
   }
   amg->count = k;
   return MakeBottom(s);
@@ -421,7 +441,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
 {
   Amg *amg = pc->data;
   Device *dev = pc->ctx->device;
-  Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg, .theta = amg->options.threshold, .since = PoiseTime()};
+  Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg, .since = PoiseTime()};
   s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
             amg->options.refresh == AMG_REFRESH_ALL ||
             memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;

@@ -27,15 +27,28 @@ typedef struct Scratch {
   Buffer found, count, length;
 } Scratch;
 
-static PoiseErr MakePattern(Device *dev, AmgInterpolateArgs *a, Scratch *s, Csr *c)
+/* Of all nodes; a->n is their number. */
+static PoiseErr CountPairs(PoiseContext ctx, AmgInterpolateArgs *a, int64_t *pairs)
 {
+  Csr sums = {0};
+  TRY(LAUNCH(ctx->device, amg_pairs, a));
+  PoiseErr e = poiseRowOffsets(ctx->device, a->n, a->length, &sums);
+  *pairs = sums.nz;
+  poiseCsrDestroy(ctx, &sums);
+  return e;
+}
+
+static PoiseErr MakePattern(PoiseContext ctx, AmgInterpolateArgs *a, Scratch *s, Csr *c, int64_t *pairs)
+{
+  Device *dev = ctx->device;
   int64_t nodes = a->p.nodes, rows = a->p.node / a->p.side, entries = a->smooth ? a->F.A.nz : 0;
   a->n = nodes;
   TRY(poiseAmgMake(dev, entries + nodes, sizeof *a->found, "aggregates of neighbours", &s->found, &a->found));
   TRY(poiseAmgMake(dev, nodes, sizeof *a->count, "numbers of aggregates", &s->count, &a->count));
+  TRY(poiseAmgMake(dev, nodes * rows, sizeof *a->length, "rows of interpolation", &s->length, &a->length));
   TRY(LAUNCH(dev, amg_find, a));
+  TRY(CountPairs(ctx, a, pairs));
   a->n = nodes * rows;
-  TRY(poiseAmgMake(dev, a->n, sizeof *a->length, "rows of interpolation", &s->length, &a->length));
   TRY(LAUNCH(dev, amg_row_lengths, a));
   TRY(poiseRowOffsets(dev, a->n, a->length, c));
   TRY(poiseAmgMake(dev, c->nz, sizeof *a->col, "columns of interpolation", &c->col, &a->col));
@@ -49,13 +62,14 @@ static void Begin(const AmgInterpolation *p, const AmgMatrix *F, AmgInterpolateA
   if (F) a->F = *F;
 }
 
-PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c)
+PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c,
+                         int64_t *pairs)
 {
   Scratch s = {0};
   AmgInterpolateArgs a;
   Begin(p, F, &a);
   c->b = p->side > 1 ? p->side : 0;
-  PoiseErr e = MakePattern(ctx->device, &a, &s, c);
+  PoiseErr e = MakePattern(ctx, &a, &s, c, pairs);
   c->nloc = p->aggregates * p->modes / p->side;
   if (!e)
     e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(c) * sizeof(double), "interpolation", &c->val);

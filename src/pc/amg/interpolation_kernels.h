@@ -25,7 +25,7 @@ typedef struct AmgInterpolateArgs {
   int smooth; /* 0: P = T, and there is no F */
   AmgMatrix F;
   int32_t *found, *count; /* aggregates of a node's neighbours, from entry + node on; how many */
-  int32_t *length, *col;  /* of P's rows */
+  int32_t *length, *col;  /* of P's rows; before these are known, a node's pairs of aggregates */
   CsrView P;
   int groups; /* of columns of a node's rows, which threads share */
   const double *d;
@@ -89,6 +89,13 @@ POISE_INLINE void amg_find_item(const AmgInterpolateArgs *m, int64_t i)
     before = a;
   }
   m->count[i] = n;
+}
+
+/* Pairs of aggregates that meet at a node, which P^T A P connects; as many as a number can tell. */
+POISE_INLINE void amg_pairs_item(const AmgInterpolateArgs *m, int64_t i)
+{
+  int64_t n = m->count[i];
+  m->length[i] = n * n < INT32_MAX ? (int32_t)(n * n) : INT32_MAX;
 }
 
 POISE_INLINE void amg_row_lengths_item(const AmgInterpolateArgs *m, int64_t row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strong connections. Beside the graph it holds 12 bytes per node. */
+/* Strong connections. Beside the graph it holds 20 bytes per node. */
 #include "mat/multiply/local_product.h"
 #include "amg.h"
 #include "strength_kernels.h"
@@ -10,15 +10,21 @@ void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g)
   poiseBufferDestroy(&g->weight);
 }
 
-static PoiseErr Begin(Device *dev, AmgStrengthArgs *s, Buffer *diagonal, Buffer *strong)
+static PoiseErr Sizes(Device *dev, AmgStrengthArgs *s, Buffer *size)
 {
-  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&s->m), sizeof *s->diagonal, "diagonal", diagonal, &s->diagonal));
-  TRY(poiseAmgMake(dev, s->n, sizeof *s->strong, "strong connections", strong, &s->strong));
-  return LAUNCH(dev, amg_diagonals, s);
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&s->m), sizeof *s->size, "sizes of connections", size, &s->size));
+  return LAUNCH(dev, amg_sizes, s);
 }
 
-static PoiseErr Find(Device *dev, AmgStrengthArgs *s, AmgGraph *g)
+static PoiseErr Reach(Device *dev, AmgStrengthArgs *s, Buffer *reach)
 {
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&s->m), sizeof *s->reach, "reach of connections", reach, &s->reach));
+  return LAUNCH(dev, amg_reach, s);
+}
+
+static PoiseErr Find(Device *dev, AmgStrengthArgs *s, Buffer *strong, AmgGraph *g)
+{
+  TRY(poiseAmgMake(dev, s->n, sizeof *s->strong, "strong connections", strong, &s->strong));
   TRY(LAUNCH(dev, amg_strong_count, s));
   TRY(poiseRowOffsets(dev, s->n, s->strong, &g->csr));
   g->csr.nloc = s->n;
@@ -32,11 +38,17 @@ static PoiseErr Find(Device *dev, AmgStrengthArgs *s, AmgGraph *g)
 PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, double theta, AmgGraph *g)
 {
   AmgStrengthArgs s = {.n = m->nodes, .m = *m, .theta2 = theta * theta};
-  Buffer diagonal = {0}, strong = {0};
-  PoiseErr e = Begin(ctx->device, &s, &diagonal, &strong);
-  e = poiseAmgFillGhosts(ctx, m, e, 1, &diagonal);
-  if (!e) e = Find(ctx->device, &s, g);
-  poiseBufferDestroy(&diagonal);
+  Buffer size = {0}, reach = {0}, strong = {0};
+  PoiseErr e = Sizes(ctx->device, &s, &size);
+  e = poiseAmgFillGhosts(ctx, m, e, 1, &size);
+  s.reach = s.size;
+  if (m->node == 1) {
+    if (!e) e = Reach(ctx->device, &s, &reach);
+    e = poiseAmgFillGhosts(ctx, m, e, 1, &reach);
+  }
+  if (!e) e = Find(ctx->device, &s, &strong, g);
+  poiseBufferDestroy(&size);
+  poiseBufferDestroy(&reach);
   poiseBufferDestroy(&strong);
   if (e) poiseAmgGraphDestroy(ctx, g);
   return e;

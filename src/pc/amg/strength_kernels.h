@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strong connections of nodes. A row is read twice: to count, and to write. */
+/* Strong connections of nodes. A row is read by passes: for its size, to count, and to write. */
 #ifndef POISE_AMG_STRENGTH_KERNELS_H
 #define POISE_AMG_STRENGTH_KERNELS_H
 
@@ -9,27 +9,65 @@ typedef struct AmgStrengthArgs {
   int64_t n; /* nodes */
   AmgMatrix m;
   double theta2;
-  double *diagonal; /* a_ii; of nodes with more rows the square of their block's norm */
-  int32_t *strong;  /* numbers of strong connections */
-  CsrView g;        /* offsets of the graph */
+  double *size;    /* of the largest connection, with the diagonal's sign; of nodes with more rows, the norm
+                      of the diagonal block */
+  double *reach;   /* the same; where nodes have one row, less if nothing would be strong */
+  int32_t *strong; /* numbers of strong connections */
+  CsrView g;       /* offsets of the graph */
   int32_t *col;
   float *weight;
 } AmgStrengthArgs;
 
+/* squares: of a connection's entries. |a_ij|^2 >= theta^2 s_i s_j. */
+POISE_INLINE int poiseAmgIsStrong(double squares, double si, double sj, double theta2)
+{
+  return squares > 0 && squares >= theta2 * fabs(si * sj);
+}
+
 /* ---- nodes of one row ------------------------------------------------------------------------ */
 
-POISE_INLINE int poiseAmgIsStrong(double a, double di, double dj, double theta2)
+POISE_INLINE int poiseAmgIsStrongEntry(double a, double si, double sj, double theta2)
 {
-  return a * di < 0 && a * a >= theta2 * di * dj;
+  return a * si < 0 && poiseAmgIsStrong(a * a, si, sj, theta2);
+}
+
+/* Entries of the diagonal's sign do not count: those across the long sides of stretched cells have it. */
+POISE_INLINE double poiseAmgSizeScalars(const AmgStrengthArgs *s, int64_t i)
+{
+  const CsrView *A = &s->m.A;
+  double diagonal = 0, least = 0, most = 0;
+  for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
+    double a = A->val[k];
+    if (A->col[k] == i)
+      diagonal = a;
+    else
+      least = a < least ? a : least, most = a > most ? a : most;
+  }
+  return diagonal > 0 ? -least : diagonal < 0 ? -most : 0;
+}
+
+/* A node beside those of much larger connections may have none that is strong: its size becomes that with
+   which its best one is. */
+POISE_INLINE double poiseAmgReach(const AmgStrengthArgs *s, int64_t i)
+{
+  const CsrView *A = &s->m.A;
+  double si = s->size[i], best = 0;
+  for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
+    double a = A->val[k], sj = s->size[A->col[k]];
+    if (A->col[k] == i || a * si >= 0) continue;
+    if (poiseAmgIsStrong(a * a, si, sj, s->theta2)) return si;
+    best = fmax(best, 0.999 * a * a / (s->theta2 * fabs(sj)));
+  }
+  return copysign(best, si);
 }
 
 POISE_INLINE void poiseAmgCountScalars(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->m.A;
   int32_t strong = 0;
-  double di = s->diagonal[i];
+  double si = s->reach[i];
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++)
-    strong += A->col[k] == i || poiseAmgIsStrong(A->val[k], di, s->diagonal[A->col[k]], s->theta2);
+    strong += A->col[k] == i || poiseAmgIsStrongEntry(A->val[k], si, s->reach[A->col[k]], s->theta2);
   s->strong[i] = strong;
 }
 
@@ -37,10 +75,10 @@ POISE_INLINE void poiseAmgWriteScalars(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->m.A;
   int64_t at = poiseCsrOffset(&s->g, i);
-  double di = s->diagonal[i];
+  double si = s->reach[i];
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int32_t j = A->col[k];
-    if (j != i && !poiseAmgIsStrong(A->val[k], di, s->diagonal[j], s->theta2)) continue;
+    if (j != i && !poiseAmgIsStrongEntry(A->val[k], si, s->reach[j], s->theta2)) continue;
     s->col[at] = j;
     s->weight[at++] = (float)fabs(A->val[k]);
   }
@@ -94,10 +132,16 @@ POISE_INLINE int64_t poiseAmgNext(AmgWalk *w, int64_t only, double *squares)
   return node;
 }
 
-/* Squares of the norms are compared: theta^2 |A_ii| |A_jj| <= |A_ij|^2. */
-POISE_INLINE int poiseAmgIsStrongBlock(const AmgStrengthArgs *s, int64_t i, int64_t j, double squares)
+/* The norm of the diagonal block. */
+POISE_INLINE double poiseAmgSizeBlocks(const AmgStrengthArgs *s, int64_t i)
 {
-  return j == i || (squares > 0 && squares >= s->theta2 * sqrt(s->diagonal[i]) * sqrt(s->diagonal[j]));
+  AmgWalk w;
+  double squares, own = 0;
+  poiseAmgWalk(&w, &s->m, i);
+  for (int64_t j = poiseAmgNext(&w, i, &squares); j >= 0 && poiseAmgOrder(&w, j) <= i;
+       j = poiseAmgNext(&w, i, &squares))
+    if (j == i) own = squares;
+  return sqrt(own);
 }
 
 POISE_INLINE void poiseAmgCountBlocks(const AmgStrengthArgs *s, int64_t i)
@@ -107,7 +151,7 @@ POISE_INLINE void poiseAmgCountBlocks(const AmgStrengthArgs *s, int64_t i)
   int32_t strong = 0;
   poiseAmgWalk(&w, &s->m, i);
   for (int64_t j = poiseAmgNext(&w, -1, &squares); j >= 0; j = poiseAmgNext(&w, -1, &squares))
-    strong += poiseAmgIsStrongBlock(s, i, j, squares);
+    strong += j == i || poiseAmgIsStrong(squares, s->reach[i], s->reach[j], s->theta2);
   s->strong[i] = strong;
 }
 
@@ -118,7 +162,7 @@ POISE_INLINE void poiseAmgWriteBlocks(const AmgStrengthArgs *s, int64_t i)
   int64_t at = poiseCsrOffset(&s->g, i);
   poiseAmgWalk(&w, &s->m, i);
   for (int64_t j = poiseAmgNext(&w, -1, &squares); j >= 0; j = poiseAmgNext(&w, -1, &squares)) {
-    if (!poiseAmgIsStrongBlock(s, i, j, squares)) continue;
+    if (j != i && !poiseAmgIsStrong(squares, s->reach[i], s->reach[j], s->theta2)) continue;
     s->col[at] = (int32_t)j;
     s->weight[at++] = (float)sqrt(squares);
   }
@@ -126,22 +170,15 @@ POISE_INLINE void poiseAmgWriteBlocks(const AmgStrengthArgs *s, int64_t i)
 
 /* ---- the kernels ----------------------------------------------------------------------------- */
 
-/* Traffic of each: A once; the last two diagonals of neighbours, which are near; the last one the graph. */
-POISE_INLINE void amg_diagonals_item(const AmgStrengthArgs *s, int64_t i)
+/* Traffic of each: A once; all but the first sizes of neighbours, which are near; the last one the graph. */
+POISE_INLINE void amg_sizes_item(const AmgStrengthArgs *s, int64_t i)
 {
-  const CsrView *A = &s->m.A;
-  s->diagonal[i] = 0;
-  if (s->m.node == 1) {
-    for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++)
-      if (A->col[k] == i) s->diagonal[i] = A->val[k];
-    return;
-  }
-  AmgWalk w;
-  double squares;
-  poiseAmgWalk(&w, &s->m, i);
-  for (int64_t j = poiseAmgNext(&w, i, &squares); j >= 0 && poiseAmgOrder(&w, j) <= i;
-       j = poiseAmgNext(&w, i, &squares))
-    if (j == i) s->diagonal[i] = squares;
+  s->size[i] = s->m.node == 1 ? poiseAmgSizeScalars(s, i) : poiseAmgSizeBlocks(s, i);
+}
+
+POISE_INLINE void amg_reach_item(const AmgStrengthArgs *s, int64_t i)
+{
+  s->reach[i] = poiseAmgReach(s, i);
 }
 
 POISE_INLINE void amg_strong_count_item(const AmgStrengthArgs *s, int64_t i)

@@ -44,11 +44,11 @@ static void PlaceColumns(const Csr *c, int64_t below, const int32_t *col, int32_
 
 /* P's pattern, in local numbers. Local. */
 static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterpolation *p,
-                      const AmgMatrix *F, Csr *c)
+                      const AmgMatrix *F, Csr *c, int64_t *pairs)
 {
   int64_t per = p->modes / p->side;
   int32_t *col;
-  TRY(poiseAmgPattern(ctx, p, F, c));
+  TRY(poiseAmgPattern(ctx, p, F, c, pairs));
   if (!places->nghost) return POISE_OK;
   TRY(ListGhosts(ctx, places, per, c));
   TRY(poiseBufferUpdate(&c->col, HOST, &col));
@@ -56,15 +56,33 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
   return POISE_OK;
 }
 
-PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F)
+/* On meshes few aggregates meet at a node, for many connections: a pair of them for 1/2 to 3 connections, also
+   of four dimensions and of cells of high order. In graphs with hubs, or without dimension, nearly all meet,
+   and the next level is full after one step. Nodes of several rows are of meshes. */
+static PoiseErr Fills(PoiseContext ctx, const AmgMatrix *F, int64_t pairs, bool *fills)
+{
+  const int most = 4;
+  double sum[] = {(double)pairs, (double)F->A.nz};
+  TRY(poiseCommSum(ctx->comm, sum, 2));
+  *fills = sum[0] > most * sum[1];
+  return POISE_OK;
+}
+
+PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
+                         bool *fills)
 {
   Csr c = {0};
-  PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, F, &c));
-  if (!e)
+  int64_t pairs = 0;
+  PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, F, &c, &pairs));
+  *fills = false;
+  if (!e && F && F->node == 1) e = Fills(ctx, F, pairs, fills);
+  if (!e && !*fills)
     e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, p->nodes * p->node,
                             p->aggregates * p->modes, POISE_DECIDE, POISE_DECIDE, &l->P);
-  if (!e) l->P->block_size = p->side;
-  if (!e) return poiseMatReplaceCsr(l->P, POISE_OK, &c);
+  if (!e && !*fills) {
+    l->P->block_size = p->side;
+    return poiseMatReplaceCsr(l->P, POISE_OK, &c);
+  }
   poiseCsrDestroy(ctx, &c);
   return e;
 }

@@ -126,6 +126,20 @@ static PoiseErr ViewComplexity(PoisePC pc)
                      rows / (double)pc->P->rows->N);
 }
 
+/* Where only the fill of a level keeps interpolation from being smoothed. */
+static PoiseErr ViewPlain(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  for (int k = 0; k + 1 < amg->count && amg->options.type == AMG_SMOOTHED; k++)
+    if (!amg->level[k].smoothed)
+      TRY(PoisePrintf(
+          pc->ctx,
+          "  interpolation from level %d is not smoothed, as that would make nearly all rows of it "
+          "neighbours\n",
+          k + 1));
+  return POISE_OK;
+}
+
 static PoiseErr ViewRedundant(PoisePC pc)
 {
   const AmgRedundant *r = &((const Amg *)pc->data)->redundant;
@@ -188,6 +202,7 @@ PoiseErr poiseAmgView(PoisePC pc)
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
   TRY(ViewComplexity(pc));
   if (amg->ended) TRY(PoisePrintf(pc->ctx, "  there are no more levels, as %s\n", amg->ended));
+  TRY(ViewPlain(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
   TRY(ViewTraffic(pc));
