@@ -227,13 +227,16 @@ PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
 static PoiseErr ViewAddresses(PoiseMat A)
 {
   const Csr *c = &A->csr;
-  double odd = ((uintptr_t)c->col.device | (uintptr_t)c->val.device) % 16 != 0;
+  double odd[2] = {(uintptr_t)c->val.device % 16 != 0, (uintptr_t)c->col.device % 16 != 0};
   if (!A->ctx->device->model.bulk) return POISE_OK;
-  TRY(PoiseMax(A->ctx, 1, &odd));
-  if (odd == 0) return POISE_OK;
-  return PoisePrintf(A->ctx,
-                     "  values or columns do not begin at a multiple of 16 bytes: products copy them one "
-                     "by one, and may take half as long again\n");
+  TRY(PoiseMax(A->ctx, 2, odd));
+  if (odd[0] + odd[1] == 0) return POISE_OK;
+  return PoisePrintf(
+      A->ctx,
+      "  %s%s%s do not begin at a multiple of 16 bytes: products copy them one by one, and may "
+      "take half as long again\n    to avoid this, align the arrays, or create the matrix with "
+      "POISE_COPY\n",
+      odd[0] > 0 ? "values" : "", odd[0] + odd[1] > 1 ? " and " : "", odd[1] > 0 ? "columns" : "");
 }
 
 static PoiseErr ViewStored(PoiseMat A)

@@ -16,6 +16,8 @@ typedef struct Triplets {
   struct Run *run;               /* as the values are given */
   int64_t *first_to, *first_run; /* of every block */
   TripletMap map;                /* on a device, instead of these four */
+  bool permutes, wide;           /* each entry is one value, and all stay here; from is int64, else uint32 */
+  void *from;                    /* then, on the host, instead of all these: the value of each entry */
   int64_t *send;                 /* places of the scalars for other ranks, in rank order */
   Exchange ex;
 } Triplets;
@@ -113,5 +115,8 @@ PoiseErr poiseTripletsMakeRuns(PoiseMat A, Triplets *t, TripletPattern *p);
 /* val = or += the sums of the values v and of those received; n: scalars of val. */
 void poiseTripletsSumRuns(PoiseContext ctx, const Triplets *t, int64_t n, const double *v, bool add,
                           double *val);
+
+/* triplet_permuted.c: val = or += the values v in their new places. */
+void poiseTripletsGather(PoiseContext ctx, const Triplets *t, const double *v, bool add, double *val);
 
 #endif

@@ -28,6 +28,7 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
   poiseFree(ctx, &t->run);
   poiseFree(ctx, &t->first_to);
   poiseFree(ctx, &t->first_run);
+  poiseFree(ctx, &t->from);
   poiseFree(ctx, &t->send);
   poiseFree(ctx, triplets);
 }
@@ -36,7 +37,7 @@ void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
 {
   if (!t) return;
   sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) +
-               poiseAllocated(t->first_run);
+               poiseAllocated(t->first_run) + poiseAllocated(t->from);
   sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv);
   const Buffer *map[] = {&t->map.start,    &t->map.from, &t->map.given,
                          &t->map.received, &t->map.send, &t->map.packed};
@@ -183,7 +184,7 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
   Comm *comm = ctx->comm;
   Exchange *ex = &t->ex;
   PoiseErr e = POISE_OK;
-  if (comm->size == 1) return POISE_OK;
+  if (comm->size == 1 || t->permutes) return POISE_OK; /* none travels */
   int64_t n = ex->send_start[ex->nsend];
   if (where == DEVICE) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
   for (int64_t k = 0; where == HOST && k < n; k++) ex->send[k] = v[t->send[k]];
@@ -194,9 +195,13 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
 
 static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
+  const Triplets *t = A->assembly.triplets;
   double *val;
   TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
-  poiseTripletsSumRuns(A->ctx, A->assembly.triplets, poiseCsrScalars(&A->csr), v, add, val);
+  if (t->permutes)
+    poiseTripletsGather(A->ctx, t, v, add, val);
+  else
+    poiseTripletsSumRuns(A->ctx, t, poiseCsrScalars(&A->csr), v, add, val);
   return POISE_OK;
 }
 

@@ -11,4 +11,10 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);
 /* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
 PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
 
+/* triplet_permuted.c: B's pattern becomes A's, with rows and columns renumbered, and its triplets A's
+   entries. No row leaves its rank. column: new numbers of the scalars of A's local columns. mine: this rank's
+   error so far (column is then not read). Collective; agrees. */
+bool poiseTripletsPermutable(PoiseMat A, PoiseMat B);
+PoiseErr poiseTripletsPermute(PoiseMat A, PoiseErr mine, const double *column, PoiseMat B);
+
 #endif

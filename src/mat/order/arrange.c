@@ -11,6 +11,7 @@
 #include "mat/csr/entries.h"
 #include "graph.h"
 #include "mat/mat_type.h"
+#include "sys/host_loop.h"
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
 {
@@ -141,22 +142,35 @@ static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
   return e;
 }
 
-/* numbers = numbers of A's rows in a better order; each rank numbers its own rows. */
-static PoiseErr Reorder(PoiseMat A, PoiseVec numbers)
+/* number = numbers of A's rows in a better order; each rank numbers its own rows. Local. */
+static PoiseErr Reorder(PoiseMat A, PoiseInt *number)
 {
   PoiseContext ctx = A->ctx;
   int b = A->block_size;
   Adjacency g = {0};
   int32_t *order = NULL;
-  double *v = NULL;
-  PoiseErr e = PoiseVecGetWrite(numbers, &v);
-  if (!e) e = poiseAllocArray(ctx, A->rows->n / b, sizeof(int32_t), "order", &order);
+  PoiseErr e = poiseAllocArray(ctx, A->rows->n / b, sizeof(int32_t), "order", &order);
   if (!e) e = poiseGraphOfRows(A, true, &g);
   if (!e) e = poiseReverseCuthillMcKee(ctx, &g, order);
-  for (int64_t k = 0; !e && k < A->rows->n; k++)
-    v[order[k / b] * (int64_t)b + k % b] = (double)(A->rows->begin + k);
+  for (int64_t k = 0; !e && k < A->rows->n / b; k++)
+    for (int64_t j = 0, first = order[k] * (int64_t)b; j < b; j++)
+      number[first + j] = A->rows->begin + k * b + j;
   poiseGraphDestroy(ctx, &g);
   poiseFree(ctx, &order);
+  return e;
+}
+
+/* The same, as a vector. */
+static PoiseErr ReorderVec(PoiseMat A, PoiseVec numbers)
+{
+  PoiseContext ctx = A->ctx;
+  PoiseInt *number = NULL;
+  double *v = NULL;
+  PoiseErr e = PoiseVecGetWrite(numbers, &v);
+  if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof *number, "numbers of rows", &number);
+  if (!e) e = Reorder(A, number);
+  for (int64_t i = 0; !e && i < A->rows->n; i++) v[i] = (double)number[i];
+  poiseFree(ctx, &number);
   return e;
 }
 
@@ -168,7 +182,7 @@ static PoiseErr TakeOrder(PoiseMat A, PoiseMat B, PoiseInt *number)
   PoiseVec numbers;
   double *v = NULL;
   TRY(PoiseMatCreateVecs(B, &numbers, NULL));
-  PoiseErr e = Reorder(B, numbers);
+  PoiseErr e = ReorderVec(B, numbers);
   if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof(double), "numbers of rows", &v);
   e = PoiseAgree(ctx, e);
   if (!e) e = PoiseVecGetValues(numbers, A->rows->n, number, v);
@@ -185,7 +199,7 @@ static PoiseErr NumberByOrder(PoiseMat A, PoiseInt m, PoiseInt *number)
   Permutation p = {0};
   PoiseMat B = NULL;
   if (A->asked.order == POISE_ORDER_NATURAL) return POISE_OK;
-  if (!poiseMatMovesRows(A)) return TakeOrder(A, A, number);
+  if (!poiseMatMovesRows(A)) return PoiseAgree(A->ctx, Reorder(A, number));
   TRY(Permute(A, m, number, &p));
   PoiseErr e = Move(A, &p, &B);
   if (!e) e = TakeOrder(A, B, number);
@@ -252,21 +266,41 @@ static PoiseErr OwnNumbers(PoiseMat A, PoiseMat from, Places *p)
 static PoiseErr Place(PoiseMat A, Places *p)
 {
   HostCsr h;
-  int64_t b = poiseCsrSide(&A->csr);
+  const Device *dev = A->ctx->device;
+  int64_t b = poiseCsrSide(&A->csr), m = A->csr.m, nblock = POISE_NBLOCKS(m);
   TRY(poiseMatReadEntries(A, &h));
   TRY(poiseAllocArray(A->ctx, A->csr.nz, sizeof(PoiseInt), "rows of entries", &p->rows));
   TRY(poiseAllocArray(A->ctx, A->csr.nz, sizeof(PoiseInt), "columns of entries", &p->cols));
-  for (int64_t i = 0; i < A->csr.m; i++)
-    for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
-      p->rows[k] = (PoiseInt)p->column[i * b] / b, p->cols[k] = (PoiseInt)p->column[h.col[k] * b] / b;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t block = 0; block < nblock; block++)
+    for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++)
+      for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
+        p->rows[k] = (PoiseInt)p->column[i * b] / b, p->cols[k] = (PoiseInt)p->column[h.col[k] * b] / b;
+  return POISE_OK;
+}
+
+/* *stay: no row leaves its rank. Collective. */
+static PoiseErr RowsStay(PoiseMat from, bool *stay)
+{
+  int64_t moves = from->csr.nghost || !poiseLayoutSame(from->rows, from->cols);
+  TRY(poiseCommMaxInt(from->ctx->comm, &moves, 1));
+  *stay = !moves;
   return POISE_OK;
 }
 
 static PoiseErr MovePattern(PoiseMat A, PoiseMat from, PoiseMat B)
 {
   Places p = {0};
+  bool stay = false;
+  TRY(RowsStay(from, &stay));
   PoiseErr e = OwnNumbers(A, from, &p);
   e = poiseColumnsSpread(A, e, p.column);
+  if (stay && poiseTripletsPermutable(A, B)) {
+    e = poiseTripletsPermute(A, e, p.column, B);
+    poiseFree(A->ctx, &p.column);
+    return e;
+  }
   if (!e) e = Place(A, &p);
   e = PoiseAgree(A->ctx, e);
   poiseFree(A->ctx, &p.column);
@@ -408,12 +442,23 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
 static PoiseErr Bandwidth(PoiseMat A, double *width)
 {
   HostCsr h;
-  double b = (double)poiseCsrSide(&A->csr);
+  const Device *dev = A->ctx->device;
+  int64_t b = poiseCsrSide(&A->csr), m = A->csr.m, nblock = POISE_NBLOCKS(m), most = -1;
   *width = 0;
   TRY(poiseMatReadEntries(A, &h));
-  for (int64_t i = 0; i < A->csr.m; i++)
-    for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
-      if (h.col[k] < A->csr.nloc) *width = fmax(*width, fabs((double)(h.col[k] - i)) * b + b - 1);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t block = 0; block < nblock; block++) {
+    int64_t far = -1;
+    for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++)
+      for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++) {
+        int64_t off = llabs(h.col[k] - i);
+        if (h.col[k] < A->csr.nloc && off > far) far = off;
+      }
+    HOST_CRITICAL
+    most = far > most ? far : most;
+  }
+  if (most >= 0) *width = (double)(most * b + b - 1);
   return POISE_OK;
 }
 

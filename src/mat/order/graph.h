@@ -10,18 +10,19 @@ typedef struct Adjacency { /* nodes 0 .. n - 1; the neighbours of node i are adj
                               1] - 1] */
   int64_t n, *start;
   int32_t *adj;
+  bool lent; /* adj is the matrix' */
 } Adjacency;
 
 void poiseGraphDestroy(PoiseContext ctx, Adjacency *g);
 /* This rank's rows as nodes that point to nodes of columns. owned: only owned columns, by local number;
-   otherwise all columns, by global number. Columns of a node may be repeated, in any order. Local. */
+   otherwise all columns, by global number. Columns of a node may be repeated, in any order. They may be those
+   of A itself. Local. */
 PoiseErr poiseGraphOfRows(PoiseMat A, bool owned, Adjacency *g);
 /* The graph of A + A^T without its diagonal, with neighbours ascending, from the pattern of A. The pattern
    is released. */
 PoiseErr poiseGraphSymmetric(PoiseContext ctx, Adjacency *pattern, Adjacency *g);
-/* A symmetric graph, with the neighbours of every node in their order in the list of all nodes (NULL:
-   ascending). */
-PoiseErr poiseGraphSort(PoiseContext ctx, const Adjacency *g, const int32_t *order, Adjacency *sorted);
+/* The same; but a pattern that is symmetric becomes the graph as it is, with its diagonal. */
+PoiseErr poiseGraphForOrder(PoiseContext ctx, Adjacency *pattern, Adjacency *g);
 
 /* rcm.c: order[k] = the k-th node of the new order, from the pattern of a matrix. The pattern is released. */
 PoiseErr poiseReverseCuthillMcKee(PoiseContext ctx, Adjacency *pattern, int32_t *order);
