@@ -20,7 +20,7 @@ static PoiseErr Check(PoiseMat A, Zero *z)
 {
   TRY(poiseMatCheckHolds(A, "PoiseMatZeroRows"));
   TRY(poiseMatCheckUsable(A));
-  TRY(poiseIndicesCheck(&z->rows, A->rows->N, "row", "matrix"));
+  TRY(poiseIndicesCheck(A->ctx->device, &z->rows, A->rows->N, "row", "matrix"));
   if (!z->x != !z->b) FAIL(POISE_ERR_ARG, "x and b go together: give both or neither");
   if (z->x && z->x == z->b) FAIL(POISE_ERR_ARG, "x and b are the same vector");
   if (z->columns || z->x) TRY(poiseMatCheckSquare(A));

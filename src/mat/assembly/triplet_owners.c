@@ -56,8 +56,8 @@ static PoiseErr TakeIndices(PoiseMat A, TripletPattern *p)
     TRY(Fetch(ctx, &p->cols, &p->fetched[1]));
     p->where = HOST;
   }
-  TRY(poiseIndicesCheck(&p->rows, M, row, "matrix"));
-  return poiseIndicesCheck(&p->cols, N, column, "matrix");
+  TRY(poiseIndicesCheck(dev, &p->rows, M, row, "matrix"));
+  return poiseIndicesCheck(dev, &p->cols, N, column, "matrix");
 }
 
 static PoiseErr Append(PoiseContext ctx, Foreigners *f, TripletForeign foreign)
