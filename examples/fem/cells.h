@@ -24,7 +24,7 @@ typedef struct FemWork {
   const double *x, *law;         /* FemMesh.x; FemOperator.law */
   double mass, stiffness;        /* FemOperator, and its stream */
   double stream[3];
-  int upwind;
+  int streams, upwind; /* streams: the stream is not 0 */
   PoiseInt cells;
   int dim, nodes, points, components, blocks;
   PoiseInt *row, *col; /* [triplets] */
@@ -38,14 +38,13 @@ FEM_INLINE int FemTripletsOfCell(const FemWork *w)
   return n * n;
 }
 
-FEM_INLINE void FemTriplet(const FemWork *w, PoiseInt k)
+/* Triplet k of a cell. */
+FEM_INLINE void FemTriplet(const FemWork *w, PoiseInt cell, int k)
 {
-  const int c = w->blocks ? 1 : w->components, n = w->nodes * c;
-  const PoiseInt cell = k / (n * n);
-  const int at = (int)(k % (n * n)), i = at / n, j = at % n;
-  const PoiseInt *node = w->node + cell * w->nodes;
-  w->row[k] = w->global[node[i / c]] * c + i % c;
-  w->col[k] = w->global[node[j / c]] * c + j % c;
+  const int c = w->blocks ? 1 : w->components, n = w->nodes * c, i = k / n, j = k % n;
+  const PoiseInt *node = w->node + cell * w->nodes, place = cell * n * n + k;
+  w->row[place] = w->global[node[i / c]] * c + i % c;
+  w->col[place] = w->global[node[j / c]] * c + j % c;
 }
 
 /* Data of a cell at each point: weight times volume, the gradient of each shape function, tau of the
@@ -131,15 +130,16 @@ FEM_INLINE void FemFinishPoint(const FemWork *w, int q, double det, double *poin
    points of a cell. */
 FEM_INLINE double FemScalarPair(const FemWork *w, const double *point, int a, int b)
 {
-  double mass = 0, stiffness = 0, transport = 0;
+  double sum = 0;
   for (int q = 0; q < w->points; q++, point += FemPointSize(w)) {
     const double *g = point + 1 + 3 * a, *h = point + 1 + 3 * b, *N = w->reference->N[q],
                  tau = point[1 + 3 * w->nodes];
-    mass += point[0] * N[a] * N[b];
-    stiffness += point[0] * FemDot(g, h);
-    transport += point[0] * (N[a] + tau * FemDot(w->stream, g)) * FemDot(w->stream, h);
+    double term = w->stiffness * FemDot(g, h);
+    if (w->mass != 0) term += w->mass * N[a] * N[b];
+    if (w->streams) term += (N[a] + tau * FemDot(w->stream, g)) * FemDot(w->stream, h);
+    sum += point[0] * term;
   }
-  return w->mass * mass + w->stiffness * stiffness + transport;
+  return sum;
 }
 
 /* v[i * row + j * col] = lambda D_ij + mu (D_ji + delta_ij trace D) + kappa M_ij, D_ij = (d_i N_a, d_j N_b),

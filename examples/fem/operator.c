@@ -23,10 +23,11 @@ static const char *HostCopy(void *to, const void *from, size_t bytes, int back, 
 
 static const char *HostTriplets(const FemWork *w, void *stream)
 {
-  const PoiseInt n = w->cells * FemTripletsOfCell(w);
+  const PoiseInt n = FemTripletsOfCell(w);
   (void)stream;
 #pragma omp parallel for
-  for (PoiseInt k = 0; k < n; k++) FemTriplet(w, k);
+  for (PoiseInt cell = 0; cell < w->cells; cell++)
+    for (PoiseInt k = 0; k < n; k++) FemTriplet(w, cell, (int)k);
   return NULL;
 }
 
@@ -165,6 +166,7 @@ PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOpera
   s.work = (FemWork){.mass = op->mass,
                      .stiffness = op->stiffness,
                      .stream = {op->stream[0], op->stream[1], op->stream[2]},
+                     .streams = op->stream[0] != 0 || op->stream[1] != 0 || op->stream[2] != 0,
                      .upwind = op->upwind,
                      .cells = mesh->cells,
                      .dim = mesh->dim,

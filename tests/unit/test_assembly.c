@@ -1342,7 +1342,46 @@ static void TestAddingDoesNotWait(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* Values that threads share, for rows near each other and for any, some of them twice, of other ranks or to
+   be ignored: added to a vector, set in it, and as triplets. */
+static PoiseErr TakeMany(PoiseContext ctx, void *arg)
+{
+  enum { N = 30000, COUNT = 60000 };
+  PoiseInt *rows = malloc(COUNT * sizeof *rows), *cols = malloc(COUNT * sizeof *cols);
+  double *v = malloc(COUNT * sizeof *v);
+  PoiseVec x, y;
+  PoiseMat A;
+  for (PoiseInt k = 0; k < COUNT; k++) {
+    rows[k] = k % 7 ? (k / 2 + Below(300, 1, (uint64_t)k)) % N : Below(N, 2, (uint64_t)k) - 1;
+    cols[k] = (rows[k] + N + Below(2, 3, (uint64_t)k)) % N;
+    v[k] = TestRandom(4, (uint64_t)k);
+  }
+  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A));
+  POISE_TRY(PoiseMatCreateVecs(A, &x, &y));
+  POISE_TRY(PoiseVecAddValues(x, COUNT, rows, v));
+  POISE_TRY(PoiseVecAssemble(x));
+  SampleKeep(ctx, arg, SampleDigest(x));
+  POISE_TRY(PoiseMatSetPatternCOO(A, COUNT, rows, cols));
+  POISE_TRY(PoiseMatSetValuesCOO(A, v));
+  POISE_TRY(PoiseMatMult(A, x, y));
+  SampleKeep(ctx, arg, SampleDigest(y));
+  POISE_TRY(PoiseVecSetValues(x, COUNT, rows, v));
+  POISE_TRY(PoiseVecAssemble(x));
+  SampleKeep(ctx, arg, SampleDigest(x));
+  free(rows), free(cols), free(v);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  return PoiseMatDestroy(&A);
+}
+
+static void TestSharedBits(PoiseContext ctx)
+{
+  (void)ctx;
+  SampleSameBits(TakeMany);
+}
+
 static const Test tests[] = {
+    {"shared_bits", TestSharedBits, TEST_SERIAL | TEST_HOST_ONLY},
     {"adding_does_not_wait", TestAddingDoesNotWait, 0},
     {"smallest_index", TestSmallestIndex, 0},
     {"norms_of_any_size", TestNormsOfAnySize, 0},
