@@ -94,8 +94,9 @@ FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const d
   }
   for (int k = 0; k < nodes; k++) {
     for (int c = 0; c < 3; c++) {
-      grad[3 * k + c] = 0;
-      for (int d = 0; d < dim; d++) grad[3 * k + c] += dN[3 * k + d] * inverse[d][c];
+      double sum = 0;
+      for (int d = 0; d < dim; d++) sum += dN[3 * k + d] * inverse[d][c];
+      grad[3 * k + c] = sum;
     }
   }
   return det;

@@ -224,11 +224,12 @@ void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt 
 /* x at a point. */
 static void Place(const FemReference *r, int q, FemPoint *p)
 {
-  memset(p->x, 0, sizeof p->x);
+  double x[3] = {0};
   p->N = r->N[q];
   for (int k = 0; k < r->nodes; k++) {
-    for (int c = 0; c < 3; c++) p->x[c] += p->N[k] * p->corner[k][c];
+    for (int c = 0; c < 3; c++) x[c] += r->N[q][k] * p->corner[k][c];
   }
+  memcpy(p->x, x, sizeof x);
 }
 
 static void Cross(const double a[3], const double b[3], double c[3])

@@ -717,7 +717,8 @@ static int Rows(PoiseContext ctx, PoiseInt N, PoiseInt *rows, int *zero)
   return n;
 }
 
-static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int with_b, double diagonal)
+static void Zeroing(PoiseContext ctx, int layout, int cols, PoiseInt N, int columns, int with_b,
+                    double diagonal)
 {
   Dense *d = Fill(N, N, 1, 90);
   PoiseInt rows[MOST + 1];
@@ -725,7 +726,7 @@ static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int w
   double x[MOST] = {0}, b[MOST] = {0};
   PoiseMat A;
   PoiseVec vx, vb;
-  if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
+  if (!CHECK_OK(ToMat(ctx, d, layout, cols, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
   for (PoiseInt i = 0; i < N; i++) x[i] = Eighths(92, (uint64_t)i), b[i] = Eighths(93, (uint64_t)i);
   CHECK_OK(SampleToVec(x, vx)), CHECK_OK(SampleToVec(b, vb));
   int64_t pattern = A->pattern, state = A->state;
@@ -754,9 +755,10 @@ static void TestZeroRows(PoiseContext ctx)
 {
   for (int layout = 0; layout < NLAYOUTS; layout++)
     for (int columns = 0; columns < 2; columns++) {
-      Zeroing(ctx, layout, MOST, columns, 1, 2);
-      Zeroing(ctx, layout, MOST, columns, 0, 1);
-      Zeroing(ctx, layout, 1, columns, 1, 0);
+      Zeroing(ctx, layout, layout, MOST, columns, 1, 2);
+      Zeroing(ctx, layout, layout, MOST, columns, 0, 1);
+      Zeroing(ctx, layout, layout, 1, columns, 1, 0);
+      if (!columns) Zeroing(ctx, layout, (layout + 1) % NLAYOUTS, MOST, 0, 0, 3); /* diagonals of ghosts */
     }
 }
 
