@@ -1345,10 +1345,11 @@ static void TestAddingDoesNotWait(PoiseContext ctx)
 }
 
 /* Values that threads share, for rows near each other and for any, some of them twice, of other ranks or to
-   be ignored: added to a vector, set in it, and as triplets. */
+   be ignored: added to a vector, set in it, and as triplets. The last ones are of one row, so long that threads
+   share its entries. */
 static PoiseErr TakeMany(PoiseContext ctx, void *arg)
 {
-  enum { N = 30000, COUNT = 60000 };
+  enum { N = 30000, MANY = 60000, COUNT = MANY + N };
   PoiseInt *rows = malloc(COUNT * sizeof *rows), *cols = malloc(COUNT * sizeof *cols);
   double *v = malloc(COUNT * sizeof *v);
   PoiseVec x, y;
@@ -1356,6 +1357,7 @@ static PoiseErr TakeMany(PoiseContext ctx, void *arg)
   for (PoiseInt k = 0; k < COUNT; k++) {
     rows[k] = k % 7 ? (k / 2 + Below(300, 1, (uint64_t)k)) % N : Below(N, 2, (uint64_t)k) - 1;
     cols[k] = (rows[k] + N + Below(2, 3, (uint64_t)k)) % N;
+    if (k >= MANY) rows[k] = N / 2, cols[k] = k - MANY;
     v[k] = TestRandom(4, (uint64_t)k);
   }
   POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A));
