@@ -1345,8 +1345,8 @@ static void TestAddingDoesNotWait(PoiseContext ctx)
 }
 
 /* Values that threads share, for rows near each other and for any, some of them twice, of other ranks or to
-   be ignored: added to a vector, set in it, and as triplets. The last ones are of one row, so long that threads
-   share its entries. */
+   be ignored: added to a vector, set in it, and as triplets. The last ones are of one row, so long that
+   threads share its entries. */
 static PoiseErr TakeMany(PoiseContext ctx, void *arg)
 {
   enum { N = 30000, MANY = 60000, COUNT = MANY + N };
