@@ -92,10 +92,10 @@ static double Exact(const double x[3], void *arg, double gradient[3])
   const Level *l = arg;
   double s[3];
   for (int c = 0; c < 3; c++) s[c] = (x[c] - l->low[c]) / l->size;
-  const double u = sin(pi * s[0]) * exp(s[1]) * cos(s[2]);
-  gradient[0] = pi * cos(pi * s[0]) * exp(s[1]) * cos(s[2]) / l->size;
+  const double sine = sin(pi * s[0]), e = exp(s[1]), cosine = cos(s[2]), u = sine * e * cosine;
+  gradient[0] = pi * cos(pi * s[0]) * e * cosine / l->size;
   gradient[1] = u / l->size;
-  gradient[2] = -sin(pi * s[0]) * exp(s[1]) * sin(s[2]) / l->size;
+  gradient[2] = -sine * e * sin(s[2]) / l->size;
   return u;
 }
 

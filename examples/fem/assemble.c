@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "assemble.h"
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  MOST = 3 * FEM_MAX_NODES, /* unknowns of an element */
-  BATCH = 1024,             /* cells that the threads compute before their values are added in the order of
-                               the cells */
-  MANY = 65536              /* the same of integrals, which are few */
+  /* elements that the threads compute before their values are added in the order of the elements */
+  WITH_MATRICES = 1024,
+  WITH_VECTORS = 32768
 };
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
@@ -41,98 +39,116 @@ static int Rows(const FemMesh *mesh, int components, int nodes, const PoiseInt *
   return nodes * components;
 }
 
-/* ---- cells, by all threads ------------------------------------------------------------------- */
+/* ---- what elements add ----------------------------------------------------------------------- */
 
-/* Work on cell e, which is number `place` of its batch. */
-typedef PoiseErr (*CellWork)(void *arg, PoiseInt e, PoiseInt place);
-
-static PoiseErr Batch(PoiseInt first, PoiseInt count, CellWork work, void *arg)
-{
-  PoiseInt failed = count;
-#pragma omp parallel for reduction(min : failed)
-  for (PoiseInt k = 0; k < count; k++) {
-    if (work(arg, first + k, k) == POISE_OK) continue;
-    PoiseErrorClear();
-    if (k < failed) failed = k;
-  }
-  if (failed == count) return POISE_OK;
-  return work(arg, first + failed, failed); /* repeat it, so that this thread has the error */
-}
-
-/* ---- matrices -------------------------------------------------------------------------------- */
-
-typedef struct Systems {
+/* Cells, or facets, of one system. */
+typedef struct Elements {
   const FemSystem *s;
-  const FemReference *reference;
   FemForm form;
   void *arg;
-  double *K, *F; /* of a batch, cell behind cell; K may be NULL */
-} Systems;
+  PoiseInt count;
+  const PoiseInt *facet; /* [count]; NULL: all cells */
+  int n;                 /* unknowns of an element */
+  FemReference reference;
+  double *K, *F; /* of a batch, element behind element; K may be NULL */
+  PoiseInt *rows;
+} Elements;
 
-static PoiseErr CellSystem(void *arg, PoiseInt e, PoiseInt place)
+static Elements Cells(const FemSystem *s, FemForm form, void *arg)
 {
-  const Systems *of = arg;
-  const PoiseInt n = of->reference->nodes * of->s->components;
+  Elements cells = {.s = s, .form = form, .arg = arg, .count = s->mesh->cells};
+  FemReferenceCell(s->mesh->cell, 0, &cells.reference);
+  cells.n = cells.reference.nodes * s->components;
+  return cells;
+}
+
+/* Element e, which is number `place` of its batch. */
+static PoiseErr Compute(const Elements *of, PoiseInt e, PoiseInt place)
+{
+  const FemMesh *mesh = of->s->mesh;
+  const PoiseInt n = of->n;
   double *K = of->K == NULL ? NULL : of->K + place * n * n, *F = of->F + place * n;
   FemPoint p;
   if (K != NULL) memset(K, 0, (size_t)(n * n) * sizeof *K);
   memset(F, 0, (size_t)n * sizeof *F);
-  FemCellBegin(of->s->mesh, of->reference, e, &p);
-  for (int q = 0; q < of->reference->points; q++) {
-    POISE_TRY(FemCellPoint(of->s->mesh, of->reference, q, &p));
+  if (of->facet == NULL)
+    FemCellBegin(mesh, &of->reference, e, &p);
+  else
+    FemFacetBegin(mesh, &of->reference, of->facet[e], &p);
+  for (int q = 0; q < of->reference.points; q++) {
+    if (of->facet == NULL)
+      POISE_TRY(FemCellPoint(mesh, &of->reference, q, &p));
+    else
+      FemFacetPoint(&of->reference, q, &p);
     of->form(&p, of->arg, K, F);
+  }
+  Rows(mesh, of->s->components, p.nodes, p.node, of->rows + place * n);
+  return POISE_OK;
+}
+
+static PoiseErr ComputeBatch(const Elements *of, PoiseInt first, PoiseInt count)
+{
+  PoiseInt failed = count;
+#pragma omp parallel for reduction(min : failed)
+  for (PoiseInt k = 0; k < count; k++) {
+    if (Compute(of, first + k, k) == POISE_OK) continue;
+    PoiseErrorClear();
+    if (k < failed) failed = k;
+  }
+  if (failed == count) return POISE_OK;
+  return Compute(of, first + failed, failed); /* repeat it, so that this thread has the error */
+}
+
+/* Add to b, and to A element by element; or store A's values one after the other in v; or neither if both
+   are NULL. */
+static PoiseErr AddBatches(Elements *of, PoiseMat A, double *v, PoiseInt most)
+{
+  const int n = of->n;
+  for (PoiseInt first = 0; first < of->count; first += most) {
+    const PoiseInt count = of->count - first < most ? of->count - first : most;
+    if (v != NULL) of->K = v + first * n * n;
+    POISE_TRY(ComputeBatch(of, first, count));
+    for (PoiseInt k = 0; k < count && A != NULL; k++)
+      POISE_TRY(PoiseMatAddBlock(A, n, of->rows + k * n, n, of->rows + k * n, of->K + k * n * n));
+    POISE_TRY(PoiseVecAddValues(of->s->b, count * n, of->rows, of->F)); /* by all threads, as they are many */
   }
   return POISE_OK;
 }
 
-/* Add to b, and to A cell by cell; or store A's values one after the other in v; or neither if both are
-   NULL. K, F, rows: memory for a batch. */
-static PoiseErr AddBatches(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v, double *K, double *F,
-                           PoiseInt *rows)
+static PoiseErr Add(Elements *of, PoiseMat A, double *v)
 {
-  const FemMesh *mesh = s->mesh;
-  FemReference reference;
-  FemReferenceCell(mesh->cell, 0, &reference);
-  const int n = reference.nodes * s->components;
-  for (PoiseInt first = 0; first < mesh->cells; first += BATCH) {
-    const PoiseInt count = mesh->cells - first < BATCH ? mesh->cells - first : BATCH;
-    Systems systems = {s, &reference, form, arg, A != NULL ? K : v != NULL ? v + first * n * n : NULL, F};
-    POISE_TRY(Batch(first, count, CellSystem, &systems));
-    for (PoiseInt e = 0; e < count; e++) {
-      PoiseInt *of = rows + e * n;
-      Rows(mesh, s->components, reference.nodes, mesh->cellNodes + (first + e) * reference.nodes, of);
-      if (A != NULL) POISE_TRY(PoiseMatAddBlock(A, n, of, n, of, K + e * n * n));
-    }
-    POISE_TRY(
-        PoiseVecAddValues(s->b, count * n, rows, F)); /* a call for each cell takes as long as its sums */
-  }
-  return POISE_OK;
+  const PoiseInt n = of->n, room = A != NULL ? WITH_MATRICES : WITH_VECTORS,
+                 most = of->count < room ? of->count : room;
+  double *K = NULL;
+  PoiseErr err = FemAlloc(most * n, sizeof *of->F, &of->F);
+  if (err == POISE_OK) err = FemAlloc(most * n, sizeof *of->rows, &of->rows);
+  if (err == POISE_OK && A != NULL) err = FemAlloc(most * n * n, sizeof *K, &K);
+  of->K = K;
+  if (err == POISE_OK) err = AddBatches(of, A, v, most);
+  free(of->rows);
+  free(of->F);
+  free(K);
+  return err;
 }
 
 static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, double *v)
 {
-  const int n = FemCellInfoOf(s->mesh->cell)->nodes * s->components;
-  double *K = NULL, *F = NULL;
-  PoiseInt *rows = NULL;
-  PoiseErr err = FemAlloc(BATCH * n, sizeof *F, &F);
-  if (err == POISE_OK) err = FemAlloc(BATCH * n, sizeof *rows, &rows);
-  if (err == POISE_OK && A != NULL) err = FemAlloc(BATCH * n * n, sizeof *K, &K);
-  if (err == POISE_OK) err = AddBatches(s, form, arg, A, v, K, F, rows);
-  free(rows);
-  free(F);
-  free(K);
-  return err;
+  Elements cells = Cells(s, form, arg);
+  return Add(&cells, A, v);
 }
+
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* One triplet for each entry of each cell's matrix, in the order in which AddCells gives their values. */
 static PoiseErr Triplets(const FemSystem *s, PoiseInt **i, PoiseInt **j)
 {
   const FemMesh *mesh = s->mesh;
   const int nodes = FemCellInfoOf(mesh->cell)->nodes, n = nodes * s->components;
-  PoiseInt rows[MOST], at = 0;
   POISE_TRY(FemAlloc(mesh->cells * n * n, sizeof **i, i));
   POISE_TRY(FemAlloc(mesh->cells * n * n, sizeof **j, j));
+#pragma omp parallel for
   for (PoiseInt e = 0; e < mesh->cells; e++) {
+    PoiseInt rows[3 * FEM_MAX_NODES], at = e * n * n;
     Rows(mesh, s->components, nodes, mesh->cellNodes + e * nodes, rows);
     for (int k = 0; k < n * n; k++, at++) {
       (*i)[at] = rows[k / n];
@@ -227,38 +243,32 @@ static int FacetInAny(const FemMesh *mesh, PoiseInt facet, int groups, const int
   return 0;
 }
 
-/* Add to b, and to A if `matrices`. */
-static PoiseErr AddFacets(FemSystem *s, int groups, const int *group, FemForm form, void *arg, int matrices)
+/* Add to b, and to A unless it is NULL. */
+static PoiseErr AddFacets(FemSystem *s, int groups, const int *group, FemForm form, void *arg, PoiseMat A)
 {
   const FemMesh *mesh = s->mesh;
-  FemReference reference;
-  FemPoint p;
-  PoiseInt rows[MOST];
-  FemReferenceFacet(mesh->cell, &reference);
-  for (PoiseInt f = 0; f < mesh->facets; f++) {
-    double F[MOST] = {0}, K[MOST * MOST] = {0};
-    if (!FacetInAny(mesh, f, groups, group)) continue;
-    FemFacetBegin(mesh, &reference, f, &p);
-    for (int q = 0; q < reference.points; q++) {
-      FemFacetPoint(&reference, q, &p);
-      form(&p, arg, matrices ? K : NULL, F);
-    }
-    const int n = Rows(mesh, s->components, p.nodes, p.node, rows);
-    POISE_TRY(PoiseVecAddValues(s->b, n, rows, F));
-    if (matrices) POISE_TRY(PoiseMatAddBlock(s->A, n, rows, n, rows, K));
-  }
-  return POISE_OK;
+  Elements facets = {.s = s, .form = form, .arg = arg};
+  PoiseInt *facet = NULL;
+  FemReferenceFacet(mesh->cell, &facets.reference);
+  facets.n = facets.reference.nodes * s->components;
+  POISE_TRY(FemAlloc(mesh->facets, sizeof *facet, &facet));
+  for (PoiseInt f = 0; f < mesh->facets; f++)
+    if (FacetInAny(mesh, f, groups, group)) facet[facets.count++] = f;
+  facets.facet = facet;
+  PoiseErr err = Add(&facets, A, NULL);
+  free(facet);
+  return err;
 }
 
 PoiseErr FemAssembleFacetsOf(FemSystem *s, int groups, const int *group, FemForm form, void *arg)
 {
-  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, groups, group, form, arg, 0)));
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, groups, group, form, arg, NULL)));
   return PoiseVecAssemble(s->b);
 }
 
 PoiseErr FemAssembleFacetMatrices(FemSystem *s, int group, FemForm form, void *arg)
 {
-  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, 1, &group, form, arg, 1)));
+  POISE_TRY(PoiseAgree(s->mesh->ctx, AddFacets(s, 1, &group, form, arg, s->A)));
   POISE_TRY(PoiseMatAssemble(s->A));
   return PoiseVecAssemble(s->b);
 }
@@ -335,130 +345,4 @@ PoiseErr FemConstrain(FemSystem *s)
                "no value is prescribed on the boundary: the matrix is singular, and the solution not unique");
   }
   return PoiseMatZeroRowsColumns(s->A, s->fixed, s->fixedRows, 1, s->x, s->b);
-}
-
-/* ---- values at nodes, integrals -------------------------------------------------------------- */
-
-/* The rows of this rank are at hand; those of other ranks' nodes are fetched. */
-static PoiseErr Gather(const FemMesh *mesh, int components, PoiseVec x, PoiseInt *rows, double *values)
-{
-  const PoiseInt own = components * mesh->owned, others = components * mesh->nodes - own;
-  const double *v;
-  for (PoiseInt i = 0; i < others; i++)
-    rows[i] = components * mesh->global[(own + i) / components] + i % components;
-  POISE_TRY(PoiseVecGetValues(x, others, rows, values + own));
-  POISE_TRY(PoiseVecGetRead(x, &v));
-  memcpy(values, v, (size_t)own * sizeof *values);
-  return PoiseVecRestore(x, &v);
-}
-
-PoiseErr FemGather(const FemMesh *mesh, int components, PoiseVec x, double **values)
-{
-  PoiseInt *rows = NULL;
-  *values = NULL;
-  PoiseErr err = FemAlloc(components * (mesh->nodes - mesh->owned), sizeof *rows, &rows);
-  if (err == POISE_OK) err = FemAlloc(components * mesh->nodes, sizeof **values, values);
-  err = PoiseAgree(mesh->ctx, err);
-  if (err == POISE_OK) err = Gather(mesh, components, x, rows, *values);
-  free(rows);
-  if (err != POISE_OK) {
-    free(*values);
-    *values = NULL;
-  }
-  return err;
-}
-
-PoiseErr FemInterpolate(const FemMesh *mesh, int components, FemValue value, void *arg, PoiseVec x)
-{
-  double *v;
-  POISE_TRY(PoiseVecGetWrite(x, &v));
-#pragma omp parallel for
-  for (PoiseInt i = 0; i < mesh->owned; i++) value(mesh->x + 3 * i, arg, v + components * i);
-  return PoiseVecRestore(x, &v);
-}
-
-typedef struct Integrals {
-  const FemMesh *mesh;
-  const FemReference *reference;
-  FemIntegrand integrand;
-  void *arg;
-  int n;
-  double *sums; /* [MANY][n] */
-} Integrals;
-
-static PoiseErr CellIntegrals(void *arg, PoiseInt e, PoiseInt place)
-{
-  const Integrals *of = arg;
-  double *sums = of->sums + place * of->n;
-  FemPoint p;
-  for (int k = 0; k < of->n; k++) sums[k] = 0;
-  FemCellBegin(of->mesh, of->reference, e, &p);
-  for (int q = 0; q < of->reference->points; q++) {
-    POISE_TRY(FemCellPoint(of->mesh, of->reference, q, &p));
-    of->integrand(&p, of->arg, sums);
-  }
-  return POISE_OK;
-}
-
-static PoiseErr Integrate(const FemMesh *mesh, int fine, FemIntegrand integrand, void *arg, int n,
-                          double *sums)
-{
-  FemReference reference;
-  Integrals of = {mesh, &reference, integrand, arg, n, NULL};
-  PoiseErr err = FemAlloc(MANY * n, sizeof *of.sums, &of.sums);
-  for (int k = 0; k < n; k++) sums[k] = 0;
-  FemReferenceCell(mesh->cell, fine, &reference);
-  for (PoiseInt first = 0; first < mesh->cells && err == POISE_OK; first += MANY) {
-    const PoiseInt count = mesh->cells - first < MANY ? mesh->cells - first : MANY;
-    err = Batch(first, count, CellIntegrals, &of);
-    for (PoiseInt k = 0; k < count * n && err == POISE_OK; k++) sums[k % n] += of.sums[k];
-  }
-  free(of.sums);
-  POISE_TRY(PoiseAgree(mesh->ctx, err));
-  return n > 0 ? PoiseSum(mesh->ctx, n, sums) : POISE_OK;
-}
-
-PoiseErr FemIntegrate(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
-{
-  return Integrate(mesh, 1, integrand, arg, n, sums);
-}
-
-PoiseErr FemIntegrateAsMatrix(const FemMesh *mesh, FemIntegrand integrand, void *arg, int n, double *sums)
-{
-  return Integrate(mesh, 0, integrand, arg, n, sums);
-}
-
-typedef struct Comparison {
-  const double *values;
-  FemExact exact;
-  void *arg;
-} Comparison;
-
-/* sums: 1, e, e^2, |grad e|^2 */
-static void Compared(const FemPoint *p, void *arg, double *sums)
-{
-  const Comparison *with = arg;
-  double g[3] = {0}, e = -with->exact(p->x, with->arg, g);
-  for (int c = 0; c < 3; c++) g[c] = -g[c];
-  for (int a = 0; a < p->nodes; a++) {
-    double u = with->values[p->node[a]];
-    e += u * p->N[a];
-    for (int c = 0; c < p->dim; c++) g[c] += u * p->grad[a][c];
-  }
-  sums[0] += p->dV;
-  sums[1] += p->dV * e;
-  sums[2] += p->dV * e * e;
-  for (int c = 0; c < p->dim; c++) sums[3] += p->dV * g[c] * g[c];
-}
-
-PoiseErr FemErrors(const FemMesh *mesh, const double *values, FemExact exact, void *arg, double *L2,
-                   double *H1, double *mean)
-{
-  Comparison with = {values, exact, arg};
-  double sums[4];
-  POISE_TRY(FemIntegrate(mesh, Compared, &with, 4, sums));
-  *mean = sums[1] / sums[0];
-  *L2 = sqrt(sums[2]);
-  *H1 = sqrt(sums[3]);
-  return POISE_OK;
 }

@@ -40,7 +40,8 @@ static const char *Copy(void *to, const void *from, size_t bytes, int back, void
 static __global__ void MakeTriplets(const __grid_constant__ FemWork w, PoiseInt n)
 {
   const PoiseInt k = blockIdx.x * (PoiseInt)THREADS + threadIdx.x;
-  if (k < n) FemTriplet(&w, k);
+  const int each = FemTripletsOfCell(&w);
+  if (k < n) FemTriplet(&w, k / each, (int)(k % each));
 }
 
 static const char *Triplets(const FemWork *w, void *stream)

@@ -77,6 +77,7 @@ PoiseErr FemElasticPrepare(FemElastic *elastic)
   const int n = FemCellInfoOf(mesh->cell)->nodes * mesh->dim;
   double needed = 0;
   Means means = {elastic, NULL};
+#pragma omp parallel for reduction(max : needed)
   for (PoiseInt e = 0; e < mesh->cells; e++) needed = fmax(needed, elastic->law[3 * e + 2] != 0);
   POISE_TRY(PoiseMax(mesh->ctx, 1, &needed));
   if (needed == 0) return POISE_OK;
@@ -84,8 +85,10 @@ PoiseErr FemElasticPrepare(FemElastic *elastic)
   if (err == POISE_OK) err = FemAlloc(mesh->cells, sizeof *means.volume, &means.volume);
   err = PoiseAgree(mesh->ctx, err);
   if (err == POISE_OK) err = FemIntegrateAsMatrix(mesh, AddMean, &means, 0, NULL);
-  for (PoiseInt k = 0; k < mesh->cells * n && err == POISE_OK; k++)
-    elastic->dilation[k] /= means.volume[k / n];
+  const PoiseInt found = err == POISE_OK ? mesh->cells : 0;
+#pragma omp parallel for
+  for (PoiseInt e = 0; e < found; e++)
+    for (int k = 0; k < n; k++) elastic->dilation[e * n + k] /= means.volume[e];
   free(means.volume);
   return err;
 }

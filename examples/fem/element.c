@@ -91,6 +91,21 @@ static void CubeRule(int dim, int degree, Rule *rule)
   }
 }
 
+/* Degree 5 in a cube with 14 points, of 27 (Hammer and Stroud, 1958): the middles of its sides and its
+   corners, moved inwards. */
+static void CubeRule5(Rule *rule)
+{
+  const double side = 0.5 * sqrt(19.0 / 30), corner = 0.5 * sqrt(19.0 / 33);
+  rule->points = 14;
+  for (int q = 0; q < 14; q++) {
+    rule->w[q] = (q < 6 ? 320.0 : 121.0) / (8 * 361);
+    for (int d = 0; d < 3; d++) {
+      const int sign = q < 6 ? (d == q / 2) * (q % 2 ? 1 : -1) : (q - 6) >> d & 1 ? 1 : -1;
+      rule->s[q][d] = 0.5 + sign * (q < 6 ? side : corner);
+    }
+  }
+}
+
 /* All points whose barycentric coordinates are a but for the last one, and what that leaves; each of weight
    w. */
 static void Orbit(int dim, double a, double w, Rule *rule)
@@ -151,6 +166,8 @@ static void Reference(int simplex, int dim, int order, int degree, FemReference 
   Rule rule;
   if (simplex && dim > 1)
     SimplexRule(dim, degree, &rule);
+  else if (dim == 3 && degree == 5)
+    CubeRule5(&rule);
   else
     CubeRule(dim, degree, &rule);
   AtPoints(simplex, dim, order, &rule, r);
@@ -207,11 +224,12 @@ void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt 
 /* x at a point. */
 static void Place(const FemReference *r, int q, FemPoint *p)
 {
-  memset(p->x, 0, sizeof p->x);
+  double x[3] = {0};
   p->N = r->N[q];
   for (int k = 0; k < r->nodes; k++) {
-    for (int c = 0; c < p->dim; c++) p->x[c] += p->N[k] * p->corner[k][c];
+    for (int c = 0; c < 3; c++) x[c] += r->N[q][k] * p->corner[k][c];
   }
+  memcpy(p->x, x, sizeof x);
 }
 
 static void Cross(const double a[3], const double b[3], double c[3])
@@ -221,7 +239,7 @@ static void Cross(const double a[3], const double b[3], double c[3])
   c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static PoiseErr Inverted(const FemMesh *mesh, const FemPoint *p, double jacobian)
+static PoiseErr Flat(const FemMesh *mesh, const FemPoint *p, double jacobian)
 {
   char nodes[FEM_MAX_NODES * 22] = "";
   for (int k = 0; k < p->nodes; k++) {
@@ -237,10 +255,20 @@ static PoiseErr Inverted(const FemMesh *mesh, const FemPoint *p, double jacobian
 PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *r, int q, FemPoint *p)
 {
   Place(r, q, p);
-  double det = FemGradients(p->dim, r->nodes, p->corner[0], r->dN[q][0], p->grad[0]);
-  if (!(det > 0)) return Inverted(mesh, p, det);
+  /* the compiler unrolls loops over a known dimension */
+  double det = p->dim == 3 ? FemGradients(3, r->nodes, p->corner[0], r->dN[q][0], p->grad[0])
+                           : FemGradients(2, r->nodes, p->corner[0], r->dN[q][0], p->grad[0]);
+  if (!(det > 0)) return Flat(mesh, p, det);
   p->dV = r->w[q] * det;
   return POISE_OK;
+}
+
+PoiseErr FemInverted(const FemMesh *mesh, const FemReference *r, PoiseInt e)
+{
+  FemPoint p;
+  FemCellBegin(mesh, r, e, &p);
+  for (int q = 0; q < r->points; q++) POISE_TRY(FemCellPoint(mesh, r, q, &p));
+  POISE_FAIL(POISE_ERR_NUMERIC, "cell %" PRId64 " is flat to rounding", mesh->firstCell + e);
 }
 
 void FemFacetPoint(const FemReference *r, int q, FemPoint *p)

@@ -6,7 +6,7 @@
 
 #include "mesh.h"
 
-enum { FEM_MAX_POINTS = 27 };
+enum { FEM_MAX_POINTS = 14 };
 
 /* Shape functions and their derivatives at the points of a reference cell or facet; weights. */
 typedef struct FemReference {
@@ -37,6 +37,8 @@ typedef struct FemPoint {
    POISE_ERR_NUMERIC naming it. */
 void FemCellBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p);
 PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *reference, int q, FemPoint *p);
+/* The error that names cell e, which is inverted or flat at one of the points. */
+PoiseErr FemInverted(const FemMesh *mesh, const FemReference *reference, PoiseInt e);
 void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p);
 void FemFacetPoint(const FemReference *reference, int q, FemPoint *p);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "operator.h"
 #include "device.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +23,11 @@ static const char *HostCopy(void *to, const void *from, size_t bytes, int back, 
 
 static const char *HostTriplets(const FemWork *w, void *stream)
 {
-  const PoiseInt n = w->cells * FemTripletsOfCell(w);
+  const PoiseInt n = FemTripletsOfCell(w);
   (void)stream;
 #pragma omp parallel for
-  for (PoiseInt k = 0; k < n; k++) FemTriplet(w, k);
+  for (PoiseInt cell = 0; cell < w->cells; cell++)
+    for (PoiseInt k = 0; k < n; k++) FemTriplet(w, cell, (int)k);
   return NULL;
 }
 
@@ -128,15 +128,6 @@ static PoiseErr SetPattern(Assembly *s, PoiseMat A)
   return PoiseMatSetPatternCOO(A, s->triplets, w->row, w->col);
 }
 
-/* Return an error that names the cell, with the same message as elsewhere. */
-static PoiseErr Inverted(const Assembly *s, PoiseInt cell)
-{
-  FemPoint p;
-  FemCellBegin(s->mesh, &s->reference, cell, &p);
-  for (int q = 0; q < s->reference.points; q++) POISE_TRY(FemCellPoint(s->mesh, &s->reference, q, &p));
-  POISE_FAIL(POISE_ERR_NUMERIC, "cell %" PRId64 " is flat to rounding", s->mesh->firstCell + cell);
-}
-
 static PoiseErr Compute(Assembly *s, const double *law)
 {
   const FemMesh *mesh = s->mesh;
@@ -148,7 +139,7 @@ static PoiseErr Compute(Assembly *s, const double *law)
   POISE_TRY(Put(s, NULL, s->triplets * (w->blocks ? w->components * w->components : 1), sizeof *w->v, &w->v));
   POISE_TRY(Check(s->place->values(w, s->stream)));
   POISE_TRY(Check(s->place->copy(&inverted, w->inverted, sizeof inverted, 1, s->stream)));
-  return inverted < mesh->cells ? Inverted(s, inverted) : POISE_OK;
+  return inverted < mesh->cells ? FemInverted(mesh, &s->reference, inverted) : POISE_OK;
 }
 
 /* Assemble. Memory that is not needed any more is freed before more is allocated. */
@@ -175,6 +166,7 @@ PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOpera
   s.work = (FemWork){.mass = op->mass,
                      .stiffness = op->stiffness,
                      .stream = {op->stream[0], op->stream[1], op->stream[2]},
+                     .streams = op->stream[0] != 0 || op->stream[1] != 0 || op->stream[2] != 0,
                      .upwind = op->upwind,
                      .cells = mesh->cells,
                      .dim = mesh->dim,

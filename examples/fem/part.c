@@ -141,39 +141,57 @@ static PoiseErr MaterialOf(const FemPart *part, PoiseInt cell, int *clause)
   POISE_FAIL(POISE_ERR_OPTION, "-material says nothing of cells in '%s'", GroupOfCell(mesh, cell));
 }
 
-static PoiseErr SetMaterials(FemPart *part, FemElastic *elastic, double *young, double *poisson)
+/* Set law and density of a cell; *E and *nu too. */
+static PoiseErr SetMaterial(FemPart *part, FemElastic *elastic, PoiseInt e, double *E, double *nu)
 {
   const FemMesh *mesh = part->mesh;
   const FemCellInfo *info = FemCellInfoOf(mesh->cell);
-  for (PoiseInt e = 0; e < mesh->cells; e++) {
-    double x[3] = {0}, E = part->young, nu = part->poisson, density = 0;
-    int clause;
-    for (int k = 0; k < info->corners; k++) {
-      for (int c = 0; c < 3; c++)
-        x[c] += mesh->x[3 * mesh->cellNodes[e * info->nodes + k] + c] / info->corners;
-    }
-    const char *group = GroupOfCell(mesh, e);
-    POISE_TRY(MaterialOf(part, e, &clause));
-    if (clause >= 0) {
-      const FemClause *c = &part->material.clause[clause];
-      E = c->value[YOUNG][0];
-      nu = c->value[POISSON][0];
-      density = c->value[DENSITY][0];
-      group = CellInClause(mesh, e, c);
-    }
-    part->at.material(group, x, part->at.arg, &E, &nu, &density);
-    FemElasticLaw(elastic, e, E, nu);
-    elastic->region[e] = clause >= 0 ? clause : 0;
-    part->density[e] = density;
-    young[e] = E;
-    *poisson = fmax(*poisson, nu);
+  const char *group;
+  double x[3] = {0}, density = 0;
+  int clause;
+  for (int k = 0; k < info->corners; k++) {
+    for (int c = 0; c < 3; c++) x[c] += mesh->x[3 * mesh->cellNodes[e * info->nodes + k] + c] / info->corners;
   }
+  POISE_TRY(MaterialOf(part, e, &clause));
+  if (clause >= 0) {
+    const FemClause *c = &part->material.clause[clause];
+    *E = c->value[YOUNG][0];
+    *nu = c->value[POISSON][0];
+    density = c->value[DENSITY][0];
+    group = CellInClause(mesh, e, c);
+  } else {
+    *E = part->young;
+    *nu = part->poisson;
+    group = GroupOfCell(mesh, e);
+  }
+  part->at.material(group, x, part->at.arg, E, nu, &density);
+  FemElasticLaw(elastic, e, *E, *nu);
+  elastic->region[e] = clause >= 0 ? clause : 0;
+  part->density[e] = density;
   return POISE_OK;
+}
+
+static PoiseErr SetMaterials(FemPart *part, FemElastic *elastic, double *young, double *poisson)
+{
+  const PoiseInt cells = part->mesh->cells;
+  PoiseInt failed = cells;
+  double most = -1, nu;
+#pragma omp parallel for private(nu) reduction(max : most) reduction(min : failed)
+  for (PoiseInt e = 0; e < cells; e++) {
+    if (SetMaterial(part, elastic, e, &young[e], &nu) == POISE_OK) {
+      most = fmax(most, nu);
+    } else {
+      PoiseErrorClear();
+      if (e < failed) failed = e;
+    }
+  }
+  *poisson = most;
+  if (failed == cells) return POISE_OK;
+  return SetMaterial(part, elastic, failed, &young[failed], &nu); /* this thread has the error */
 }
 
 PoiseErr FemPartMaterial(FemPart *part, FemElastic *elastic, double *young, double *poisson)
 {
-  *poisson = -1;
   if (part->material.count > 1) elastic->regions = part->material.count;
   POISE_TRY(PoiseAgree(part->mesh->ctx, SetMaterials(part, elastic, young, poisson)));
   POISE_TRY(PoiseMax(part->mesh->ctx, 1, poisson));

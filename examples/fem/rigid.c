@@ -26,19 +26,20 @@ static void Motion(int k, const double x[3], double u[3])
 
 static PoiseErr FindCentre(const FemMesh *mesh, FemRigid *rigid)
 {
-  double sums[3] = {0}, far[2] = {0};
+  double sums[3] = {0}, size = 0, far = 0;
   for (PoiseInt i = 0; i < 3 * mesh->owned; i++) sums[i % 3] += mesh->x[i];
   POISE_TRY(PoiseSum(mesh->ctx, 3, sums));
   for (int c = 0; c < 3; c++) rigid->centre[c] = sums[c] / (double)mesh->allNodes;
+#pragma omp parallel for reduction(max : size, far)
   for (PoiseInt i = 0; i < mesh->owned; i++) {
     const double *x = mesh->x + 3 * i, *m = rigid->centre;
-    far[0] = fmax(far[0], hypot(hypot(x[0] - m[0], x[1] - m[1]), x[2] - m[2]));
-    far[1] = fmax(far[1], hypot(hypot(x[0], x[1]), x[2]));
+    size = fmax(size, hypot(hypot(x[0] - m[0], x[1] - m[1]), x[2] - m[2]));
+    far = fmax(far, hypot(hypot(x[0], x[1]), x[2]));
   }
-  POISE_TRY(PoiseMax(mesh->ctx, 2, far));
-  rigid->size = far[0];
-  rigid->far = far[1];
-  return POISE_OK;
+  rigid->size = size;
+  rigid->far = far;
+  POISE_TRY(PoiseMax(mesh->ctx, 1, &rigid->size));
+  return PoiseMax(mesh->ctx, 1, &rigid->far);
 }
 
 /* Displacement of this rank's node i in motion k of the body. */
@@ -54,6 +55,7 @@ static PoiseErr Fill(const FemSystem *system, const FemRigid *rigid, int k, Pois
   const int dim = system->components;
   double *values;
   POISE_TRY(PoiseVecGetWrite(v, &values));
+#pragma omp parallel for
   for (PoiseInt i = 0; i < system->mesh->owned; i++) {
     double u[3];
     Move(system, rigid, k, i, u);
@@ -195,10 +197,11 @@ static PoiseErr AddHeld(const FemSystem *system, const FemRigid *rigid, PoiseVec
   const double *hold;
   POISE_TRY(PoiseVecGetRead(held, &hold));
   for (PoiseInt i = 0; i < system->mesh->owned; i++) {
-    double u[FEM_MAX_RIGID][3];
-    for (int k = 0; k < rigid->count; k++) Move(system, rigid, k, i, u[k]);
     for (int c = 0; c < dim; c++) {
-      for (int k = 0; k < rigid->count && hold[dim * i + c] != 0; k++)
+      double u[FEM_MAX_RIGID][3];
+      if (hold[dim * i + c] == 0) continue;
+      for (int k = 0; k < rigid->count; k++) Move(system, rigid, k, i, u[k]);
+      for (int k = 0; k < rigid->count; k++)
         for (int m = 0; m < rigid->count; m++) G[k][m] += u[k][c] * u[m][c];
     }
   }

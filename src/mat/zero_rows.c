@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prescribed unknowns: rows, and columns, become zero except for the diagonal, and b is adapted. The
-   pattern stays. The host knows which rows. Values, x and b stay on the device. */
+   pattern stays. The host knows which rows. Pattern, values, x and b stay on the device. */
 #include "mat/csr/csr_values_kernels.h"
-#include "mat/csr/entries.h"
 #include "mat.h"
 
 typedef struct Zero {
@@ -12,7 +11,8 @@ typedef struct Zero {
   bool columns;            /* these too */
   Stash stash;             /* the rows, at their owners */
   int64_t n;               /* of this rank, each once: */
-  Buffer row, at;          /* rows, int32, ascending; their diagonal entries, int64 */
+  Buffer row, diagonals;   /* rows, int32, ascending; local columns of their diagonal entries, int32, */
+  Buffer at;               /* and these entries' places, int64 */
   Buffer mark, ghost_mark; /* per owned and per ghost column: is it to be zeroed? */
 } Zero;
 
@@ -20,7 +20,7 @@ static PoiseErr Check(PoiseMat A, Zero *z)
 {
   TRY(poiseMatCheckHolds(A, "PoiseMatZeroRows"));
   TRY(poiseMatCheckUsable(A));
-  TRY(poiseIndicesCheck(&z->rows, A->rows->N, "row", "matrix"));
+  TRY(poiseIndicesCheck(A->ctx->device, &z->rows, A->rows->N, "row", "matrix"));
   if (!z->x != !z->b) FAIL(POISE_ERR_ARG, "x and b go together: give both or neither");
   if (z->x && z->x == z->b) FAIL(POISE_ERR_ARG, "x and b are the same vector");
   if (z->columns || z->x) TRY(poiseMatCheckSquare(A));
@@ -46,30 +46,67 @@ static PoiseErr Reserve(Device *dev, size_t bytes, const char *what, Buffer *b)
   return poiseBufferUpdate(b, DEVICE, &p);
 }
 
-/* List this rank's own rows, and allocate the rest. A row without a diagonal entry cannot take a diagonal
-   value. */
+/* The first ghost that is not before a column, of blocks in a matrix of blocks. */
+static int64_t GhostFrom(const Csr *c, PoiseInt column)
+{
+  int64_t low = 0, high = c->nghost;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (c->ghost[mid] < column)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+/* The local number of such a column, or -1. */
+static int32_t LocalColumn(const Csr *c, PoiseInt column)
+{
+  int64_t own = column - c->column, g = GhostFrom(c, column);
+  if (own >= 0 && own < c->nloc) return (int32_t)own;
+  return g < c->nghost && c->ghost[g] == column ? (int32_t)(c->nloc + g) : -1;
+}
+
+/* Find the diagonal entries of the listed rows. A row without one cannot take a diagonal value. */
+static PoiseErr FindDiagonals(PoiseMat A, Zero *z)
+{
+  Device *dev = A->ctx->device;
+  Csr *c = &A->csr;
+  CsrDiagonalsArgs a = {.n = z->n, .below = GhostFrom(c, c->column)};
+  const int64_t *at;
+  int32_t *col;
+  TRY(poiseBufferCreate(dev, (size_t)z->n * sizeof *col, "columns of diagonal entries", &z->diagonals));
+  TRY(poiseBufferCreate(dev, (size_t)z->n * sizeof *at, "diagonal entries", &z->at));
+  TRY(poiseBufferWrite(&z->diagonals, HOST, &col));
+  for (int64_t k = 0; k < z->n; k++) col[k] = LocalColumn(c, z->stash.entry[k].row / poiseCsrSide(c));
+  TRY(poiseBufferRead(&z->row, DEVICE, &a.row));
+  TRY(poiseBufferRead(&z->diagonals, DEVICE, &a.col));
+  TRY(poiseBufferWrite(&z->at, DEVICE, &a.at));
+  TRY(poiseCsrView(c, &a.A));
+  TRY(LAUNCH(dev, csr_diagonals, &a));
+  TRY(poiseBufferRead(&z->at, HOST, &at));
+  for (int64_t k = 0; k < z->n; k++)
+    if (at[k] < 0)
+      FAIL(POISE_ERR_ARG, "row %lld has no diagonal entry in the pattern, so its diagonal cannot be %g",
+           (long long)z->stash.entry[k].row, z->diagonal);
+  return POISE_OK;
+}
+
+/* List this rank's own rows, and allocate the rest. */
 static PoiseErr List(PoiseMat A, Zero *z)
 {
   Device *dev = A->ctx->device;
   Entry *e = z->stash.entry;
-  int64_t listed = z->stash.n, *at;
+  int64_t listed = z->stash.n;
   int32_t *row;
-  HostCsr h;
-  TRY(poiseMatPattern(A, &h));
   if (listed) qsort(e, (size_t)listed, sizeof *e, CompareRows);
   for (int64_t k = 0; k < listed; k++)
     if (!k || e[k].row != e[k - 1].row) e[z->n++].row = e[k].row;
   TRY(poiseBufferCreate(dev, (size_t)z->n * sizeof *row, "rows to zero", &z->row));
-  TRY(poiseBufferCreate(dev, (size_t)z->n * sizeof *at, "diagonal entries", &z->at));
   TRY(poiseBufferWrite(&z->row, HOST, &row));
-  TRY(poiseBufferWrite(&z->at, HOST, &at));
-  for (int64_t k = 0; k < z->n; k++) {
-    row[k] = (int32_t)(e[k].row - A->rows->begin);
-    at[k] = z->diagonal != 0 ? poiseMatPlace(A, &h, row[k], e[k].row) : 0;
-    if (at[k] < 0)
-      FAIL(POISE_ERR_ARG, "row %lld has no diagonal entry in the pattern, so its diagonal cannot be %g",
-           (long long)e[k].row, z->diagonal);
-  }
+  for (int64_t k = 0; k < z->n; k++) row[k] = (int32_t)(e[k].row - A->rows->begin);
+  if (z->diagonal != 0) TRY(FindDiagonals(A, z));
   if (!z->columns) return POISE_OK;
   TRY(Reserve(dev, (size_t)A->rows->n * sizeof(double), "columns to zero", &z->mark));
   return Reserve(dev, (size_t)(A->csr.nghost * poiseCsrSide(&A->csr)) * sizeof(double), "columns to zero",
@@ -138,6 +175,7 @@ static PoiseErr ZeroRows(PoiseMat A, Zero z)
   PoiseErr e = Run(A, &z);
   poiseStashDestroy(A->ctx, &z.stash);
   poiseBufferDestroy(&z.row);
+  poiseBufferDestroy(&z.diagonals);
   poiseBufferDestroy(&z.at);
   poiseBufferDestroy(&z.mark);
   poiseBufferDestroy(&z.ghost_mark);

@@ -6,9 +6,9 @@
 
 #include "device.h"
 
-#define HOST_PRAGMA(x) _Pragma(#x)
-#ifdef POISE_HAVE_OPENMP
+#define HOST_PRAGMA(x)               _Pragma(#x)
 #define HOST_SHARED_OUT(dev, nblock) ((dev)->threads > 1 && (nblock) > HOST_FEW_BLOCKS)
+#ifdef POISE_HAVE_OPENMP
 #define HOST_PARALLEL_FOR(dev, nblock)                                      \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
                   if (HOST_SHARED_OUT(dev, nblock)))

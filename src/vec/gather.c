@@ -18,7 +18,7 @@ static PoiseErr RemoteRows(PoiseVec x, const Indices *rows, const double *v, Poi
                            int64_t *count)
 {
   int64_t n = 0;
-  TRY(poiseIndicesCheck(rows, x->layout->N, "row", "vector"));
+  TRY(poiseIndicesCheck(x->ctx->device, rows, x->layout->N, "row", "vector"));
   TRY(poiseValuesCheck(rows->n, v));
   TRY(poiseAllocArray(x->ctx, rows->n, sizeof(PoiseInt), "rows to read", remote));
   for (PoiseInt k = 0; k < rows->n; k++)

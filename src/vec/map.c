@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Local-to-global maps: an application's own numbering of a rank's rows, for adding and setting values. */
+#include "sys/host_loop.h"
 #include "vec.h"
 
 static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what,
@@ -47,18 +48,32 @@ PoiseErr poiseValuesCheck(int64_t n, const double *v)
   return POISE_OK;
 }
 
-PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object)
+/* The first index that is not below `limit`, or n. */
+static PoiseInt FirstBeyond(Device *dev, const Indices *x, PoiseInt limit)
+{
+  const int64_t nblock = POISE_NBLOCKS(x->n);
+  PoiseInt first = x->n;
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    PoiseInt k = b * POISE_BLOCK, end = k + POISE_BLOCK < x->n ? k + POISE_BLOCK : x->n;
+    while (k < end && x->index[k] < limit) k++;
+    if (k == end) continue;
+    HOST_CRITICAL
+    if (k < first) first = k;
+  }
+  return first;
+}
+
+PoiseErr poiseIndicesCheck(Device *dev, const Indices *x, PoiseInt N, const char *what, const char *object)
 {
   const Map *map = x->map;
   if (map && !map->global) FAIL(POISE_ERR_STATE, "the %s has no local-to-global map of %ss", object, what);
   if (x->n < 0) FAIL(POISE_ERR_ARG, "%lld %ss", (long long)x->n, what);
   if (x->n && !x->index) FAIL(POISE_ERR_ARG, "the indices of %lld %ss are NULL", (long long)x->n, what);
-  for (PoiseInt k = 0; k < x->n; k++) {
-    PoiseInt i = x->index[k];
-    if (map && i >= map->n)
-      FAIL(POISE_ERR_ARG, "local %s %lld, the local-to-global map has %lld", what, (long long)i,
-           (long long)map->n);
-    if (!map && i >= N) return poiseIndexBeyond(i, k, N, what, object);
-  }
-  return POISE_OK;
+  PoiseInt k = FirstBeyond(dev, x, map ? map->n : N);
+  if (k == x->n) return POISE_OK;
+  if (!map) return poiseIndexBeyond(x->index[k], k, N, what, object);
+  FAIL(POISE_ERR_ARG, "local %s %lld, the local-to-global map has %lld", what, (long long)x->index[k],
+       (long long)map->n);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors: creation, access, assembly. */
 #include "vec.h"
+#include "sys/host_loop.h"
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
@@ -258,23 +259,79 @@ PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char
 
 /* ---- assembly -------------------------------------------------------------------------------- */
 
+typedef struct Inserted { /* values, in the order in which they are added or set */
+  int mode;
+  Indices rows;
+  const double *v;
+  double *array;
+  PoiseInt begin; /* of the rank's rows */
+} Inserted;
+
+/* Take those among values k .. end - 1 whose local rows are in [low, high). */
+static void TakeRange(const Inserted *s, PoiseInt k, PoiseInt end, PoiseInt low, PoiseInt high)
+{
+  for (; k < end; k++) {
+    PoiseInt row = poiseIndex(&s->rows, k), i = row - s->begin;
+    if (row < 0 || i < low || i >= high) continue;
+    s->array[i] = s->mode == ADDING ? s->array[i] + s->v[k] : s->v[k];
+  }
+}
+
+static Span SpanOf(const Inserted *s, PoiseInt n, PoiseInt k, PoiseInt end)
+{
+  Span span = {n, 0};
+  for (; k < end; k++) {
+    PoiseInt row = poiseIndex(&s->rows, k), i = row - s->begin;
+    if (row >= 0 && i >= 0 && i < n) poiseSpanAdd(&span, i);
+  }
+  return span;
+}
+
+/* Take all by all threads. Each has a share of the rows, and looks at the blocks of values that have some of
+   them. So an entry's values are taken in their order, whatever the number of threads. */
+static PoiseErr TakeShared(PoiseVec x, const Inserted *s)
+{
+  Device *dev = x->ctx->device;
+  const int64_t n = s->rows.n, nblock = POISE_NBLOCKS(n);
+  const int threads = dev->threads;
+  Span all = {x->layout->n, 0}, *span;
+  TRY(poiseAllocArray(x->ctx, nblock, sizeof *span, "rows of values", &span));
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    span[b] = SpanOf(s, x->layout->n, b * POISE_BLOCK, b + 1 < nblock ? (b + 1) * POISE_BLOCK : n);
+  for (int64_t b = 0; b < nblock; b++) poiseSpanJoin(&all, span[b]);
+  const int64_t share = all.high > all.low ? (all.high - all.low + threads - 1) / threads : 0;
+  HOST_PARALLEL_ITEMS(threads, true)
+  for (int t = 0; t < threads; t++) {
+    const int64_t low = all.low + t * share, high = low + share < all.high ? low + share : all.high;
+    for (int64_t b = 0; b < nblock; b++)
+      if (poiseSpanHas(span[b], low, high))
+        TakeRange(s, b * POISE_BLOCK, b + 1 < nblock ? (b + 1) * POISE_BLOCK : n, low, high);
+  }
+  poiseFree(x->ctx, &span);
+  return POISE_OK;
+}
+
+static PoiseErr StashOthers(PoiseVec x, const Inserted *s)
+{
+  for (PoiseInt k = 0; k < s->rows.n; k++) {
+    PoiseInt row = poiseIndex(&s->rows, k), i = row - s->begin;
+    if (row >= 0 && (i < 0 || i >= x->layout->n)) TRY(poiseStashAdd(x->ctx, &x->stash, row, 0, s->v[k]));
+  }
+  return POISE_OK;
+}
+
 static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
 {
-  double *array;
+  Inserted s = {.mode = mode, .rows = rows, .v = v, .begin = x->layout->begin};
   TRY(poisePendingMode(&x->pending, mode, "PoiseVecAssemble"));
-  TRY(poiseIndicesCheck(&rows, x->layout->N, "row", "vector"));
+  TRY(poiseIndicesCheck(x->ctx->device, &rows, x->layout->N, "row", "vector"));
   TRY(poiseValuesCheck(rows.n, v));
-  TRY(poiseBufferUpdate(&x->data, HOST, &array));
+  TRY(poiseBufferUpdate(&x->data, HOST, &s.array));
   x->pending.mode = mode;
-  for (PoiseInt k = 0; k < rows.n; k++) {
-    PoiseInt row = poiseIndex(&rows, k);
-    if (row < 0) continue;
-    PoiseInt i = row - x->layout->begin;
-    if (i < 0 || i >= x->layout->n)
-      TRY(poiseStashAdd(x->ctx, &x->stash, row, 0, v[k]));
-    else
-      array[i] = mode == ADDING ? array[i] + v[k] : v[k];
-  }
+  if (x->ctx->comm->size > 1) TRY(StashOthers(x, &s));
+  if (HOST_SHARED_OUT(x->ctx->device, POISE_NBLOCKS(rows.n))) return TakeShared(x, &s);
+  TakeRange(&s, 0, rows.n, 0, x->layout->n);
   return POISE_OK;
 }
 

@@ -80,12 +80,34 @@ typedef struct Indices { /* rows or columns that a user gives: global, or local 
 PoiseErr poiseIndexBeyond(PoiseInt i, int64_t place, PoiseInt N, const char *what, const char *object);
 /* Are all indices below N, or in the map? `what` ("row") and `object` ("vector") are for the message. */
 PoiseErr poiseValuesCheck(int64_t n, const double *v);
-PoiseErr poiseIndicesCheck(const Indices *x, PoiseInt N, const char *what, const char *object);
+PoiseErr poiseIndicesCheck(Device *dev, const Indices *x, PoiseInt N, const char *what, const char *object);
 /* The k-th global index, negative if to be ignored. */
 static inline PoiseInt poiseIndex(const Indices *x, PoiseInt k)
 {
   PoiseInt i = x->index[k];
   return i >= 0 && x->map ? x->map->global[i] : i;
+}
+
+typedef struct Span { /* of this rank's rows, those that a stretch of indices lies in: low .. high - 1 */
+  int64_t low, high;  /* none: low >= high */
+} Span;
+
+static inline void poiseSpanAdd(Span *s, int64_t row)
+{
+  if (row < s->low) s->low = row;
+  if (row >= s->high) s->high = row + 1;
+}
+
+static inline void poiseSpanJoin(Span *s, Span other)
+{
+  if (other.low < s->low) s->low = other.low;
+  if (other.high > s->high) s->high = other.high;
+}
+
+/* Can there be any of rows low .. high - 1? */
+static inline bool poiseSpanHas(Span s, int64_t low, int64_t high)
+{
+  return s.low < high && s.high > low;
 }
 
 /* ---- vector (vec.c) -------------------------------------------------------------------------- */

@@ -717,7 +717,8 @@ static int Rows(PoiseContext ctx, PoiseInt N, PoiseInt *rows, int *zero)
   return n;
 }
 
-static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int with_b, double diagonal)
+static void Zeroing(PoiseContext ctx, int layout, int cols, PoiseInt N, int columns, int with_b,
+                    double diagonal)
 {
   Dense *d = Fill(N, N, 1, 90);
   PoiseInt rows[MOST + 1];
@@ -725,7 +726,7 @@ static void Zeroing(PoiseContext ctx, int layout, PoiseInt N, int columns, int w
   double x[MOST] = {0}, b[MOST] = {0};
   PoiseMat A;
   PoiseVec vx, vb;
-  if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
+  if (!CHECK_OK(ToMat(ctx, d, layout, cols, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
   for (PoiseInt i = 0; i < N; i++) x[i] = Eighths(92, (uint64_t)i), b[i] = Eighths(93, (uint64_t)i);
   CHECK_OK(SampleToVec(x, vx)), CHECK_OK(SampleToVec(b, vb));
   int64_t pattern = A->pattern, state = A->state;
@@ -754,9 +755,10 @@ static void TestZeroRows(PoiseContext ctx)
 {
   for (int layout = 0; layout < NLAYOUTS; layout++)
     for (int columns = 0; columns < 2; columns++) {
-      Zeroing(ctx, layout, MOST, columns, 1, 2);
-      Zeroing(ctx, layout, MOST, columns, 0, 1);
-      Zeroing(ctx, layout, 1, columns, 1, 0);
+      Zeroing(ctx, layout, layout, MOST, columns, 1, 2);
+      Zeroing(ctx, layout, layout, MOST, columns, 0, 1);
+      Zeroing(ctx, layout, layout, 1, columns, 1, 0);
+      if (!columns) Zeroing(ctx, layout, (layout + 1) % NLAYOUTS, MOST, 0, 0, 3); /* diagonals of ghosts */
     }
 }
 
@@ -1342,7 +1344,48 @@ static void TestAddingDoesNotWait(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* Values that threads share, for rows near each other and for any, some of them twice, of other ranks or to
+   be ignored: added to a vector, set in it, and as triplets. The last ones are of one row, so long that
+   threads share its entries. */
+static PoiseErr TakeMany(PoiseContext ctx, void *arg)
+{
+  enum { N = 30000, MANY = 60000, COUNT = MANY + N };
+  PoiseInt *rows = malloc(COUNT * sizeof *rows), *cols = malloc(COUNT * sizeof *cols);
+  double *v = malloc(COUNT * sizeof *v);
+  PoiseVec x, y;
+  PoiseMat A;
+  for (PoiseInt k = 0; k < COUNT; k++) {
+    rows[k] = k % 7 ? (k / 2 + Below(300, 1, (uint64_t)k)) % N : Below(N, 2, (uint64_t)k) - 1;
+    cols[k] = (rows[k] + N + Below(2, 3, (uint64_t)k)) % N;
+    if (k >= MANY) rows[k] = N / 2, cols[k] = k - MANY;
+    v[k] = TestRandom(4, (uint64_t)k);
+  }
+  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A));
+  POISE_TRY(PoiseMatCreateVecs(A, &x, &y));
+  POISE_TRY(PoiseVecAddValues(x, COUNT, rows, v));
+  POISE_TRY(PoiseVecAssemble(x));
+  SampleKeep(ctx, arg, SampleDigest(x));
+  POISE_TRY(PoiseMatSetPatternCOO(A, COUNT, rows, cols));
+  POISE_TRY(PoiseMatSetValuesCOO(A, v));
+  POISE_TRY(PoiseMatMult(A, x, y));
+  SampleKeep(ctx, arg, SampleDigest(y));
+  POISE_TRY(PoiseVecSetValues(x, COUNT, rows, v));
+  POISE_TRY(PoiseVecAssemble(x));
+  SampleKeep(ctx, arg, SampleDigest(x));
+  free(rows), free(cols), free(v);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  return PoiseMatDestroy(&A);
+}
+
+static void TestSharedBits(PoiseContext ctx)
+{
+  (void)ctx;
+  SampleSameBits(TakeMany);
+}
+
 static const Test tests[] = {
+    {"shared_bits", TestSharedBits, TEST_SERIAL | TEST_HOST_ONLY},
     {"adding_does_not_wait", TestAddingDoesNotWait, 0},
     {"smallest_index", TestSmallestIndex, 0},
     {"norms_of_any_size", TestNormsOfAnySize, 0},

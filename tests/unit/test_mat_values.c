@@ -518,9 +518,7 @@ static void Zeroing(PoiseContext ctx, bool columns, double diagonal)
   PoiseMat A;
   PoiseVec x, b;
   Rows rows;
-  HostCsr h;
   if (!Make(ctx, 1, POISE_COPY, &A, &rows) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b))) return;
-  CHECK_OK(poiseMatPattern(A, &h)); /* a copy is on the device alone */
   SampleSet(x, X), SampleSet(b, B);
   CHECK_OK(PoiseVecScale(x, 1)), CHECK_OK(PoiseVecScale(b, 1));
   for (PoiseInt i = N - 1; i >= 0; i--) /* of other ranks, descending, some of them twice */
@@ -528,7 +526,7 @@ static void Zeroing(PoiseContext ctx, bool columns, double diagonal)
       if (Prescribed(i) && i % PoiseSize(ctx) == PoiseRank(ctx)) list[n++] = i;
   list[n++] = -1;
   int64_t most = 2 * Staged(A);
-  for (PoiseInt i = 0; i < rows.m; i++) most += 12 * Prescribed(rows.begin + i);
+  for (PoiseInt i = 0; i < rows.m; i++) most += 16 * Prescribed(rows.begin + i);
   CHECK_MOVES(A,
               columns ? PoiseMatZeroRowsColumns(A, n, list, diagonal, x, b)
                       : PoiseMatZeroRows(A, n, list, diagonal, x, b),

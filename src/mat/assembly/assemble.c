@@ -80,8 +80,8 @@ static PoiseErr Begin(PoiseMat A, int mode, const Indices *rows, const Indices *
 {
   TRY(poiseMatCheckHolds(A, "new entries"));
   TRY(poisePendingMode(&A->assembly.pending, mode, "PoiseMatAssemble"));
-  TRY(poiseIndicesCheck(rows, A->rows->N, "row", "matrix"));
-  TRY(poiseIndicesCheck(cols, A->cols->N, "column", "matrix"));
+  TRY(poiseIndicesCheck(A->ctx->device, rows, A->rows->N, "row", "matrix"));
+  TRY(poiseIndicesCheck(A->ctx->device, cols, A->cols->N, "column", "matrix"));
   TRY(poiseValuesCheck(n, v));
   TRY(Open(A, h));
   A->assembly.pending.mode = mode;

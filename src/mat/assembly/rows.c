@@ -49,24 +49,15 @@ static void Merge(Term *term, int64_t mid, int64_t n, Term *scratch)
   while (j >= 0) term[k--] = i >= 0 && term[i].col > scratch[j].col ? term[i--] : scratch[j--];
 }
 
-static void MergeSort(Term *term, int64_t n, Term *scratch)
+void poiseTermsSort(Term *term, int64_t n, Term *scratch)
 {
   if (n <= INSERTION) {
     Insertion(term, n);
     return;
   }
-  MergeSort(term, n / 2, scratch);
-  MergeSort(term + n / 2, n - n / 2, scratch);
+  poiseTermsSort(term, n / 2, scratch);
+  poiseTermsSort(term + n / 2, n - n / 2, scratch);
   Merge(term, n / 2, n, scratch);
-}
-
-PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n)
-{
-  Term *scratch = NULL;
-  if (n > INSERTION) TRY(poiseAllocArray(ctx, n - n / 2, sizeof(Term), "a row to sort", &scratch));
-  MergeSort(term, n, scratch);
-  poiseFree(ctx, &scratch);
-  return POISE_OK;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -161,27 +152,25 @@ POISE_INLINE PoiseErr Combine(bool wide, PoiseContext ctx, struct TermRow *row, 
   double *val = row->block;
   void *col = Columns(row);
   int64_t n = row->n - row->sorted, i = row->sorted - 1, j = 0;
-  if (n > INSERTION) TRY(poiseAllocArray(ctx, n, sizeof(Term), "a row to sort", &t));
+  if (n > INSERTION) TRY(poiseAllocArray(ctx, 2 * n, sizeof(Term), "a row to sort", &t));
   for (int64_t k = 0; k < n; k++)
     t[k] = (Term){poiseColumn(wide, col, row->sorted + k), {val[row->sorted + k]}};
-  PoiseErr e = poiseTermsSort(ctx, t, n);
-  if (!e) {
-    for (int64_t k = 1; k < n; k++) {
-      if (t[k].col != t[j].col)
-        t[++j] = t[k];
-      else
-        Join(&t[j].value, t[k].value, mode);
-    }
-    row->n = row->sorted += j + 1;
-    for (int64_t k = row->n - 1; j >= 0; k--) {
-      if (i >= 0 && poiseColumn(wide, col, i) > t[j].col)
-        Put(wide, val, col, k, poiseColumn(wide, col, i), val[i]), i--;
-      else
-        Put(wide, val, col, k, t[j].col, t[j].value), j--;
-    }
+  poiseTermsSort(t, n, t + n);
+  for (int64_t k = 1; k < n; k++) {
+    if (t[k].col != t[j].col)
+      t[++j] = t[k];
+    else
+      Join(&t[j].value, t[k].value, mode);
+  }
+  row->n = row->sorted += j + 1;
+  for (int64_t k = row->n - 1; j >= 0; k--) {
+    if (i >= 0 && poiseColumn(wide, col, i) > t[j].col)
+      Put(wide, val, col, k, poiseColumn(wide, col, i), val[i]), i--;
+    else
+      Put(wide, val, col, k, t[j].col, t[j].value), j--;
   }
   if (t != few) poiseFree(ctx, &t);
-  return e;
+  return POISE_OK;
 }
 
 /* Insert entries into a sorted row, from the last on; in a longer block if it is full. */

@@ -79,7 +79,7 @@ PoiseErr poiseRowsSort(PoiseMat A, int mode);
 void poiseRowsFetch(PoiseMat A, int64_t i);          /* prefetch row i; entries have been added before */
 AddedRow poiseRowsGet(const TermRows *r, int64_t i); /* when sorted: columns ascend */
 void poiseRowsDestroy(PoiseContext ctx, TermRows *r);
-/* Sort by columns; equal ones keep their order. */
-PoiseErr poiseTermsSort(PoiseContext ctx, Term *term, int64_t n);
+/* Sort by columns; equal ones keep their order. scratch: room for n terms. */
+void poiseTermsSort(Term *term, int64_t n, Term *scratch);
 
 #endif

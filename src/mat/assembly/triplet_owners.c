@@ -56,8 +56,8 @@ static PoiseErr TakeIndices(PoiseMat A, TripletPattern *p)
     TRY(Fetch(ctx, &p->cols, &p->fetched[1]));
     p->where = HOST;
   }
-  TRY(poiseIndicesCheck(&p->rows, M, row, "matrix"));
-  return poiseIndicesCheck(&p->cols, N, column, "matrix");
+  TRY(poiseIndicesCheck(dev, &p->rows, M, row, "matrix"));
+  return poiseIndicesCheck(dev, &p->cols, N, column, "matrix");
 }
 
 static PoiseErr Append(PoiseContext ctx, Foreigners *f, TripletForeign foreign)
@@ -81,7 +81,8 @@ static PoiseErr FindForeign(PoiseMat A, TripletPattern *p, Foreigners *f)
                          &p->keys));
     return PoiseSize(A->ctx) > 1 ? poiseTripletKeysPart(A, &p->keys, &f->n, &f->list) : POISE_OK;
   }
-  for (int64_t k = 0; k < p->n && PoiseSize(A->ctx) > 1; k++) {
+  if (PoiseSize(A->ctx) == 1) return POISE_OK;
+  for (int64_t k = 0; k < p->n; k++) {
     TripletForeign t = {k, poiseTripletRow(p, k), poiseTripletColumn(p, k)};
     PoiseInt row = t.row * p->unit;
     if (t.row >= 0 && t.col >= 0 && (row < l->begin || row >= l->begin + l->n)) TRY(Append(A->ctx, f, t));

@@ -37,6 +37,7 @@ typedef struct TripletPattern {
   int64_t *bytes, *received, *gathered, *next; /* bytes of values per rank to send and receive; those of
                                                   all ranks; cursors */
   Term *term;                                  /* by row: column and place of the value */
+  Span *span;                                  /* rows of entries of each block of values */
   uint32_t *inrow;                             /* for each value the place of its entry in the row */
   struct Open *open;                           /* of every block */
   int64_t *seen;                               /* for every STEP entries; both of triplet_runs.c */
@@ -61,33 +62,65 @@ static inline PoiseInt poiseTripletColumn(const TripletPattern *p, int64_t k)
   return col < 0 ? col : col * b + k % (b * b) / b;
 }
 
-/* The owner of triplet k, or -1 if it is to be ignored. */
-static inline int poiseTripletOwner(PoiseMat A, const TripletPattern *p, int64_t k)
-{
-  const Layout *l = A->rows;
-  PoiseInt row = poiseTripletRow(p, k);
-  if (row < 0 || poiseTripletColumn(p, k) < 0) return -1;
-  row *= p->unit;
-  if (row >= l->begin && row < l->begin + l->n) return PoiseRank(A->ctx);
-  return poiseLayoutOwner(l, row);
-}
-
 /* This rank's row of entries for a row of triplets. */
 static inline int64_t poiseTripletEntryRow(PoiseMat A, const TripletPattern *p, PoiseInt row)
 {
-  return p->side == 1 ? row - A->rows->begin / p->unit : (row - A->rows->begin) / p->side;
+  int64_t local = row - A->rows->begin / p->unit;
+  return p->side == 1 ? local : local / p->side;
 }
 
-/* The entry of value k, of those given and received; -1: none on this rank. */
+/* The row of entries for value k, of those given and received; -1: it is ignored, or another rank's. */
+static inline int64_t poiseTripletHere(PoiseMat A, const TripletPattern *p, int64_t k)
+{
+  if (k >= p->n) return poiseTripletEntryRow(A, p, p->stash.entry[k - p->n].row);
+  const Layout *l = A->rows;
+  PoiseInt row = poiseTripletRow(p, k), at = row * p->unit;
+  if (row < 0 || poiseTripletColumn(p, k) < 0 || at < l->begin || at >= l->begin + l->n) return -1;
+  return poiseTripletEntryRow(A, p, row);
+}
+
+static inline PoiseInt poiseTripletColumnOf(const TripletPattern *p, int64_t k)
+{
+  return k < p->n ? poiseTripletColumn(p, k) : p->stash.entry[k - p->n].col;
+}
+
+/* The entry of value k; -1: none on this rank. */
 static inline int64_t poiseTripletEntry(PoiseMat A, const TripletPattern *p, int64_t k)
 {
-  int64_t n = p->n, b = p->side;
-  if (k < n && poiseTripletOwner(A, p, k) != PoiseRank(A->ctx)) return -1;
-  PoiseInt row = k < n ? poiseTripletRow(p, k) : p->stash.entry[k - n].row;
-  int64_t entry = p->arrays.ptr[poiseTripletEntryRow(A, p, row)] + p->inrow[k];
+  int64_t b = p->side, row = poiseTripletHere(A, p, k);
+  if (row < 0) return -1;
+  int64_t entry = p->arrays.ptr[row] + p->inrow[k];
   if (b == 1) return entry;
-  PoiseInt col = k < n ? poiseTripletColumn(p, k) : p->stash.entry[k - n].col;
-  return (entry * b + col % b) * b + row % b;
+  PoiseInt scalar = k < p->n ? poiseTripletRow(p, k) : p->stash.entry[k - p->n].row;
+  return (entry * b + poiseTripletColumnOf(p, k) % b) * b + scalar % b;
+}
+
+/* Threads have shares of the rows. Each looks at the blocks of values, of POISE_BLOCK, that have some of its
+   rows. */
+static inline int64_t poiseTripletBlocks(const TripletPattern *p)
+{
+  return POISE_NBLOCKS(p->n + p->stash.n);
+}
+
+/* The first i < n with start[i] >= k, or n. start ascends. */
+static inline int64_t poiseFirstFrom(const int64_t *start, int64_t n, int64_t k)
+{
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (start[mid] < k)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+/* The end of a block of values. */
+static inline int64_t poiseTripletBlockEnd(const TripletPattern *p, int64_t block)
+{
+  int64_t end = (block + 1) * POISE_BLOCK, n = p->n + p->stash.n;
+  return end < n ? end : n;
 }
 
 /* The number of entries of the plan. If triplets are scalars, these are the scalars of the blocks. */

@@ -10,6 +10,7 @@
   element, go to entries that are still in cache. Triplets in no order have no such neighbours. Blocks are
   then small, so that all their entries stay in cache, and the values are gathered.
 */
+#include "sys/host_loop.h"
 #include "triplet_plan.h"
 
 enum {
@@ -63,12 +64,61 @@ static bool WasRecent(const int64_t *seen, int64_t values)
   return *seen && values - *seen < RECENT;
 }
 
+/* Is an entry near one that was among the last of its block to get values? seen: of its step; at: its place
+   in the block. */
+static bool IsNear(const int64_t *seen, int64_t values, int64_t at, int64_t block)
+{
+  return WasRecent(seen, values) || (at >= STEP && WasRecent(seen - 1, values)) ||
+         (at / STEP + 1 < block / STEP && WasRecent(seen + 1, values));
+}
+
+typedef struct Part { /* of a thread: blocks begin .. end - 1, and what it has found: runs far from others */
+  int64_t begin, end, far;
+} Part;
+
+static Part PartOf(const Triplets *t, int threads, int k)
+{
+  return (Part){.begin = t->nblock * k / threads, .end = t->nblock * (k + 1) / threads};
+}
+
+/* Count a value of the block, or put it into the plan. */
+typedef void (*Take)(Triplets *t, TripletPattern *p, Part *part, int64_t k, int64_t entry);
+
+/* Take the values of a thread's blocks, in their order. */
+static void Visit(PoiseMat A, Triplets *t, TripletPattern *p, Part *part, Take take)
+{
+  const int64_t m = A->rows->n / (p->unit * p->side), numbers = (int64_t)p->side * p->side;
+  const int64_t first = part->begin * t->block, last = part->end * t->block;
+  /* rows that have some of these entries */
+  const int64_t low = poiseFirstFrom(p->arrays.ptr, m, first / numbers + 1) - 1,
+                high = poiseFirstFrom(p->arrays.ptr, m, (last + numbers - 1) / numbers);
+  if (part->begin == part->end) return;
+  for (int64_t b = 0; b < poiseTripletBlocks(p); b++) {
+    if (!poiseSpanHas(p->span[b], low, high)) continue;
+    for (int64_t k = b * POISE_BLOCK; k < poiseTripletBlockEnd(p, b); k++) {
+      int64_t entry = poiseTripletEntry(A, p, k);
+      if (entry >= first && entry < last) take(t, p, part, k, entry);
+    }
+  }
+}
+
+static void Count(Triplets *t, TripletPattern *p, Part *part, int64_t k, int64_t entry)
+{
+  Open *o = &p->open[entry / t->block];
+  int64_t at = entry % t->block, *seen = p->seen + entry / STEP;
+  bool begins = BeginsRun(o, k, p->n, at);
+  part->far += begins && !IsNear(seen, o->values, at, t->block);
+  Put(o, begins, k, at);
+  *seen = o->values;
+}
+
 /* Count values and runs of blocks with this many entries each. *ordered: neighbouring values go to
    neighbouring entries. */
 static PoiseErr CountRuns(PoiseMat A, Triplets *t, TripletPattern *p, int64_t nz, int64_t block,
                           bool *ordered)
 {
   PoiseContext ctx = A->ctx;
+  const int threads = ctx->device->threads;
   int64_t far = 0;
   t->block = block;
   t->nblock = (nz + block - 1) / block;
@@ -77,19 +127,15 @@ static PoiseErr CountRuns(PoiseMat A, Triplets *t, TripletPattern *p, int64_t nz
   poiseFree(ctx, &t->first_run);
   poiseFree(ctx, &p->seen);
   TRY(poiseAllocArray(ctx, t->nblock, sizeof *p->open, "runs of values", &p->open));
-  TRY(poiseAllocArray(ctx, nz / STEP + 3, sizeof *p->seen, "runs of values", &p->seen));
+  TRY(poiseAllocArray(ctx, nz / STEP + 1, sizeof *p->seen, "runs of values", &p->seen));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "places of values", &t->first_to));
   TRY(poiseAllocArray(ctx, t->nblock + 1, sizeof(int64_t), "runs of values", &t->first_run));
-  for (int64_t k = 0; k < p->n + p->stash.n; k++) {
-    int64_t entry = poiseTripletEntry(A, p, k);
-    if (entry < 0) continue;
-    Open *o = &p->open[entry / block];
-    bool begins = BeginsRun(o, k, p->n, entry % block);
-    int64_t *seen = p->seen + 1 + entry / STEP;
-    far += begins && !WasRecent(seen - 1, o->values) && !WasRecent(seen, o->values) &&
-           !WasRecent(seen + 1, o->values);
-    Put(o, begins, k, entry % block);
-    *seen = o->values;
+  HOST_PARALLEL_ITEMS(threads, threads > 1)
+  for (int k = 0; k < threads; k++) {
+    Part part = PartOf(t, threads, k);
+    Visit(A, t, p, &part, Count);
+    HOST_ATOMIC
+    far += part.far;
   }
   for (int64_t b = 0; b < t->nblock; b++) {
     t->first_to[b + 1] = t->first_to[b] + p->open[b].values;
@@ -115,18 +161,26 @@ static void CloseRun(Triplets *t, const Open *o, int64_t block)
   for (int64_t k = 0; k < o->count; k++) to[k] = (uint16_t)(to[k] - end * STEP);
 }
 
+static void Enter(Triplets *t, TripletPattern *p, Part *part, int64_t k, int64_t entry)
+{
+  int64_t block = entry / t->block, at = entry % t->block;
+  Open *o = &p->open[block];
+  (void)part;
+  bool begins = BeginsRun(o, k, p->n, at);
+  if (begins) CloseRun(t, o, block);
+  Put(o, begins, k, at);
+  t->to[t->first_to[block] + o->values - 1] = (uint16_t)at;
+}
+
 static void FillRuns(PoiseMat A, Triplets *t, TripletPattern *p)
 {
-  for (int64_t k = 0; k < p->n + p->stash.n; k++) {
-    int64_t entry = poiseTripletEntry(A, p, k), block = entry / t->block;
-    if (entry < 0) continue;
-    Open *o = &p->open[block];
-    bool begins = BeginsRun(o, k, p->n, entry % t->block);
-    if (begins) CloseRun(t, o, block);
-    Put(o, begins, k, entry % t->block);
-    t->to[t->first_to[block] + o->values - 1] = (uint16_t)(entry % t->block);
+  const int threads = A->ctx->device->threads;
+  HOST_PARALLEL_ITEMS(threads, threads > 1)
+  for (int k = 0; k < threads; k++) {
+    Part part = PartOf(t, threads, k);
+    Visit(A, t, p, &part, Enter);
+    for (int64_t b = part.begin; b < part.end; b++) CloseRun(t, &p->open[b], b);
   }
-  for (int64_t b = 0; b < t->nblock; b++) CloseRun(t, &p->open[b], b);
 }
 
 /* Make the plan. Blocks are shares of threads, unless values are in no order. */

@@ -15,6 +15,7 @@
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"
+#include "sys/host_loop.h"
 #include "triplet_plan.h"
 #include "triplets.h"
 
@@ -56,6 +57,7 @@ static void FreePattern(PoiseContext ctx, TripletPattern *p)
   poiseFree(ctx, &p->next);
   poiseFree(ctx, &p->term);
   poiseFree(ctx, &p->inrow);
+  poiseFree(ctx, &p->span);
   poiseFree(ctx, &p->open);
   poiseFree(ctx, &p->seen);
   poiseKeysDestroy(&p->keys);
@@ -68,6 +70,7 @@ static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
   t->map = (TripletMap){
       .numbers = t->numbers, .n = poiseTripletEntries(A, p), .ngiven = p->n, .nreceived = p->stash.n};
   TRY(poiseAllocArray(ctx, n, sizeof *entry, "entries of values", &entry));
+  HOST_PARALLEL_FOR(ctx->device, POISE_NBLOCKS(n))
   for (int64_t k = 0; k < n; k++) entry[k] = poiseTripletEntry(A, p, k);
   PoiseErr e = poiseTripletMapCreate(ctx, n, entry, &t->map);
   poiseFree(ctx, &entry);

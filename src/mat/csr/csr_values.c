@@ -175,6 +175,17 @@ PoiseErr poiseHost_csr_norm(Device *dev, const void *args)
   return POISE_OK;
 }
 
+PoiseErr poiseHost_csr_diagonals(Device *dev, const void *args)
+{
+  const CsrDiagonalsArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t k = b * POISE_BLOCK; k < End(b, a->n); k++) a->at[k] = poiseDiagonalPlace(a, k);
+  return POISE_OK;
+}
+
 PoiseErr poiseHost_csr_zero_rows(Device *dev, const void *args)
 {
   const CsrZeroRowsArgs *a = args;

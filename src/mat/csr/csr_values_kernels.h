@@ -40,6 +40,37 @@ typedef struct CsrNormArgs {
   double *partial;
 } CsrNormArgs;
 
+/* at[k] = where row row[k] of numbers has its diagonal entry, or -1. col[k]: in which local column, of blocks
+   if A has blocks; -1: in none. Of the ghosts the first `below` are columns before the owned ones. */
+typedef struct CsrDiagonalsArgs {
+  CsrView A;
+  int64_t n, below;
+  const int32_t *row, *col;
+  int64_t *at;
+} CsrDiagonalsArgs;
+
+/* Columns in their global order, in which rows have them. */
+POISE_INLINE int64_t poiseColumnOrder(const CsrDiagonalsArgs *a, int64_t col)
+{
+  if (col < a->A.nloc) return a->below + col;
+  return col - a->A.nloc < a->below ? col - a->A.nloc : col;
+}
+
+POISE_INLINE int64_t poiseDiagonalPlace(const CsrDiagonalsArgs *a, int64_t k)
+{
+  int64_t b = a->A.b ? a->A.b : 1, i = a->row[k], r = i % b, col = a->col[k];
+  int64_t low = poiseCsrOffset(&a->A, i / b), high = poiseCsrOffset(&a->A, i / b + 1);
+  while (low < high && col >= 0) {
+    int64_t mid = low + (high - low) / 2, c = a->A.col[mid];
+    if (c == col) return (mid * b + r) * b + r;
+    if (poiseColumnOrder(a, c) < poiseColumnOrder(a, col))
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return -1;
+}
+
 /* Rows row[0 .. n), each once: their entries become 0, but entry at[k] of row[k] `diagonal` (at NULL: none
    does), b = diagonal x there and mark = 1 (x and b, mark: may be NULL). */
 typedef struct CsrZeroRowsArgs {
