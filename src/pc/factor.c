@@ -23,7 +23,7 @@ enum { BISECTIONS = 5, LACK = 0, RESULTS = 2 };
 
 typedef struct Search { /* for a shift */
   double shift, top, low, high, fraction;
-  int tries;
+  int tries, most; /* most: bisections */
 } Search;
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -95,8 +95,9 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
   return poiseBufferRead(&f->result, HOST, result);
 }
 
-/* The shift that makes the block diagonally dominant, and a tenth more. */
-static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
+/* The shift that makes the block diagonally dominant, and a tenth more. What is dominant but for rounding,
+   such as a graph's Laplacian, gets all of it: a search would cost several factorisations for nothing. */
+static PoiseErr FindTop(PoisePC pc, Incomplete *f, Search *s)
 {
   DominanceArgs a = {.floor = f->zero_pivot, .sign = Sign(f)};
   const double *result;
@@ -105,7 +106,8 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
   TRY(LAUNCH(pc->ctx->device, dominance, &a));
   TRY(poiseBufferRead(&f->result, HOST, &result));
-  *top = 1.1 * result[LACK];
+  s->top = 1.1 * result[LACK];
+  if (result[LACK] <= f->zero_pivot) s->most = 0;
   return POISE_OK;
 }
 
@@ -136,14 +138,14 @@ static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double
 /* After a refused pivot: the next shift to try. *more is false if there is none. */
 static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
 {
-  *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= BISECTIONS);
+  *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= s->most);
   if (f->shift_type == NONZERO) {
     s->shift = s->tries ? 2 * s->shift : f->shift_amount;
     *more = s->shift > 0 && s->shift - s->shift == 0;
   } else if (*more) {
-    if (!s->tries) TRY(FindTop(pc, f, &s->top));
-    if (s->tries < BISECTIONS) s->low = s->fraction;
-    s->fraction = s->tries < BISECTIONS ? (s->low + s->high) / 2 : s->high;
+    if (!s->tries) TRY(FindTop(pc, f, s));
+    if (s->tries < s->most) s->low = s->fraction;
+    s->fraction = s->tries < s->most ? (s->low + s->high) / 2 : s->high;
     s->shift = s->fraction * s->top;
   }
   s->tries += *more;
@@ -153,7 +155,7 @@ static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
 /* After a success: a smaller shift to try, if there is one. */
 static bool SmallerShift(const Incomplete *f, Search *s)
 {
-  if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= BISECTIONS) return false;
+  if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= s->most) return false;
   s->high = s->fraction;
   s->fraction = (s->low + s->high) / 2;
   s->shift = s->fraction * s->top;
@@ -176,7 +178,7 @@ static PoiseErr CheckFinite(PoisePC pc)
 /* Factor with shifts. `result` is that of a first attempt without a shift. */
 static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric, const double *result)
 {
-  Search s = {.high = 1};
+  Search s = {.high = 1, .most = BISECTIONS};
   for (;;) {
     double row = result[REFUSED_ROW], pivot = result[REFUSED_PIVOT];
     if (row < 0) {
@@ -397,6 +399,13 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
+/* Long rows are work enough for threads even if their access is scattered. */
+static bool Wide(const Device *dev, const FactorArgs *a)
+{
+  return dev->threads > 1 && a->levels.groups >= 10 * a->levels.count &&
+         (a->t.nz >= 8 * a->t.n || poiseHostWide(dev, &a->levels, a->t.n));
+}
+
 /* Rows behind a refused pivot are also processed, whatever their values become. The first refused row is
    the first in the order of rows, with or without levels. */
 PoiseErr poiseHost_factor(Device *dev, const void *args)
@@ -404,7 +413,7 @@ PoiseErr poiseHost_factor(Device *dev, const void *args)
   const FactorArgs *a = args;
   HostRows *rows = a->t.b ? poiseHostFactorBlocks(a->t.b) : FactorRows;
   int64_t first = 0;
-  if (poiseHostWide(dev, &a->levels, a->t.n))
+  if (Wide(dev, a))
     poiseHostByLevels(dev, &a->levels, rows, a);
   else
     rows(a, 0, a->t.n);

@@ -30,20 +30,4 @@ static inline void poiseHostByLevels(Device *dev, const Levels *levels, HostRows
   }
 }
 
-/* The first of the ascending columns [k, end) that is at least c. Takes few steps if it is near k. */
-static inline int64_t poiseSeek(const int32_t *col, int64_t k, int64_t end, int32_t c)
-{
-  int64_t step = 1, low = k;
-  while (low + step < end && col[low + step] < c) low += step, step *= 2;
-  int64_t high = low + step < end ? low + step : end;
-  while (low < high) {
-    int64_t mid = low + (high - low) / 2;
-    if (col[mid] < c)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  return low;
-}
-
 #endif
