@@ -515,19 +515,25 @@ extern "C" PoiseErr poiseCuda_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = (const FactorArgs *)args;
   cudaStream_t stream = poiseCudaStream(dev);
-  unsigned grid = (unsigned)((a->t.n + THREADS - 1) / THREADS);
+  unsigned grid = Grid(a->t.n);
   size_t size = a->t.b ? (size_t)a->t.b * (size_t)a->t.b : 1;
+  if (!grid) return POISE_OK;
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, sizeof(double), stream), "clearing a factor"));
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream),
+                     "clearing a factor"));
+  if (a->t.b)
+    FactorBlocks<<<(unsigned)a->t.n, 32, size * sizeof(double), stream>>>(*a);
+  else
+    Factor<<<grid, THREADS, 0, stream>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_factor_refused(Device *dev, const void *args)
+{
+  const FactorArgs *a = (const FactorArgs *)args;
+  cudaStream_t stream = poiseCudaStream(dev);
   TRY(poiseCudaCheck(cudaMemsetAsync(a->refused, 0xff, sizeof(double), stream), "clearing a factor"));
-  if (grid) {
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, sizeof(double), stream), "clearing a factor"));
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream),
-                       "clearing a factor"));
-    if (a->t.b)
-      FactorBlocks<<<(unsigned)a->t.n, 32, size * sizeof(double), stream>>>(*a);
-    else
-      Factor<<<grid, THREADS, 0, stream>>>(*a);
-    FirstRefused<<<grid, THREADS, 0, stream>>>(*a);
-  }
+  if (a->t.n) FirstRefused<<<Grid(a->t.n), THREADS, 0, stream>>>(*a);
   NameRefused<<<1, 1, 0, stream>>>(*a);
   return POISE_OK;
 }

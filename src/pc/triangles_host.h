@@ -15,8 +15,9 @@ static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_
 }
 
 typedef void HostRows(const void *args, int64_t begin, int64_t end);
-HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the kernels sweep and factor
-                                          (block_triangles.c) */
+HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the kernels sweep, jacobi_sweep
+                                          and factor (block_triangles.c) */
+HostRows *poiseHostJacobiBlocks(int b);
 HostRows *poiseHostFactorBlocks(int b);
 
 /* Call rows(args, first, last) for each group, level after level. */
