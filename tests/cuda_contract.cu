@@ -38,8 +38,10 @@
 #include "pc/amg/tentative_kernels.h"
 #include "pc/blocks_kernels.h"
 #include "pc/factor_kernels.h"
+#include "pc/jacobi_sweeps_kernels.h"
 #include "pc/lu_kernels.h"
 #include "pc/supervariables_kernels.h"
+#include "pc/triangle_entries_kernels.h"
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
 

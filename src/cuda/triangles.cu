@@ -303,19 +303,6 @@ extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
 
 /* ---- incomplete factors ---------------------------------------------------------------------- */
 
-/* The first place in the ascending columns [k, end) with a column of at least c. */
-__device__ __forceinline__ int64_t Seek(const int32_t *col, int64_t k, int64_t end, int32_t c)
-{
-  while (k < end) {
-    int64_t mid = k + (end - k) / 2;
-    if (col[mid] < c)
-      k = mid + 1;
-    else
-      end = mid;
-  }
-  return k;
-}
-
 /* Subtracts m times the upper triangle of the finished row c from the entries [k, end) of a row. */
 __device__ void SubtractRow(const FactorArgs &a, double m, int64_t c, int64_t k, int64_t end)
 {
@@ -326,9 +313,9 @@ __device__ void SubtractRow(const FactorArgs &a, double m, int64_t c, int64_t k,
       __stcg(a.lu + k, __ldcg(a.lu + k) - m * __ldcg(a.lu + u));
       k++, u++;
     } else if (col[k] < col[u]) {
-      k++;
+      k = poiseSeek(col, k + 1, end, col[u]);
     } else {
-      u++;
+      u = poiseSeek(col, u + 1, last, col[k]);
     }
   }
 }
@@ -350,7 +337,7 @@ __device__ __forceinline__ void FinishRow(const FactorArgs &a, int64_t i, int64_
   poiseKeepPivot(&a, diag, d);
   for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
     int64_t j = t.col[k];
-    __stcg(a.lu + Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i),
+    __stcg(a.lu + poiseSeek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i),
            __ldcg(a.lu + k));
   }
   __threadfence();
@@ -410,9 +397,9 @@ __device__ void SubtractRowOfBlocks(const FactorArgs &a, const double *l, int64_
       SubtractProduct(a.t.b, l, a.lu + u * size, a.lu + k * size);
       k++, u++;
     } else if (col[k] < col[u]) {
-      k++;
+      k = poiseSeek(col, k + 1, end, col[u]);
     } else {
-      u++;
+      u = poiseSeek(col, u + 1, last, col[k]);
     }
   }
 }
@@ -473,7 +460,7 @@ __device__ void FinishRowOfBlocks(const FactorArgs &a, int64_t i, int64_t own, i
   for (int e = lane + 1; e < size; e += 32) __stcg(d + e, v[e]);
   for (int64_t k = diag + 1; a.symmetric && k < end; k++) {
     int64_t j = t.col[k],
-            to = Seek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i);
+            to = poiseSeek(t.col, poiseOffset(&t, t.begin, j), poiseOffset(&t, t.diag, j), (int32_t)i);
     for (int e = lane; e < size; e += 32)
       __stcg(a.lu + to * size + e % b * b + e / b, __ldcg(a.lu + k * size + e));
   }
@@ -528,19 +515,25 @@ extern "C" PoiseErr poiseCuda_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = (const FactorArgs *)args;
   cudaStream_t stream = poiseCudaStream(dev);
-  unsigned grid = (unsigned)((a->t.n + THREADS - 1) / THREADS);
+  unsigned grid = Grid(a->t.n);
   size_t size = a->t.b ? (size_t)a->t.b * (size_t)a->t.b : 1;
+  if (!grid) return POISE_OK;
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, sizeof(double), stream), "clearing a factor"));
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream),
+                     "clearing a factor"));
+  if (a->t.b)
+    FactorBlocks<<<(unsigned)a->t.n, 32, size * sizeof(double), stream>>>(*a);
+  else
+    Factor<<<grid, THREADS, 0, stream>>>(*a);
+  return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_factor_refused(Device *dev, const void *args)
+{
+  const FactorArgs *a = (const FactorArgs *)args;
+  cudaStream_t stream = poiseCudaStream(dev);
   TRY(poiseCudaCheck(cudaMemsetAsync(a->refused, 0xff, sizeof(double), stream), "clearing a factor"));
-  if (grid) {
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, sizeof(double), stream), "clearing a factor"));
-    TRY(poiseCudaCheck(cudaMemsetAsync(a->d, 0xff, (size_t)a->t.n * size * sizeof(double), stream),
-                       "clearing a factor"));
-    if (a->t.b)
-      FactorBlocks<<<(unsigned)a->t.n, 32, size * sizeof(double), stream>>>(*a);
-    else
-      Factor<<<grid, THREADS, 0, stream>>>(*a);
-    FirstRefused<<<grid, THREADS, 0, stream>>>(*a);
-  }
+  if (a->t.n) FirstRefused<<<Grid(a->t.n), THREADS, 0, stream>>>(*a);
   NameRefused<<<1, 1, 0, stream>>>(*a);
   return POISE_OK;
 }

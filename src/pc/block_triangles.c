@@ -2,6 +2,7 @@
 /* The host kernels sweep and factor for rows of blocks. Each block size is compiled by itself. */
 #include "mat/types/bcsr_host.h"
 #include "block_inverse.h"
+#include "jacobi_sweeps_kernels.h"
 #include "triangles_host.h"
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
@@ -46,6 +47,20 @@ POISE_INLINE void SweepRows(int b, const void *args, int64_t begin, int64_t end)
     for (int64_t i = end - 1; i >= begin; i--) SweepRow(b, a, i, i - ahead < begin ? begin : i - ahead);
   else
     for (int64_t i = begin; i < end; i++) SweepRow(b, a, i, i + ahead < end ? i + ahead : end - 1);
+}
+
+/* Rows of a Jacobi sweep, in their order: the hardware foresees what is read, but where a triangle ends. */
+POISE_INLINE void JacobiRows(int b, const void *args, int64_t begin, int64_t end)
+{
+  const JacobiSweepArgs local = *(const JacobiSweepArgs *)args, *a = &local;
+  const Triangles *t = &a->t;
+  for (int64_t i = begin; i < end; i++) {
+    double sum[MAX_BLOCK_SIZE] = {0};
+    int64_t k = a->upper ? poiseOffset(t, t->diag, i) + 1 : poiseOffset(t, t->begin, i),
+            last = poiseOffset(t, a->upper ? t->end : t->diag, i);
+    for (; k < last; k++) poiseAddBlock(b, a->val + k * b * b, 0, a->from + (int64_t)t->col[k] * b, sum);
+    for (int r = 0; r < b; r++) a->y[i * b + r] = a->x[i * b + r] - poiseBlockSum(b, sum, r);
+  }
 }
 
 /* ---- factors --------------------------------------------------------------------------------- */
@@ -139,6 +154,10 @@ POISE_INLINE void FactorRow(int b, const FactorArgs *a, int64_t i)
   {                                                                       \
     SweepRows(b, args, begin, end);                                       \
   }                                                                       \
+  static void JacobiRows##b(const void *args, int64_t begin, int64_t end) \
+  {                                                                       \
+    JacobiRows(b, args, begin, end);                                      \
+  }                                                                       \
   static void FactorRows##b(const void *args, int64_t begin, int64_t end) \
   {                                                                       \
     for (int64_t i = begin; i < end; i++) FactorRow(b, args, i);          \
@@ -148,6 +167,14 @@ POISE_BLOCK_SIZES(ROWS)
 HostRows *poiseHostSweepBlocks(int b)
 {
 #define NAME(b) SweepRows##b,
+  static HostRows *const rows[MAX_BLOCK_SIZE + 1] = {NULL, POISE_BLOCK_SIZES(NAME)};
+#undef NAME
+  return rows[b];
+}
+
+HostRows *poiseHostJacobiBlocks(int b)
+{
+#define NAME(b) JacobiRows##b,
   static HostRows *const rows[MAX_BLOCK_SIZE + 1] = {NULL, POISE_BLOCK_SIZES(NAME)};
 #undef NAME
   return rows[b];

@@ -19,21 +19,20 @@
 #include "triangles_host.h"
 
 enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of FACTOR_SHIFT_TYPE */
-enum { BISECTIONS = 5, LACK = 0, RESULTS = 2 };
+enum { BISECTIONS = 5, LACK = 0, RESULTS = 2, MANY_PRODUCTS = 100 };
 
 typedef struct Search { /* for a shift */
   double shift, top, low, high, fraction;
-  int tries;
+  int tries, most; /* most: bisections */
 } Search;
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* Is there an entry (j, i) for each entry (i, j)? A symmetric matrix that is stored so does not need its
-   lower triangle. */
-static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
+/* A symmetric matrix that is stored so does not need its lower triangle. Name an entry that is stored without
+   its mirror. */
+static PoiseErr NameUnmirrored(PoisePC pc, Incomplete *f)
 {
   Triangles t;
-  if (f->checked == f->triangular.built) return POISE_OK;
   TRY(poiseTriangularView(pc, &f->triangular, HOST, &t));
   for (int64_t i = 0; i < t.n; i++)
     for (int64_t k = poiseOffset(&t, t.begin, i); k < poiseOffset(&t, t.end, i); k++) {
@@ -45,8 +44,15 @@ static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f)
            "%s (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not",
            t.b ? "block" : "entry", row, col, col, row);
     }
-  f->checked = f->triangular.built;
   return POISE_OK;
+}
+
+/* Has each entry (i, j) an entry (j, i)? icc needs it, an ilu by sweeps is faster. */
+static PoiseErr CheckSymmetric(PoisePC pc, Incomplete *f, bool symmetric)
+{
+  if (f->checked != f->triangular.built) TRY(poiseTriangularIsSymmetric(pc, &f->triangular, &f->mirrored));
+  f->checked = f->triangular.built;
+  return symmetric && !f->mirrored ? NameUnmirrored(pc, f) : POISE_OK;
 }
 
 static void Release(Incomplete *f)
@@ -54,19 +60,35 @@ static void Release(Incomplete *f)
   poiseBufferDestroy(&f->lu);
   poiseBufferDestroy(&f->d);
   poiseBufferDestroy(&f->result);
+  poiseBufferDestroy(&f->other);
+  for (int k = 0; k < 2; k++) poiseBufferDestroy(&f->work[k]);
 }
 
-static PoiseErr Allocate(PoisePC pc, Incomplete *f)
+/* A buffer of numbers on the device, as a captured loop allocates nothing. */
+static PoiseErr Make(Device *dev, size_t numbers, const char *what, Buffer *b)
+{
+  double *there;
+  if (b->dev) return POISE_OK;
+  TRY(poiseBufferCreate(dev, numbers * sizeof(double), what, b));
+  return poiseBufferWrite(b, DEVICE, &there);
+}
+
+static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Device *dev = pc->ctx->device;
-  size_t b = (size_t)poiseTriangularSide(&f->triangular);
-  if (f->built == f->triangular.built) return POISE_OK;
-  Release(f);
-  TRY(poiseBufferCreate(dev, (size_t)poiseCsrScalars(&pc->P->csr) * sizeof(double), "incomplete factors",
-                        &f->lu));
-  TRY(poiseBufferCreate(dev, b * (size_t)pc->P->rows->n * sizeof(double), "inverse pivots", &f->d));
-  TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
-  f->built = f->triangular.built;
+  size_t b = (size_t)poiseTriangularSide(&f->triangular), rows = (size_t)pc->P->rows->n;
+  size_t numbers = (size_t)poiseCsrScalars(&pc->P->csr);
+  if (f->built != f->triangular.built) {
+    Release(f);
+    TRY(poiseBufferCreate(dev, numbers * sizeof(double), "incomplete factors", &f->lu));
+    TRY(poiseBufferCreate(dev, b * rows * sizeof(double), "inverse pivots", &f->d));
+    TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
+    f->built = f->triangular.built;
+  }
+  if (f->setup_sweeps && !symmetric) TRY(Make(dev, numbers, "factors of a sweep", &f->other));
+  for (int k = 0; f->sweeps && k < 2; k++) TRY(Make(dev, rows, "vector of Jacobi sweeps", &f->work[k]));
+  if (f->solved_by != f->sweeps) pc->generation++; /* what is enqueued changes */
+  f->solved_by = f->sweeps;
   return POISE_OK;
 }
 
@@ -85,18 +107,20 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
                   .zero = f->zero_pivot,
                   .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
-  TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
+  if (!f->setup_sweeps) TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
   TRY(poiseTriangularWork(&f->triangular, &a.work));
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
   TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
   TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.refused));
-  TRY(LAUNCH(pc->ctx->device, factor, &a));
+  TRY(f->setup_sweeps ? poiseFactorSweeps(pc, &a) : LAUNCH(pc->ctx->device, factor, &a));
+  TRY(LAUNCH(pc->ctx->device, factor_refused, &a));
   return poiseBufferRead(&f->result, HOST, result);
 }
 
-/* The shift that makes the block diagonally dominant, and a tenth more. */
-static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
+/* The shift that makes the block diagonally dominant, and a tenth more. What is dominant but for rounding,
+   such as a graph's Laplacian, gets all of it: a search would cost several factorisations for nothing. */
+static PoiseErr FindTop(PoisePC pc, Incomplete *f, Search *s)
 {
   DominanceArgs a = {.floor = f->zero_pivot, .sign = Sign(f)};
   const double *result;
@@ -105,7 +129,8 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, double *top)
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
   TRY(LAUNCH(pc->ctx->device, dominance, &a));
   TRY(poiseBufferRead(&f->result, HOST, &result));
-  *top = 1.1 * result[LACK];
+  s->top = 1.1 * result[LACK];
+  if (result[LACK] <= f->zero_pivot) s->most = 0;
   return POISE_OK;
 }
 
@@ -136,14 +161,14 @@ static PoiseErr NoPivot(PoisePC pc, const Incomplete *f, const Search *s, double
 /* After a refused pivot: the next shift to try. *more is false if there is none. */
 static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
 {
-  *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= BISECTIONS);
+  *more = f->shift_type == NONZERO || (f->shift_type == POSITIVE_DEFINITE && s->tries <= s->most);
   if (f->shift_type == NONZERO) {
     s->shift = s->tries ? 2 * s->shift : f->shift_amount;
     *more = s->shift > 0 && s->shift - s->shift == 0;
   } else if (*more) {
-    if (!s->tries) TRY(FindTop(pc, f, &s->top));
-    if (s->tries < BISECTIONS) s->low = s->fraction;
-    s->fraction = s->tries < BISECTIONS ? (s->low + s->high) / 2 : s->high;
+    if (!s->tries) TRY(FindTop(pc, f, s));
+    if (s->tries < s->most) s->low = s->fraction;
+    s->fraction = s->tries < s->most ? (s->low + s->high) / 2 : s->high;
     s->shift = s->fraction * s->top;
   }
   s->tries += *more;
@@ -153,7 +178,7 @@ static PoiseErr NextShift(PoisePC pc, Incomplete *f, Search *s, bool *more)
 /* After a success: a smaller shift to try, if there is one. */
 static bool SmallerShift(const Incomplete *f, Search *s)
 {
-  if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= BISECTIONS) return false;
+  if (f->shift_type != POSITIVE_DEFINITE || s->fraction == 0 || s->tries >= s->most) return false;
   s->high = s->fraction;
   s->fraction = (s->low + s->high) / 2;
   s->shift = s->fraction * s->top;
@@ -176,7 +201,7 @@ static PoiseErr CheckFinite(PoisePC pc)
 /* Factor with shifts. `result` is that of a first attempt without a shift. */
 static PoiseErr Factorise(PoisePC pc, Incomplete *f, bool symmetric, const double *result)
 {
-  Search s = {.high = 1};
+  Search s = {.high = 1, .most = BISECTIONS};
   for (;;) {
     double row = result[REFUSED_ROW], pivot = result[REFUSED_PIVOT];
     if (row < 0) {
@@ -227,13 +252,21 @@ static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
   return some[0] > 0 && some[1] == 0 ? HasNegativeDiagonal(pc, &f->negative) : POISE_OK;
 }
 
+/* In how many directions rows wait for each other. */
+static int Directions(const Incomplete *f)
+{
+  return !f->sweeps ? 2 : !f->setup_sweeps;
+}
+
 static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
 {
   TRY(poiseFactorLibraryFind(pc));
-  TRY(poiseTriangularSetup(pc, &f->triangular, true, false));
+  TRY(poiseJacobiSweepsCheck(pc));
+  TRY(poiseTriangularSetup(pc, &f->triangular, true, false, Directions(f)));
   TRY(poiseFactorLibraryCheck(pc));
-  if (symmetric) TRY(CheckSymmetric(pc, f));
-  return Allocate(pc, f);
+  TRY(poiseFactorSweepsCheck(pc));
+  if (symmetric || f->setup_sweeps) TRY(CheckSymmetric(pc, f, symmetric));
+  return Allocate(pc, f, symmetric);
 }
 
 /* If no shift makes the pivots of -A usable, as when A is not symmetric: factor A itself with shifts, on
@@ -254,6 +287,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 {
   Incomplete *f = pc->data;
   const double *result = NULL;
+  double begun = PoiseTime();
   f->negative = false;
   PoiseErr e = Prepare(pc, f, symmetric);
   if (!e) e = Try(pc, f, symmetric, 0, &result);
@@ -264,6 +298,8 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
   }
   if (!e) e = Factorise(pc, f, symmetric, result);
   if (f->negative) e = FallBack(pc, f, e);
+  if (!e) e = poiseJacobiSweepsScale(pc);
+  f->seconds = PoiseTime() - begun;
   return e ? e : poiseFactorLibraryPlan(pc);
 }
 
@@ -273,6 +309,7 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 {
   Incomplete *f = pc->data;
   if (f->library) return poiseFactorLibraryApply(pc, r, z, skip, fuse);
+  if (f->sweeps) return poiseJacobiSweepsApply(pc, r, z, skip, fuse);
   SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .skip = skip};
   TRY(poiseBufferRead(&f->lu, DEVICE, &lower.val));
   TRY(poiseVecRead(r, &lower.x));
@@ -291,9 +328,32 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
 {
   const Incomplete *f = pc->data;
   double n = (double)f->triangular.n, b = poiseTriangularSide(&f->triangular);
-  *flops = 2 * b * b * (double)f->triangular.nz - b * n;
-  /* z is written, read and written */
-  *bytes = poiseTriangularTraffic(&f->triangular) + (32 * b + 8 * b * b) * n;
+  double sweeps = f->sweeps ? (double)f->sweeps : 1;
+  *flops = sweeps * (2 * b * b * ((double)f->triangular.nz - n) - b * n) + 2 * b * b * n;
+  /* exact: z is written, read and written; a sweep with a triangle reads two vectors and writes one */
+  *bytes = sweeps * poiseTriangularTraffic(&f->triangular) + (8 * b * b + 32 * b) * n;
+  if (f->sweeps) *bytes += (48 * sweeps - 32 - (f->triangular.b ? 0 : 8)) * b * n;
+}
+
+/* How long a product with P takes on a GPU at the speed of its memory; 0: not known, as on CPUs. */
+static double ProductSeconds(PoisePC pc)
+{
+  const Csr *c = &pc->P->csr;
+  double b = (double)poiseCsrSide(c), bandwidth = pc->ctx->device->model.bandwidth;
+  double bytes = (8 * b * b + 4) * (double)c->nz + 20 * b * (double)c->m;
+  return bandwidth > 0 ? bytes / bandwidth : 0;
+}
+
+static PoiseErr PrintSeconds(PoisePC pc, const Incomplete *f)
+{
+  double seconds = ProductSeconds(pc), most[] = {f->seconds, seconds > 0 ? f->seconds / seconds : 0};
+  TRY(PoiseMax(pc->ctx, 2, most));
+  if (!f->built) return POISE_OK;
+  TRY(PoisePrintf(pc->ctx, "  set-up: %.3g ms\n", 1e3 * most[0]));
+  if (most[1] <= MANY_PRODUCTS) return POISE_OK;
+  return PoisePrintf(pc->ctx,
+                     "  WARNING: set-up takes %.3g s, as long as %.0f products: try %s, or amg or jacobi\n",
+                     most[0], most[1], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_setup_sweeps"));
 }
 
 PoiseErr poiseFactorView(PoisePC pc)
@@ -306,8 +366,14 @@ PoiseErr poiseFactorView(PoisePC pc)
   if (f->triangular.b) TRY(PoisePrintf(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
   TRY(PoisePrintf(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
-  TRY(PoisePrintf(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
-                  pc->ctx->device->ops->name));
+  if (f->setup_sweeps)
+    TRY(PoisePrintf(pc->ctx, "\n  factors by %d sweeps over all entries at once", (int)f->setup_sweeps));
+  if (f->sweeps)
+    TRY(PoisePrintf(pc->ctx, "\n  solves by %d Jacobi sweeps with each triangle\n", (int)f->sweeps));
+  else
+    TRY(PoisePrintf(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
+                    pc->ctx->device->ops->name));
+  TRY(PrintSeconds(pc, f));
   return poiseTriangularPrint(pc, &f->triangular);
 }
 
@@ -318,16 +384,21 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   poiseBufferAdd(&f->lu, sum);
   poiseBufferAdd(&f->d, sum);
   poiseBufferAdd(&f->result, sum);
+  poiseBufferAdd(&f->other, sum);
+  for (int k = 0; k < 2; k++) poiseBufferAdd(&f->work[k], sum);
   sum->device += f->plan.bytes;
 }
 
-PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
-  TRY(poiseTriangularPredict(pc, true, plan, p));
+  const Incomplete *f = pc->data;
+  TRY(poiseTriangularPredict(pc, true, Directions(f), plan, p));
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
-  if (!strcmp(((Incomplete *)pc->data)->kernel, "own")) return POISE_OK;
+  if (f->setup_sweeps && !symmetric) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
+  if (f->sweeps) poisePredict(dev, 16 * pc->P->rows->n, ON_DEVICE, p);
+  if (!strcmp(f->kernel, "own")) return POISE_OK;
   if (!poiseSingleRows(dev)) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   p->beyond = "what the library asks for";
   return POISE_OK;
@@ -397,17 +468,30 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
-/* Rows behind a refused pivot are also processed, whatever their values become. The first refused row is
-   the first in the order of rows, with or without levels. */
+/* Long rows are work enough for threads even if their access is scattered. */
+static bool Wide(const Device *dev, const FactorArgs *a)
+{
+  return dev->threads > 1 && a->levels.groups >= 10 * a->levels.count &&
+         (a->t.nz >= 8 * a->t.n || poiseHostWide(dev, &a->levels, a->t.n));
+}
+
+/* Rows behind a refused pivot are also processed, whatever their values become. */
 PoiseErr poiseHost_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = args;
   HostRows *rows = a->t.b ? poiseHostFactorBlocks(a->t.b) : FactorRows;
-  int64_t first = 0;
-  if (poiseHostWide(dev, &a->levels, a->t.n))
+  if (Wide(dev, a))
     poiseHostByLevels(dev, &a->levels, rows, a);
   else
     rows(a, 0, a->t.n);
+  return POISE_OK;
+}
+
+PoiseErr poiseHost_factor_refused(Device *dev, const void *args)
+{
+  const FactorArgs *a = args;
+  int64_t first = 0;
+  (void)dev;
   while (first < a->t.n && !poiseRefused(a, first)) first++;
   poiseNameRefused(a, first);
   return POISE_OK;

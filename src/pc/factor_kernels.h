@@ -6,9 +6,9 @@
 #include "triangles_kernels.h"
 
 /*
-  A + shift I = L U on the pattern of A, that is without fill. L, whose diagonal is 1, and U go where A's
-  entries are; the inverse of U's diagonal goes to d. symmetric: only the upper triangle of A is read, and
-  L = (D^-1 U)^T.
+  Kernel factor: A + shift I = L U on the pattern of A, that is without fill. L, whose diagonal is 1, and U go
+  where A's entries are; the inverse of U's diagonal goes to d. symmetric: only the upper triangle of A is
+  read, and L = (D^-1 U)^T.
 
   A pivot is refused, and its d is 0, if it is not finite or too small. It is too small if |pivot| <= zero
   (sign pivot <= zero, if sign is not 0). If relative, zero is first multiplied by the sum of the |entries|
@@ -26,7 +26,9 @@ typedef struct FactorArgs {
   double shift, zero, replace;
   const double *a;
   double *lu, *d, *work; /* work: as for a sweep */
-  double *refused;       /* the first row, of numbers, whose pivot was refused, or -1; and that pivot */
+  /* by kernel factor_refused, after factor: the first row, of numbers, whose pivot was refused, or -1; and
+     that pivot */
+  double *refused;
 } FactorArgs;
 
 /* What `factor` makes, not of blocks and of rows that end where the next begins: t.begin has n + 1

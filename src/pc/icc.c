@@ -3,12 +3,22 @@
    symmetric. */
 #include "pc.h"
 
-static const PoiseOption options[] = {
-    FACTOR_SHIFT_TYPE("positive_definite"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, {0}};
+static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("positive_definite"),
+                                      FACTOR_SHIFT_AMOUNT,
+                                      FACTOR_ZERO_PIVOT,
+                                      FACTOR_KERNEL,
+                                      FACTOR_SWEEPS,
+                                      FACTOR_SETUP_SWEEPS,
+                                      {0}};
 
 static PoiseErr SetUp_ICC(PoisePC pc)
 {
   return poiseFactorSetup(pc, true);
+}
+
+static PoiseErr Predict_ICC(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  return poiseFactorPredict(pc, true, plan, p);
 }
 
 const PCType poisePCType_icc = {
@@ -21,6 +31,6 @@ const PCType poisePCType_icc = {
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
-    .predict = poiseFactorPredict,
+    .predict = Predict_ICC,
     .destroy = poiseFactorDestroy,
 };

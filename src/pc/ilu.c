@@ -2,12 +2,22 @@
 /* PC ilu: M = L U, incomplete factors without fill of the block that each rank owns. */
 #include "pc.h"
 
-static const PoiseOption options[] = {
-    FACTOR_SHIFT_TYPE("none"), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, {0}};
+static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("none"),
+                                      FACTOR_SHIFT_AMOUNT,
+                                      FACTOR_ZERO_PIVOT,
+                                      FACTOR_KERNEL,
+                                      FACTOR_SWEEPS,
+                                      FACTOR_SETUP_SWEEPS,
+                                      {0}};
 
 static PoiseErr SetUp_ILU(PoisePC pc)
 {
   return poiseFactorSetup(pc, false);
+}
+
+static PoiseErr Predict_ILU(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  return poiseFactorPredict(pc, false, plan, p);
 }
 
 const PCType poisePCType_ilu = {
@@ -20,6 +30,6 @@ const PCType poisePCType_ilu = {
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
-    .predict = poiseFactorPredict,
+    .predict = Predict_ILU,
     .destroy = poiseFactorDestroy,
 };

@@ -157,6 +157,7 @@ void poiseSupervariablesDestroy(Supervariables *s);
 typedef struct Triangular {
   int64_t given, pattern; /* given and pattern of the matrix that it was built for; 0: not built */
   int64_t built;          /* counts how often */
+  int directions;         /* with levels: 2; 1: forward alone; 0: none */
   bool own, wide;         /* own: begin, end and col are copies, which outlive P's pattern. Otherwise they
                              are P's, except begin and end of rows with ghosts. If each row ends where the
                              next begins, end is empty, and begin has one more entry */
@@ -168,13 +169,15 @@ typedef struct Triangular {
   int64_t count[2], groups, nz;       /* nz: entries of the block */
 } Triangular;
 
-/* Find the triangles and the levels if the pattern is new. own: see above. guess: sweeps will start from a
-   guess, so a row must not change before the rows that read its old value. POISE_ERR_NUMERIC names a row
-   without a diagonal entry. Local. */
-PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess);
+/* Find the triangles, and the levels of so many directions, if the pattern is new. own: see above. guess:
+   sweeps will start from a guess, so a row must not change before the rows that read its old value.
+   POISE_ERR_NUMERIC names a row without a diagonal entry. Local. */
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, int directions);
 /* The kernels' view of the triangles on one side. */
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
+/* Has each entry (i, j) an entry (j, i)? */
+PoiseErr poiseTriangularIsSymmetric(PoisePC pc, Triangular *t, bool *symmetric);
 PoiseErr poiseTriangularWork(Triangular *t, double **work);  /* a vector and one more double, or NULL */
 PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t); /* work is not NULL after this */
 static inline int poiseTriangularSide(const Triangular *t)   /* scalar rows of a row */
@@ -187,7 +190,8 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
 /* bytes read by one sweep over both triangles, without vectors */
 double poiseTriangularTraffic(const Triangular *t);
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum); /* sum += what it holds */
-PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p);
+PoiseErr poiseTriangularPredict(PoisePC pc, bool own, int directions, const MatPlan *plan,
+                                PoisePrediction *p);
 void poiseTriangularDestroy(Triangular *t);
 
 /* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---- */
@@ -196,14 +200,20 @@ typedef struct Incomplete {
   int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
   double shift_amount, zero_pivot;
   char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
+  PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
+                                       0: exact */
   Triangular triangular;
-  int64_t built, checked; /* triangular.built when memory was allocated; and when the pattern was found to
-                             be symmetric (icc) */
+  int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
+  bool mirrored;          /* the pattern is symmetric */
   Buffer lu, d, result;
-  bool negative; /* M is minus the factorisation of -A (icc) */
-  double shift;  /* that was needed */
-  int tries;     /* shifts tried */
-  int library;   /* 0: the device's own sweeps solve; k: its factor_libraries[k - 1] does */
+  Buffer other;       /* values of the sweep before, of an ilu by sweeps */
+  Buffer work[2];     /* vectors, for Jacobi sweeps */
+  bool negative;      /* M is minus the factorisation of -A (icc) */
+  double shift;       /* that was needed */
+  int tries;          /* shifts tried */
+  PoiseInt solved_by; /* sweeps, when it was set up last */
+  double seconds;     /* of the latest set-up */
+  int library;        /* 0: the device's own sweeps solve; k: its factor_libraries[k - 1] does */
   LibraryPlan plan;
   int64_t planned; /* triangular.built when the plan was made; 0: no plan */
 } Incomplete;
@@ -233,13 +243,24 @@ typedef struct Incomplete {
         "offsets and no columns of other ranks; the loop of a solver is then not replayed"                  \
   }
 
+#define FACTOR_SWEEPS                                                                                     \
+  {                                                                                                       \
+    "pc_factor_sweeps", POISE_OPTION_INT, offsetof(Incomplete, sweeps), "0", 0, 1000, NULL,               \
+        "Jacobi sweeps that solve with each triangle, each a product; 0: exact solves, level after level" \
+  }
+#define FACTOR_SETUP_SWEEPS                                                                             \
+  {                                                                                                     \
+    "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
+        "sweeps over all entries at once that approximate the factors; 0: exact factors, row after row" \
+  }
+
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
 PoiseErr poiseFactorView(PoisePC pc);
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
 const char *poiseFactorEager(PoisePC pc);
-PoiseErr poiseFactorPredict(PoisePC pc, const MatPlan *plan, PoisePrediction *p);
+PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p);
 void poiseFactorDestroy(PoisePC pc);
 
 /* ---- factor_library.c: solves with them by a library of the device's ------------------------- */
@@ -251,5 +272,17 @@ PoiseErr poiseFactorLibraryPlan(PoisePC pc);  /* makes a plan for new factors */
 PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 const char *poiseFactorLibraryName(PoisePC pc); /* "own": none */
 void poiseFactorLibraryDrop(PoisePC pc);
+
+/* ---- factor_sweeps.c: factors by sweeps over all entries at once ----------------------------- */
+
+struct FactorArgs;
+PoiseErr poiseFactorSweepsCheck(PoisePC pc);                        /* are they for P's present pattern? */
+PoiseErr poiseFactorSweeps(PoisePC pc, const struct FactorArgs *a); /* what kernel factor does, nearly */
+
+/* ---- jacobi_sweeps.c: solves with the factors by Jacobi sweeps ------------------------------- */
+
+PoiseErr poiseJacobiSweepsCheck(PoisePC pc);
+PoiseErr poiseJacobiSweepsScale(PoisePC pc); /* makes new factors those of poiseJacobiSweepsApply */
+PoiseErr poiseJacobiSweepsApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
 #endif

@@ -83,7 +83,7 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   TRY(CheckOptions(s)); /* all ranks have the same */
   TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, (int)poiseCsrSide(&pc->P->csr), false)));
   TRY(PrepareCorrections(pc));
-  TRY(poiseTriangularSetup(pc, &s->triangular, false, true));
+  TRY(poiseTriangularSetup(pc, &s->triangular, false, true, 2));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* copied now, as a captured loop needs them */
 }
 
@@ -187,7 +187,7 @@ static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
 static PoiseErr Predict_SOR(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   poiseBlocksPredict(pc, (int)poisePlanSide(plan), p);
-  TRY(poiseTriangularPredict(pc, false, plan, p));
+  TRY(poiseTriangularPredict(pc, false, 2, plan, p));
   if (Corrects(pc)) poisePredict(pc->ctx->device, 16 * pc->P->rows->n, ON_DEVICE, p);
   return POISE_OK;
 }

@@ -7,6 +7,7 @@
 #include "mat/order/arrange.h"
 #include "mat/bytes.h"
 #include "pc_device.h"
+#include "triangle_entries_kernels.h"
 #include "triangles_host.h"
 
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
@@ -27,19 +28,21 @@ enum {
 
 /* The pattern decides how many groups there are, and how many levels; there are at most as many levels as
    groups. Only if each row is a group is the number known. */
-PoiseErr poiseTriangularPredict(PoisePC pc, bool own, const MatPlan *plan, PoisePrediction *p)
+PoiseErr poiseTriangularPredict(PoisePC pc, bool own, int directions, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
   bool single = poiseSingleRows(dev);
-  int64_t m = plan->m, offsets = m * (plan->wide ? 8 : 4), word = sizeof(int32_t);
+  int64_t m = plan->m, wide = plan->wide ? 8 : 4, word = sizeof(int32_t);
   int64_t fewest = single ? m : (m + LONGEST - 1) / LONGEST, levels = m ? 1 : 0;
+  int64_t rows = m * wide + (own ? plan->nz * word : 0) + (own || plan->nghost ? (m + 1) * wide : 0) +
+                 (plan->nghost ? m * wide : 0);
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
-  poisePredict(dev, offsets + (own ? plan->nz * word : 0), ON_BOTH, p);
-  if (own || plan->nghost) poisePredict(dev, offsets + (plan->wide ? 8 : 4), ON_BOTH, p);
-  if (plan->nghost) poisePredict(dev, offsets, ON_BOTH, p);
-  poisePredictBetween(dev, 2 * word * (levels + 1 + 2 * fewest), 2 * word * (m + 1 + 2 * m), ON_BOTH, p);
-  if (single) poisePredict(dev, 8 * (m * poisePlanSide(plan) + 1), ON_DEVICE, p);
+  poisePredict(dev, rows, directions ? ON_BOTH : ON_DEVICE, p);
+  if (!directions) poisePredictRead(dev, 0, rows, p); /* a matrix that is on the host leaves its pattern */
+  poisePredictBetween(dev, directions * word * (directions ? levels + 1 + 2 * fewest : 0),
+                      directions * word * (m + 1 + 2 * m), ON_BOTH, p);
+  if (single && directions) poisePredict(dev, 8 * (m * poisePlanSide(plan) + 1), ON_DEVICE, p);
   return POISE_OK;
 }
 
@@ -70,19 +73,11 @@ static PoiseErr Allocate(PoisePC pc, Triangular *t, bool own)
   t->b = c->b > 1 ? c->b : 0;
   t->n = c->m;
   TRY(poiseBufferCreate(dev, bytes, "offsets of the diagonal", &t->diag));
-  if (!own && !c->nghost) return POISE_OK;
+  if (own) TRY(poiseBufferDuplicate(&c->col, &t->col));
+  if (own && !c->nghost) return poiseBufferDuplicate(&c->ptr, &t->begin);
+  if (!c->nghost) return POISE_OK;
   TRY(poiseBufferCreate(dev, bytes + offset, "offsets of the owned block", &t->begin));
-  if (c->nghost) TRY(poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end));
-  return own ? poiseBufferCreate(dev, (size_t)c->nz * sizeof(int32_t), "columns of the owned block", &t->col)
-             : POISE_OK;
-}
-
-static void SetOffset(const Csr *c, void *offsets, int64_t i, int64_t k)
-{
-  if (c->wide)
-    ((int64_t *)offsets)[i] = k;
-  else
-    ((int32_t *)offsets)[i] = (int32_t)k;
+  return poiseBufferCreate(dev, bytes, "ends of the owned block", &t->end);
 }
 
 /* Report a missing diagonal entry. Factors, which can be shifted, have entries of their own. */
@@ -102,38 +97,87 @@ static PoiseErr FailMissing(PoisePC pc, const Triangular *t, int64_t i)
        row, b > 1 ? "block" : "entry", pc->type->name, load, shift);
 }
 
-static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
+/* Entries of the block, where rows have others beside. */
+static PoiseErr CountBlock(Triangular *t)
+{
+  Triangles v = {.wide = t->wide};
+  TRY(poiseBufferRead(&t->begin, HOST, &v.begin));
+  TRY(poiseBufferRead(&t->end, HOST, &v.end));
+  t->nz = 0;
+  for (int64_t i = 0; i < t->n; i++) t->nz += poiseOffset(&v, v.end, i) - poiseOffset(&v, v.begin, i);
+  return POISE_OK;
+}
+
+static PoiseErr NameMissing(PoisePC pc, const Triangular *t)
 {
   Csr *c = &pc->P->csr;
   const void *ptr;
   const int32_t *col;
-  void *begin = NULL, *diag, *end = NULL;
-  int32_t *copy;
+  int64_t i = 0;
   TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
   TRY(poiseBufferRead(&c->col, HOST, &col));
-  TRY(poiseBufferWrite(&t->diag, HOST, &diag));
-  if (t->begin.dev) {
-    TRY(poiseBufferWrite(&t->begin, HOST, &begin));
-    SetOffset(c, begin, c->m, c->nz);
+  for (; i < c->m; i++) {
+    int64_t k = poiseCsrPtr(c, ptr, i), last = poiseCsrPtr(c, ptr, i + 1);
+    while (k < last && col[k] != i) k++;
+    if (k == last) break;
   }
-  if (t->end.dev) TRY(poiseBufferWrite(&t->end, HOST, &end));
-  if (t->own) {
-    TRY(poiseBufferWrite(&t->col, HOST, &copy));
-    if (c->nz) memcpy(copy, col, (size_t)c->nz * sizeof *col);
-  }
-  for (int64_t i = 0; i < c->m; i++) {
-    int64_t k = poiseCsrPtr(c, ptr, i), last = poiseCsrPtr(c, ptr, i + 1), first;
-    while (k < last && col[k] >= c->nloc) k++;
-    first = k;
-    while (k < last && col[k] < i) k++;
-    if (k == last || col[k] != i) return FailMissing(pc, t, i);
-    SetOffset(c, diag, i, k);
-    while (k < last && col[k] < c->nloc) k++;
-    t->nz += k - first;
-    if (begin) SetOffset(c, begin, i, first);
-    if (end) SetOffset(c, end, i, k);
-  }
+  return FailMissing(pc, t, i);
+}
+
+/* A flag that a kernel has raised. */
+static PoiseErr ReadFlag(Buffer *flag, bool *raised)
+{
+  const int32_t *there;
+  TRY(poiseBufferRead(flag, HOST, &there));
+  *raised = *there != 0;
   return POISE_OK;
+}
+
+static PoiseErr Offsets(PoisePC pc, Triangular *t, Buffer *flag, bool *missing)
+{
+  TriangleOffsetsArgs a = {.n = t->n};
+  TRY(poiseCsrView(&pc->P->csr, &a.A));
+  TRY(poiseBufferWrite(&t->diag, DEVICE, &a.diag));
+  if (t->end.dev) {
+    TRY(poiseBufferWrite(&t->begin, DEVICE, &a.begin));
+    TRY(poiseBufferWrite(&t->end, DEVICE, &a.end));
+  }
+  TRY(poiseBufferUpdate(flag, DEVICE, &a.missing));
+  TRY(LAUNCH(pc->ctx->device, triangle_offsets, &a));
+  return ReadFlag(flag, missing);
+}
+
+static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
+{
+  Buffer flag;
+  bool missing = false;
+  TRY(poiseBufferCreate(pc->ctx->device, sizeof(double), "flag", &flag));
+  PoiseErr e = Offsets(pc, t, &flag, &missing);
+  poiseBufferDestroy(&flag);
+  if (e) return e;
+  if (missing) return NameMissing(pc, t);
+  t->nz = pc->P->csr.nz;
+  return t->end.dev ? CountBlock(t) : POISE_OK;
+}
+
+static PoiseErr Check(PoisePC pc, Triangular *t, Buffer *flag, bool *missing)
+{
+  TriangleCheckArgs a = {.n = t->n};
+  TRY(poiseTriangularView(pc, t, DEVICE, &a.t));
+  TRY(poiseBufferUpdate(flag, DEVICE, &a.missing));
+  TRY(LAUNCH(pc->ctx->device, triangle_check, &a));
+  return ReadFlag(flag, missing);
+}
+
+PoiseErr poiseTriangularIsSymmetric(PoisePC pc, Triangular *t, bool *symmetric)
+{
+  Buffer flag;
+  bool missing = false;
+  TRY(poiseBufferCreate(pc->ctx->device, sizeof(double), "flag", &flag));
+  PoiseErr e = Check(pc, t, &flag, &missing);
+  poiseBufferDestroy(&flag);
+  *symmetric = !missing;
+  return e;
 }
 
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view)
@@ -245,36 +289,38 @@ static PoiseErr SortGroups(PoisePC pc, Triangular *t, const Plan *p, int which, 
   return POISE_OK;
 }
 
-static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess)
+static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess, int directions)
 {
   bool single = poiseSingleRows(pc->ctx->device); /* these keep old values to the end: nothing to hold back */
   Plan p = {.guess = guess && !single, .longest = single ? 1 : LONGEST};
+  t->directions = directions;
+  if (!directions) return POISE_OK;
   TRY(poiseTriangularView(pc, t, HOST, &p.t));
   TRY(poiseAllocArray(pc->ctx, p.t.n + 1, sizeof(int32_t), "groups of rows", &p.group));
   PoiseErr e = poiseAllocArray(pc->ctx, p.t.n, sizeof(int32_t), "levels of rows", &p.level);
   if (!e) FindGroups(&p);
-  for (int backward = 0; !e && backward < 2; backward++)
+  for (int backward = 0; !e && backward < directions; backward++)
     e = SortGroups(pc, t, &p, backward, FindLevels(&p, backward));
   poiseFree(pc->ctx, &p.group);
   poiseFree(pc->ctx, &p.level);
   return e;
 }
 
-PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess)
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, int directions)
 {
   Triangles view;
   Levels levels;
-  if (t->pattern == pc->P->pattern && t->given == pc->given) return POISE_OK;
+  if (t->pattern == pc->P->pattern && t->given == pc->given && t->directions >= directions) return POISE_OK;
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   poiseTriangularDestroy(t);
   pc->generation++;
   TRY(Allocate(pc, t, own));
   TRY(FindOffsets(pc, t));
-  TRY(BuildLevels(pc, t, guess));
+  TRY(BuildLevels(pc, t, guess, directions));
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* copied now, as a captured loop needs all of it */
-  for (int k = 0; k < 2; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
+  for (int k = 0; k < directions; k++) TRY(poiseTriangularLevels(t, k, &levels));
+  if (directions && poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
   t->pattern = pc->P->pattern;
   t->given = pc->given;
   t->built++;
@@ -307,7 +353,7 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
   int64_t most[] = {t->count[0], t->count[1], t->groups};
   TRY(poiseCommMaxInt(pc->ctx->comm, most, 3));
   if (PoiseSize(pc->ctx) > 1) TRY(PoisePrintf(pc->ctx, "  one block per rank (block Jacobi)\n"));
-  if (!most[0]) return POISE_OK; /* not set up, or no rows */
+  if (!most[0] || t->directions < 2) return POISE_OK; /* not set up, no rows, or no sweeps */
   return PoisePrintf(
       pc->ctx,
       "  sweeps: at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank; "

@@ -15,8 +15,9 @@ static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_
 }
 
 typedef void HostRows(const void *args, int64_t begin, int64_t end);
-HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the kernels sweep and factor
-                                          (block_triangles.c) */
+HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the kernels sweep, jacobi_sweep
+                                          and factor (block_triangles.c) */
+HostRows *poiseHostJacobiBlocks(int b);
 HostRows *poiseHostFactorBlocks(int b);
 
 /* Call rows(args, first, last) for each group, level after level. */
@@ -28,22 +29,6 @@ static inline void poiseHostByLevels(Device *dev, const Levels *levels, HostRows
     HOST_PARALLEL_FOR(dev, end - begin)
     for (int64_t g = begin; g < end; g++) rows(args, levels->first[g], levels->last[g]);
   }
-}
-
-/* The first of the ascending columns [k, end) that is at least c. Takes few steps if it is near k. */
-static inline int64_t poiseSeek(const int32_t *col, int64_t k, int64_t end, int32_t c)
-{
-  int64_t step = 1, low = k;
-  while (low + step < end && col[low + step] < c) low += step, step *= 2;
-  int64_t high = low + step < end ? low + step : end;
-  while (low < high) {
-    int64_t mid = low + (high - low) / 2;
-    if (col[mid] < c)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  return low;
 }
 
 #endif

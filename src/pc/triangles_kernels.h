@@ -21,6 +21,22 @@ POISE_INLINE int64_t poiseOffset(const Triangles *t, const void *offsets, int64_
   return t->wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
 }
 
+/* The first of the ascending columns [k, end) that is at least c. Takes few steps if it is near k. */
+POISE_INLINE int64_t poiseSeek(const int32_t *col, int64_t k, int64_t end, int32_t c)
+{
+  int64_t step = 1, low = k;
+  while (low + step < end && col[low + step] < c) low += step, step *= 2;
+  int64_t high = low + step < end ? low + step : end;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (col[mid] < c)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
 /* An order of rows that depend on each other: groups g of consecutive rows [first[g], last[g]), to be done
    one by one; the groups of one level, start[l] <= g < start[l + 1], do not depend on each other. */
 typedef struct Levels {

@@ -191,6 +191,46 @@ static void SolveBlocks(const void *reference, long double *x)
   }
 }
 
+typedef struct Truncated {
+  Reference f;
+  int sweeps;
+} Truncated;
+
+/* x = p(D^-1 N_U) D^-1 p(N_L) x, p(N) = 1 - N + N^2 - ... of degree `sweeps`, N of blocks */
+static void SolvePolynomial(const void *truncated, long double *x)
+{
+  const Truncated *t = truncated;
+  const Reference *f = &t->f;
+  int b = f->b, n = f->m * b;
+  long double *b0 = calloc((size_t)n + 1, sizeof *b0), *next = calloc((size_t)n + 1, sizeof *next);
+  for (int upper = 0; upper < 2; upper++) {
+    memcpy(b0, x, (size_t)n * sizeof *x);
+    for (int k = 0; k < t->sweeps; k++) {
+      for (int I = 0; I < f->m; I++) {
+        long double sum[MAX_BLOCK_SIZE] = {0};
+        for (int J = upper ? I + 1 : 0; J < (upper ? f->m : I); J++)
+          ApplyBlock(b, At(f, I, J), x + J * b, true, sum);
+        if (upper) ApplyBlock(b, f->inverse + I * b * b, sum, false, sum);
+        for (int r = 0; r < b; r++) next[I * b + r] = b0[I * b + r] + sum[r];
+      }
+      memcpy(x, next, (size_t)n * sizeof *x);
+    }
+    for (int I = 0; I < f->m && !upper; I++)
+      ApplyBlock(b, f->inverse + I * b * b, x + I * b, false, x + I * b);
+  }
+  free(b0);
+  free(next);
+}
+
+static double TruncatedDefect(PoisePC pc, const Blocky *s, int sweeps)
+{
+  Truncated t = {.f = ReferenceOf(s, 0), .sweeps = sweeps};
+  EliminateBlocks(s, &t.f);
+  double worst = Difference(pc, SolvePolynomial, &t);
+  ReferenceFree(&t.f);
+  return worst;
+}
+
 static double BlocksDefect(PoisePC pc, const Blocky *s, double shift)
 {
   Reference f = ReferenceOf(s, shift);
@@ -242,6 +282,34 @@ static void TestICC(PoiseContext ctx)
       PoisePC pc = Make(ctx, "icc", A, NULL);
       CHECK_NEAR(BlocksDefect(pc, &t, 0), 0, 1e-13);
       CHECK_INT(((Incomplete *)pc->data)->tries, 0);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/* Solves by Jacobi sweeps; by as many as there are rows they are exact. Factors by sweeps take numbers. */
+static void TestJacobiSweeps(PoiseContext ctx)
+{
+  for (int k = 1; k < NSIZES; k++)
+    for (int q = 0; q < 4; q++) {
+      static const int sweeps[] = {1, 2, 3, 19};
+      char text[100];
+      Blocky s = BlockyOf(ctx, q % 2 ? SAME_BOTH_WAYS : ANYWHERE, sizes[k], sizes[k] > 8 ? 7 : 19);
+      s.symmetric = q % 2;
+      PoiseMat A = BlockMatrix(ctx, &s, "bcsr");
+      snprintf(text, sizeof text, "-x_pc_factor_sweeps %d\n-x_pc_factor_setup_sweeps 0", sweeps[q]);
+      PoisePC pc = Make(ctx, q % 2 ? "icc" : "ilu", A, text);
+      CHECK_NEAR(TruncatedDefect(pc, &s, sweeps[q]), 0, 1e-13);
+      if (q == 3) CHECK_NEAR(BlocksDefect(pc, &s, 0), 0, 1e-12);
+      if (q % 2) CheckSymmetric(pc);
+      CheckFusedApply(pc, true);
+      if (q == 0) {
+        SetOptions(ctx, "-x_pc_factor_setup_sweeps 2");
+        CHECK_OK(PoisePCSetFromOptions(pc));
+        snprintf(text, sizeof text, "takes numbers, and the matrix has blocks of %d x %d", sizes[k],
+                 sizes[k]);
+        CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, text);
+      }
       PoisePCDestroy(&pc);
       PoiseMatDestroy(&A);
     }
@@ -885,6 +953,7 @@ static void TestMemory(PoiseContext ctx)
 
 static const Test tests[] = {{"ilu", TestILU, 0},
                              {"icc", TestICC, 0},
+                             {"jacobi_sweeps", TestJacobiSweeps, 0},
                              {"symmetric", TestSymmetric, 0},
                              {"no_fill", TestNoFill, 0},
                              {"singular", TestSingular, 0},

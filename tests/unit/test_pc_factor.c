@@ -367,6 +367,29 @@ static void TestShiftPositive(PoiseContext ctx)
     }
 }
 
+/* A star's Laplacian on each rank is dominant but singular: the last pivot is 0. One shift, as small as
+   rounding, is tried, not a series of bisections. */
+static void TestShiftOfLaplacian(PoiseContext ctx)
+{
+  PoiseInt begin, m, n = 120;
+  PoiseMat A;
+  PoiseSplit(ctx, n, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, n, n, &A))) return;
+  for (PoiseInt i = begin; i < begin + m - 1; i++) {
+    const PoiseInt at[] = {i, begin + m - 1};
+    const double edge[] = {1, -1, -1, 1};
+    CHECK_OK(PoiseMatAddBlock(A, 2, at, 2, at, edge));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = Make(ctx, "icc", A, NULL);
+  CHECK_OK(PoisePCSetUp(pc));
+  const Incomplete *f = pc->data;
+  CHECK_INT(f->tries, 1);
+  CHECK(f->shift > 0 && f->shift < 1e-12);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 /* z = M r of both, which must be of opposite signs, to the bit. */
 static void CheckOpposite(PoisePC p, PoisePC q, PoiseMat A)
 {
@@ -715,14 +738,33 @@ static void TestKeep(PoiseContext ctx)
 
 /* ---- devices, threads, dots, skipping -------------------------------------------------------- */
 
+/* Full blocks of 9 rows, which lie `count` apart: 9 levels of single rows, which threads share as they are
+   long. */
+static PoiseMat Interleaved(PoiseContext ctx, PoiseInt count)
+{
+  PoiseInt begin, m, n = 9 * count;
+  PoiseMat A;
+  PoiseSplit(ctx, n, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, n, n, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt j = i % count; j < n; j += count) {
+      double v = i == j ? 12 : -TestRandom(2, (uint64_t)(i * j));
+      CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
 /* Lines of x: 40 x 33 groups in 72 levels, so that threads share them. */
 static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
 {
   static const char *const types[] = {"ilu", "icc", "sor"};
-  PoiseMat A = Grid(ctx, 30, 40, 33, 0), B = Grid(ctx, 30, 40, 33, 1);
+  PoiseMat A = Grid(ctx, 30, 40, 33, 0), B = Grid(ctx, 30, 40, 33, 1), C = Interleaved(ctx, 300);
   PoiseVec r, z;
   POISE_TRY(PoiseMatCreateVecs(A, &r, &z));
   SampleFill(r, 4);
+  for (int k = 0; k < 2; k++) SampleKeep(ctx, arg, Applied(C, types[k], NULL));
+  PoiseMatDestroy(&C);
   for (int k = 0; k < 6; k++) {
     if (k == 4) continue; /* icc, and a pattern that is not symmetric */
     PoisePC pc = Make(ctx, types[k % 3], k < 3 ? A : B, "-x_pc_sor_lits 2\n-x_pc_sor_omega 0.8");
@@ -853,6 +895,7 @@ static const Test tests[] = {
     {"shift_ends", TestShiftEnds, TEST_SERIAL},
     {"shift_inblocks", TestShiftInBlocks, 0},
     {"shift_positive", TestShiftPositive, 0},
+    {"shift_of_laplacian", TestShiftOfLaplacian, 0},
     {"negative", TestNegative, 0},
     {"bad_matrix", TestBadMatrix, 0},
     {"shell", TestShell, 0},

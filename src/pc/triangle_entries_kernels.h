@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Kernels over the entries of triangles, each of which is done by itself: where the triangles are, and
+  incomplete factors by sweeps (Chow and Patel 2015, "Fine-grained parallel incomplete LU factorization").
+
+  The text of a kernel is <name>_range(args, i, &begin, &end), the entries of row i < args->n that it is for,
+  and <name>_entry(args, i, k). triangle_entries.c and src/cuda/triangle_entries.cu run it, the latter without
+  contraction, so all devices give the same bits. What an entry reads no other entry of that kernel writes.
+*/
+#ifndef POISE_TRIANGLE_ENTRIES_KERNELS_H
+#define POISE_TRIANGLE_ENTRIES_KERNELS_H
+
+#include "mat/csr/csr_view.h"
+#include "pivot.h"
+
+/* Several threads may raise a flag at once. */
+POISE_INLINE void poiseRaise(int32_t *flag)
+{
+#if defined(__CUDA_ARCH__)
+  *(volatile int32_t *)flag = 1;
+#else
+  __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* ---- where the triangles are ----------------------------------------------------------------- */
+
+/* Offsets of A's n rows, of the width of A's: begin (n + 1) and end of the owned columns, NULL: not wanted,
+   and the diagonal entry. *missing is raised if one is not there. */
+typedef struct TriangleOffsetsArgs {
+  int64_t n;
+  CsrView A;
+  void *begin, *diag, *end;
+  int32_t *missing;
+} TriangleOffsetsArgs;
+
+POISE_INLINE void poiseSetOffset(const TriangleOffsetsArgs *a, void *offsets, int64_t i, int64_t k)
+{
+  if (!offsets) return;
+  if (a->A.ptr64)
+    ((int64_t *)offsets)[i] = k;
+  else
+    ((int32_t *)offsets)[i] = (int32_t)k;
+}
+
+POISE_INLINE void triangle_offsets_range(const TriangleOffsetsArgs *a, int64_t i, int64_t *begin,
+                                         int64_t *end)
+{
+  (void)a;
+  *begin = i, *end = i + 1; /* the row as a whole */
+}
+
+/* Entries ascend by global column, so ghosts stand before and behind the owned columns. */
+POISE_INLINE void triangle_offsets_entry(const TriangleOffsetsArgs *a, int64_t i, int64_t k)
+{
+  const int32_t *col = a->A.col;
+  int64_t first = poiseCsrOffset(&a->A, i), last = poiseCsrOffset(&a->A, i + 1);
+  (void)k;
+  while (first < last && col[first] >= a->A.nloc) first++;
+  int64_t diag = poiseSeek(col, first, last, (int32_t)i);
+  if (diag == last || col[diag] != i) poiseRaise(a->missing);
+  poiseSetOffset(a, a->begin, i, first);
+  poiseSetOffset(a, a->diag, i, diag);
+  if (a->end) poiseSetOffset(a, a->end, i, poiseSeek(col, diag, last, (int32_t)a->A.nloc));
+  if (i == a->n - 1) poiseSetOffset(a, a->begin, a->n, a->A.nz);
+}
+
+/* *missing is raised if an entry (i, j) has no entry (j, i). */
+typedef struct TriangleCheckArgs {
+  int64_t n;
+  Triangles t;
+  int32_t *missing;
+} TriangleCheckArgs;
+
+POISE_INLINE void triangle_check_range(const TriangleCheckArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  *begin = poiseOffset(&a->t, a->t.begin, i), *end = poiseOffset(&a->t, a->t.end, i);
+}
+
+POISE_INLINE void triangle_check_entry(const TriangleCheckArgs *a, int64_t i, int64_t k)
+{
+  const Triangles *t = &a->t;
+  int64_t j = t->col[k], end = poiseOffset(t, t->end, j),
+          at = poiseSeek(t->col, poiseOffset(t, t->begin, j), end, (int32_t)i);
+  if (at == end || t->col[at] != i) poiseRaise(a->missing);
+}
+
+/* ---- factors by sweeps ----------------------------------------------------------------------- */
+
+/*
+  The factors of FactorArgs as a fixed point, in numbers s and pivots u_ii = 1 / d_i:
+    s_ij = a_ij - sum over k < min(i, j) of l_ik u_kj,    u_ij = s_ij (i <= j), l_ij = s_ij d_j (i > j).
+  A sweep takes s and d on the right from `f.lu` and f.d, as the sweep before left them, and leaves s in
+  `next`. A row of level m is exact after m + 1 sweeps, with the bits of kernel factor on the host.
+  f.symmetric: only the upper triangle is computed, into f.lu itself, as sums read the lower one, its mirror.
+  mirrored: the pattern is symmetric.
+*/
+typedef struct FactorSweepArgs {
+  int64_t n;
+  FactorArgs f;
+  int mirrored;
+  double *next;
+} FactorSweepArgs;
+
+POISE_INLINE void poiseRowRange(const FactorSweepArgs *a, int64_t i, int from_diag, int to_diag,
+                                int64_t *begin, int64_t *end)
+{
+  const Triangles *t = &a->f.t;
+  *begin = poiseOffset(t, from_diag ? t->diag : t->begin, i);
+  *end = to_diag ? poiseOffset(t, t->diag, i) : poiseOffset(t, t->end, i);
+}
+
+/* The place of entry (i, j), which there is if row i has one. */
+POISE_INLINE int64_t poisePlace(const Triangles *t, int64_t i, int64_t j)
+{
+  return poiseSeek(t->col, poiseOffset(t, t->begin, i), poiseOffset(t, t->end, i), (int32_t)j);
+}
+
+/* a_ij, shifted on the diagonal; k: the place of (i, j). */
+POISE_INLINE double poiseShifted(const FactorArgs *f, int64_t i, int64_t k)
+{
+  return f->t.col[k] == i ? f->a[k] + f->shift : f->a[k];
+}
+
+/* factor_start: next = A, and pivots are A's. The lower triangle of a symmetric A is the mirror of its upper
+   one. */
+POISE_INLINE void factor_start_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  poiseRowRange(a, i, 0, 0, begin, end);
+}
+
+POISE_INLINE void factor_start_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  int64_t j = a->f.t.col[k];
+  double v = a->f.symmetric && j < i ? a->f.a[poisePlace(&a->f.t, j, i)] : poiseShifted(&a->f, i, k);
+  a->next[k] = v;
+  if (j == i) a->f.d[i] = poiseInvertPivot(&a->f, v, 0);
+}
+
+/* factor_sweep. Traffic: for an entry (i, j) the lower triangles of rows i and j. */
+POISE_INLINE void factor_sweep_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  poiseRowRange(a, i, a->f.symmetric, 0, begin, end);
+}
+
+/* v - l_ik u_kj for all k that both row i and row j have left of their diagonals. */
+POISE_INLINE double poiseSubtractCommon(const FactorSweepArgs *a, int64_t i, int64_t j, double v)
+{
+  const FactorArgs *f = &a->f;
+  const Triangles *t = &f->t;
+  int64_t p = poiseOffset(t, t->begin, i), end = poiseOffset(t, t->diag, i), q = poiseOffset(t, t->begin, j),
+          last = poiseOffset(t, t->diag, j);
+  while (p < end && q < last) {
+    int64_t k = t->col[p];
+    if (k == t->col[q]) {
+      double m = f->lu[p] * f->d[k];
+      v -= m * f->lu[f->symmetric ? q : poisePlace(t, k, j)];
+      p++, q++;
+    } else if (k < t->col[q]) {
+      p = poiseSeek(t->col, p + 1, end, t->col[q]);
+    } else {
+      q = poiseSeek(t->col, q + 1, last, (int32_t)k);
+    }
+  }
+  return v;
+}
+
+/* The same where row j does not tell which entries column j has: each row k < min(i, j) is searched. */
+POISE_INLINE double poiseSubtractSearched(const FactorSweepArgs *a, int64_t i, int64_t j, double v)
+{
+  const FactorArgs *f = &a->f;
+  const Triangles *t = &f->t;
+  int64_t p = poiseOffset(t, t->begin, i), end = poiseOffset(t, t->diag, i);
+  for (; p < end && t->col[p] < j; p++) {
+    int64_t k = t->col[p], at = poisePlace(t, k, j);
+    if (at < poiseOffset(t, t->end, k) && t->col[at] == j) v -= f->lu[p] * f->d[k] * f->lu[at];
+  }
+  return v;
+}
+
+POISE_INLINE void factor_sweep_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  double v = poiseShifted(&a->f, i, k);
+  int64_t j = a->f.t.col[k];
+  a->next[k] = a->mirrored ? poiseSubtractCommon(a, i, j, v) : poiseSubtractSearched(a, i, j, v);
+}
+
+/* factor_pivots: d of the sweep that has just been done; if symmetric, also the lower triangle of next. */
+POISE_INLINE void factor_pivots_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  poiseRowRange(a, i, !a->f.symmetric, 1, begin, end);
+  ++*end;
+}
+
+POISE_INLINE void factor_pivots_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  int64_t j = a->f.t.col[k];
+  if (j == i)
+    a->f.d[i] = poiseInvertPivot(&a->f, a->next[k], 0);
+  else
+    a->next[k] = a->next[poisePlace(&a->f.t, j, i)];
+}
+
+/* factor_divide: l of s, in f.lu, after the last sweep. */
+POISE_INLINE void factor_divide_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  poiseRowRange(a, i, 0, 1, begin, end);
+}
+
+POISE_INLINE void factor_divide_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  (void)i;
+  a->f.lu[k] *= a->f.d[a->f.t.col[k]];
+}
+
+/* factor_judge: is the pivot of row i refused beside the other entries of its row? */
+POISE_INLINE void factor_judge_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  *begin = poiseOffset(&a->f.t, a->f.t.diag, i), *end = *begin + 1;
+}
+
+POISE_INLINE void factor_judge_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  const FactorArgs *f = &a->f;
+  const Triangles *t = &f->t;
+  int64_t end = poiseOffset(t, t->end, i);
+  double rest = poiseSizesBeside(1, f->lu, f->symmetric ? k : poiseOffset(t, t->begin, i), end, k, 0, 0);
+  f->d[i] = poiseInvertPivot(f, f->lu[k], rest);
+  poiseKeepPivot(f, k, f->d[i]);
+}
+
+/* ---- solves by Jacobi sweeps ----------------------------------------------------------------- */
+
+enum { FACTOR_MOST_SIDE = 32 };
+
+/* factor_scale: the upper triangle U becomes D U, D: inverse pivots, or inverse diagonal blocks. */
+POISE_INLINE void factor_scale_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  poiseRowRange(a, i, 1, 0, begin, end);
+  ++*begin;
+}
+
+POISE_INLINE void factor_scale_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  int64_t b = a->f.t.b;
+  if (!b) {
+    a->f.lu[k] *= a->f.d[i];
+    return;
+  }
+  const double *d = a->f.d + i * b * b;
+  for (int64_t c = 0; c < b; c++) {
+    double *u = a->f.lu + (k * b + c) * b, product[FACTOR_MOST_SIDE];
+    for (int64_t r = 0; r < b; r++) {
+      product[r] = 0;
+      for (int64_t q = 0; q < b; q++) product[r] += d[q * b + r] * u[q];
+    }
+    for (int64_t r = 0; r < b; r++) u[r] = product[r];
+  }
+}
+
+#endif
