@@ -82,14 +82,14 @@ static void ShortRow(Permuted *p, int64_t to, int64_t from, int64_t n)
 
 static PoiseErr LongRow(Permuted *p, int64_t to, int64_t from, int64_t n)
 {
-  Term *term;
+  Term *term; /* and as many behind, to sort with */
   PoiseContext ctx = p->A->ctx;
-  TRY(poiseAllocArray(ctx, n, sizeof *term, "a row to sort", &term));
+  TRY(poiseAllocArray(ctx, 2 * n, sizeof *term, "a row to sort", &term));
   for (int64_t k = 0; k < n; k++) term[k] = (Term){.col = ColumnOf(p, from + k), .from = from + k};
-  PoiseErr e = poiseTermsSort(ctx, term, n);
-  for (int64_t k = 0; !e && k < n; k++) Put(p, to + k, term[k].col, term[k].from);
+  poiseTermsSort(term, n, term + n);
+  for (int64_t k = 0; k < n; k++) Put(p, to + k, term[k].col, term[k].from);
   poiseFree(ctx, &term);
-  return e;
+  return POISE_OK;
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */

@@ -105,8 +105,8 @@ typedef struct AmgFilter { /* F: A without weak connections, of the graph's patt
 } AmgFilter;
 
 PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, AmgGraph *g, AmgModes *modes, AmgFilter *f);
-/* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. pairs: of
-   aggregates that meet at a node, of all nodes. */
+/* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. pairs:
+   of aggregates that meet at a node, of all nodes. */
 PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c,
                          int64_t *pairs);
 /* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. place: P's columns as

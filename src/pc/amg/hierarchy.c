@@ -150,8 +150,8 @@ static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
 }
 
 /* In a cell that is stretched without limit the entries that slant have 1/4 of those along its short sides,
-   where aggregates should be (linear elements): above that these are dropped. Blocks have norms without signs,
-   and beside the diagonal's less from level to level. */
+   where aggregates should be (linear elements): above that these are dropped. Blocks have norms without
+   signs, and beside the diagonal's less from level to level. */
 static double Threshold(const Building *s, int k, int node)
 {
   double given = s->amg->options.threshold;

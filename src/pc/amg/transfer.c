@@ -56,8 +56,8 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
   return POISE_OK;
 }
 
-/* On meshes few aggregates meet at a node, for many connections: a pair of them for 1/2 to 3 connections, also
-   of four dimensions and of cells of high order. In graphs with hubs, or without dimension, nearly all meet,
+/* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
+   four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all meet,
    and the next level is full after one step. Nodes of several rows are of meshes. */
 static PoiseErr Fills(PoiseContext ctx, const AmgMatrix *F, int64_t pairs, bool *fills)
 {
