@@ -57,8 +57,8 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
 }
 
 /* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
-   four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all meet,
-   and the next level is full after one step. Nodes of several rows are of meshes. */
+   four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all
+   meet, and the next level is full after one step. Nodes of several rows are of meshes. */
 static PoiseErr Fills(PoiseContext ctx, const AmgMatrix *F, int64_t pairs, bool *fills)
 {
   const int most = 4;
