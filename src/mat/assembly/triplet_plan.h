@@ -74,9 +74,10 @@ static inline int64_t poiseTripletHere(PoiseMat A, const TripletPattern *p, int6
 {
   if (k >= p->n) return poiseTripletEntryRow(A, p, p->stash.entry[k - p->n].row);
   const Layout *l = A->rows;
-  PoiseInt row = poiseTripletRow(p, k), at = row * p->unit;
-  if (row < 0 || poiseTripletColumn(p, k) < 0 || at < l->begin || at >= l->begin + l->n) return -1;
-  return poiseTripletEntryRow(A, p, row);
+  PoiseInt row = poiseTripletRow(p, k);
+  if (row < 0 || poiseTripletColumn(p, k) < 0) return -1; /* any number below 0, so it is not multiplied */
+  PoiseInt at = row * p->unit;
+  return at >= l->begin && at < l->begin + l->n ? poiseTripletEntryRow(A, p, row) : -1;
 }
 
 static inline PoiseInt poiseTripletColumnOf(const TripletPattern *p, int64_t k)
