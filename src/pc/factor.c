@@ -87,8 +87,6 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
   }
   if (f->setup_sweeps && !symmetric) TRY(Make(dev, numbers, "factors of a sweep", &f->other));
   for (int k = 0; f->sweeps && k < 2; k++) TRY(Make(dev, rows, "vector of Jacobi sweeps", &f->work[k]));
-  if (f->solved_by != f->sweeps) pc->generation++; /* what is enqueued changes */
-  f->solved_by = f->sweeps;
   return POISE_OK;
 }
 

@@ -3,13 +3,7 @@
    symmetric. */
 #include "pc.h"
 
-static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("positive_definite"),
-                                      FACTOR_SHIFT_AMOUNT,
-                                      FACTOR_ZERO_PIVOT,
-                                      FACTOR_KERNEL,
-                                      FACTOR_SWEEPS,
-                                      FACTOR_SETUP_SWEEPS,
-                                      {0}};
+static const PoiseOption options[] = {FACTOR_OPTIONS("positive_definite"), {0}};
 
 static PoiseErr SetUp_ICC(PoisePC pc)
 {

@@ -2,13 +2,7 @@
 /* PC ilu: M = L U, incomplete factors without fill of the block that each rank owns. */
 #include "pc.h"
 
-static const PoiseOption options[] = {FACTOR_SHIFT_TYPE("none"),
-                                      FACTOR_SHIFT_AMOUNT,
-                                      FACTOR_ZERO_PIVOT,
-                                      FACTOR_KERNEL,
-                                      FACTOR_SWEEPS,
-                                      FACTOR_SETUP_SWEEPS,
-                                      {0}};
+static const PoiseOption options[] = {FACTOR_OPTIONS("none"), {0}};
 
 static PoiseErr SetUp_ILU(PoisePC pc)
 {

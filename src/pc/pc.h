@@ -206,14 +206,13 @@ typedef struct Incomplete {
   int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
   bool mirrored;          /* the pattern is symmetric */
   Buffer lu, d, result;
-  Buffer other;       /* values of the sweep before, of an ilu by sweeps */
-  Buffer work[2];     /* vectors, for Jacobi sweeps */
-  bool negative;      /* M is minus the factorisation of -A (icc) */
-  double shift;       /* that was needed */
-  int tries;          /* shifts tried */
-  PoiseInt solved_by; /* sweeps, when it was set up last */
-  double seconds;     /* of the latest set-up */
-  int library;        /* 0: the device's own sweeps solve; k: its factor_libraries[k - 1] does */
+  Buffer other;   /* values of the sweep before, of an ilu by sweeps */
+  Buffer work[2]; /* vectors, for Jacobi sweeps */
+  bool negative;  /* M is minus the factorisation of -A (icc) */
+  double shift;   /* that was needed */
+  int tries;      /* shifts tried */
+  double seconds; /* of the latest set-up */
+  int library;    /* 0: the device's own sweeps solve; k: its factor_libraries[k - 1] does */
   LibraryPlan plan;
   int64_t planned; /* triangular.built when the plan was made; 0: no plan */
 } Incomplete;
@@ -253,6 +252,10 @@ typedef struct Incomplete {
     "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
         "sweeps over all entries at once that approximate the factors; 0: exact factors, row after row" \
   }
+
+#define FACTOR_OPTIONS(shift_type)                                                                     \
+  FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, FACTOR_SWEEPS, \
+      FACTOR_SETUP_SWEEPS
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

@@ -13,16 +13,6 @@
 #include "mat/csr/csr_view.h"
 #include "pivot.h"
 
-/* Several threads may raise a flag at once. */
-POISE_INLINE void poiseRaise(int32_t *flag)
-{
-#if defined(__CUDA_ARCH__)
-  *(volatile int32_t *)flag = 1;
-#else
-  __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-#endif
-}
-
 /* ---- where the triangles are ----------------------------------------------------------------- */
 
 /* Offsets of A's n rows, of the width of A's: begin (n + 1) and end of the owned columns, NULL: not wanted,

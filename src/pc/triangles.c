@@ -124,58 +124,52 @@ static PoiseErr NameMissing(PoisePC pc, const Triangular *t)
   return FailMissing(pc, t, i);
 }
 
-/* A flag that a kernel has raised. */
-static PoiseErr ReadFlag(Buffer *flag, bool *raised)
+/* Was it raised? e: an error before. The flag is destroyed. */
+static PoiseErr TakeFlag(PoiseErr e, Buffer *flag, bool *raised)
 {
   const int32_t *there;
-  TRY(poiseBufferRead(flag, HOST, &there));
-  *raised = *there != 0;
-  return POISE_OK;
+  if (!e) e = poiseBufferRead(flag, HOST, &there);
+  *raised = !e && *there != 0;
+  poiseBufferDestroy(flag);
+  return e;
 }
 
-static PoiseErr Offsets(PoisePC pc, Triangular *t, Buffer *flag, bool *missing)
+static PoiseErr Offsets(PoisePC pc, Triangular *t, Buffer *flag)
 {
   TriangleOffsetsArgs a = {.n = t->n};
+  TRY(poiseFlagCreate(pc->ctx->device, flag, &a.missing));
   TRY(poiseCsrView(&pc->P->csr, &a.A));
   TRY(poiseBufferWrite(&t->diag, DEVICE, &a.diag));
   if (t->end.dev) {
     TRY(poiseBufferWrite(&t->begin, DEVICE, &a.begin));
     TRY(poiseBufferWrite(&t->end, DEVICE, &a.end));
   }
-  TRY(poiseBufferUpdate(flag, DEVICE, &a.missing));
-  TRY(LAUNCH(pc->ctx->device, triangle_offsets, &a));
-  return ReadFlag(flag, missing);
+  return LAUNCH(pc->ctx->device, triangle_offsets, &a);
 }
 
 static PoiseErr FindOffsets(PoisePC pc, Triangular *t)
 {
-  Buffer flag;
-  bool missing = false;
-  TRY(poiseBufferCreate(pc->ctx->device, sizeof(double), "flag", &flag));
-  PoiseErr e = Offsets(pc, t, &flag, &missing);
-  poiseBufferDestroy(&flag);
-  if (e) return e;
+  Buffer flag = {0};
+  bool missing;
+  TRY(TakeFlag(Offsets(pc, t, &flag), &flag, &missing));
   if (missing) return NameMissing(pc, t);
   t->nz = pc->P->csr.nz;
   return t->end.dev ? CountBlock(t) : POISE_OK;
 }
 
-static PoiseErr Check(PoisePC pc, Triangular *t, Buffer *flag, bool *missing)
+static PoiseErr Check(PoisePC pc, Triangular *t, Buffer *flag)
 {
   TriangleCheckArgs a = {.n = t->n};
+  TRY(poiseFlagCreate(pc->ctx->device, flag, &a.missing));
   TRY(poiseTriangularView(pc, t, DEVICE, &a.t));
-  TRY(poiseBufferUpdate(flag, DEVICE, &a.missing));
-  TRY(LAUNCH(pc->ctx->device, triangle_check, &a));
-  return ReadFlag(flag, missing);
+  return LAUNCH(pc->ctx->device, triangle_check, &a);
 }
 
 PoiseErr poiseTriangularIsSymmetric(PoisePC pc, Triangular *t, bool *symmetric)
 {
-  Buffer flag;
-  bool missing = false;
-  TRY(poiseBufferCreate(pc->ctx->device, sizeof(double), "flag", &flag));
-  PoiseErr e = Check(pc, t, &flag, &missing);
-  poiseBufferDestroy(&flag);
+  Buffer flag = {0};
+  bool missing;
+  PoiseErr e = TakeFlag(Check(pc, t, &flag), &flag, &missing);
   *symmetric = !missing;
   return e;
 }

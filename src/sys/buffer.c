@@ -215,6 +215,12 @@ PoiseErr poiseBufferUpdate(Buffer *b, Side side, void *p)
   return both ? PoisonStale(b, side) : POISE_OK;
 }
 
+PoiseErr poiseFlagCreate(Device *dev, Buffer *b, int32_t **flag)
+{
+  TRY(poiseBufferCreate(dev, sizeof(double), "flag", b));
+  return poiseBufferUpdate(b, DEVICE, flag);
+}
+
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
 {
   if (b->dev->ops->is_host) side = HOST;

@@ -21,6 +21,8 @@ typedef struct Buffer {
 
 /* A buffer of zeroed bytes. Both sides are valid if there is one copy, else the host side is. */
 PoiseErr poiseBufferCreate(Device *dev, size_t bytes, const char *what, Buffer *b);
+/* A flag on the device, which is 0. Kernels raise it (poiseRaise). */
+PoiseErr poiseFlagCreate(Device *dev, Buffer *b, int32_t **flag);
 /* Over the user's host array; or with a copy of it, which is on the device alone. */
 PoiseErr poiseBufferWrap(Device *dev, size_t bytes, const char *what, void *array, PoiseOwn own, Buffer *b);
 /* A buffer over the user's array, which is in the memory of the device (poiseDeviceCheckPointer). */

@@ -54,6 +54,26 @@ POISE_INLINE int poiseFinite(double v)
   return v - v == 0;
 }
 
+/* A number that looks random, of two: the same on all machines (SplitMix64: G. L. Steele, D. Lea and
+   C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
+POISE_INLINE uint64_t poiseMix(uint64_t a, uint64_t b)
+{
+  uint64_t z = a * UINT64_C(0x9e3779b97f4a7c15) + b;
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* Several threads may raise a flag at once. */
+POISE_INLINE void poiseRaise(int32_t *flag)
+{
+#if defined(__CUDA_ARCH__)
+  *(volatile int32_t *)flag = 1;
+#else
+  __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 POISE_INLINE double poiseScalar(ScalarRef s)
 {
   return s.slot ? *s.slot : s.value;

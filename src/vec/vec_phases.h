@@ -117,13 +117,10 @@ ELEMENTWISE(vec_norm_inf)
   return poiseDots(fabs(READ(VEC_X)), 0, 0);
 }
 
-/* w_i in [-1, 1): splitmix64 of k + i, where k holds this rank's first row and the seed */
+/* w_i in [-1, 1): from k + i, where k holds this rank's first row and the seed */
 ELEMENTWISE(vec_random)
 {
-  uint64_t z = ((uint64_t)a->k + (uint64_t)i) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
+  uint64_t z = poiseMix((uint64_t)a->k + (uint64_t)i, 0);
   OUT(VEC_W) = (double)(int64_t)(z >> 11) * 0x1p-52 - 1;
   return poiseDots(0, 0, 0);
 }

@@ -64,7 +64,7 @@ static inline void CheckSymmetric(PoisePC pc)
   CHECK_OK(PoiseVecNorm(w, POISE_NORM_2, &nw));
   CHECK_OK(PoisePCApply(pc, u, w));
   CHECK_OK(PoiseVecDot(v, w, &vMu));
-  CHECK(fabs(uMv - vMu) <= 1e-14 * nu * nw);
+  CHECK(fabs(uMv - vMu) <= 1e-15 * nu * nw);
   CHECK(vMv > 0);
   PoiseVecDestroy(&u);
   PoiseVecDestroy(&v);

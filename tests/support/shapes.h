@@ -62,6 +62,18 @@ static inline PoiseMat Matrix(PoiseContext ctx, const Shape *s)
   return A;
 }
 
+/* The same, with an entry (0, 2) that has no mirror: for TRIDIAGONAL. */
+static inline PoiseMat Unmirrored(PoiseContext ctx, const Shape *s)
+{
+  PoiseMat A = Matrix(ctx, s);
+  PoiseInt row = 0, col = 2;
+  double v = 1;
+  if (!A) return NULL;
+  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &col, &v));
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
 /* Minus the Laplacian on nx x ny x nz points, 7-point; slope: convection, which makes it unsymmetric; with
    slope 1 even its pattern is, as zeros are not stored. */
 static inline PoiseMat Grid(PoiseContext ctx, PoiseInt nx, PoiseInt ny, PoiseInt nz, double slope)

@@ -525,11 +525,7 @@ static void TestShell(PoiseContext ctx)
 static void TestPattern(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 24);
-  PoiseMat A = Matrix(ctx, &s);
-  PoiseInt row = 0, col = 2;
-  double v = 1;
-  if (PoiseRank(ctx) == 0) CHECK_OK(PoiseMatAddBlock(A, 1, &row, 1, &col, &v));
-  CHECK_OK(PoiseMatAssemble(A));
+  PoiseMat A = Unmirrored(ctx, &s);
   PoisePC pc = Make(ctx, "icc", A, NULL);
   if (SampleLocal(ctx, EVEN, 24) == POISE_DECIDE && PoiseSize(ctx) < 8)
     CHECK_ERR(PoisePCSetUp(pc), Mine(&s, 0, POISE_ERR_NUMERIC), "entry (0, 2) is stored and (2, 0) is not");

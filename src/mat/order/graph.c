@@ -120,14 +120,9 @@ PoiseErr poiseGraphOfRows(PoiseMat A, bool owned, Adjacency *g)
 
 /* ---- symmetric graphs ------------------------------------------------------------------------ */
 
-/* A number for the pair (low, high): the finaliser of G. L. Steele, D. Lea and C. H. Flood, Fast splittable
-   pseudorandom number generators, OOPSLA 2014. */
 static inline uint64_t PairNumber(int64_t low, int64_t high)
 {
-  uint64_t z = ((uint64_t)low << 32 | (uint64_t)high) + 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
+  return poiseMix(1, (uint64_t)low << 32 | (uint64_t)high);
 }
 
 /* What a node's entries right of the diagonal add to a sum, less what those left of it do; *mess counts

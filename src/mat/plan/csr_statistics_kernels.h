@@ -77,15 +77,6 @@ typedef struct CsrHashArgs { /* *hash, which was 0: of A's offsets and columns *
   uint64_t *hash;
 } CsrHashArgs;
 
-/* A number that looks random, of two. */
-POISE_INLINE uint64_t poiseMix(uint64_t a, uint64_t b)
-{
-  uint64_t z = a * UINT64_C(0x9e3779b97f4a7c15) + b;
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 /* What offset k and entry k, 0 <= k < the number of either, add to the hash. */
 POISE_INLINE uint64_t poiseCsrHashAt(const CsrView *A, int64_t k)
 {

@@ -72,8 +72,8 @@ static PoiseErr Run(Device *dev, AmgAggregateArgs *a, Scratch *s, int64_t *count
   TRY(poiseAmgMake(dev, a->n, sizeof *a->rank, "priorities", &s->rank, &a->rank));
   TRY(poiseAmgMake(dev, a->n, sizeof *a->near, "priorities of neighbours", &s->near, &a->near));
   TRY(poiseAmgMake(dev, a->n, sizeof *a->next, "new aggregates", &s->next, &a->next));
-  TRY(poiseAmgFlag(dev, &s->left, &a->left));
-  TRY(poiseAmgFlag(dev, &s->changed, &a->changed));
+  TRY(poiseFlagCreate(dev, &s->left, &a->left));
+  TRY(poiseFlagCreate(dev, &s->changed, &a->changed));
   TRY(LAUNCH(dev, amg_start, a));
   TRY(FindRoots(dev, a));
   TRY(LAUNCH(dev, amg_join_roots, a));

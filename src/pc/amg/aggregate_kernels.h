@@ -34,7 +34,7 @@ POISE_INLINE void amg_start_item(const AmgAggregateArgs *a, int64_t i)
 
 POISE_INLINE void amg_rank_item(const AmgAggregateArgs *a, int64_t i)
 {
-  uint64_t hash = poiseAmgHash((uint64_t)i * 131 + (uint64_t)a->round * 7919);
+  uint64_t hash = poiseMix(1, (uint64_t)i * 131 + (uint64_t)a->round * 7919);
   a->rank[i] = a->state[i] == AMG_FREE   ? (hash >> 33) << 31 | (uint64_t)(i + 1)
                : a->state[i] == AMG_ROOT ? UINT64_MAX
                                          : 0;
@@ -71,7 +71,7 @@ POISE_INLINE void amg_decide_item(const AmgAggregateArgs *a, int64_t i)
   else if (r == a->rank[i])
     a->state[i] = AMG_ROOT;
   else
-    poiseAmgRaise(a->left);
+    poiseRaise(a->left);
 }
 
 /* A node joins the root that it is most strongly connected to. */
@@ -114,9 +114,9 @@ POISE_INLINE void amg_join_neighbours_item(const AmgAggregateArgs *a, int64_t i)
 
 POISE_INLINE void amg_take_item(const AmgAggregateArgs *a, int64_t i)
 {
-  if (a->next[i] != a->aggregate[i]) poiseAmgRaise(a->changed);
+  if (a->next[i] != a->aggregate[i]) poiseRaise(a->changed);
   a->aggregate[i] = a->next[i];
-  if (poiseAmgSees(a, i)) poiseAmgRaise(a->left);
+  if (poiseAmgSees(a, i)) poiseRaise(a->left);
 }
 
 POISE_INLINE void amg_roots_item(const AmgAggregateArgs *a, int64_t i)

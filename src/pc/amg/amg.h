@@ -39,7 +39,6 @@ static inline int64_t poiseAmgAllNodes(const AmgMatrix *m) /* with ghosts */
 
 /* A new buffer of n items, to be written: their place on the device. */
 PoiseErr poiseAmgMake(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p);
-PoiseErr poiseAmgFlag(Device *dev, Buffer *b, int32_t **flag); /* the same for a flag, which is 0 */
 /* Fetch a count. Waits for it. */
 PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p);
 
@@ -106,7 +105,8 @@ typedef struct AmgFilter { /* F: A without weak connections, of the graph's patt
 
 PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, AmgGraph *g, AmgModes *modes, AmgFilter *f);
 /* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. pairs:
-   of aggregates that meet at a node, of all nodes. */
+   of aggregates that meet at a node, of all nodes; 0 without F, and where nodes have several rows, as those
+   are of meshes (Fills in transfer.c). */
 PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c,
                          int64_t *pairs);
 /* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. place: P's columns as

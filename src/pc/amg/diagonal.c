@@ -9,7 +9,7 @@ static PoiseErr Invert(PoiseContext ctx, AmgDiagonalArgs *g, Buffer *flag, int64
   int32_t any;
   int64_t size = (int64_t)g->m.node * g->m.node;
   *bad = -1;
-  TRY(poiseAmgFlag(ctx->device, flag, &g->bad));
+  TRY(poiseFlagCreate(ctx->device, flag, &g->bad));
   TRY(LAUNCH(ctx->device, amg_diagonal, g));
   TRY(poiseAmgFetch(ctx->device, g->bad, sizeof any, &any));
   if (!any) return POISE_OK;

@@ -84,7 +84,7 @@ POISE_INLINE void amg_diagonal_item(const AmgDiagonalArgs *g, int64_t i)
   }
   if (fine) return;
   d[0] = (double)NAN;
-  poiseAmgRaise(g->bad);
+  poiseRaise(g->bad);
 }
 
 /* 1 over the sum of a row's magnitudes, with the sign of its diagonal. */

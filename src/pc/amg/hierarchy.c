@@ -149,9 +149,9 @@ static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
   return Took(s, STAGE_LAMBDA);
 }
 
-/* In a cell that is stretched without limit the entries that slant have 1/4 of those along its short sides,
-   where aggregates should be (linear elements): above that these are dropped. Blocks have norms without
-   signs, and beside the diagonal's less from level to level. */
+/* In a cell that is stretched without limit (linear elements), slanting connections have 1/4 of the size of
+   those along its short sides. Aggregates should lie along these, so theta is above 1/4. Blocks are compared
+   with the diagonal's. On coarse levels more of a row lies beside it, so theta is halved there. */
 static double Threshold(const Building *s, int k, int node)
 {
   double given = s->amg->options.threshold;

@@ -47,7 +47,8 @@ static PoiseErr MakePattern(PoiseContext ctx, AmgInterpolateArgs *a, Scratch *s,
   TRY(poiseAmgMake(dev, nodes, sizeof *a->count, "numbers of aggregates", &s->count, &a->count));
   TRY(poiseAmgMake(dev, nodes * rows, sizeof *a->length, "rows of interpolation", &s->length, &a->length));
   TRY(LAUNCH(dev, amg_find, a));
-  TRY(CountPairs(ctx, a, pairs));
+  *pairs = 0;
+  if (a->smooth && a->F.node == 1) TRY(CountPairs(ctx, a, pairs));
   a->n = nodes * rows;
   TRY(LAUNCH(dev, amg_row_lengths, a));
   TRY(poiseRowOffsets(dev, a->n, a->length, c));

@@ -27,7 +27,7 @@ typedef struct AmgSumArgs {
 
 POISE_INLINE void amg_power_start_item(const AmgPowerArgs *p, int64_t i)
 {
-  p->x[i] = (double)(poiseAmgHash((uint64_t)(p->m.row + i)) >> 11) * 0x1p-53 - 0.5;
+  p->x[i] = (double)(poiseMix(1, (uint64_t)(p->m.row + i)) >> 11) * 0x1p-53 - 0.5;
 }
 
 /* Of nodes of one row. Traffic: A, d, x, z, row. */

@@ -28,26 +28,4 @@ POISE_INLINE int64_t poiseAmgBlocks(const AmgMatrix *m)
   return m->A.b ? m->node / m->A.b : m->node;
 }
 
-/* A hash of 64 bits: the same on all machines (SplitMix64). */
-POISE_INLINE uint64_t poiseAmgHash(uint64_t x)
-{
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-/* Several threads may raise a flag at once. */
-#if defined(__CUDA_ARCH__)
-POISE_INLINE void poiseAmgRaise(int32_t *flag)
-{
-  *(volatile int32_t *)flag = 1;
-}
-#else
-POISE_INLINE void poiseAmgRaise(int32_t *flag)
-{
-  __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
-}
-#endif
-
 #endif

@@ -37,9 +37,3 @@ PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p)
   TRY(poiseDeviceCopy(dev, p, there, bytes, COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
-
-PoiseErr poiseAmgFlag(Device *dev, Buffer *b, int32_t **flag)
-{
-  TRY(poiseBufferCreate(dev, sizeof(double), "flag", b));
-  return poiseBufferUpdate(b, DEVICE, flag);
-}

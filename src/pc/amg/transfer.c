@@ -58,7 +58,7 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
 
 /* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
    four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all
-   meet, and the next level is full after one step. Nodes of several rows are of meshes. */
+   meet, and the next level is full after one step. */
 static PoiseErr Fills(PoiseContext ctx, const AmgMatrix *F, int64_t pairs, bool *fills)
 {
   const int most = 4;
@@ -75,7 +75,7 @@ PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *
   int64_t pairs = 0;
   PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, F, &c, &pairs));
   *fills = false;
-  if (!e && F && F->node == 1) e = Fills(ctx, F, pairs, fills);
+  if (!e && F) e = Fills(ctx, F, pairs, fills);
   if (!e && !*fills)
     e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, p->nodes * p->node,
                             p->aggregates * p->modes, POISE_DECIDE, POISE_DECIDE, &l->P);

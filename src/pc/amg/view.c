@@ -130,12 +130,12 @@ static PoiseErr ViewComplexity(PoisePC pc)
 static PoiseErr ViewPlain(PoisePC pc)
 {
   const Amg *amg = pc->data;
-  for (int k = 0; k + 1 < amg->count && amg->options.type == AMG_SMOOTHED; k++)
+  if (amg->options.type != AMG_SMOOTHED) return POISE_OK;
+  for (int k = 0; k + 1 < amg->count; k++)
     if (!amg->level[k].smoothed)
       TRY(PoisePrintf(
           pc->ctx,
-          "  interpolation from level %d is not smoothed, as that would make nearly all rows of it "
-          "neighbours\n",
+          "  interpolation from level %d is not smoothed, which would connect nearly all rows of it\n",
           k + 1));
   return POISE_OK;
 }
