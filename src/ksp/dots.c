@@ -112,7 +112,8 @@ static void ExchangeRanks(PoiseKSP ksp, int id, PhaseArgs *a)
   else if (ksp->dots.npending)
     a->ranks = poiseLinkCountSum(ksp->ctx->link);
   a->send.push.x = NULL;
-  if (halo && inside) poiseKSPFailed(ksp, poiseHaloSendInside(halo, &ksp->sends, x, &a->send));
+  if (halo && inside && poiseHaloSendsFit(halo, &ksp->sends))
+    poiseKSPFailed(ksp, poiseHaloSendInside(halo, &ksp->sends, x, &a->send));
 }
 
 /* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and

@@ -215,7 +215,7 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
 static PoiseErr PrepareSends(PoiseKSP ksp)
 {
   Halo *halo = poiseMatHalo(ksp->A);
-  if (!Sends(ksp) || ksp->loop.eager || !halo || poiseHaloSendsFit(halo, &ksp->sends)) return POISE_OK;
+  if (!Sends(ksp) || !halo || !halo->link || poiseHaloSendsFit(halo, &ksp->sends)) return POISE_OK;
   poiseKSPForget(ksp);
   poiseHaloSendsDestroy(&ksp->sends);
   return PoiseAgree(ksp->ctx, poiseHaloSendsCreate(halo, ksp->layout->n, &ksp->sends));
@@ -272,7 +272,8 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n +
           s.singles * s.single;
   poisePredictHost(8 * s.pinned, &mine);
-  if (Sends(ksp)) poisePredictBetween(dev, 0, poiseHaloSendsBytes(plan->nsend, n), ON_BOTH, &mine);
+  if (Sends(ksp) && !A->asked.type->mult && plan->nghost + plan->nsend)
+    poisePredict(dev, poiseHaloSendsBytes(plan->nsend, n), ON_BOTH, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
   poisePredictOpen(plan, &mine);
   poisePredictSum(&mine, p);

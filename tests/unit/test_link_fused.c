@@ -35,8 +35,8 @@ static double Captured_Kernels(PoiseKSP ksp, int *turn)
 }
 
 /* A turn of cg: the product in two parts with the halo's two kernels between, and a sum before each of two
-   phases; or the product, and two phases. One of prcg has one phase, and a kernel with a sum to judge at the end
-   of a cycle. */
+   phases; or the product, and two phases. One of prcg has one phase, and at the end of a cycle a sum and a
+   kernel that judges. */
 static void CheckKernels(Problem *p, bool predicts, bool fused, bool divides)
 {
   int turn, cycle = predicts ? poiseKSPLateCycle(p->ksp, 16) : 1;
@@ -52,7 +52,7 @@ static void SolveForms(PoiseContext ctx, Problem *p, bool predicts)
   PoiseInt its = 0;
   Device *dev = ctx->device;
   double bandwidth = dev->model.bandwidth;
-  for (int form = 0; form < 5; form++) { /* the last is the first again, in a loop that was captured before */
+  for (int form = 0; form < 5; form++) { /* the last two are the first again */
     bool fused = form % 3 != 2, divides = form == 1;
     if (form == 1) dev->model.bandwidth = 1; /* all takes long */
     poiseLinkSetFused(ctx, fused);
@@ -66,7 +66,7 @@ static void SolveForms(PoiseContext ctx, Problem *p, bool predicts)
   CHECK_OK(poiseLinkCheck(ctx));
 }
 
-/* Few rows, and some row blocks of which most have nothing to send; ranks without rows; several neighbours. */
+/* Few rows; row blocks of which some have nothing to send; ranks without rows. */
 static void TestSolves(PoiseContext ctx)
 {
   static const int side[][2] = {{24, 17}, {5, 1}, {97, 90}};
