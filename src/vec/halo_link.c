@@ -197,7 +197,7 @@ static PoiseErr Wait(Halo *h, int way)
 
 bool poiseHaloWasSent(const Halo *h)
 {
-  return h && h->sent && h->session == poiseLinkSession(h->ctx->link);
+  return h && h->sent && h->ctx->link && h->session == poiseLinkSession(h->ctx->link);
 }
 
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */

@@ -66,17 +66,18 @@ static void SolveForms(PoiseContext ctx, Problem *p, bool predicts)
   CHECK_OK(poiseLinkCheck(ctx));
 }
 
-/* Few rows; row blocks of which some have nothing to send; ranks without rows. */
+/* Few rows; row blocks of which some have nothing to send; ranks without rows; blocks of numbers. */
 static void TestSolves(PoiseContext ctx)
 {
-  static const int side[][2] = {{24, 17}, {5, 1}, {97, 90}};
+  static const int side[][2] = {{24, 17}, {5, 1}, {97, 90}, {31, 90}};
   static const char *const methods[] = {"cg", "prcg"};
   NEEDS_FUSED(ctx);
   for (int m = 0; m < 2; m++)
-    for (int s = 0; s < 3; s++)
+    for (int s = 0; s < 4; s++)
       for (int norm = POISE_KSP_NORM_PRECONDITIONED; norm <= POISE_KSP_NORM_UNPRECONDITIONED; norm++) {
         Problem p;
-        if (!ProblemOpenGrid(ctx, side[s][0], side[s][1], 1, methods[m], "jacobi", &p)) return;
+        if (!ProblemOpenGrid(ctx, side[s][0], side[s][1], s == 3 ? 3 : 1, methods[m], "jacobi", &p)) return;
+        if (s == 3) CHECK_OK(PoiseMatSetType(p.A, "bcsr"));
         CHECK_OK(PoiseKSPSetNormType(p.ksp, (PoiseNormType)norm));
         CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-8, -1, -1, 90));
         if (s != 1 || PoiseSize(ctx) <= 5) SolveForms(ctx, &p, m == 1);
