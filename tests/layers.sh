@@ -72,11 +72,12 @@ refuse "only src/cuda may include CUDA" \
   "${programs[@]}" src/{sys,vec,mat,io,pc,ksp}
 # What host and GPU both compile is in src/*/*_phases.h, *_kernels.h and the headers named here, which
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
-both=(src/*/*_phases.h src/*/*_kernels.h src/{mat,pc}/*/*_kernels.h src/sys/phase.h
+both=(src/*/*_phases.h src/*/*_kernels.h src/{mat,pc}/*/*_kernels.h src/sys/{phase,link_args}.h
   src/sys/device_model.h src/ksp/phases.h src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h
   src/pc/{block_inverse,pivot}.h)
-shared='[a-z0-9_]+_(phases|kernels)|phases|csr_view|device_model|product_(plan|model)|block_inverse|pivot'
-cuda='sys/sys|(sys|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|fragments'
+shared='[a-z0-9_]+_(phases|kernels)|phases|link_args|csr_view|device_model|product_(plan|model)'
+shared+='|block_inverse|pivot'
+cuda='sys/sys|(sys|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments'
 cuda+='|reduce|rows|spgemm_lanes|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
   grep -vE '"((sys/)?(kernels|phase)\.h|sys/(kernels|phases)\.def|(types|product_model)\.def)"' |

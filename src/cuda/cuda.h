@@ -67,6 +67,9 @@ PoiseErr poiseCudaExport(Device *dev, size_t bytes, const char *what, struct Lin
 void poiseCudaUnexport(Device *dev, size_t bytes, void *p);
 PoiseErr poiseCudaOpen(Device *dev, const struct LinkHandle *handle, size_t bytes, void **p);
 void poiseCudaClose(Device *dev, size_t bytes, void *p);
+/* load kernels that poll, or others may poll for: of a link (link.cu), phases that exchange (ksp.cu) */
+PoiseErr poiseCudaLoadLink(Device *dev);
+PoiseErr poiseCudaLoadPhases(Device *dev);
 /* NCCL, as LinkLibrary says it (nccl.cu) */
 struct Nccl **poiseCudaNccl(Device *dev); /* once it is open, else NULL */
 PoiseErr poiseCudaNcclLoad(Device *dev, void **library);

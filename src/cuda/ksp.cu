@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The GPU driver of phases: every block takes the pending sums, runs the prologue, and does POISE_BLOCK
    rows. */
-#include "cuda.h"
+#include "exchange.h"
 
 #include "ksp/phases.h"
 
@@ -11,7 +11,7 @@ enum {
   MANY = PHASE_MANY /* threads of a block when the blocks are few, for a chain as short as can be */
 };
 
-enum { PLAIN = 0, DECIDES = 1, EPILOGUE = 2 }; /* kinds of phases */
+enum { PLAIN = 0, DECIDES = 1, EPILOGUE = 2, EXCHANGES = 4 }; /* kinds of phases */
 
 typedef int (*Begin)(const double *in, double *out, const PhaseArgs *a, double *c);
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
@@ -22,9 +22,14 @@ struct Prologue { /* shared by the threads of a block */
   int go;
 };
 
+struct Mails { /* of a phase that adds sums over ranks, shared by the threads of a block */
+  double own[POISE_MAX_SUMS];
+  uint32_t epoch, half[LINK_FUSED_MOST][POISE_MAX_SUMS][2];
+};
+
 /* What the prologue needs, all of it on the way at once: a sum's partials, by each of the first warps, and
-   the slots, by the last. */
-template <int T> struct Inputs {
+   the slots, by the last. ALONE: without the sums of ranks, which come by mail. */
+template <int T, bool ALONE> struct Inputs {
   enum { AT_ONCE = 8 };
   const double *partial = NULL, *slots = NULL;
   int64_t count = 0;
@@ -34,7 +39,7 @@ template <int T> struct Inputs {
   __device__ __forceinline__ Inputs(const PhaseArgs &a)
   {
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (warp < a.nsum) partial = a.sum[warp].partial + lane, count = a.sum[warp].count - lane;
+    if (ALONE && warp < a.nsum) partial = a.sum[warp].partial + lane, count = a.sum[warp].count - lane;
     if (warp == T / 32 - 1 && a.slots) slots = a.slots + lane;
     for (int k = 0; k < a.nsum; k++)
       if (slots == a.sum[k].dst) slots = NULL;
@@ -44,7 +49,7 @@ template <int T> struct Inputs {
   {
     if (slots) slot = *slots;
 #pragma unroll
-    for (int r = 0; r < AT_ONCE; r++) v[r] = 32 * r < count ? partial[32 * r] : 0;
+    for (int r = 0; r < AT_ONCE && ALONE; r++) v[r] = 32 * r < count ? partial[32 * r] : 0;
   }
 
   __device__ __forceinline__ void Put(const PhaseArgs &a, Prologue &p)
@@ -52,7 +57,7 @@ template <int T> struct Inputs {
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     double s = 0;
     if (slots) p.in[lane] = slot;
-    if (warp < a.nsum) {
+    if (ALONE && warp < a.nsum) {
 #pragma unroll
       for (int r = 0; r < AT_ONCE; r++) s += v[r];
       for (int64_t b = 32 * AT_ONCE; b < count; b += 32) s += partial[b];
@@ -63,6 +68,82 @@ template <int T> struct Inputs {
     __syncthreads();
   }
 };
+
+/* The sums over ranks. The block without rows, which is the first to run, sends this rank's by mail. All
+   blocks read the mails of all ranks, and add them in rank order. No block takes the place of one on another
+   GPU, and those of this GPU start in their order. So what all wait for is running. A thread has one word of
+   a mail. */
+template <int T> struct RankSums {
+  int r, w = -1; /* rank and word; -1: none */
+  const LinkMail *from = NULL;
+  LinkMail *to = NULL;
+
+  /* Where mails are, before the wait if latency is all. */
+  __device__ __forceinline__ RankSums(const PhaseArgs &a)
+  {
+    if (T == MANY) Find(a);
+  }
+
+  __device__ __forceinline__ void Find(const PhaseArgs &a)
+  {
+    static_assert(LINK_FUSED_MOST * 2 * POISE_MAX_SUMS <= THREADS, "a thread for each word");
+    int words = 2 * a.nsum;
+    if ((int)threadIdx.x >= a.ranks.size * words) return;
+    r = threadIdx.x / words, w = threadIdx.x % words;
+    from = a.ranks.mail[a.ranks.rank];
+    to = a.ranks.mail[r];
+  }
+
+  /* Sends this thread's word, and waits for that of rank r, which goes to `half`. Returns whether it came. */
+  __device__ __forceinline__ bool Exchange(const LinkRanks &l, uint32_t epoch, const double *own,
+                                           uint32_t *half)
+  {
+    uint64_t word;
+    if (blockIdx.x == 0) {
+      LinkMail *mail = to + poiseLinkMail(epoch, l.size, l.rank);
+      Put(&mail->word[w / 2][w % 2], poiseLinkWord(own[w / 2], w % 2, epoch));
+    }
+    const LinkMail *mail = from + poiseLinkMail(epoch, l.size, r);
+    bool came = PollWord(l.patience, &mail->word[w / 2][w % 2], epoch, r, &word);
+    *half = (uint32_t)word;
+    return came;
+  }
+
+  __device__ __forceinline__ void Take(const PhaseArgs &a, Prologue &p, Mails &m)
+  {
+    const LinkRanks &l = a.ranks;
+    int k = threadIdx.x, failed = 0;
+    if (!a.nsum) return;
+    if (T != MANY) Find(a);
+    uint64_t ticket = k == 0 ? TakeTicket(l) : 0;
+    if (blockIdx.x == 0)
+      OwnSums<T>(
+          a.nsum, [&](int i) { return a.sum[i]; }, m.own);
+    if (k == 0) m.epoch = KeepTicket(l, ticket);
+    __syncthreads();
+    if (w >= 0) failed = !Exchange(l, m.epoch, m.own, &m.half[r][w / 2][w % 2]);
+    failed = __syncthreads_or(failed);
+    if (k >= a.nsum) return;
+    double s = poiseLinkValue(m.half[0][k][0], m.half[0][k][1]);
+    for (int q = 1; q < l.size; q++) s += poiseLinkValue(m.half[q][k][0], m.half[q][k][1]);
+    p.sum[k] = p.in[a.sum[k].dst - a.slots] = failed ? NAN : s;
+  }
+};
+
+/* Behind the rows: number `at` of the blocks with rows, or the one without (-1), which waits for the entries
+   of others. It ends when they have come, and with it the kernel. */
+template <int T> __device__ __forceinline__ void ExchangeEntries(const LinkSend &s, int at)
+{
+  if (!s.push.x) return;
+  if (at < 0) AwaitEntries<T>(s.wait);
+  if (at < 0 || at >= s.nsending) return;
+  __syncthreads();
+  for (int k = s.first[at] + threadIdx.x; k < s.first[at + 1]; k += T) {
+    LinkEntry e = s.entry[k];
+    *e.to = s.push.x[e.row];
+  }
+  Finish(s.push, (unsigned)s.nsending);
+}
 
 /* Row i of the vectors that are read. Where latency is all, it is known before the wait where that is, and
    fetched at once after it. */
@@ -234,7 +315,7 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   int64_t begin = block * rows, end = block < 0 ? begin : begin + rows < a.n ? begin + rows : a.n;
   PdlLaunchDependents();
   CopyArgs<T>(a, p);
-  Inputs<T> inputs(a);
+  Inputs<T, true> inputs(a);
   Row row[POISE_BLOCK / T];
   FindRows<T>(a, begin, end, row);
   PdlWait();
@@ -253,6 +334,46 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
     ApplyBlocks<T>(a.end, begin, end, s + NDOT);
   }
   StorePartials<NDOT, COMBINE, END, T>(a, block, s);
+}
+
+/* Blocks on a multiprocessor, as many as of RunPhase: else the compiler takes more registers. */
+constexpr int Resident(int kind, int threads)
+{
+  return threads == MANY ? 2 : kind & (DECIDES | EPILOGUE) ? 8 : 5;
+}
+
+/* The same in a solver on several ranks: it adds its sums over them, and exchanges a vector that it writes.
+   That takes place whether or not the rest is skipped. */
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
+static __global__ void __launch_bounds__(T, Resident(KIND, T))
+    RunPhaseOfRanks(const __grid_constant__ PhaseArgs a)
+{
+  constexpr bool DECIDING = (KIND & DECIDES) != 0;
+  __shared__ Prologue p;
+  __shared__ Mails mails;
+  int64_t block = blockIdx.x && a.send.push.x ? a.send.order[blockIdx.x - 1] : (int64_t)blockIdx.x - 1;
+  int64_t begin = block * POISE_BLOCK, end = block < 0                   ? begin
+                                             : begin + POISE_BLOCK < a.n ? begin + POISE_BLOCK
+                                                                         : a.n;
+  PdlLaunchDependents();
+  CopyArgs<T>(a, p);
+  Inputs<T, false> inputs(a);
+  RankSums<T> sums(a);
+  Row row[POISE_BLOCK / T];
+  FindRows<T>(a, begin, end, row);
+  PdlWait();
+  inputs.Load();
+  FetchRows<T>(row);
+  sums.Take(a, p, mails);
+  inputs.Put(a, p);
+  double c[POISE_MAX_COEFS] = {0}, s[NDOT > 0 ? NDOT : 1] = {0};
+  if (block < 0) {
+    if (threadIdx.x < 32) SetScalars<BEGIN, DECIDING>(a, p);
+  } else if (Decide<BEGIN, DECIDING>(a, block, p, c)) {
+    RunElements<ELEMENT, NDOT, COMBINE, T>(a, begin, end, c, row, s);
+    StorePartials<NDOT, COMBINE, false, T>(a, block, s);
+  }
+  ExchangeEntries<T>(a.send, (int)blockIdx.x - 1);
 }
 
 /* Sum k becomes SUBTOTALS partials: subtotal[k][p] = the sum of every SUBTOTALS * THREADS-th, one block
@@ -283,36 +404,68 @@ template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T> 
     return nullptr;
 }
 
+/* The one that exchanges, of phases that may. */
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
+constexpr PhaseKernel Exchanging()
+{
+  if constexpr ((KIND & EXCHANGES) != 0)
+    return RunPhaseOfRanks<BEGIN, ELEMENT, NDOT, COMBINE, KIND, T>;
+  else
+    return nullptr;
+}
+
 /* Stands for the rows of phases that have none. */
 ELEMENTWISE(scalars)
 {
   return poiseDots(0, 0, 0);
 }
 
-static const PhaseKernel phases[][4] = {
-#define PHASE(name, ndot, combine, kind)                                               \
-  {RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, THREADS>, \
-   RunPhase<name##_begin, name##_element, ndot, combine, (kind) & ~EPILOGUE, MANY>,    \
-   Ending<name##_begin, name##_element, ndot, combine, kind, THREADS>(),               \
-   Ending<name##_begin, name##_element, ndot, combine, kind, MANY>()},
+enum { ENDING = 2, EXCHANGING = 4, FORMS = 6 }; /* each for blocks of THREADS and of MANY */
+
+static const PhaseKernel phases[][FORMS] = {
+#define PHASE(name, ndot, combine, kind)                                                \
+  {RunPhase<name##_begin, name##_element, ndot, combine, (kind)&DECIDES, THREADS>,      \
+   RunPhase<name##_begin, name##_element, ndot, combine, (kind)&DECIDES, MANY>,         \
+   Ending<name##_begin, name##_element, ndot, combine, (kind) & ~EXCHANGES, THREADS>(), \
+   Ending<name##_begin, name##_element, ndot, combine, (kind) & ~EXCHANGES, MANY>(),    \
+   Exchanging<name##_begin, name##_element, ndot, combine, kind, THREADS>(),            \
+   Exchanging<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #define SCALARS(name) {RunPhase<name##_begin, scalars_element, 0, SUM, PLAIN, THREADS>},
 #include "sys/phases.def"
 #undef PHASE
 #undef SCALARS
 };
 
+PoiseErr poiseCudaLoadPhases(Device *dev)
+{
+  cudaFuncAttributes attributes;
+  (void)dev;
+  for (const auto &phase : phases)
+    for (int form = EXCHANGING; form < FORMS && phase[form]; form++)
+      TRY(poiseCudaCheck(cudaFuncGetAttributes(&attributes, (const void *)phase[form]), "loading a kernel"));
+  return POISE_OK;
+}
+
+/* Sums of many partials, made by each block, are made of fewer first. */
+static PoiseErr MakeFew(Device *dev, PhaseArgs *a)
+{
+  int64_t most = 0;
+  for (int k = 0; k < a->nsum; k++) most = a->sum[k].count > most ? a->sum[k].count : most;
+  if (most <= FEW) return POISE_OK;
+  double *subtotal = poiseCudaSubtotals(dev);
+  TRY(LaunchPdl(dev, SumSubtotals, dim3(SUBTOTALS, (unsigned)a->nsum), THREADS, 0, *a, subtotal));
+  for (int k = 0; k < a->nsum; k++) a->sum[k].partial = subtotal + k * SUBTOTALS, a->sum[k].count = SUBTOTALS;
+  return POISE_OK;
+}
+
 extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
 {
   PhaseArgs a = *(const PhaseArgs *)args;
-  int64_t nblock = poisePhaseBlocks(&a), most = 0;
+  int64_t nblock = poisePhaseBlocks(&a);
   bool many = a.n > THREADS && nblock <= PHASE_MANY_BLOCKS * dev->model.multiprocessors;
-  for (int k = 0; k < a.nsum; k++) most = a.sum[k].count > most ? a.sum[k].count : most;
-  if (most > FEW) {
-    double *subtotal = poiseCudaSubtotals(dev);
-    TRY(LaunchPdl(dev, SumSubtotals, dim3(SUBTOTALS, (unsigned)a.nsum), THREADS, 0, a, subtotal));
-    for (int k = 0; k < a.nsum; k++) a.sum[k].partial = subtotal + k * SUBTOTALS, a.sum[k].count = SUBTOTALS;
-  }
+  bool exchanges = a.ranks.size || a.send.push.x;
+  if (!exchanges) TRY(MakeFew(dev, &a));
   unsigned blocks = (unsigned)nblock + IsApart(a);
-  return LaunchPdl(dev, phases[a.id][many + 2 * (a.end.b != 0)], blocks,
-                   many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
+  int form = exchanges ? EXCHANGING : a.end.b ? ENDING : 0;
+  return LaunchPdl(dev, phases[a.id][form + many], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

@@ -43,6 +43,7 @@ const LinkDevice poiseCudaLink = {
     .patience = 0.1,
     .most = 4,
     .automatic = 1, /* the driver may make a rank's call wait for what polls on the same GPU */
+    .load = Through<poiseCudaLoadLink>::Door,
     .place = Through<PlaceOf>::Door,
     .alloc = Through<poiseCudaSharedAlloc>::Door,
     .free = Through<poiseCudaSharedFree>::Door,

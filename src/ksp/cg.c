@@ -114,7 +114,7 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
   poiseKSPFirstResidual(ksp, b, (Application){R, Z, CG_RZ, zz}, rr);
   poiseKSPPhase(ksp, PHASE_cg_start,
                 (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->M.diagonal), READS(CG_Z, z), WRITES(CG_P, v[P]),
-                            .flags = poiseCGFlags(ksp), .k = relative_to_b},
+                            SENDS(v[P]), .flags = poiseCGFlags(ksp), .k = relative_to_b},
                 NO_SLOT, NO_SLOT);
 }
 
@@ -134,7 +134,7 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   Update(ksp, CG_RZ + odd);
   poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
                 (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->M.diagonal), READS(CG_Z, z), UPDATES(CG_X, v[X]),
-                            UPDATES(CG_P, v[P]), .flags = poiseCGFlags(ksp)},
+                            UPDATES(CG_P, v[P]), SENDS(v[P]), .flags = poiseCGFlags(ksp)},
                 NO_SLOT, NO_SLOT);
 }
 
@@ -147,6 +147,7 @@ const KSPType poiseKSPType_cg = {
     .setup = SetUp_CG,
     .cycle = Cycle_CG,
     .start = poiseCGStart,
+    .sends = true,
     .iterate = Iterate_CG,
     .restart = Restart_CG,
     .view = View_CG,

@@ -86,6 +86,36 @@ static void SumPending(PoiseKSP ksp)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
+/* May this phase exchange with other ranks by itself? */
+static bool MayExchange(PoiseKSP ksp, int id, const PhaseArgs *a)
+{
+  enum { PLAIN = 0, DECIDES = 0, EPILOGUE = 0, EXCHANGES = 1 };
+  static const bool may[] = {
+#define PHASE(name, ndot, combine, kind) ((kind)&EXCHANGES) != 0,
+#define SCALARS(name)                    false,
+#include "sys/phases.def"
+#undef PHASE
+#undef SCALARS
+  };
+  return may[id] && !a->end.b && !ksp->solve.finishing && poiseLinkIsUsed(ksp->ctx) &&
+         poiseLinkFuses(ksp->ctx);
+}
+
+/* The sums over ranks of a phase, and what it sends, by itself or in front of it. */
+static void ExchangeRanks(PoiseKSP ksp, int id, PhaseArgs *a)
+{
+  const double *x = a->send.push.x;
+  Halo *halo = x ? poiseMatHalo(ksp->A) : NULL;
+  bool inside = MayExchange(ksp, id, a);
+  if (!inside)
+    SumPending(ksp);
+  else if (ksp->dots.npending)
+    a->ranks = poiseLinkCountSum(ksp->ctx->link);
+  a->send.push.x = NULL;
+  if (halo && inside && poiseHaloSendsFit(halo, &ksp->sends))
+    poiseKSPFailed(ksp, poiseHaloSendInside(halo, &ksp->sends, x, &a->send));
+}
+
 /* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and
    written is in in[] and in out[]. */
 static double Streams(const PhaseArgs *a)
@@ -100,7 +130,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
                         int rz, int zz)
 {
   KSPDots *d = &ksp->dots;
-  SumPending(ksp);
+  ExchangeRanks(ksp, id, &a);
   poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
   a.n = rows;

@@ -46,6 +46,7 @@ typedef struct KSPType {
   /* from the x in work[0]; without a guess from 0, and x is set so */
   void (*start)(PoiseKSP, PoiseVec b);
   bool once;                        /* that is the whole solve */
+  bool sends;                       /* its phases say which vector is multiplied next (SENDS) */
   void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */
   void (*finish)(PoiseKSP);         /* make x; NULL: the iteration keeps x */
@@ -151,6 +152,7 @@ typedef struct Captured { /* what a captured loop depends on; compared as bytes,
   int norm, side;
   int turn, step; /* iterations of a turn; between two looks at whether the solve is over */
   int64_t first;  /* of a replay, before the first look */
+  int64_t there;  /* does the first product find its ghosts? */
 } Captured;
 
 /* The loop over iterations (loop.c). */
@@ -272,6 +274,7 @@ struct PoiseKSP_s {
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;
   KSPDots dots;
+  HaloSends sends; /* of vectors that A is multiplied with */
   KSPLoop loop;
 
   /* solves */

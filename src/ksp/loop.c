@@ -278,6 +278,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->norm = (int)ksp->norm, c->side = (int)ksp->side;
   c->step = ksp->loop.step, c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);
+  c->there = poiseHaloWasSent(poiseMatHalo(ksp->A));
 }
 
 /* After a failure nothing that is queued uses b and x. */
@@ -318,14 +319,14 @@ bool poiseKSPCapture(PoiseKSP ksp)
   if (!e) e = dev->ops->capture_begin(dev, ksp->scalars.slots + SLOT_DONE);
   poiseKSPFailed(ksp, e);
   if (e) return GiveUp(ksp);
+  if (poiseLinkIsUsed(ksp->ctx)) poiseLinkBeginTurn(ksp->ctx->link);
   for (int k = 0; k < now.turn; k++) {
     if (k > 0 && k % now.step == 0) poiseKSPFailed(ksp, dev->ops->capture_step(dev));
     poiseLogCounts(ksp->ctx, &loop->counts[k]);
     ksp->type->iterate(ksp, loop->cycle_at);
     AdvanceCycle(ksp);
   }
-  if (poiseLinkIsUsed(ksp->ctx))
-    poiseKSPFailed(ksp, poiseLinkSettleAll(ksp->ctx->link)); /* for the next turn */
+  if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseLinkEndTurn(ksp->ctx->link));
   poiseLogCounts(ksp->ctx, &loop->counts[now.turn]);
   AddCounts(ksp, -1, now.turn); /* nothing has run */
   poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.turn]);
@@ -449,6 +450,7 @@ void poiseKSPReplay(PoiseKSP ksp, PoiseVec x)
   bool checks, ends = EndsAhead(ksp, x, &checks);
   double since = PoiseTime();
   PoiseErr e = POISE_OK;
+  poiseLinkEndSession(ksp->ctx); /* what was sent before the loop is no longer there behind it */
   for (bool over = false; !over; seen++) {
     bool more = seen > 0 || !loop->brief;
     for (; sent <= seen + more && !e; sent++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
 #include "pc/blocks_host.h"
+#include "vec/link_host.h"
 #include "phases.h"
 
 typedef struct Phase {
@@ -12,7 +13,7 @@ typedef struct Phase {
 } Phase;
 
 enum { SUM, MAX };
-enum { PLAIN, DECIDES, EPILOGUE };
+enum { PLAIN, DECIDES, EPILOGUE, EXCHANGES = 4 };
 
 typedef Dots (*Element)(const double *c, const PhaseArgs *a, int64_t i);
 
@@ -100,44 +101,77 @@ static void RunEnd(const BlockEpilogue *e, int64_t n, int64_t begin, int64_t end
   if (e->zz) e->zz[at] = poiseHostDot(e->z, e->z, begin, end);
 }
 
-static void TakeSums(const PhaseArgs *a)
+/* v[k] = sum k: of this rank, or over the ranks. */
+static PoiseErr TakeSums(Device *dev, const PhaseArgs *a, double *v)
 {
+  LinkSumArgs all = {.n = a->nsum, .listed = 1, .ranks = a->ranks};
+  memcpy(all.sum, a->sum, sizeof all.sum);
+  if (a->ranks.size) return poiseHostSumRanks(dev, &all, v);
   for (int k = 0; k < a->nsum; k++) {
-    double s = 0;
-    for (int64_t b = 0; b < a->sum[k].count; b++) s += a->sum[k].partial[b];
-    *a->sum[k].dst = s;
+    v[k] = 0;
+    for (int64_t b = 0; b < a->sum[k].count; b++) v[k] += a->sum[k].partial[b];
   }
+  return POISE_OK;
 }
 
-PoiseErr poiseHost_phase(Device *dev, const void *args)
+/* Is the phase skipped? A plain one also hands DONE on. */
+static bool Skips(const PhaseArgs *a, int decides)
 {
-  const PhaseArgs *a = args;
+  if (!a->slots) return a->skip && *a->skip != 0;
+  bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
+  if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];
+  return skip;
+}
+
+/* The prologue, with these sums. *go: are there rows to do? */
+static PoiseErr Begin(const Device *dev, const PhaseArgs *a, const double *sum, double *c, int *go)
+{
   const Phase *p = &phases[a->id];
-  double c[POISE_MAX_COEFS] = {0}, in[POISE_SLOTS];
-  int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
-  int go, decides = p->kind & DECIDES;
+  double in[POISE_SLOTS];
+  for (int k = 0; k < a->nsum; k++) *a->sum[k].dst = sum[k];
+  if (a->slots) memcpy(in, a->slots, sizeof in);
+  *go = p->begin(a->slots ? in : NULL, a->slots, a, c);
+  return a->slots && dev->ops->poison ? CheckRepeatable(a, c, *go) : POISE_OK;
+}
+
+static PoiseErr CheckArgs(const PhaseArgs *a)
+{
+  const Phase *p = &phases[a->id];
+  bool exchanges = a->ranks.size || a->send.push.x;
   if (a->end.b && !(p->kind & EPILOGUE))
     FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
   if (a->n && !p->block) FAIL(POISE_ERR_INTERNAL, "phase %s has no rows", p->name);
-  if (a->skip && *a->skip != 0) return POISE_OK;
-  if (a->slots) {
-    bool skip = a->slots[decides ? SLOT_SEEN : SLOT_DONE] != 0;
-    if (!decides) a->slots[SLOT_SEEN] = a->slots[SLOT_DONE];
-    if (skip) return POISE_OK;
-    TakeSums(a);
-    memcpy(in, a->slots, sizeof in);
-    go = p->begin(in, a->slots, a, c);
-    if (dev->ops->poison) TRY(CheckRepeatable(a, c, go));
-  } else {
-    TakeSums(a);
-    go = p->begin(NULL, NULL, a, c);
-  }
-  if (!go) return POISE_OK;
+  if (exchanges && (!(p->kind & EXCHANGES) || !a->slots || a->end.b || (a->nsum && !a->ranks.size)))
+    FAIL(POISE_ERR_INTERNAL, "phase %s does not exchange with other ranks", p->name);
+  return POISE_OK;
+}
+
+static PoiseErr Rows(Device *dev, const PhaseArgs *a)
+{
+  const Phase *p = &phases[a->id];
+  double c[POISE_MAX_COEFS] = {0}, sum[POISE_MAX_SUMS];
+  int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
+  int go = 0;
+  bool skip = Skips(a, p->kind & DECIDES);
+  if (skip && !a->ranks.size) return POISE_OK;
+  PoiseErr e = TakeSums(dev, a, sum);
+  if (skip) return e;
+  PoiseErr begun = Begin(dev, a, sum, c, &go);
+  if (!e) e = begun;
+  if (!go) return e;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t begin = b * rows, end = begin + rows < a->n ? begin + rows : a->n;
     p->block(c, a, begin, end, b);
     if (a->end.b) RunEnd(&a->end, a->n, begin, end, b);
   }
-  return POISE_OK;
+  return e;
+}
+
+PoiseErr poiseHost_phase(Device *dev, const void *args)
+{
+  const PhaseArgs *a = args;
+  TRY(CheckArgs(a));
+  PoiseErr e = Rows(dev, a), exchanged = poiseHostExchange(dev, &a->send);
+  return e ? e : exchanged;
 }

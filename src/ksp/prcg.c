@@ -48,7 +48,7 @@ void poisePRCGIterate(PoiseKSP ksp, int j)
       ksp,
       PHASE_prcg_update, /* converged? alpha = rz / pq; beta; x += alpha p; r -= alpha q; p = D r + beta p */
       (PhaseArgs){READS(CG_Q, v[Q]), READS(CG_D, ksp->M.diagonal), UPDATES(CG_X, v[X]), UPDATES(CG_R, v[R]),
-                  UPDATES(CG_P, v[P]), .flags = (int)ksp->norm, .k = j > 0},
+                  UPDATES(CG_P, v[P]), SENDS(v[P]), .flags = (int)ksp->norm, .k = j > 0},
       CG_RZ + odd, CG_NN);
 }
 
@@ -64,6 +64,7 @@ const KSPType poiseKSPType_prcg = {
     .cycle = poisePRCGCycle,
     .setup = SetUp_PRCG,
     .start = poiseCGStart,
+    .sends = true,
     .iterate = poisePRCGIterate,
     .restart = poisePRCGRestart,
 };

@@ -12,6 +12,7 @@ void poiseKSPRelease(PoiseKSP ksp)
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
   poiseKSPForget(ksp);
+  poiseHaloSendsDestroy(&ksp->sends);
   for (int k = 0; ksp->work && k < ksp->nwork; k++) PoiseVecDestroy(&ksp->work[k]);
   poiseFree(ctx, &ksp->work);
   poiseFree(ctx, &ksp->v);
@@ -156,6 +157,11 @@ static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
   return POISE_OK;
 }
 
+static bool Sends(PoiseKSP ksp)
+{
+  return ksp->type->sends && poiseLinkFuses(ksp->ctx);
+}
+
 static const char *WhyEager(PoiseKSP ksp)
 {
   const char *pc = poisePCEager(ksp->pc);
@@ -206,6 +212,15 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
        why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }
 
+static PoiseErr PrepareSends(PoiseKSP ksp)
+{
+  Halo *halo = poiseMatHalo(ksp->A);
+  if (!Sends(ksp) || !halo || !halo->link || poiseHaloSendsFit(halo, &ksp->sends)) return POISE_OK;
+  poiseKSPForget(ksp);
+  poiseHaloSendsDestroy(&ksp->sends);
+  return PoiseAgree(ksp->ctx, poiseHaloSendsCreate(halo, ksp->layout->n, &ksp->sends));
+}
+
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
@@ -222,6 +237,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->loop.eager = WhyEager(ksp);
+  TRY(PrepareSends(ksp));
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
 
@@ -256,6 +272,8 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n +
           s.singles * s.single;
   poisePredictHost(8 * s.pinned, &mine);
+  if (Sends(ksp) && !A->asked.type->mult && plan->nghost + plan->nsend)
+    poisePredict(dev, poiseHaloSendsBytes(plan->nsend, n), ON_BOTH, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
   poisePredictOpen(plan, &mine);
   poisePredictSum(&mine, p);
@@ -291,6 +309,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);
   poiseBufferAdd(&ksp->dots.partial_buffer, bytes);
   poiseBufferAdd(&ksp->dots.stage_buffer, bytes);
+  poiseBufferAdd(&ksp->sends.table, bytes);
   bytes->host += (2 * (ksp->loop.ring + RING_AT + POISE_COMM_WIDTH) + RING_AT) * (int64_t)sizeof(double);
   poiseBufferAdd(&ksp->singles, bytes);
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);

@@ -173,6 +173,8 @@ int64_t poiseMatPartials(PoiseMat A); /* partial sums that a Fuse of its product
 /* The entries of x at A's ghost columns, valid until the next exchange. x is a device pointer, of the
    columns' layout. mine: this rank's error so far. Collective; the caller agrees. */
 PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double **ghost);
+/* By which products of A exchange; NULL: by none, or by that of a type without parts. */
+Halo *poiseMatHalo(PoiseMat A);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
 PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row); /* *row: the first local row with an entry that is not

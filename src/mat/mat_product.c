@@ -4,6 +4,7 @@
   for types that launch y = A x alone.
 */
 #include "vec/vec_kernels.h"
+#include "mat/plan/ranks_plan.h"
 #include "mat/types/auto.h"
 #include "mat/types/pcsr.h"
 
@@ -36,6 +37,20 @@ static PoiseErr OpenProduct(PoiseMat A, PoiseVec y, ProductArgs *p)
   return overwrites ? poiseVecWrite(y, &p->y) : poiseVecUpdate(y, &p->y);
 }
 
+Halo *poiseMatHalo(PoiseMat A)
+{
+  if (poiseMatSplits(A)) return A->made.parts->kept->csr.halo;
+  return A->type->mult ? NULL : A->csr.halo;
+}
+
+/* Ghosts that have come before the product are no reason to divide it. One that takes long is divided all the
+   same, as the rows without ghosts are multiplied by a faster kernel. A library wants all x in one array. */
+static bool Divides(PoiseMat A)
+{
+  const DeviceModel *model = &A->ctx->device->model;
+  return !poiseHaloIsThere(A->csr.halo) || A->asked.library || poiseDividesProduct(model, poiseMatTraffic(A));
+}
+
 /* On several ranks the rows that need no ghosts are multiplied while these travel. The exchange takes place
    whatever fails on this rank, as the neighbours wait for it. */
 static PoiseErr LaunchProduct(PoiseMat A, PoiseVec x, PoiseVec y, ProductArgs *p)
@@ -43,12 +58,13 @@ static PoiseErr LaunchProduct(PoiseMat A, PoiseVec x, PoiseVec y, ProductArgs *p
   Halo *halo = A->csr.halo;
   PoiseErr exchanged = POISE_OK, e = poiseVecRead(x, &p->x);
   if (halo) TRY(poiseHaloBegin(halo, e, p->x));
+  bool divides = halo && Divides(A);
   if (!e) e = OpenProduct(A, y, p);
-  if (!e) e = A->type->launch(A, halo ? INTERIOR : WHOLE, p);
+  if (!e && divides) e = A->type->launch(A, INTERIOR, p);
   if (halo) exchanged = poiseHaloEnd(halo, &p->ghost);
   TRY(e);
   TRY(exchanged);
-  return halo ? A->type->launch(A, REST, p) : POISE_OK;
+  return A->type->launch(A, divides ? REST : WHOLE, p);
 }
 
 PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y)

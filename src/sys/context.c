@@ -54,7 +54,8 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ------------------------------------------------------------- */
 
 typedef struct System {
-  int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check, exchange;
+  int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check, exchange,
+      fuse;
   PoiseInt ranks, solve_ranks, host_threads, device_id;
   double patience;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH], gpus[POISE_OPTION_LENGTH];
@@ -105,6 +106,10 @@ static const PoiseOption table[] = {
      "by "
      "NCCL; host: through the hosts, so that no loop is replayed; auto: the first of these that may be and "
      "works, see -poise_view"},
+    {"comm_fuse", FIELD(BOOL, fuse), "yes", 0, 0, NULL,
+     "by peer memory, let vector kernels of a loop add sums over ranks and exchange entries by themselves; "
+     "no, "
+     "and where ranks share a GPU: by kernels of their own"},
     {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
      "seconds that a device waits for that of another rank, before the solve is an error; with nccl, that "
      "the "
@@ -278,6 +283,7 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
   TRY(poiseLinkOpen(ctx, (LinkWish)system.exchange));
   poiseLinkSetPatience(ctx, system.patience);
+  poiseLinkSetFused(ctx, system.fuse);
   return POISE_OK;
 }
 

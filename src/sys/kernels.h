@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "link_args.h"
+
 #if defined(__CUDACC__)
 #define POISE_INLINE static __host__ __device__ __forceinline__
 #else
@@ -170,6 +172,9 @@ typedef struct PhaseArgs {
   double *partial[POISE_PHASE_DOTS];
   BlockEpilogue end;
   Convergence conv;
+  /* of one marked EXCHANGES, in a solver */
+  LinkRanks ranks; /* size > 0: the sums are this rank's alone. The phase adds those of all ranks */
+  LinkSend send;
 } PhaseArgs;
 
 /* Rows of a block of a phase, which leaves a partial for each: whole blocks of its end. */

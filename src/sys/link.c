@@ -34,7 +34,7 @@ int64_t poiseLinkBytes(const Link *link, int64_t bytes)
 
 LinkPatience poiseLinkPatience(const Link *link)
 {
-  return (LinkPatience){link->seconds, link->state + LINK_LATE};
+  return (LinkPatience){link->seconds, link->state + LINK_LATE, link->apart};
 }
 
 /* By a library the host waits only so long for the device. */
@@ -51,17 +51,23 @@ void poiseLinkSetPatience(PoiseContext ctx, double seconds)
   Watch(link, link->used);
 }
 
+LinkRanks poiseLinkCountSum(Link *link)
+{
+  PoiseContext ctx = link->ctx;
+  link->unread = false;
+  link->sums++;
+  return (LinkRanks){.rank = PoiseRank(ctx),
+                     .size = PoiseSize(ctx),
+                     .mail = link->boxes,
+                     .ticket = link->state + LINK_TICKET,
+                     .patience = poiseLinkPatience(link)};
+}
+
 PoiseErr poiseLinkSum(Link *link, LinkSumArgs a)
 {
   if (link->library) return poiseLinkSumByLibrary(link, a);
-  PoiseContext ctx = link->ctx;
-  a.rank = PoiseRank(ctx), a.size = PoiseSize(ctx);
-  a.mail = link->boxes;
-  a.epoch = link->state + LINK_EPOCH;
-  a.patience = poiseLinkPatience(link);
-  link->unread = false;
-  link->sums++;
-  return LAUNCH(ctx->device, link_sum, &a);
+  a.ranks = poiseLinkCountSum(link);
+  return LAUNCH(link->ctx->device, link_sum, &a);
 }
 
 static PoiseErr SumOfNothing(Link *link)
@@ -74,12 +80,19 @@ PoiseErr poiseLinkSettle(Link *link, LinkSent *sent)
   PoiseErr e = sent->sums == link->sums + 1 ? SumOfNothing(link) : POISE_OK;
   sent->sums = link->sums + 1;
   link->unread = true;
+  link->early = link->early || link->sums == link->turn;
   return e;
 }
 
-PoiseErr poiseLinkSettleAll(Link *link)
+void poiseLinkBeginTurn(Link *link)
 {
-  return link->unread ? SumOfNothing(link) : POISE_OK;
+  link->turn = link->sums;
+  link->early = false;
+}
+
+PoiseErr poiseLinkEndTurn(Link *link)
+{
+  return link->unread && link->early ? SumOfNothing(link) : POISE_OK;
 }
 
 PoiseErr poiseLinkCheck(PoiseContext ctx)
@@ -149,6 +162,7 @@ bool poiseLinkUse(PoiseContext ctx, bool on)
   if (!ctx->link) return false;
   bool used = ctx->link->used;
   ctx->link->used = on;
+  ctx->link->session++;
   Watch(ctx->link, on);
   return used;
 }
@@ -156,6 +170,34 @@ bool poiseLinkUse(PoiseContext ctx, bool on)
 bool poiseLinkIsLibrary(const Link *link)
 {
   return link->library != NULL;
+}
+
+bool poiseLinkFuses(PoiseContext ctx)
+{
+  return ctx->link && ctx->link->fuses;
+}
+
+void poiseLinkSetFused(PoiseContext ctx, bool on)
+{
+  Link *link = ctx->link;
+  if (!link) return;
+  link->fuses = on && link->apart && PoiseSize(ctx) <= LINK_FUSED_MOST;
+  link->joined++; /* loops are captured anew */
+}
+
+int64_t poiseLinkSession(const Link *link)
+{
+  return link->session;
+}
+
+int64_t poiseLinkNumber(Link *link)
+{
+  return ++link->numbers;
+}
+
+void poiseLinkEndSession(PoiseContext ctx)
+{
+  if (ctx->link) ctx->link->session++;
 }
 
 int64_t poiseLinkJoined(PoiseContext ctx)

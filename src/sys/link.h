@@ -33,6 +33,9 @@ PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish);
 /* Seconds that a device waits for another one, by a library the host for its device (-comm_patience). Does
    nothing without a link. */
 void poiseLinkSetPatience(PoiseContext ctx, double seconds);
+/* May phases exchange by themselves (-comm_fuse)? They do by peer memory, between ranks that share no device
+   but a mock. All ranks alike. */
+void poiseLinkSetFused(PoiseContext ctx, bool on);
 void poiseLinkClose(PoiseContext ctx);
 /* How ranks exchange, in words, and why not otherwise where that was tried. Lent until the link ends. */
 const char *poiseLinkWords(PoiseContext ctx);
@@ -43,6 +46,11 @@ bool poiseLinkIsUsed(PoiseContext ctx);
 /* Changes when what was captured with exchanges in it must be captured anew. */
 int64_t poiseLinkJoined(PoiseContext ctx);
 bool poiseLinkIsLibrary(const Link *link); /* else by peer memory */
+bool poiseLinkFuses(PoiseContext ctx);     /* do phases exchange by themselves, where the link is used? */
+/* Changes when what phases have sent so far is no longer what a product may find. */
+int64_t poiseLinkSession(const Link *link);
+int64_t poiseLinkNumber(Link *link); /* 1, 2, ... */
+void poiseLinkEndSession(PoiseContext ctx);
 /* This rank is going to wait for others, which may poll for what it has enqueued: let that run. */
 void poiseLinkRun(PoiseContext ctx);
 /* POISE_ERR_COMM if a rank has waited in vain since the context was made. Waits. */
@@ -73,6 +81,8 @@ void poiseLinkFree(Link *link, size_t bytes, void *p);
 
 /* dst = sums over ranks, enqueued. Of a only n, the partials and dst are given. */
 PoiseErr poiseLinkSum(Link *link, LinkSumArgs a);
+/* For a phase that adds a sum over ranks by itself. All ranks, at the same place as a sum. */
+LinkRanks poiseLinkCountSum(Link *link);
 /* Entries for neighbours, by a library: enqueued, send and recv from poiseLinkAlloc. All ranks. What is
    enqueued behind Arrive sees what came. */
 PoiseErr poiseLinkExchange(Link *link, const Exchange *ex, const double *send, double *recv);
@@ -84,8 +94,10 @@ typedef struct LinkSent {
 /* Places may be filled behind this, and will be: all ranks have read what they held. They have when a sum was
    enqueued since, as each joins it behind its reading. If none was, this enqueues a sum of nothing. */
 PoiseErr poiseLinkSettle(Link *link, LinkSent *sent);
-/* The same for all places, which are not filled. */
-PoiseErr poiseLinkSettleAll(Link *link);
+/* A turn of a loop is captured. Its end may be followed by its beginning. There places may be filled, if the
+   first calls of poiseLinkSettle behind Begin found that they may be. */
+void poiseLinkBeginTurn(Link *link);
+PoiseErr poiseLinkEndTurn(Link *link);
 LinkPatience poiseLinkPatience(const Link *link);
 
 #endif

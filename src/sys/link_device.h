@@ -62,9 +62,11 @@ typedef struct LinkLibrary {
 } LinkLibrary;
 
 typedef struct LinkDevice {
-  double patience;                          /* seconds that a device waits for another one in the probe */
-  int most;                                 /* ranks that may share a device */
-  int automatic;                            /* the same where a link is not asked for */
+  double patience;            /* seconds that a device waits for another one in the probe */
+  int most;                   /* ranks that may share a device */
+  int automatic;              /* the same where a link is not asked for */
+  bool beside;                /* what polls takes no place of what it awaits, where they share a device */
+  PoiseErr (*load)(Device *); /* load kernels that poll, or that others may poll for; NULL: they are there */
   PoiseErr (*place)(Device *, LinkPlace *); /* device and eager */
   /* memory that other ranks' devices may reach, zeroed; nothing else of the device's is in it. May wait */
   PoiseErr (*alloc)(Device *, size_t bytes, const char *what, void **p);

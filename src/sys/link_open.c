@@ -119,12 +119,23 @@ static PoiseErr FillBoxes(Link *link)
   return poiseLinkUpload(dev, link->boxes, link->mail.all, bytes);
 }
 
+static bool SomeShare(PoiseContext ctx, const LinkPlace *all)
+{
+  int size = PoiseSize(ctx);
+  for (int r = 0; r < size; r++)
+    if (RanksOn(size, all, r) > 1) return true;
+  return false;
+}
+
 static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
 {
   Link *link;
   PoiseErr e = poiseAlloc(ctx, sizeof *link, "link", &ctx->link);
   link = ctx->link;
-  if (!e) *link = (Link){.ctx = ctx, .sharing = {ctx, Ops(ctx), .processes = AreProcesses(ctx, all)}};
+  if (!e)
+    *link = (Link){.ctx = ctx,
+                   .sharing = {ctx, Ops(ctx), .processes = AreProcesses(ctx, all)},
+                   .apart = Ops(ctx)->beside || !SomeShare(ctx, all)};
   if (!e) e = Reach(ctx, all);
   TRY(PoiseAgree(ctx, e));
   size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMail);
@@ -164,21 +175,24 @@ PoiseErr poiseLinkProbeSums(Link *link, double *device)
   return POISE_OK;
 }
 
-/* A sum of no ranks, on an epoch of nobody's: what is loaded on first use is there before others poll. */
-static PoiseErr Load(Link *link, uint64_t *epoch)
+/* What is loaded on first use is there before others poll: by a sum of no ranks, with a ticket of nobody's,
+   and by the device. */
+static PoiseErr Load(Link *link, uint64_t *ticket)
 {
-  TRY(LAUNCH(link->ctx->device, link_sum, &(LinkSumArgs){.mail = link->boxes, .epoch = epoch}));
-  return poiseDeviceSync(link->ctx->device);
+  Device *dev = link->ctx->device;
+  TRY(LAUNCH(dev, link_sum, &(LinkSumArgs){.ranks = {.mail = link->boxes, .ticket = ticket}}));
+  if (Ops(link->ctx)->load) TRY(Ops(link->ctx)->load(dev));
+  return poiseDeviceSync(dev);
 }
 
 static PoiseErr Probe(Link *link)
 {
-  enum { EPOCH_AT = 256, PROBE = 512 }; /* bytes */
+  enum { TICKET_AT = 256, PROBE = 512 }; /* bytes */
   const LinkDevice *ops = Ops(link->ctx);
   char *device = NULL;
   PoiseErr e = poiseLinkAlloc(link, PROBE, "probe of the link", (void **)&device);
   link->seconds = link->sharing.processes ? ops->processes->patience : ops->patience;
-  if (!e) e = Load(link, (uint64_t *)(void *)(device + EPOCH_AT));
+  if (!e) e = Load(link, (uint64_t *)(void *)(device + TICKET_AT));
   e = PoiseAgree(link->ctx, e);
   if (!e) e = PoiseAgree(link->ctx, poiseLinkProbeSums(link, (double *)(void *)device));
   poiseLinkFree(link, PROBE, device);
@@ -188,6 +202,7 @@ static PoiseErr Probe(Link *link)
 PoiseErr poiseLinkByPeers(PoiseContext ctx, const LinkPlace *all)
 {
   TRY(Create(ctx, all));
+  poiseLinkSetFused(ctx, true);
   return Probe(ctx->link);
 }
 

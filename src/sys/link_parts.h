@@ -13,10 +13,16 @@ struct Link {
   Sharing sharing;
   Shared mail;        /* LinkMail [2][size] */
   LinkMail **boxes;   /* on the device: mail.all */
-  uint64_t *state;    /* on the device: epoch of the sums, late */
+  uint64_t *state;    /* on the device: ticket of the sums, late */
+  bool apart;         /* what polls takes no place of what it awaits */
+  bool fuses;         /* phases exchange by themselves */
   LinkEpochs *epochs; /* of halos */
   int64_t sums;       /* enqueued so far */
   bool unread;        /* entries were sent since the latest sum */
+  int64_t turn;       /* sums before the turn that is captured, */
+  bool early;         /* in which entries were sent before its first sum */
+  int64_t numbers;    /* given to halos */
+  int64_t session;    /* changes when what was sent before counts no more */
   /* by a library */
   const LinkLibrary *library; /* NULL: by peer memory */
   void *handle;               /* the library's */
@@ -25,7 +31,7 @@ struct Link {
   bool sound;                 /* they have, and found no fault since */
   bool loops;                 /* as the device had it before */
 };
-enum { LINK_EPOCH, LINK_LATE, LINK_STATE };
+enum { LINK_TICKET, LINK_LATE, LINK_STATE };
 
 /* Ways that the context has been found not to go, in words. */
 enum { LINK_WORDS = 200 };

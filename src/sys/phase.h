@@ -21,6 +21,9 @@
 
   Operands are constants of an enum beside the phase, below POISE_MAX_VECS. A call gives vectors for them:
     (PhaseArgs){READS(CG_D, d), UPDATES(CG_X, x), WRITES(CG_P, p)}
+
+  A phase marked EXCHANGES can add its sums over ranks, and exchange a vector that it writes, by itself. In a
+  call, SENDS(p) says that a product reads p next.
 */
 #ifndef POISE_PHASE_H
 #define POISE_PHASE_H
@@ -44,6 +47,7 @@
 #define READS(operand, v)   .in[operand] = (v)
 #define WRITES(operand, v)  .out[operand] = (v)
 #define UPDATES(operand, v) .in[operand] = (v), .out[operand] = (v)
+#define SENDS(v)            .send.push.x = (v)
 
 #ifdef __CUDACC__
 struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU prefetches */

@@ -284,6 +284,7 @@ static const Way *WayOf(const Halo *h)
 PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
 {
   poiseLogBegin(h->ctx, EVENT_HaloBegin);
+  h->there = false;
   PoiseErr e = WayOf(h)->begin(h, mine, x);
   poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 16.0 * (double)h->nsend);
   return e;

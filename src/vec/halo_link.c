@@ -13,7 +13,7 @@
 #include "vec.h"
 #include "vec_kernels.h"
 
-enum { EPOCH, ARRIVED, STATE };
+enum { EPOCH, SENT, ARRIVED, STATE };
 enum { OUT, BACK, WAYS };
 
 typedef struct Way {
@@ -22,12 +22,14 @@ typedef struct Way {
   uint64_t *state;    /* [STATE] */
   int64_t *start;     /* [nrecv + 1]: offsets of the senders' entries */
   LinkTarget *target; /* [nsend] */
+  LinkTarget *there;  /* [nsend]: the same on the host */
   int32_t *from;      /* [nrecv]: the senders */
   LinkEpochs epochs;  /* came and state, one behind the other */
   LinkSent sent;
 } Way;
 
 typedef struct HaloLink {
+  int64_t number; /* of all halos of the link, from 1 on */
   Shared room;
   Way way[WAYS];
 } HaloLink;
@@ -76,25 +78,23 @@ static PoiseErr Upload(Halo *h, int way, const Where *where)
   Way *w = &h->link->way[way];
   const Exchange *ex = ExchangeOf(h, way);
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
-  LinkTarget *target = NULL;
   int32_t *from = ex->recv_rank; /* int, as it is on all machines with a device */
   _Static_assert(sizeof(int) == sizeof(int32_t), "ranks are int32 on a device");
-  TRY(poiseAllocArray(ctx, ex->nsend, sizeof *target, "halo targets", &target));
+  TRY(poiseAllocArray(ctx, ex->nsend, sizeof *w->there, "halo targets", &w->there));
   for (int k = 0; k < ex->nsend; k++) {
     int to = ex->send_rank[k];
     const Where *there = &where[(int64_t)to * size + rank];
     char *room = h->link->room.all[to];
-    target[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + there->in),
-                             (uint64_t *)(void *)(room + there->epoch)};
+    w->there[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + there->in),
+                               (uint64_t *)(void *)(room + there->epoch)};
   }
   Device *dev = ctx->device;
   size_t nrecv = (size_t)ex->nrecv;
-  PoiseErr e = poiseDeviceCopy(dev, w->target, target, (size_t)ex->nsend * sizeof *target, COPY_TO_DEVICE);
+  PoiseErr e =
+      poiseDeviceCopy(dev, w->target, w->there, (size_t)ex->nsend * sizeof *w->there, COPY_TO_DEVICE);
   if (!e) e = poiseDeviceCopy(dev, w->from, from, nrecv * sizeof *from, COPY_TO_DEVICE);
   if (!e) e = poiseDeviceCopy(dev, w->start, ex->recv_start, (nrecv + 1) * sizeof *w->start, COPY_TO_DEVICE);
-  if (!e) e = poiseDeviceSync(dev);
-  poiseFree(ctx, &target);
-  return e;
+  return e ? e : poiseDeviceSync(dev);
 }
 
 /* *where = what all ranks have for each sender. Collective; agrees. */
@@ -131,6 +131,7 @@ PoiseErr poiseHaloLinkCreate(Halo *h)
   PoiseContext ctx = h->ctx;
   size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost, h->nsend);
   TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link)));
+  h->link->number = poiseLinkNumber(ctx->link);
   TRY(poiseLinkShare(ctx->link, bytes, "room of a halo", &h->link->room));
   if (h->link->room.mine) Furnish(h);
   TRY(Connect(h, OUT));
@@ -140,7 +141,10 @@ PoiseErr poiseHaloLinkCreate(Halo *h)
 void poiseHaloLinkDestroy(Halo *h)
 {
   if (!h->link) return;
-  for (int k = 0; k < WAYS; k++) poiseLinkRemoveEpochs(h->ctx->link, &h->link->way[k].epochs);
+  for (int k = 0; k < WAYS; k++) {
+    poiseLinkRemoveEpochs(h->ctx->link, &h->link->way[k].epochs);
+    poiseFree(h->ctx, &h->link->way[k].there);
+  }
   poiseLinkUnshare(h->ctx->link, &h->link->room);
   poiseFree(h->ctx, &h->link);
 }
@@ -154,31 +158,46 @@ int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
 }
 
 /* Store n entries of x into the places of the neighbours. index: which, NULL: all. */
+static LinkPushArgs PushArgs(const Halo *h, int way, int64_t n, const int32_t *index, const double *x)
+{
+  const Way *w = &h->link->way[way];
+  return (LinkPushArgs){.n = n,
+                        .index = index,
+                        .x = x,
+                        .ntarget = ExchangeOf(h, way)->nsend,
+                        .target = w->target,
+                        .sent = &w->state[SENT],
+                        .arrived = &w->state[ARRIVED],
+                        .late = poiseLinkPatience(h->ctx->link).late};
+}
+
+static LinkWaitArgs WaitArgs(const Halo *h, int way)
+{
+  const Way *w = &h->link->way[way];
+  return (LinkWaitArgs){.nfrom = ExchangeOf(h, way)->nrecv,
+                        .from = w->from,
+                        .start = w->start,
+                        .came = w->came,
+                        .in = w->in,
+                        .epoch = &w->state[EPOCH],
+                        .patience = poiseLinkPatience(h->ctx->link)};
+}
+
 static PoiseErr Push(Halo *h, int way, int64_t n, const int32_t *index, const double *x)
 {
-  Way *w = &h->link->way[way];
-  return LAUNCH(h->ctx->device, link_push,
-                &(LinkPushArgs){.n = n,
-                                .index = index,
-                                .x = x,
-                                .ntarget = ExchangeOf(h, way)->nsend,
-                                .target = w->target,
-                                .epoch = &w->state[EPOCH],
-                                .arrived = &w->state[ARRIVED],
-                                .late = poiseLinkPatience(h->ctx->link).late});
+  const LinkPushArgs a = PushArgs(h, way, n, index, x);
+  return LAUNCH(h->ctx->device, link_push, &a);
 }
 
 static PoiseErr Wait(Halo *h, int way)
 {
-  Way *w = &h->link->way[way];
-  return LAUNCH(h->ctx->device, link_wait,
-                &(LinkWaitArgs){.nfrom = ExchangeOf(h, way)->nrecv,
-                                .from = w->from,
-                                .start = w->start,
-                                .came = w->came,
-                                .in = w->in,
-                                .epoch = &w->state[EPOCH],
-                                .patience = poiseLinkPatience(h->ctx->link)});
+  const LinkWaitArgs a = WaitArgs(h, way);
+  return LAUNCH(h->ctx->device, link_wait, &a);
+}
+
+bool poiseHaloWasSent(const Halo *h)
+{
+  return h && h->sent && h->ctx->link && h->session == poiseLinkSession(h->ctx->link);
 }
 
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */
@@ -186,6 +205,9 @@ PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, const double *x)
 {
   const int32_t *index;
   h->pending = mine;
+  h->there = poiseHaloWasSent(h) && (mine || h->sent == x);
+  h->sent = NULL;
+  if (h->there) return POISE_OK;
   TRY(poiseLinkSettle(h->ctx->link, &h->link->way[OUT].sent));
   if (!h->link->room.mine) return POISE_OK;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
@@ -195,7 +217,7 @@ PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, const double *x)
 PoiseErr poiseHaloWait(Halo *h, const double **ghost)
 {
   *ghost = h->link->way[OUT].in;
-  if (!h->link->room.mine) return h->pending;
+  if (h->there || !h->link->room.mine) return h->pending;
   TRY(Wait(h, OUT));
   return h->pending;
 }
@@ -214,4 +236,102 @@ PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine)
 const double *poiseHaloCameBack(const Halo *h)
 {
   return h->link->way[BACK].in;
+}
+
+/* ---- by phases themselves -------------------------------------------------------------------- */
+
+/* In the table: entries, the order of row blocks, and where the entries of those with any begin. */
+int64_t poiseHaloSendsBytes(int64_t nsend, int64_t n)
+{
+  int64_t nblock = POISE_NBLOCKS(n);
+  return nsend * (int64_t)sizeof(LinkEntry) + (2 * nblock + 1) * (int64_t)sizeof(int32_t);
+}
+
+/* Blocks with entries first. Returns their number. first[k] = the entries before, count: of each. */
+static int64_t OrderBlocks(const int32_t *count, int64_t nblock, int32_t *order, int32_t *first)
+{
+  int64_t nsending = 0, rest;
+  for (int64_t b = 0; b < nblock; b++) nsending += count[b] > 0;
+  rest = nsending, nsending = 0;
+  first[0] = 0;
+  for (int64_t b = 0; b < nblock; b++) {
+    order[count[b] ? nsending : rest] = (int32_t)b;
+    if (count[b])
+      first[nsending + 1] = first[nsending] + count[b], nsending++;
+    else
+      rest++;
+  }
+  return nsending;
+}
+
+/* at: places of the blocks' next entries */
+static void ListEntries(const Halo *h, const int32_t *index, int32_t *at, LinkEntry *entry)
+{
+  const Exchange *ex = &h->ex;
+  for (int t = 0; t < ex->nsend; t++)
+    for (int64_t i = ex->send_start[t]; i < ex->send_start[t + 1]; i++)
+      entry[at[index[i] / POISE_BLOCK]++] =
+          (LinkEntry){index[i], h->link->way[OUT].there[t].in + (i - ex->send_start[t])};
+}
+
+static PoiseErr FillTable(Halo *h, int64_t n, int32_t *count, HaloSends *s)
+{
+  const int32_t *index;
+  LinkEntry *entry;
+  int64_t nblock = POISE_NBLOCKS(n);
+  TRY(poiseBufferRead(&h->index, HOST, &index));
+  TRY(poiseBufferWrite(&s->table, HOST, &entry));
+  int32_t *order = (int32_t *)(void *)(entry + h->nsend), *first = order + nblock;
+  for (int64_t i = 0; i < h->nsend; i++) count[index[i] / POISE_BLOCK]++;
+  s->send.nsending = OrderBlocks(count, nblock, order, first);
+  for (int64_t k = 0; k < s->send.nsending; k++) count[order[k]] = first[k];
+  ListEntries(h, index, count, entry);
+  TRY(poiseBufferRead(&s->table, DEVICE, &s->send.entry));
+  s->send.order = (const int32_t *)(const void *)(s->send.entry + h->nsend);
+  s->send.first = s->send.order + nblock;
+  return POISE_OK;
+}
+
+PoiseErr poiseHaloSendsCreate(Halo *h, int64_t n, HaloSends *s)
+{
+  Device *dev = h->ctx->device;
+  int32_t *count = NULL;
+  s->number = h->link->number;
+  if (!h->link->room.mine) return POISE_OK;
+  TRY(poiseBufferCreate(dev, (size_t)poiseHaloSendsBytes(h->nsend, n), "entries that phases send",
+                        &s->table));
+  TRY(poiseAllocArray(h->ctx, POISE_NBLOCKS(n), sizeof *count, "entries of row blocks", &count));
+  PoiseErr e = FillTable(h, n, count, s);
+  poiseFree(h->ctx, &count);
+  return e;
+}
+
+void poiseHaloSendsDestroy(HaloSends *s)
+{
+  poiseBufferDestroy(&s->table);
+  s->number = 0;
+  s->send = (LinkSend){.nsending = 0};
+}
+
+PoiseErr poiseHaloSendInside(Halo *h, const HaloSends *s, const double *x, LinkSend *send)
+{
+  *send = (LinkSend){.nsending = 0};
+  TRY(poiseLinkSettle(h->ctx->link, &h->link->way[OUT].sent));
+  h->sent = x;
+  h->session = poiseLinkSession(h->ctx->link);
+  if (!h->link->room.mine) return POISE_OK;
+  *send = s->send;
+  send->push = PushArgs(h, OUT, h->nsend, NULL, x);
+  send->wait = WaitArgs(h, OUT);
+  return POISE_OK;
+}
+
+bool poiseHaloSendsFit(const Halo *h, const HaloSends *s)
+{
+  return h->link && s->number == h->link->number;
+}
+
+bool poiseHaloIsThere(const Halo *h)
+{
+  return h->there;
 }

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "link_host.h"
 #include "vec.h"
 #include "vec_kernels.h"
 
@@ -22,20 +23,44 @@ static void Store(uint64_t *epoch, uint64_t value)
   atomic_store_explicit((Epoch *)epoch, value, memory_order_release);
 }
 
+static PoiseErr Beyond(int rank, uint64_t epoch, uint64_t awaited)
+{
+  FAIL(POISE_ERR_INTERNAL, "rank %d is at exchange %llu of a link, which awaits number %llu", rank,
+       (unsigned long long)epoch, (unsigned long long)awaited);
+}
+
+/* Is there a point in waiting on for that rank, since that time? */
+static PoiseErr Patient(const LinkPatience *p, double since, int rank)
+{
+  if (Load(p->late) || PoiseTime() - since > p->seconds) {
+    if (!Load(p->late)) Store(p->late, (uint64_t)rank + 1);
+    FAIL(POISE_ERR_COMM, "waited %g s for rank %d in vain", p->seconds, rank);
+  }
+  sched_yield();
+  return POISE_OK;
+}
+
 /* Wait until another rank has set the epoch. Fails when that is in vain. */
 static PoiseErr Poll(const LinkPatience *p, const uint64_t *epoch, uint64_t value, int rank)
 {
   double since = PoiseTime();
-  while (Load(epoch) < value) {
-    if (Load(p->late) || PoiseTime() - since > p->seconds) {
-      if (!Load(p->late)) Store(p->late, (uint64_t)rank + 1);
-      FAIL(POISE_ERR_COMM, "waited %g s for rank %d in vain", p->seconds, rank);
-    }
-    sched_yield();
+  while (Load(epoch) < value) TRY(Patient(p, since, rank));
+  return Load(epoch) > value ? Beyond(rank, Load(epoch), value) : POISE_OK;
+}
+
+static uint32_t EpochOf(uint64_t word)
+{
+  return (uint32_t)(word >> 32);
+}
+
+/* Wait for a word with that epoch; before, it has that of the sum before the latest. */
+static PoiseErr PollWord(const LinkPatience *p, const uint64_t *at, uint32_t epoch, int rank, uint64_t *word)
+{
+  double since = PoiseTime();
+  while (EpochOf(*word = Load(at)) != epoch) {
+    if (EpochOf(*word) == epoch + 2) return Beyond(rank, EpochOf(*word), epoch);
+    TRY(Patient(p, since, rank));
   }
-  if (Load(epoch) > value)
-    FAIL(POISE_ERR_INTERNAL, "rank %d is at exchange %llu of a link, which awaits number %llu", rank,
-         (unsigned long long)Load(epoch), (unsigned long long)value);
   return POISE_OK;
 }
 
@@ -52,37 +77,52 @@ static double Partials(Device *dev, const LinkSumArgs *a, int k)
   return s;
 }
 
-static PoiseErr Send(LinkMail *mail, const double *v, int n, uint64_t epoch)
+static PoiseErr Send(LinkMail *mail, const double *v, int n, uint32_t epoch)
 {
-  uint64_t before = Load(&mail->epoch);
-  if (before != (epoch > 2 ? epoch - 2 : 0))
-    FAIL(POISE_ERR_INTERNAL, "a mailbox of a link holds sum %llu when sum %llu is written",
-         (unsigned long long)before, (unsigned long long)epoch);
-  memcpy(mail->v, v, (size_t)n * sizeof *v);
-  Store(&mail->epoch, epoch);
+  uint32_t before = EpochOf(Load(&mail->word[0][0]));
+  if (before != epoch - 2 && (before || epoch > 2))
+    FAIL(POISE_ERR_INTERNAL, "a mailbox of a link holds sum %lu when sum %lu is written",
+         (unsigned long)before, (unsigned long)epoch);
+  for (int w = 0; w < poiseLinkMailWords(n); w++)
+    Store(&mail->word[w / 2][w % 2], poiseLinkWord(v[w / 2], w % 2, epoch));
   return POISE_OK;
+}
+
+/* v[k] = the number k < n that rank r has sent */
+static PoiseErr Receive(const LinkRanks *l, uint32_t epoch, int r, int n, double *v)
+{
+  const LinkMail *mail = &l->mail[l->rank][poiseLinkMail(epoch, l->size, r)];
+  uint64_t word[POISE_MAX_BATCH][2];
+  for (int w = 0; w < poiseLinkMailWords(n); w++)
+    TRY(PollWord(&l->patience, &mail->word[w / 2][w % 2], epoch, r, &word[w / 2][w % 2]));
+  for (int k = 0; k < n; k++) v[k] = poiseLinkValue(word[k][0], word[k][1]);
+  return POISE_OK;
+}
+
+PoiseErr poiseHostSumRanks(Device *dev, const LinkSumArgs *a, double *dst)
+{
+  const LinkRanks *l = &a->ranks;
+  uint32_t epoch = poiseLinkEpoch(*l->ticket);
+  double v[POISE_MAX_BATCH] = {0}, theirs[POISE_MAX_BATCH];
+  PoiseErr e = POISE_OK;
+  for (int k = 0; k < a->n; k++) v[k] = Partials(dev, a, k);
+  for (int r = 0; r < l->size && !Load(l->patience.late); r++) {
+    PoiseErr sent = Send(l->mail[r] + poiseLinkMail(epoch, l->size, l->rank), v, a->n, epoch);
+    if (!e) e = sent;
+  }
+  for (int r = 0; r < l->size && !e; r++) {
+    e = Receive(l, epoch, r, a->n, theirs);
+    for (int k = 0; k < a->n && !e; k++) v[k] = r ? v[k] + theirs[k] : theirs[k]; /* also -0 */
+  }
+  for (int k = 0; k < a->n; k++) dst[k] = e ? NAN : v[k];
+  *l->ticket += 1 + poiseLinkTaken(1);
+  return e;
 }
 
 PoiseErr poiseHost_link_sum(Device *dev, const void *args)
 {
   const LinkSumArgs *a = args;
-  uint64_t epoch = *a->epoch + 1;
-  double v[POISE_MAX_BATCH];
-  PoiseErr e = POISE_OK;
-  for (int k = 0; k < a->n; k++) v[k] = Partials(dev, a, k);
-  for (int r = 0; r < a->size && !Load(a->patience.late); r++) {
-    PoiseErr sent = Send(a->mail[r] + poiseLinkMail(epoch, a->size, a->rank), v, a->n, epoch);
-    if (!e) e = sent;
-  }
-  for (int r = 0; r < a->size && !e; r++)
-    e = Poll(&a->patience, &a->mail[a->rank][poiseLinkMail(epoch, a->size, r)].epoch, epoch, r);
-  for (int k = 0; k < a->n; k++) {
-    double s = e ? NAN : a->mail[a->rank][poiseLinkMail(epoch, a->size, 0)].v[k]; /* also -0 */
-    for (int r = 1; r < a->size && !e; r++) s += a->mail[a->rank][poiseLinkMail(epoch, a->size, r)].v[k];
-    a->dst[k] = s;
-  }
-  *a->epoch = epoch;
-  return e;
+  return poiseHostSumRanks(dev, a, a->dst);
 }
 
 PoiseErr poiseHost_link_own(Device *dev, const void *args)
@@ -104,6 +144,12 @@ PoiseErr poiseHost_link_add(Device *dev, const void *args)
   return POISE_OK;
 }
 
+static void ReleaseEpochs(const LinkPushArgs *a)
+{
+  *a->sent += 1;
+  for (int t = 0; t < a->ntarget && !Load(a->late); t++) Store(a->target[t].epoch, *a->sent);
+}
+
 PoiseErr poiseHost_link_push(Device *dev, const void *args)
 {
   const LinkPushArgs *a = args;
@@ -112,8 +158,8 @@ PoiseErr poiseHost_link_push(Device *dev, const void *args)
     const LinkTarget *to = &a->target[t];
     int64_t end = t + 1 < a->ntarget && to[1].start < a->n ? to[1].start : a->n;
     for (int64_t i = to->start; i < end; i++) to->in[i - to->start] = a->x[a->index ? a->index[i] : i];
-    Store(to->epoch, *a->epoch + 1);
   }
+  ReleaseEpochs(a);
   return POISE_OK;
 }
 
@@ -129,4 +175,12 @@ PoiseErr poiseHost_link_wait(Device *dev, const void *args)
   }
   *a->epoch += 1;
   return e;
+}
+
+PoiseErr poiseHostExchange(Device *dev, const LinkSend *a)
+{
+  if (!a->push.x) return POISE_OK;
+  for (int64_t k = 0; k < a->push.n && !Load(a->push.late); k++) *a->entry[k].to = a->push.x[a->entry[k].row];
+  if (a->nsending) ReleaseEpochs(&a->push);
+  return poiseHost_link_wait(dev, &a->wait);
 }

@@ -164,7 +164,10 @@ typedef struct Halo {
   Buffer send, ghost;          /* device sides of the exchanged entries */
   struct HaloLink *link;       /* by peer memory; NULL: this context has no such link */
   struct HaloLibrary *library; /* the same by a library */
-  PoiseErr pending;            /* this rank's failure between Begin and End */
+  const double *sent; /* by peer memory: a phase has sent the entries of this vector, and the ghosts */
+  int64_t session;    /* have come, if the link is still in this session */
+  bool there;         /* between Begin and End: so it was */
+  PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
 
 /* Make one side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank. *count is 0 on
@@ -196,6 +199,24 @@ PoiseErr poiseHaloSend(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloReceive(Halo *halo, const double **ghost);
 PoiseErr poiseHaloSendBack(Halo *halo, PoiseErr mine);
 const double *poiseHaloSentBack(const Halo *halo);
+/* Entries that phases send by themselves, by row blocks of POISE_BLOCK rows; zero-initialise it. */
+typedef struct HaloSends {
+  int64_t number; /* of the halo; 0: none */
+  Buffer table;
+  LinkSend send;
+} HaloSends;
+/* For vectors of n rows, of this rank. Local. */
+PoiseErr poiseHaloSendsCreate(Halo *halo, int64_t n, HaloSends *sends);
+void poiseHaloSendsDestroy(HaloSends *sends);
+bool poiseHaloSendsFit(const Halo *halo, const HaloSends *sends); /* were they made for this one? */
+int64_t poiseHaloSendsBytes(int64_t nsend, int64_t n);
+/* A phase will send the entries of x, which it writes, and wait for the ghosts. The next Begin of this halo
+   finds them, if it is for x and in this session of the link. All ranks, in front of the phase. *send: what
+   to do, which is nothing on a rank without neighbours. */
+PoiseErr poiseHaloSendInside(Halo *halo, const HaloSends *sends, const double *x, LinkSend *send);
+bool poiseHaloWasSent(const Halo *halo); /* will Begin find something? halo may be NULL */
+/* Behind Begin: have the ghosts come, so that End enqueues nothing? */
+bool poiseHaloIsThere(const Halo *halo);
 /* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next
    Begin). mine: an earlier failure of this rank, which then does not read x. The exchange takes place even
    if this rank fails, so that no rank waits in vain. End returns the failure. */

@@ -904,6 +904,14 @@ static void CheckWords(PoiseContext ctx, PoiseMat A, const char *words)
   if (PoiseRank(ctx) == 0 && !CHECK(strstr(text, words) != NULL)) printf("%s in\n%s", words, text);
 }
 
+/* Bytes of a product by this CSR. */
+static double BytesOf(PoiseMat A)
+{
+  const Csr *c = &A->csr;
+  return 12.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
+         8.0 * (double)(c->m + c->nloc + c->nghost);
+}
+
 static void TestView(PoiseContext ctx)
 {
   int size = PoiseSize(ctx);
@@ -924,6 +932,12 @@ static void TestView(PoiseContext ctx)
     CheckWords(ctx, A, words);
     snprintf(words, sizeof words, "%.0f rows are cut; %.0f results of %.0f nonzeros travel", sum[0], sum[1],
              sum[2]);
+    CheckWords(ctx, A, words);
+    double bytes_here = BytesOf(A->made.parts->kept) + BytesOf(A->made.parts->taken), most = bytes_here;
+    CHECK_OK(PoiseMax(ctx, 1, &most));
+    CHECK_OK(PoiseSum(ctx, 1, &bytes_here));
+    snprintf(words, sizeof words, "    time of a part, predicted from its bytes, at most %.3f times the mean",
+             most / (bytes_here / size));
     CheckWords(ctx, A, words);
     PoiseBytes held = {0};
     char held_words[24];

@@ -178,6 +178,18 @@ static PoiseErr ViewNonzeros(PoiseContext ctx, double nonzeros)
   return PoisePrintf(ctx, "\n");
 }
 
+/* The time of each rank's product, without what travels, is predicted: its bytes at the rate of its device's
+   memory. A host's rate is not known; there all are taken to be alike. */
+static PoiseErr ViewTime(PoiseMat A)
+{
+  double rate = A->ctx->device->model.bandwidth, seconds = poiseMatTraffic(A) / (rate > 0 ? rate : 1);
+  double most = seconds, sum = seconds;
+  TRY(PoiseMax(A->ctx, 1, &most));
+  TRY(PoiseSum(A->ctx, 1, &sum));
+  return PoisePrintf(A->ctx, "    time of a part, predicted from its bytes, at most %.3f times the mean\n",
+                     sum > 0 ? most * PoiseSize(A->ctx) / sum : 1);
+}
+
 static PoiseErr ViewSplit(PoiseMat A)
 {
   const Parts *t = A->made.parts;
@@ -210,6 +222,7 @@ PoiseErr poisePartsView(PoiseMat A)
                   t->split ? "parts of rows" : "whole rows where they are", A->asked.type->name, t->over,
                   A->asked.bound ? "its share" : "the mean"));
   TRY(ViewNonzeros(ctx, nz));
+  TRY(ViewTime(A));
   return t->split ? ViewSplit(A) : POISE_OK;
 }
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments that kernels of a link and phases that exchange by themselves have in common (link_kernels.h). */
+#ifndef POISE_LINK_ARGS_H
+#define POISE_LINK_ARGS_H
+
+#include <stdint.h>
+
+enum { LINK_FUSED_MOST = 16 }; /* ranks whose sums phases add by themselves */
+
+struct LinkMail;
+
+typedef struct LinkPatience { /* of who polls */
+  double seconds;
+  /* not 0: this rank waited in vain for rank late - 1, and waits no more. Its exchanges are then out of step:
+     others may be reading what it stores anew. Their results are lost as well. */
+  uint64_t *late;
+  int64_t
+      apart; /* those awaited run on other devices: what polls, or waits behind it, takes no place of theirs
+                  */
+} LinkPatience;
+
+typedef struct LinkRanks {      /* who add a sum over ranks by mailboxes */
+  int rank, size;               /* size = 0: nobody */
+  struct LinkMail *const *mail; /* by rank */
+  uint64_t *ticket;             /* of the latest sum: poiseLinkEpoch */
+  LinkPatience patience;
+} LinkRanks;
+
+typedef struct LinkTarget { /* a rank that entries go to */
+  int64_t start;            /* of its entries among those that are sent */
+  double *in;               /* where they go */
+  uint64_t *epoch;          /* set behind them */
+} LinkTarget;
+
+/* Store x[index[i]], i < n, into memory of other ranks. */
+typedef struct LinkPushArgs {
+  int64_t n;
+  const int32_t *index; /* NULL: x[i] */
+  const double *x;
+  int ntarget;
+  const LinkTarget *target;
+  uint64_t *sent;       /* epoch of the latest exchange that was sent; becomes that of this one */
+  uint64_t *arrived;    /* thread blocks that are done; 0 between launches */
+  const uint64_t *late; /* of LinkPatience. Not 0: threads of a host store nothing, as in link_sum */
+} LinkPushArgs;
+
+/* Wait for the entries of `nfrom` ranks. Those that do not come are NaN. */
+typedef struct LinkWaitArgs {
+  int nfrom;
+  const int32_t *from;  /* their numbers */
+  const int64_t *start; /* nfrom + 1 offsets into `in` */
+  const uint64_t *came; /* the epochs of their entries */
+  double *in;
+  uint64_t *epoch; /* of the latest exchange that has ended; becomes that of this one */
+  LinkPatience patience;
+} LinkWaitArgs;
+
+typedef struct LinkEntry { /* one that goes to another rank */
+  int64_t row;
+  double *to;
+} LinkEntry;
+
+/* A phase stores entries of a vector that it writes into memory of other ranks, and then waits for theirs.
+   Row blocks are run in an order in which those with such entries come first. */
+typedef struct LinkSend {
+  LinkPushArgs push;      /* of x, which the phase writes; without an index. x = NULL: nothing of all this */
+  const LinkEntry *entry; /* by row block */
+  const int32_t *order;   /* of row blocks */
+  const int32_t *first;   /* order[k], k < nsending, has entries first[k] .. first[k + 1] */
+  int64_t nsending;
+  LinkWaitArgs wait;
+} LinkSend;
+
+#endif
