@@ -1,39 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cycle of amg, beside products: steps of the smoother, and the dense inverse of the last level. */
+/* A cycle of amg in fp64 or fp32, beside products: steps of the smoother, and the dense inverse of the last
+   level. */
 #include "pc/amg/amg_kernels.h"
 #include "cuda.h"
 
-/* A thread per row, which reads its block of D^-1 by rows, and r from cache. Traffic: 8 b bytes per row, and
-   each vector once. */
-static __global__ void __launch_bounds__(THREADS) Smooth(const __grid_constant__ AmgSmoothArgs a)
+/* A thread per row, which reads its block of D^-1 by rows, and r from cache. B: rows of a block, 0: as the
+   arguments say. Traffic: b numbers of D^-1 per row, and each vector once. */
+template <int B, typename Args>
+static __global__ void __launch_bounds__(THREADS) Smooth(const __grid_constant__ Args a)
 {
   PdlLaunchDependents();
   PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
-  double x[ROWS];
+  double x[ROWS], in = poiseAmgPower(a.range);
+  Entry<Args> d[ROWS], to[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
     int64_t i = first + r * THREADS;
-    x[r] = 0;
+    d[r] = to[r] = 0, x[r] = 0;
     if (i >= a.n) continue;
-    double d = poiseAmgStep(&a, i);
-    x[r] = poiseAmgMove(&a, i, d);
-    if (a.d) a.d[i] = d;
-    a.x[i] = x[r];
-    if (a.to) a.to[i] = a.from[i];
+    double step = poiseAmgStep(&a, B ? B : a.b, in, i);
+    x[r] = poiseAmgMove(&a, i, step);
+    d[r] = (Entry<Args>)step;
+    to[r] = poiseAmgCopy(&a, in, i);
+  }
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) { /* once all rows are read, as the compiler keeps this order */
+    int64_t i = first + r * THREADS;
+    if (i < a.n) x[r] = poiseAmgStore(&a, in, i, d[r], x[r], to[r]);
   }
   FuseDots(a.fuse, x, first, a.n, blockIdx.x);
 }
 
+template <typename Args> static PoiseErr LaunchSmooth(Device *dev, const Args *a)
+{
+  void (*kernel)(Args) = a->b == 1   ? Smooth<1, Args>
+                         : a->b == 3 ? Smooth<3, Args>
+                         : a->b == 6 ? Smooth<6, Args>
+                                     : Smooth<0, Args>;
+  return a->n ? LaunchPdl(dev, kernel, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+}
+
 extern "C" PoiseErr poiseCuda_amg_smooth(Device *dev, const void *args)
 {
-  const AmgSmoothArgs *a = (const AmgSmoothArgs *)args;
-  return a->n ? LaunchPdl(dev, Smooth, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return LaunchSmooth(dev, (const AmgSmoothArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_amg_smooth_f32(Device *dev, const void *args)
+{
+  return LaunchSmooth(dev, (const AmgSmoothArgs_f32 *)args);
 }
 
 /* A warp per row of the matrix. */
-static __global__ void __launch_bounds__(THREADS) Dense(const __grid_constant__ AmgDenseArgs a)
+template <typename Args>
+static __global__ void __launch_bounds__(THREADS) Dense(const __grid_constant__ Args a)
 {
   PdlLaunchDependents();
   PdlWait();
@@ -42,13 +63,23 @@ static __global__ void __launch_bounds__(THREADS) Dense(const __grid_constant__ 
   int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
   if (i >= a.n) return;
   double s = 0;
-  for (int64_t j = lane; j < a.n; j += 32) s += a.a[i * a.n + j] * a.x[j];
+  for (int64_t j = lane; j < a.n; j += 32) s += (double)a.a[i * a.n + j] * a.x[j];
   s = WarpReduce<COMBINE_SUM>(s);
-  if (lane == 0) a.y[i] = s;
+  if (lane == 0) a.y[i] = (Entry<Args>)s;
+}
+
+template <typename Args> static PoiseErr LaunchDense(Device *dev, const Args *a)
+{
+  return a->n ? LaunchPdl(dev, Dense<Args>, (unsigned)((a->n + WARPS - 1) / WARPS), THREADS, 0, *a)
+              : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_amg_dense(Device *dev, const void *args)
 {
-  const AmgDenseArgs *a = (const AmgDenseArgs *)args;
-  return a->n ? LaunchPdl(dev, Dense, (unsigned)((a->n + WARPS - 1) / WARPS), THREADS, 0, *a) : POISE_OK;
+  return LaunchDense(dev, (const AmgDenseArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_amg_dense_f32(Device *dev, const void *args)
+{
+  return LaunchDense(dev, (const AmgDenseArgs_f32 *)args);
 }

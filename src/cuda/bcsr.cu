@@ -29,23 +29,23 @@ constexpr __host__ __device__ int RowRound(int b)
 }
 
 /* Groups resident on a multiprocessor: occupancy (more loads in flight) is worth more than registers for a
-   thread. */
-constexpr __host__ __device__ int Resident(int b)
+   thread. Where threads load values in fp32 (not fetched by bulk copies), less would spill. */
+constexpr __host__ __device__ int Resident(int b, bool fetched = true)
 {
   int registers = b <= 3 ? 48 : b <= 6 ? 56 : b <= 9 ? 64 : 72;
+  if (!fetched) return 1;
   return b <= 12 ? 4 * (512 / registers) / (GroupThreads(b) / 32) : 1;
 }
 
 /* Adds this thread's column of blocks k, k + PARTS, ... below n of a block row, times x, to s. c: the block
    columns of UNROLL of them. FIRST: sets s instead. */
-template <int B, bool GHOSTS, bool FIRST, typename Wait>
-__device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *val,
-                                           const int32_t (&c)[UNROLL], int k, int n, int j, Wait wait,
-                                           double (&s)[B])
+template <int B, bool GHOSTS, bool FIRST, typename Args, typename Wait>
+__device__ __forceinline__ void AddColumns(const Args &a, const Entry<Args> *val, const int32_t (&c)[UNROLL],
+                                           int k, int n, int j, Wait wait, double (&s)[B])
 {
-  double x[UNROLL];
+  Entry<Args> x[UNROLL];
 #pragma unroll
-  for (int u = 0; u < UNROLL; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, 0.0);
+  for (int u = 0; u < UNROLL; u++) x[u] = LoadIf(c[u] >= 0, Factors<B, GHOSTS>(a, c[u]) + j, Entry<Args>(0));
   wait();
   if (FIRST) { /* up to here s takes no registers */
 #pragma unroll
@@ -54,9 +54,9 @@ __device__ __forceinline__ void AddColumns(const CsrMultArgs &a, const double *v
 #pragma unroll
   for (int u = 0; u < UNROLL; u++)
     if (k + u * poiseBcsrParts(B) < n) {
-      const double *v = val + (k + u * poiseBcsrParts(B)) * B * B + j * B;
+      const Entry<Args> *v = val + (k + u * poiseBcsrParts(B)) * B * B + j * B;
 #pragma unroll
-      for (int r = 0; r < B; r++) s[r] += v[r] * x[u];
+      for (int r = 0; r < B; r++) s[r] += (double)v[r] * x[u];
     }
 }
 
@@ -74,9 +74,9 @@ __device__ __forceinline__ double TurnColumns(const double (&s)[B], double *shar
 }
 
 /* Epilogue of a group, from the sums of its threads, which are of columns or of rows of blocks. */
-template <int B, int S>
-__device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (&s)[S], double *tile,
-                                            double *part, int64_t group, bool active)
+template <int B, int S, typename Args>
+__device__ __forceinline__ void FinishGroup(const Args &a, const double (&s)[S], double *tile, double *part,
+                                            int64_t group, bool active)
 {
   constexpr int P = poiseBcsrParts(B), T = GroupThreads(B);
   int j = threadIdx.x % B;
@@ -97,9 +97,9 @@ __device__ __forceinline__ void FinishGroup(const CsrMultArgs &a, const double (
   once. BULK: the values of a group come to shared memory by bulk copies, at most `room` blocks at a time,
   while threads gather x. Else values are read from global memory.
 */
-template <int B, bool BULK>
-static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
-    BcsrEven(const __grid_constant__ CsrMultArgs a, int room)
+template <int B, bool BULK, typename Args>
+static __global__ void __launch_bounds__(GroupThreads(B), Resident(B, BULK || sizeof(Entry<Args>) == 8))
+    BcsrEven(const __grid_constant__ Args a, int room)
 {
   constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
@@ -121,9 +121,9 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   unsigned round = 0;
   for (int at = 0; at < blocks; at += step, round++) {
     int stop = at + step < blocks ? at + step : blocks;
-    const double *val = a.A.val + (begin + at) * B * B;
+    const Entry<Args> *val = a.A.val + (begin + at) * B * B;
     const int32_t *col = a.A.col + begin + at;
-    if (BULK) val = FetchBlocks<B>(a.A, begin + at, begin + stop, tile, &barrier, round == 0);
+    if (BULK) val = FetchBlocks<B>(a.A, begin + at, begin + stop, (Entry<Args> *)tile, &barrier, round == 0);
     if (round == 0 && active) {
       int64_t mine, next;
       TwoOffsets(a.A, first + i, first + i + 1, mine, next);
@@ -154,9 +154,9 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   have 32 bits. This takes fewer registers and instructions. Offsets, then columns, then x are each fetched
   at once and wait for nothing else.
 */
-template <int B>
+template <int B, typename Args>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
-    BcsrWhole(const __grid_constant__ CsrMultArgs a)
+    BcsrWhole(const __grid_constant__ Args a)
 {
   constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
@@ -171,7 +171,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   int begin = __ldg(a.A.ptr32 + first), end = __ldg(a.A.ptr32 + last), k = 0, n = 0;
   if (active) k = __ldg(a.A.ptr32 + i) - begin + p, n = __ldg(a.A.ptr32 + i + 1) - begin;
   if (skip != 0) return;
-  const double *val = FetchBlocks<B>(a.A, begin, end, tile, &barrier, true);
+  const Entry<Args> *val = FetchBlocks<B>(a.A, begin, end, (Entry<Args> *)tile, &barrier, true);
   const int32_t *col = a.A.col + begin;
   auto wait = [&] { BulkWait(&barrier, 0); };
   double s[ByColumns(B) ? B : 1];
@@ -246,28 +246,37 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-template <int B> static PoiseErr Even(Device *dev, const BcsrMultArgs *args)
+template <int B, typename Args> static PoiseErr Even(Device *dev, const Args *a)
 {
   constexpr int T = GroupThreads(B);
-  const CsrMultArgs *a = &args->c.m;
-  int64_t room = TileBlocks(a->tile, B);
+  int64_t room = TileBlocks<Entry<Args>>(a->tile, B);
   size_t sums = ByColumns(B) ? (size_t)T * B * sizeof(double) : 0,
-         bytes = (size_t)TileNumbers(room, B) * sizeof(double);
-  if (!CanBulk(dev, a)) return LaunchPdl(dev, BcsrEven<B, false>, (unsigned)a->nblock, T, sums, *a, 0);
+         bytes = (size_t)TileNumbers<Entry<Args>>(room, B) * sizeof(Entry<Args>);
+  if (!CanBulk(dev, a)) return LaunchPdl(dev, BcsrEven<B, false, Args>, (unsigned)a->nblock, T, sums, *a, 0);
   if (room == a->tile && !a->ghost && !a->order && a->A.ptr32 && a->A.m < INT32_MAX - T)
-    return LaunchPdl(dev, BcsrWhole<B>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
-  return LaunchPdl(dev, BcsrEven<B, true>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a,
+    return LaunchPdl(dev, BcsrWhole<B, Args>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
+  return LaunchPdl(dev, BcsrEven<B, true, Args>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a,
                    (int)room);
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult(Device *dev, const void *args)
 {
-  typedef PoiseErr (*Run)(Device *, const BcsrMultArgs *);
+  typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
   static const Run even[] = {FROM_2_TO_32(Even)};
   const BcsrMultArgs *a = (const BcsrMultArgs *)args;
   if (a->form == BCSR_BALANCED) return poiseCudaBcsrBalanced(dev, a);
   if (!a->c.m.nblock) return POISE_OK;
-  return a->form == BCSR_EVEN ? even[a->c.m.A.b - 2](dev, a) : poiseCudaBcsrPaper(dev, a);
+  return a->form == BCSR_EVEN ? even[a->c.m.A.b - 2](dev, &a->c.m) : poiseCudaBcsrPaper(dev, a);
+}
+
+/* By groups. */
+extern "C" PoiseErr poiseCuda_bcsr_mult_f32(Device *dev, const void *args)
+{
+  typedef PoiseErr (*Run)(Device *, const CsrMultArgs_f32 *);
+  static const Run even[MAX_SINGLE_BLOCK - 1] = {Even<2>, Even<3>, Even<4>, Even<5>,
+                                                 Even<6>, Even<7>, Even<8>};
+  const CsrMultArgs_f32 *a = (const CsrMultArgs_f32 *)args;
+  return a->nblock ? even[a->A.b - 2](dev, a) : POISE_OK;
 }
 
 extern "C" PoiseErr poiseCuda_bcsr_mult_transpose(Device *dev, const void *args)

@@ -15,20 +15,22 @@ PoiseErr poiseCudaBcsrPaper(Device *dev, const BcsrMultArgs *a);    /* bcsr_pape
 enum {
   TILE_BYTES = 44 * 1024,  /* of blocks in shared memory at once: what a kernel may have without opting in */
   ROUND_BYTES = 32 * 1024, /* larger groups are fetched in equal steps of at most so much */
-  LINE = 16                /* scalars of a cache line */
+  LINE_BYTES = 128
 };
 
 /* Blocks of a tile that are in shared memory at once. The largest tile has `most`. */
-static inline int64_t TileBlocks(int64_t most, int b)
+template <typename Real = double> static inline int64_t TileBlocks(int64_t most, int b)
 {
-  int64_t bytes = most * poiseBcsrBytes(b), rounds = (bytes + ROUND_BYTES - 1) / ROUND_BYTES;
+  int64_t bytes = most * ((int64_t)sizeof(Real) * b * b + (int64_t)sizeof(int32_t)),
+          rounds = (bytes + ROUND_BYTES - 1) / ROUND_BYTES;
   return bytes <= TILE_BYTES ? most : (most + rounds - 1) / rounds;
 }
 
 /* Scalars of so many blocks, widened to cache lines at both ends. */
+template <typename Real = double>
 __host__ __device__ __forceinline__ int64_t TileNumbers(int64_t blocks, int b)
 {
-  return (blocks * b * b + 2 * LINE - 1) / 2 * 2;
+  return (blocks * b * b + 2 * (LINE_BYTES / (int)sizeof(Real)) - 1) / 2 * 2;
 }
 
 /* What is at `from` if it is wanted, else `other`. This is a predicated load in assembler, since with
@@ -50,14 +52,22 @@ __device__ __forceinline__ double LoadIf(bool wanted, const double *from, double
   return other;
 }
 
+__device__ __forceinline__ float LoadIf(bool wanted, const float *from, float other)
+{
+  asm volatile("{\n .reg .pred p;\n setp.ne.s32 p, %1, 0;\n @p ld.global.f32 %0, [%2];\n}"
+               : "+f"(other)
+               : "r"((int)wanted), "l"(from));
+  return other;
+}
+
 /* The b scalars of x for block column c. An address is selected, not a value, so that many loads are in
    flight. */
-template <int B, bool GHOSTS = true>
-__device__ __forceinline__ const double *Factors(const CsrMultArgs &a, int32_t c)
+template <int B, bool GHOSTS = true, typename Args>
+__device__ __forceinline__ const Entry<Args> *Factors(const Args &a, int32_t c)
 {
-  uintptr_t from = (uintptr_t)a.x, ghost = (uintptr_t)a.ghost - (uintptr_t)a.A.nloc * B * sizeof(double);
+  uintptr_t from = (uintptr_t)a.x, ghost = (uintptr_t)a.ghost - (uintptr_t)a.A.nloc * B * sizeof(Entry<Args>);
   if (GHOSTS && c >= a.A.nloc) from = ghost;
-  return (const double *)from + (int64_t)c * B;
+  return (const Entry<Args> *)from + (int64_t)c * B;
 }
 
 /* Columns of blocks k, k + PARTS, ... below n; -1 where there is none. */
@@ -70,9 +80,9 @@ __device__ __forceinline__ void FetchColumns(const int32_t *col, int k, int n, i
 
 /* Calls put(k, term) with row r of block k times x, for blocks k, k + PARTS, ... below n of a block row.
    UNROLL blocks and STRIP of their columns are in flight. wait() returns once val is there. */
-template <int B, int PARTS, int UNROLL, bool GHOSTS = true, typename Wait, typename Put>
-__device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *val, const int32_t *col,
-                                            int k, int n, int r, Wait wait, Put put)
+template <int B, int PARTS, int UNROLL, bool GHOSTS = true, typename Args, typename Wait, typename Put>
+__device__ __forceinline__ void RowOfBlocks(const Args &a, const Entry<Args> *val, const int32_t *col, int k,
+                                            int n, int r, Wait wait, Put put)
 {
   constexpr int STRIP = B <= 16 ? B : 8;
   for (; k < n; k += PARTS * UNROLL) {
@@ -81,21 +91,22 @@ __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *
     FetchColumns<UNROLL, PARTS>(col, k, n, c);
 #pragma unroll
     for (int first = 0; first < B; first += STRIP) {
-      double x[UNROLL][STRIP];
+      Entry<Args> x[UNROLL][STRIP];
 #pragma unroll
       for (int u = 0; u < UNROLL; u++) {
-        const double *from = Factors<B, GHOSTS>(a, c[u]) + first;
+        const Entry<Args> *from = Factors<B, GHOSTS>(a, c[u]) + first;
 #pragma unroll
-        for (int j = 0; j < STRIP; j++) x[u][j] = first + j < B ? LoadIf(c[u] >= 0, from + j, 0.0) : 0;
+        for (int j = 0; j < STRIP; j++)
+          x[u][j] = first + j < B ? LoadIf(c[u] >= 0, from + j, Entry<Args>(0)) : 0;
       }
       wait();
 #pragma unroll
       for (int u = 0; u < UNROLL; u++)
         if (k + u * PARTS < n) {
-          const double *v = val + (k + u * PARTS) * B * B + first * B + r;
+          const Entry<Args> *v = val + (k + u * PARTS) * B * B + first * B + r;
 #pragma unroll
           for (int j = 0; j < STRIP; j++)
-            if (first + j < B) s[u] += v[j * B] * x[u][j];
+            if (first + j < B) s[u] += (double)v[j * B] * x[u][j];
         }
     }
 #pragma unroll
@@ -105,14 +116,14 @@ __device__ __forceinline__ void RowOfBlocks(const CsrMultArgs &a, const double *
 }
 
 /* Bulk copies need an aligned array, and a borrowed one may begin at any scalar. */
-static inline bool CanBulk(Device *dev, const CsrMultArgs *a)
+template <typename Args> static inline bool CanBulk(Device *dev, const Args *a)
 {
   return dev->model.bulk && (uintptr_t)a->A.val % 16 == 0;
 }
 
 /* Offsets i and j, with both loads in flight at once. */
-__device__ __forceinline__ void TwoOffsets(const CsrView &A, int64_t i, int64_t j, int64_t &at_i,
-                                           int64_t &at_j)
+template <typename View>
+__device__ __forceinline__ void TwoOffsets(const View &A, int64_t i, int64_t j, int64_t &at_i, int64_t &at_j)
 {
   if (A.ptr32)
     at_i = __ldg(A.ptr32 + i), at_j = __ldg(A.ptr32 + j);
@@ -123,24 +134,28 @@ __device__ __forceinline__ void TwoOffsets(const CsrView &A, int64_t i, int64_t 
 /* Starts the copy of the values of blocks [first, last) to shared memory, and returns where those of `first`
    will be. All threads call this, then __syncthreads, then wait for the phase of the barrier. Whole cache
    lines are copied: a copy may begin at any 16 bytes, but one that begins within a sector took 9 % longer. */
-template <int B>
-__device__ __forceinline__ const double *FetchBlocks(const CsrView &A, int64_t first, int64_t last,
-                                                     double *tile, uint64_t *barrier, bool begin)
+template <int B, typename View, typename Real>
+__device__ __forceinline__ const Real *FetchBlocks(const View &A, int64_t first, int64_t last, Real *tile,
+                                                   uint64_t *barrier, bool begin)
 {
+  constexpr int SIZE = sizeof(Real), LINE = LINE_BYTES / SIZE, COPY = 16 / SIZE;
   int64_t start = first * B * B & ~(int64_t)(LINE - 1), end = last * B * B, numbers = A.nz * B * B;
   int64_t stop = (end + LINE - 1) & ~(int64_t)(LINE - 1);
-  if (stop > numbers) stop = numbers & ~(int64_t)1; /* a copy must not read past the array */
+  if (stop > numbers) stop = numbers & ~(int64_t)(COPY - 1); /* a copy must not read past the array */
   if (threadIdx.x == 0) {
     if (begin) BulkInit(barrier);
-    BulkExpect(barrier, (uint32_t)(stop - start) * 8);
-    if (stop > start) BulkCopy(tile, A.val + start, (uint32_t)(stop - start) * 8, barrier);
-    if (stop < end) tile[stop - start] = A.val[stop];
+    BulkExpect(barrier, (uint32_t)(stop - start) * SIZE);
+    if (stop > start) BulkCopy(tile, A.val + start, (uint32_t)(stop - start) * SIZE, barrier);
+#pragma unroll
+    for (int k = 0; k < COPY - 1; k++)
+      if (stop + k < end) tile[stop + k - start] = A.val[stop + k];
   }
   return tile + (first * B * B - start);
 }
 
 /* As FinishRow, but only threads with a finished row load alpha and beta. */
-__device__ __forceinline__ double FinishBlockRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
+template <typename Args>
+__device__ __forceinline__ double FinishBlockRow(const Args &a, bool mine, int64_t i, double s)
 {
   if (!mine) return 0;
   double beta = poiseScalar(a.b);

@@ -9,8 +9,8 @@
 
 /* SpMV with L neighbouring lanes per row; a block has POISE_BLOCK rows and threads. Traffic: 12 bytes per
    nonzero, 4 per offset, x and y once. */
-template <int L, bool INDEX16>
-static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ CsrMultArgs a)
+template <int L, bool INDEX16, typename Args>
+static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_constant__ Args a)
 {
   __shared__ double sum[POISE_BLOCK];
   __shared__ int32_t base[POISE_BANDS];
@@ -32,7 +32,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
 #pragma unroll 4
     for (; k < end; k += L) {
       int32_t c = in16 ? poiseIndex16Column(base, a.index16.code[k]) : a.A.col[k];
-      s += a.A.val[k] * (c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc]);
+      s += (double)a.A.val[k] * (c < a.A.nloc ? a.x[c] : a.ghost[c - a.A.nloc]);
     }
     for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
     if (lane == 0) sum[r] = s;
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   double y = 0, beta = poiseScalar(a.b);
   if (i < a.A.m) {
     y = ScaleRow(a, i, poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]));
-    a.y[i] = y;
+    a.y[i] = (Entry<Args>)y;
   }
   for (int f = 0; f < a.fuse.ndot; f++) {
     double d[1] = {i < a.A.m ? Factor(a.fuse, f, i, y) * y : 0};
@@ -122,8 +122,8 @@ static __global__ void __launch_bounds__(THREADS) CsrDiagonal(const __grid_const
 static_assert((int)TILE_THREADS == (int)THREADS, "rows of a tile are as many as there are threads for");
 
 /* y = D (a A x + b y). */
-template <int T, int L, bool INDEX16>
-static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrMultArgs a)
+template <int T, int L, bool INDEX16, typename Args>
+static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ Args a)
 {
   __shared__ uint64_t barrier;
   __shared__ int32_t base[POISE_BANDS];
@@ -131,7 +131,7 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
   PdlWait();
   if (a.skip && *a.skip != 0) return;
   TileRange r = RangeOfTile<T / L, INDEX16>(a.A, poiseBlockOf(&a, blockIdx.x));
-  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
+  auto tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
   RowShare row = ShareOfRow<L>(a.A, r);
   WaitForTile(tile);
   double s = SumRow<L, INDEX16, true>(a, tile, row), y = FinishRow(a, row.stores, row.i, s);
@@ -140,8 +140,8 @@ static __global__ void __launch_bounds__(T) CsrTile(const __grid_constant__ CsrM
 
 /* y = D A x without ghosts, with int32 offsets and consecutive row blocks. It takes fewer registers and
    instructions, so more blocks are resident. */
-template <int T, int L, bool INDEX16>
-static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ CsrMultArgs a)
+template <int T, int L, bool INDEX16, typename Args>
+static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ Args a)
 {
   __shared__ uint64_t barrier;
   __shared__ int32_t base[POISE_BANDS];
@@ -149,30 +149,40 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   PdlWait();
   if (a.skip && *a.skip != 0) return;
   TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, a.first + blockIdx.x);
-  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
+  auto tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
   RowShare row = ShareOfRow<L, true>(a.A, r);
   WaitForTile(tile);
   double s = SumRow<L, INDEX16, false>(a, tile, row), y = 0;
-  if (row.stores) a.y[row.i] = y = ScaleRow(a, row.i, s);
+  if (row.stores) {
+    y = ScaleRow(a, row.i, s);
+    a.y[row.i] = (Entry<Args>)y;
+  }
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
 /* ---- the launches ---------------------------------------------------------------------------- */
 
-template <int L> static PoiseErr Rows(Device *dev, const CsrMultArgs *a)
+/* Columns of 16 bits are read in fp64 alone. */
+template <typename Args> static constexpr bool Reads16()
 {
-  return LaunchPdl(dev, a->index16.code ? CsrMult<L, true> : CsrMult<L, false>, (unsigned)a->nblock,
-                   POISE_BLOCK, 0, *a);
+  return std::is_same<Args, CsrMultArgs>::value;
 }
 
-typedef void (*TileKernel)(CsrMultArgs);
+template <int L, typename Args> static PoiseErr Rows(Device *dev, const Args *a)
+{
+  return LaunchPdl(
+      dev, a->index16.code && Reads16<Args>() ? CsrMult<L, Reads16<Args>(), Args> : CsrMult<L, false, Args>,
+      (unsigned)a->nblock, POISE_BLOCK, 0, *a);
+}
 
 /* T: threads of a block. Of the two kernels one is for columns of 4 bytes, one for columns of 16 bits. */
-static PoiseErr Tiles(Device *dev, const CsrMultArgs *a, int T, TileKernel plain, TileKernel index16)
+template <typename Args>
+static PoiseErr Tiles(Device *dev, const Args *a, int T, void (*plain)(Args), void (*index16)(Args))
 {
-  bool in16 = a->index16.code != NULL;
-  TileKernel kernel = in16 ? index16 : plain;
-  size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) * (in16 && a->index16.all ? 10 : 12);
+  bool in16 = a->index16.code && Reads16<Args>();
+  void (*kernel)(Args) = in16 ? index16 : plain;
+  size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) *
+                 (sizeof(Entry<Args>) + (in16 && a->index16.all ? 2 : 4));
   TRY(LetShare((const void *)kernel, bytes, poiseTileMost(&dev->model)));
   int carve = poiseTileCarveout(&dev->model, a->x_lines, (int64_t)bytes, T);
   return LaunchPdl(dev, kernel, (unsigned)a->nblock, (unsigned)T, {bytes, carve}, *a);
@@ -180,19 +190,35 @@ static PoiseErr Tiles(Device *dev, const CsrMultArgs *a, int T, TileKernel plain
 
 /* CsrTileEarly is for one wave: with more blocks others hide the latency, and a skipped product would fetch
    in vain. CsrTileLean is for short rows, or columns of 16 bits: longer rows need L1 more than occupancy. */
-template <int L> static PoiseErr Tile(Device *dev, const CsrMultArgs *a)
+template <int L, typename Args> static PoiseErr Tile(Device *dev, const Args *a)
 {
   enum { T = THREADS, HALF = THREADS / 2 };
+  constexpr bool I = Reads16<Args>();
   bool simple =
       !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
   bool lean = simple && (L <= TILE_LEAN_LANES || a->index16.code);
   bool half = a->rows * L < THREADS,
        early = poiseCudaInLoop(dev) && a->nblock <= poiseBlocksAtOnce(&dev->model);
-  if (half && early) return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false>, CsrTileEarly<HALF, L, true>);
-  if (half && lean) return Tiles(dev, a, HALF, CsrTileLean<HALF, L, false>, CsrTileLean<HALF, L, true>);
-  if (half) return Tiles(dev, a, HALF, CsrTile<HALF, L, false>, CsrTile<HALF, L, true>);
-  if (early) return Tiles(dev, a, T, CsrTileEarly<T, L, false>, CsrTileEarly<T, L, true>);
-  return Tiles(dev, a, T, CsrTile<T, L, false>, CsrTile<T, L, true>);
+  if (half && early)
+    return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false, Args>, CsrTileEarly<HALF, L, I, Args>);
+  if (half && lean)
+    return Tiles(dev, a, HALF, CsrTileLean<HALF, L, false, Args>, CsrTileLean<HALF, L, I, Args>);
+  if (half) return Tiles(dev, a, HALF, CsrTile<HALF, L, false, Args>, CsrTile<HALF, L, I, Args>);
+  if (early) return Tiles(dev, a, T, CsrTileEarly<T, L, false, Args>, CsrTileEarly<T, L, I, Args>);
+  return Tiles(dev, a, T, CsrTile<T, L, false, Args>, CsrTile<T, L, I, Args>);
+}
+
+/* y = D (a A x + b y) in either precision. */
+template <typename Args> static PoiseErr Multiply(Device *dev, const Args *a)
+{
+  typedef PoiseErr (*Run)(Device *, const Args *);
+  static const Run tiles[] = {Tile<1, Args>, Tile<2, Args>,  Tile<4, Args>,
+                              Tile<8, Args>, Tile<16, Args>, Tile<32, Args>};
+  static const Run rows[] = {Rows<1, Args>, Rows<2, Args>,  Rows<4, Args>,
+                             Rows<8, Args>, Rows<16, Args>, Rows<32, Args>};
+  if (!a->nblock) return POISE_OK;
+  if (a->rows < POISE_BLOCK) return tiles[poiseTileLanes(a->A.m, a->A.nz)](dev, a);
+  return rows[poiseRowLanes(a->A.m, a->A.nz)](dev, a);
 }
 
 template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
@@ -213,13 +239,12 @@ template <int L> static PoiseErr EvenOrCut(Device *dev, const CsrMultTransposeAr
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
 {
-  typedef PoiseErr (*Run)(Device *, const CsrMultArgs *);
-  static const Run tiles[] = {Tile<1>, Tile<2>, Tile<4>, Tile<8>, Tile<16>, Tile<32>};
-  static const Run rows[] = {Rows<1>, Rows<2>, Rows<4>, Rows<8>, Rows<16>, Rows<32>};
-  const CsrMultArgs *a = (const CsrMultArgs *)args;
-  if (!a->nblock) return POISE_OK;
-  if (a->rows < POISE_BLOCK) return tiles[poiseTileLanes(a->A.m, a->A.nz)](dev, a);
-  return rows[poiseRowLanes(a->A.m, a->A.nz)](dev, a);
+  return Multiply(dev, (const CsrMultArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_csr_mult_f32(Device *dev, const void *args)
+{
+  return Multiply(dev, (const CsrMultArgs_f32 *)args);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)

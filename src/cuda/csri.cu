@@ -381,7 +381,7 @@ template <int T, int L> __device__ __forceinline__ void TileOfRows(const CsriMul
   const CsrMultArgs &m = a.m;
   TileRange r = RangeOfTile<T / L, false>(m.A, poiseBlockOf(&m, number));
   bool fits = r.end - r.start <= TileRoom(m.tile);
-  TileView tile = FetchTile<T, false>(m, r, &barrier, NULL, fits);
+  auto tile = FetchTile<T, false>(m, r, &barrier, NULL, fits);
   RowShare row = ShareOfRow<L>(m.A, r, [&](int64_t i) { return !poiseCsriLong(&m.A, i, a.limit); });
   WaitForTile(tile);
   double s = fits ? PartOfTile<L, false, true>(m, tile, row)

@@ -9,8 +9,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <type_traits>
 
 #include "sys/kernels.h"
+#include "mat/types/csr_kernels.h" /* not in extern "C": its functions are overloaded */
 extern "C" {
 #include "sys/sys.h"
 #include "mat/plan/product_plan.h"
@@ -91,6 +93,10 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE wi
 #define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
 #include "sys/kernels.def"
 #undef KERNEL
+
+/* The type of the vector x, or of the vectors x_j, of a kernel with these arguments. */
+template <typename Args>
+using Entry = std::remove_const_t<std::remove_pointer_t<std::remove_extent_t<decltype(Args::x)>>>;
 
 /* Thread blocks for n threads. */
 static inline unsigned Grid(int64_t n)

@@ -6,37 +6,40 @@
 #include "mat/types/csr_kernels.h"
 #include "cuda.h"
 
+/* Args here and in the kernels: CsrMultArgs, or CsrMultArgs_f32 with values and vectors in fp32. */
+
 /* Row i times its scale, if there are scales. */
-__device__ __forceinline__ double ScaleRow(const CsrMultArgs &a, int64_t i, double y)
+template <typename Args> __device__ __forceinline__ double ScaleRow(const Args &a, int64_t i, double y)
 {
   return a.scale ? y * a.scale[i] : y;
 }
 
 /* y[i] = alpha s + beta y[i], scaled, which is returned. With beta = 0 the old y may be anything, so it is
    not read. */
-__device__ __forceinline__ double StoreRow(const CsrMultArgs &a, double alpha, double beta, int64_t i,
-                                           double s)
+template <typename Args>
+__device__ __forceinline__ double StoreRow(const Args &a, double alpha, double beta, int64_t i, double s)
 {
   double y = ScaleRow(a, i, alpha * s + (beta == 0 ? 0 : beta * a.y[i]));
-  a.y[i] = y;
+  a.y[i] = (Entry<Args>)y;
   return y;
 }
 
 /* The same with the alpha and beta of the product. mine: this thread has a finished row. (Written out, as a
    call of StoreRow here takes a register more.) */
-__device__ __forceinline__ double FinishRow(const CsrMultArgs &a, bool mine, int64_t i, double s)
+template <typename Args>
+__device__ __forceinline__ double FinishRow(const Args &a, bool mine, int64_t i, double s)
 {
   double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
   if (mine) {
     y = ScaleRow(a, i, alpha * s + (beta == 0 ? 0 : beta * a.y[i]));
-    a.y[i] = y;
+    a.y[i] = (Entry<Args>)y;
   }
   return y;
 }
 
 /* Reduces the dots of the thread block's rows to partial k. mine: this thread has a row, and y = y[i]. */
-template <int T>
-__device__ __forceinline__ void FuseRow(const CsrMultArgs &a, bool mine, int64_t i, double y, int64_t k)
+template <int T, typename Args>
+__device__ __forceinline__ void FuseRow(const Args &a, bool mine, int64_t i, double y, int64_t k)
 {
   for (int f = 0; f < a.fuse.ndot; f++) {
     double d[1] = {mine ? Factor(a.fuse, f, i, y) * y : 0};

@@ -6,6 +6,7 @@
 #include "mat/types/csri_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
+#include "epilogue.h"
 
 enum { UNROLL = TILE_UNROLL /* nonzeros that a thread has in flight */ };
 
@@ -38,19 +39,19 @@ struct Columns16 {
   }
 };
 
-template <bool NARROW> __device__ __forceinline__ int64_t Offset(const CsrView &A, int64_t i)
+template <bool NARROW, typename View> __device__ __forceinline__ int64_t Offset(const View &A, int64_t i)
 {
   return NARROW ? A.ptr32[i] : poiseCsrOffset(&A, i);
 }
 
 /* s plus the terms at places k, k + L, ... of a row, UNROLL of them in flight. Columns: an array, or
    Columns16. */
-template <int L, bool GHOSTS, typename Place, typename Columns>
-__device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *val, Columns col, Place k,
+template <int L, bool GHOSTS, typename Place, typename Columns, typename Args>
+__device__ __forceinline__ double PartOfRow(const Args &a, const Entry<Args> *val, Columns col, Place k,
                                             Place end, double s = 0)
 {
   for (; k < end; k += UNROLL * L) {
-    double x[UNROLL];
+    Entry<Args> x[UNROLL];
 #pragma unroll
     for (int r = 0; r < UNROLL; r++) {
       int32_t c = k + r * L < end ? col[k + r * L] : -1;
@@ -58,7 +59,7 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
     }
 #pragma unroll
     for (int r = 0; r < UNROLL; r++)
-      if (k + r * L < end) s += val[k + r * L] * x[r];
+      if (k + r * L < end) s += (double)val[k + r * L] * x[r];
   }
   return s;
 }
@@ -72,9 +73,9 @@ __device__ __forceinline__ double PartOfRow(const CsrMultArgs &a, const double *
   A kernel is composed of these stages: CsrTile and CsrTileLean in csr.cu, CsrTileEarly in tile_early.h,
   CsriTile in csri.cu.
 
-  Traffic: 12 bytes per nonzero (10 with columns of 16 bits), 4 per offset, x and y once. Bulk copies need
-  no registers and no threads, so each resident block has a tile in flight. Neighbouring threads have
-  neighbouring rows, so a stencil's gather of x is coalesced.
+  Traffic: 12 bytes per nonzero (10 with columns of 16 bits, 8 in fp32), 4 per offset, x and y once. Bulk
+  copies need no registers and no threads, so each resident block has a tile in flight. Neighbouring threads
+  have neighbouring rows, so a stencil's gather of x is coalesced.
 */
 
 /* A row block: rows [first, last), entries [start, end). start is rounded down, since bulk copies are of 16
@@ -84,8 +85,8 @@ struct TileRange {
 };
 
 /* Row block `block` of R rows. NARROW: offsets are int32, which saves the test for it. */
-template <int R, bool INDEX16, bool NARROW = false>
-__device__ __forceinline__ TileRange RangeOfTile(const CsrView &A, int64_t block)
+template <int R, bool INDEX16, bool NARROW = false, typename View>
+__device__ __forceinline__ TileRange RangeOfTile(const View &A, int64_t block)
 {
   constexpr int U = INDEX16 ? UNIT16 : UNIT;
   int64_t first = block * R, last = first + R < A.m ? first + R : A.m;
@@ -93,8 +94,8 @@ __device__ __forceinline__ TileRange RangeOfTile(const CsrView &A, int64_t block
 }
 
 /* A tile in shared memory. Place k holds entry start + k. */
-struct TileView {
-  double *val;
+template <typename Real> struct TileView {
+  Real *val;
   int32_t *col;        /* columns of 4 bytes, or */
   uint16_t *code;      /* columns of 16 bits */
   const int32_t *base; /* and their column bases */
@@ -104,25 +105,26 @@ struct TileView {
 };
 
 /* Stage 1: starts the copies to shared memory. A tile that does not fit there is not wanted. */
-template <int T, bool INDEX16>
-__device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRange &r, uint64_t *barrier,
-                                              int32_t *base, bool wanted = true)
+template <int T, bool INDEX16, typename Args>
+__device__ __forceinline__ TileView<Entry<Args>> FetchTile(const Args &a, const TileRange &r,
+                                                           uint64_t *barrier, int32_t *base,
+                                                           bool wanted = true)
 {
   extern __shared__ __align__(128) unsigned char memory[];
-  constexpr int U = INDEX16 ? UNIT16 : UNIT;
+  constexpr int U = INDEX16 ? UNIT16 : UNIT, SIZE = sizeof(Entry<Args>);
   int64_t start = r.start, stop = (r.end + U - 1) & ~(int64_t)(U - 1);
   if (stop > a.A.nz) stop = a.A.nz & ~(int64_t)(U - 1); /* a copy must not read past the arrays */
   bool aligned = ((uintptr_t)a.A.val | (uintptr_t)a.A.col) % 16 == 0; /* borrowed arrays may not be */
   const int32_t *bases = INDEX16 ? a.index16.base + r.block * POISE_BANDS : NULL;
   bool in16 = INDEX16 && (a.index16.all || *bases >= 0); /* this tile's columns */
   int bulk = aligned && stop > start && wanted ? (int)(stop - start) : 0;
-  double *val = (double *)memory;
+  Entry<Args> *val = (Entry<Args> *)memory;
   int32_t *col = (int32_t *)(val + TileRoom(a.tile, U));
   uint16_t *code = (uint16_t *)col;
   if (threadIdx.x == 0 && bulk) {
     BulkInit(barrier);
-    BulkExpect(barrier, (uint32_t)bulk * (in16 ? 10 : 12));
-    BulkCopy(val, a.A.val + start, (uint32_t)bulk * 8, barrier);
+    BulkExpect(barrier, (uint32_t)bulk * (SIZE + (in16 ? 2 : 4)));
+    BulkCopy(val, a.A.val + start, (uint32_t)bulk * SIZE, barrier);
     if (in16)
       BulkCopy(code, a.index16.code + start, (uint32_t)bulk * 2, barrier);
     else
@@ -140,7 +142,7 @@ __device__ __forceinline__ TileView FetchTile(const CsrMultArgs &a, const TileRa
 }
 
 /* All threads call it before they read the tile. */
-__device__ __forceinline__ void WaitForTile(const TileView &t)
+template <typename Real> __device__ __forceinline__ void WaitForTile(const TileView<Real> &t)
 {
   __syncthreads();
   if (t.bulk) BulkWait(t.barrier, 0);
@@ -153,8 +155,8 @@ struct RowShare {
 };
 
 /* taken(i): is row i part of this tile? */
-template <int L, bool NARROW = false, typename Taken>
-__device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange &r, Taken taken)
+template <int L, bool NARROW = false, typename View, typename Taken>
+__device__ __forceinline__ RowShare ShareOfRow(const View &A, const TileRange &r, Taken taken)
 {
   RowShare row = {r.first + threadIdx.x / L, 0, 0, false};
   int lane = threadIdx.x % L;
@@ -167,8 +169,8 @@ __device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange
   return row;
 }
 
-template <int L, bool NARROW = false>
-__device__ __forceinline__ RowShare ShareOfRow(const CsrView &A, const TileRange &r)
+template <int L, bool NARROW = false, typename View>
+__device__ __forceinline__ RowShare ShareOfRow(const View &A, const TileRange &r)
 {
   return ShareOfRow<L, NARROW>(A, r, [](int64_t) { return true; });
 }
@@ -181,8 +183,9 @@ template <int L> __device__ __forceinline__ double SumOfLanes(double s)
 }
 
 /* A thread's part of a row's sum. A tile with columns of 16 bits has no ghosts. */
-template <int L, bool INDEX16, bool GHOSTS>
-__device__ __forceinline__ double PartOfTile(const CsrMultArgs &a, const TileView &t, const RowShare &row)
+template <int L, bool INDEX16, bool GHOSTS, typename Args>
+__device__ __forceinline__ double PartOfTile(const Args &a, const TileView<Entry<Args>> &t,
+                                             const RowShare &row)
 {
   if (INDEX16 && t.in16)
     return PartOfRow<L, false, int>(a, t.val, Columns16{t.code, t.base}, (int)row.k, (int)row.end);
@@ -190,8 +193,8 @@ __device__ __forceinline__ double PartOfTile(const CsrMultArgs &a, const TileVie
 }
 
 /* Stage 2: the sum of a row, valid in all its threads. */
-template <int L, bool INDEX16, bool GHOSTS>
-__device__ __forceinline__ double SumRow(const CsrMultArgs &a, const TileView &t, const RowShare &row)
+template <int L, bool INDEX16, bool GHOSTS, typename Args>
+__device__ __forceinline__ double SumRow(const Args &a, const TileView<Entry<Args>> &t, const RowShare &row)
 {
   return SumOfLanes<L>(PartOfTile<L, INDEX16, GHOSTS>(a, t, row));
 }

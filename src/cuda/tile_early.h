@@ -20,23 +20,24 @@ __device__ __forceinline__ void FirstColumns(Columns col, int k, int end, int32_
 }
 
 /* As PartOfRow, with the first UNROLL columns known. */
-template <int L, typename Columns>
-__device__ __forceinline__ double PartOfRowFrom(const CsrMultArgs &a, const double *val, Columns col, int k,
+template <int L, typename Columns, typename Args>
+__device__ __forceinline__ double PartOfRowFrom(const Args &a, const Entry<Args> *val, Columns col, int k,
                                                 int end, const int32_t (&c)[UNROLL])
 {
-  double x[UNROLL], s = 0;
+  Entry<Args> x[UNROLL];
+  double s = 0;
 #pragma unroll
   for (int r = 0; r < UNROLL; r++)
     x[r] = c[r] < 0 ? 0 : c[r] < a.A.nloc ? a.x[c[r]] : a.ghost[c[r] - a.A.nloc];
 #pragma unroll
   for (int r = 0; r < UNROLL; r++)
-    if (c[r] >= 0) s += val[k + r * L] * x[r];
+    if (c[r] >= 0) s += (double)val[k + r * L] * x[r];
   return PartOfRow<L, true, int>(a, val, col, k + UNROLL * L, end, s);
 }
 
 /* FirstColumns, and SumRow from there, for either form of columns. */
-template <int L, bool INDEX16>
-__device__ __forceinline__ void FirstOfRow(const TileView &t, const RowShare &row, int32_t (&c)[UNROLL])
+template <int L, bool INDEX16, typename Real>
+__device__ __forceinline__ void FirstOfRow(const TileView<Real> &t, const RowShare &row, int32_t (&c)[UNROLL])
 {
   if (INDEX16 && t.in16)
     FirstColumns<L>(Columns16{t.code, t.base}, (int)row.k, (int)row.end, c);
@@ -44,9 +45,9 @@ __device__ __forceinline__ void FirstOfRow(const TileView &t, const RowShare &ro
     FirstColumns<L>(t.col, (int)row.k, (int)row.end, c);
 }
 
-template <int L, bool INDEX16>
-__device__ __forceinline__ double SumRowFrom(const CsrMultArgs &a, const TileView &t, const RowShare &row,
-                                             const int32_t (&c)[UNROLL])
+template <int L, bool INDEX16, typename Args>
+__device__ __forceinline__ double SumRowFrom(const Args &a, const TileView<Entry<Args>> &t,
+                                             const RowShare &row, const int32_t (&c)[UNROLL])
 {
   double s;
   if (INDEX16 && t.in16)
@@ -77,14 +78,14 @@ __device__ __forceinline__ void FuseKnown(const Fuse &fuse, const RowShare &row,
   }
 }
 
-template <int T, int L, bool INDEX16>
-static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__ CsrMultArgs a)
+template <int T, int L, bool INDEX16, typename Args>
+static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__ Args a)
 {
   __shared__ uint64_t barrier;
   __shared__ int32_t base[POISE_BANDS];
   PdlLaunchDependents();
   TileRange r = RangeOfTile<T / L, INDEX16>(a.A, poiseBlockOf(&a, blockIdx.x));
-  TileView tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
+  auto tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
   RowShare row = ShareOfRow<L>(a.A, r);
   WaitForTile(tile);
   int32_t c[UNROLL];
@@ -99,7 +100,10 @@ static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__
   double s = SumRowFrom<L, INDEX16>(a, tile, row, c);
   if (skip != 0) return;
   double y = 0;
-  if (row.stores) a.y[row.i] = y = scale * (alpha * s + (beta == 0 ? 0 : beta * a.y[row.i]));
+  if (row.stores) {
+    y = scale * (alpha * s + (beta == 0 ? 0 : beta * a.y[row.i]));
+    a.y[row.i] = (Entry<Args>)y;
+  }
   FuseKnown<T>(a.fuse, row, y, known, block);
 }
 

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels on vectors that are not phases. Those with many vectors x_j are one text for both types of x_j. */
-#include <type_traits>
-
 #include "vec/vec_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
-
-/* The type of the x_j of mdot or maxpy. */
-template <typename Args>
-using Entry = std::remove_const_t<std::remove_pointer_t<std::remove_extent_t<decltype(Args::x)>>>;
 
 /* How many x_j are on the way together: bytes in flight are what hides latency. */
 template <typename Args> constexpr int TOGETHER = sizeof(double) / sizeof(Entry<Args>);
@@ -103,8 +97,9 @@ static __global__ void __launch_bounds__(THREADS) Maxpy(const __grid_constant__ 
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 
-/* y = D (a x + b y) and its dots. Traffic: 16 bytes per row, 24 if y is read, and 8 for D. */
-static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ AxpbyArgs a)
+/* y = D (a x + b y) and its dots. Traffic: x and y once, y twice if it is read, and 8 bytes per row for D. */
+template <typename Args>
+static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ Args a)
 {
   PdlLaunchDependents();
   PdlWait();
@@ -118,7 +113,7 @@ static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ 
     if (i >= a.n) continue;
     y[r] = alpha * a.x[i] + (beta == 0 ? 0 : beta * a.y[i]);
     if (a.scale) y[r] *= a.scale[i];
-    a.y[i] = y[r];
+    a.y[i] = (std::remove_reference_t<decltype(*a.y)>)y[r];
   }
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
@@ -287,10 +282,30 @@ extern "C" PoiseErr poiseCuda_maxpy_f32(Device *dev, const void *args)
   return LaunchMaxpy<MdotArgs_f32>(dev, (const MaxpyArgs_f32 *)args);
 }
 
+template <typename Args> static PoiseErr LaunchAxpby(Device *dev, const void *args)
+{
+  const Args *a = (const Args *)args;
+  return a->n ? LaunchPdl(dev, Axpby<Args>, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+}
+
 extern "C" PoiseErr poiseCuda_axpby(Device *dev, const void *args)
 {
-  const AxpbyArgs *a = (const AxpbyArgs *)args;
-  return a->n ? LaunchPdl(dev, Axpby, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return LaunchAxpby<AxpbyArgs>(dev, args);
+}
+
+extern "C" PoiseErr poiseCuda_axpby_f32(Device *dev, const void *args)
+{
+  return LaunchAxpby<AxpbyArgs_f32>(dev, args);
+}
+
+extern "C" PoiseErr poiseCuda_narrow(Device *dev, const void *args)
+{
+  return LaunchAxpby<NarrowArgs>(dev, args);
+}
+
+extern "C" PoiseErr poiseCuda_widen(Device *dev, const void *args)
+{
+  return LaunchAxpby<WidenArgs>(dev, args);
 }
 
 extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading rows, and matrices made from others: duplicates, transposes, and comparisons with these. */
 #include "vec/vec_kernels.h"
-#include "vec/vec_phases.h"
 #include "mat/types/bcsr_kernels.h"
 #include "mat/types/blocks.h"
 #include "mat/assembly/triplets.h"
 #include "mat/assembly/assemble.h"
 #include "mat/types/csr_product.h"
+#include "mat/types/single.h"
 #include "mat/csr/entries.h"
 #include "mat_type.h"
 #include "mat/csr/transpose.h"
@@ -218,16 +218,6 @@ PoiseErr PoiseMatTranspose(PoiseMat A, PoiseMat *T)
   return e;
 }
 
-/* The largest |entry|, as partial maxima in the context's scratch. */
-static PoiseErr Largest(PoiseMat A)
-{
-  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = poiseCsrScalars(&A->csr)};
-  TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(p.n)));
-  TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &p.partial[0]));
-  TRY(poiseBufferRead(&A->csr.val, DEVICE, &p.in[VEC_X]));
-  return LAUNCH(A->ctx->device, phase, &p);
-}
-
 PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
 {
   CALLED(OBJECT(A), OBJECT(B), GIVEN(is));
@@ -236,8 +226,7 @@ PoiseErr PoiseMatIsTranspose(PoiseMat A, PoiseMat B, double tol, int *is)
   *is = 0;
   TRY(PoiseMatTranspose(A, &T));
   PoiseErr e = PoiseMatAXPY(T, -1, B);
-  if (!e)
-    e = poiseReduceFinish(A->ctx, Largest(T), 1, POISE_NBLOCKS(poiseCsrScalars(&T->csr)), true, &largest);
+  if (!e) e = poiseLargest(A->ctx, &T->csr.val, poiseCsrScalars(&T->csr), &largest);
   *is = !e && largest <= tol; /* not if it is NaN */
   PoiseMatDestroy(&T);
   return e;

@@ -206,8 +206,15 @@ typedef struct {
 /*
   Precision: kernels.def lists a kernel once for each type of values and vectors, with a suffix on both names:
   mdot_f32 and MdotArgs_f32 beside mdot and MdotArgs. Struct and kernel are one text, included once for each
-  type; the compiler checks every launch, as the struct belongs to the name.
+  type; the compiler checks every launch, as the struct belongs to the name. Coefficients, dots and sums are
+  fp64. POISE_TYPED names functions of such a struct, which C++ tells apart by it.
 */
+#ifdef __cplusplus
+#define POISE_TYPED(name, suffix) name
+#else
+#define POISE_TYPED(name, suffix) name##suffix
+#endif
+
 enum {
 #define KERNEL(name, Args) KERNEL_##name,
 #include "kernels.def"

@@ -4,46 +4,51 @@
 #include "vec_host.h"
 #include "vec_kernels.h"
 
-#define REAL    double
-#define NAME(n) n
+#define REAL     double
+#define FROM     double
+#define TO       double
+#define NAME(n)  n
+#define AXPBY(n) n##axpby
+#define ARGS     AxpbyArgs
 #include "vec_many_host.h"
-#undef REAL
-#undef NAME
+#include "vec_axpby_host.h"
+#undef FROM
+#undef AXPBY
+#undef ARGS
 
-#define REAL    float
-#define NAME(n) n##_f32
+#define FROM     float
+#define AXPBY(n) n##widen
+#define ARGS     WidenArgs
+#include "vec_axpby_host.h"
+#undef REAL
+#undef FROM
+#undef TO
+#undef NAME
+#undef AXPBY
+#undef ARGS
+
+#define REAL     float
+#define FROM     float
+#define TO       float
+#define NAME(n)  n##_f32
+#define AXPBY(n) n##axpby_f32
+#define ARGS     AxpbyArgs_f32
 #include "vec_many_host.h"
+#include "vec_axpby_host.h"
+#undef FROM
+#undef AXPBY
+#undef ARGS
+
+#define FROM     double
+#define AXPBY(n) n##narrow
+#define ARGS     NarrowArgs
+#include "vec_axpby_host.h"
 #undef REAL
+#undef FROM
+#undef TO
 #undef NAME
-
-/* y[begin, end) = alpha x + beta y */
-static void Update(double alpha, const double *x, double beta, double *y, int64_t begin, int64_t end)
-{
-  if (beta == 0) {
-    HOST_SIMD
-    for (int64_t i = begin; i < end; i++) y[i] = alpha * x[i];
-  } else {
-    HOST_SIMD
-    for (int64_t i = begin; i < end; i++) y[i] = alpha * x[i] + beta * y[i];
-  }
-}
-
-PoiseErr poiseHost_axpby(Device *dev, const void *args)
-{
-  const AxpbyArgs *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->n);
-  double alpha = poiseScalar(a->a), beta = poiseScalar(a->b);
-  (void)dev;
-  if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    Update(alpha, a->x, beta, a->y, begin, end);
-    if (a->scale) poiseHostScale(a->scale, a->y, begin, end);
-    poiseHostFuse(&a->fuse, a->y, begin, end, b);
-  }
-  return POISE_OK;
-}
+#undef AXPBY
+#undef ARGS
 
 PoiseErr poiseHost_reduce(Device *dev, const void *args)
 {

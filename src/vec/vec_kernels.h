@@ -35,14 +35,22 @@ MANY_VECTORS(double, )
 MANY_VECTORS(float, _f32)
 #undef MANY_VECTORS
 
-/* y = D (a x + b y), D = diag(scale), NULL: 1; then dots of y. b = 0 overwrites whatever y held */
-typedef struct AxpbyArgs {
-  int64_t n;
-  ScalarRef a, b;
-  const double *x, *skip, *scale;
-  double *y;
-  Fuse fuse;
-} AxpbyArgs;
+/* y = D (a x + b y), D = diag(scale), NULL: 1; then dots of y. b = 0 overwrites whatever y held. narrow,
+   widen: from one type to the other */
+#define AXPBY(Name, From, To)   \
+  typedef struct Name {         \
+    int64_t n;                  \
+    ScalarRef a, b;             \
+    const From *x;              \
+    const double *skip, *scale; \
+    To *y;                      \
+    Fuse fuse;                  \
+  } Name;
+AXPBY(AxpbyArgs, double, double)
+AXPBY(AxpbyArgs_f32, float, float)
+AXPBY(NarrowArgs, double, float)
+AXPBY(WidenArgs, float, double)
+#undef AXPBY
 
 typedef struct ReduceArgs { /* nsum sums (maxima): dst[j] (+)= sum of partial[j * stride + 0 .. count) */
   int nsum, add, max;

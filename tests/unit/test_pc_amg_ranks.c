@@ -174,7 +174,7 @@ static void TestGrowth(PoiseContext ctx)
 static void TestRedundant(PoiseContext ctx)
 {
   const Grid g = {.dim = 2, .k = 40, .vary = 0.9, .identity = true};
-  SetOptions(ctx, "-x_pc_amg_redundant_size 5000 -x_pc_amg_coarse_size 20");
+  SetOptions(ctx, "-x_pc_amg_redundant_size 5000 -x_pc_amg_coarse_size 20 -x_pc_amg_precision double");
   for (int layout = 0; layout < NLAYOUTS; layout++) {
     PoiseMat A, alone = GridOf(poiseContextSelf(ctx), g);
     if (!CHECK_OK(GridMatrix(ctx, layout, g, &A))) return;
@@ -187,6 +187,7 @@ static void TestRedundant(PoiseContext ctx)
     PoiseMatDestroy(&A);
     PoiseMatDestroy(&alone);
   }
+  SetOptions(ctx, "-x_pc_amg_precision single");
 }
 
 /* What every rank holds is the same to the last bit, though it comes from levels that are spread. */

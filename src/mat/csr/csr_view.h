@@ -7,23 +7,27 @@
 
 /* Local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL. b != 0: its rows, columns
    and entries are blocks, of b x b numbers, column-major. */
-typedef struct CsrView {
-  int64_t b, m, nloc, nz;
-  const int64_t *ptr64;
-  const int32_t *ptr32, *col;
-  const double *val;
-} CsrView;
+#define CSR_VIEW(Real, suffix)                                                                  \
+  typedef struct CsrView##suffix {                                                              \
+    int64_t b, m, nloc, nz;                                                                     \
+    const int64_t *ptr64;                                                                       \
+    const int32_t *ptr32, *col;                                                                 \
+    const Real *val;                                                                            \
+  } CsrView##suffix;                                                                            \
+                                                                                                \
+  POISE_INLINE int64_t POISE_TYPED(poiseCsrOffset, suffix)(const CsrView##suffix *A, int64_t i) \
+  {                                                                                             \
+    return A->ptr32 ? A->ptr32[i] : A->ptr64[i];                                                \
+  }
+CSR_VIEW(double, )
+CSR_VIEW(float, _f32)
+#undef CSR_VIEW
 
 typedef struct RowBlock { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
   int64_t first;
   int32_t begin;
   uint16_t rows, nz;
 } RowBlock;
-
-POISE_INLINE int64_t poiseCsrOffset(const CsrView *A, int64_t i)
-{
-  return A->ptr32 ? A->ptr32[i] : A->ptr64[i];
-}
 
 /* Row i of numbers: n of them, of entries from the first on; row r of b in their blocks. */
 typedef struct ScalarRow {

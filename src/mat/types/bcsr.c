@@ -4,11 +4,10 @@
   It reads 8 + 4 / b^2 bytes per scalar, where CSR reads 12. The b scalars of x that belong to a block are
   read once for all its rows. This file has the products and the host kernels.
 */
-#include "bcsr_host.h"
 #include "bcsr_kernels.h"
+#include "bcsr_rows.h"
 #include "blocks.h"
 #include "mat/bytes.h"
-#include "csr_rows.h"
 #include "transpose_kernels.h"
 #include "row_blocks.h"
 
@@ -192,36 +191,6 @@ const MatType poiseMatType_bcsr = {
 
 /* ---- host kernels ---------------------------------------------------------------------------- */
 
-POISE_INLINE const double *Factors(const CsrMultArgs *m, int64_t col, int64_t b)
-{
-  return col < m->A.nloc ? m->x + col * b : m->ghost + (col - m->A.nloc) * b;
-}
-
-enum { AHEAD = 256 }; /* distance of prefetching, in scalars */
-
-/* sum[r] += the product of the blocks [k, last) in row r. */
-POISE_INLINE void AddBlocks(int b, const CsrMultArgs *m, int64_t k, int64_t last, double *sum)
-{
-  double term[MAX_BLOCK_SIZE] = {0}; /* holds all terms of a small block */
-  for (; k < last; k++) poiseAddBlock(b, m->A.val + k * b * b, AHEAD, Factors(m, m->A.col[k], b), term);
-  for (int r = 0; r < b; r++) sum[r] = poiseBlockSum(b, term, r);
-}
-
-POISE_INLINE void BlockRows(int b, const CsrMultArgs *args, double alpha, double beta, int64_t begin,
-                            int64_t end)
-{
-  const CsrMultArgs local = *args, *m = &local; /* a local copy, so that stores to y cannot change it */
-  double *restrict y = m->y;
-  int64_t k = poiseCsrOffset(&m->A, begin);
-  for (int64_t i = begin; i < end; i++) {
-    int64_t last = poiseCsrOffset(&m->A, i + 1);
-    double sum[MAX_BLOCK_SIZE];
-    AddBlocks(b, m, k, last, sum);
-    for (int r = 0; r < b; r++) y[i * b + r] = poiseHostUpdate(alpha, sum[r], beta, y[i * b + r]);
-    k = last;
-  }
-}
-
 typedef struct {
   void (*rows)(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end);
   void (*fragment)(const CsrMultArgs *m, int64_t k, int64_t last, double *sum);
@@ -229,11 +198,11 @@ typedef struct {
 #define OF_SIZE(b)                                                                                 \
   static void Rows##b(const CsrMultArgs *m, double alpha, double beta, int64_t begin, int64_t end) \
   {                                                                                                \
-    BlockRows(b, m, alpha, beta, begin, end);                                                      \
+    poiseHostBlockRows(b, m, alpha, beta, begin, end);                                             \
   }                                                                                                \
   static void Fragment##b(const CsrMultArgs *m, int64_t k, int64_t last, double *sum)              \
   {                                                                                                \
-    AddBlocks(b, m, k, last, sum);                                                                 \
+    poiseHostAddBlocks(b, m, k, last, sum);                                                        \
   }
 POISE_BLOCK_SIZES(OF_SIZE)
 #define BOTH(b) {Rows##b, Fragment##b},

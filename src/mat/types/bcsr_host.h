@@ -6,6 +6,10 @@
 
 #include "sys/kernels.h"
 
+#ifndef SCALAR /* of blocks and vectors: fp64, or fp32 in csr_f32.c */
+#define SCALAR double
+#endif
+
 enum {
   POISE_STRIP = 8,      /* rows of a block in registers at once */
   POISE_FEW = 4,        /* columns of a block at once */
@@ -14,12 +18,12 @@ enum {
 };
 
 /* sum += n rows of `columns` columns of a block, from v on, times x. */
-POISE_INLINE void poiseAddStrip(int b, int n, int columns, const double *v, const double *x, double *sum)
+POISE_INLINE void poiseAddStrip(int b, int n, int columns, const SCALAR *v, const SCALAR *x, double *sum)
 {
   double s[POISE_STRIP];
   for (int r = 0; r < n; r++) s[r] = sum[r];
   for (int c = 0; c < columns; c++)
-    for (int r = 0; r < n; r++) s[r] += v[c * b + r] * x[c];
+    for (int r = 0; r < n; r++) s[r] += (double)v[c * b + r] * x[c];
   for (int r = 0; r < n; r++) sum[r] = s[r];
 }
 
@@ -31,7 +35,7 @@ POISE_INLINE int poiseLastStrip(int b)
 }
 
 /* Columns of a large block are taken a few at a time, so that scalars are read in their order. */
-POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const double *x, double *sum)
+POISE_INLINE void poiseAddColumns(int b, int columns, const SCALAR *v, const SCALAR *x, double *sum)
 {
   int first = 0, last = poiseLastStrip(b);
   for (; first + POISE_STRIP <= b; first += POISE_STRIP)
@@ -40,22 +44,22 @@ POISE_INLINE void poiseAddColumns(int b, int columns, const double *v, const dou
 }
 
 /* Prefetch `numbers` scalars from v + distance on. */
-POISE_INLINE void poiseAhead(const double *v, int64_t distance, int numbers)
+POISE_INLINE void poiseAhead(const SCALAR *v, int64_t distance, int numbers)
 {
-  enum { LINE = 8 };
+  enum { LINE = 64 / sizeof(SCALAR) };
   for (int at = 0; at < numbers; at += LINE)
-    __builtin_prefetch((const void *)((uintptr_t)v + (uintptr_t)(8 * (distance + at))));
+    __builtin_prefetch((const void *)((uintptr_t)v + sizeof(SCALAR) * (uintptr_t)(distance + at)));
 }
 
 /* sum += the block v times x; b is a constant where this is inlined. Terms of small blocks are kept apart
    in sum[c b + r], so that no addition waits for the one before. ahead: distance in scalars to those that
    will be read soon. */
-POISE_INLINE void poiseAddBlock(int b, const double *v, int64_t ahead, const double *x, double *sum)
+POISE_INLINE void poiseAddBlock(int b, const SCALAR *v, int64_t ahead, const SCALAR *x, double *sum)
 {
   if (b < POISE_STRIP) poiseAhead(v, ahead, b * b);
   if (b <= POISE_SMALL_BLOCK) {
     for (int c = 0; c < b; c++)
-      for (int r = 0; r < b; r++) sum[c * b + r] += v[c * b + r] * x[c];
+      for (int r = 0; r < b; r++) sum[c * b + r] += (double)v[c * b + r] * x[c];
   } else if (b < POISE_STRIP) {
     poiseAddStrip(b, b, b, v, x, sum);
   } else {

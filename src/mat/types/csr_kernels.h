@@ -5,29 +5,36 @@
 
 #include "index16_kernels.h"
 
+enum { MAX_SINGLE_BLOCK = 8 };
+
 /* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: first, first + 1,
    ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this
    pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ
    from those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs).
    index16: of these blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are
-   of numbers. */
-typedef struct CsrMultArgs {
-  CsrView A;
-  int rows, vary;
-  int64_t first, nblock, tile, x_lines;
-  const int32_t *order;
-  ScalarRef a, b;
-  const double *x, *ghost, *skip, *scale;
-  double *y;
-  Fuse fuse;
-  Index16View index16;
-} CsrMultArgs;
-
-/* The row block with this number in a launch. */
-POISE_INLINE int64_t poiseBlockOf(const CsrMultArgs *a, int64_t number)
-{
-  return a->order ? a->order[number] : a->first + number;
-}
+   of numbers. In fp32 GPUs read no columns of 16 bits, and blocks have MAX_SINGLE_BLOCK rows at most.
+   poiseBlockOf: the row block with this number in a launch. */
+#define CSR_MULT(Real, suffix)                                                                         \
+  typedef struct CsrMultArgs##suffix {                                                                 \
+    CsrView##suffix A;                                                                                 \
+    int rows, vary;                                                                                    \
+    int64_t first, nblock, tile, x_lines;                                                              \
+    const int32_t *order;                                                                              \
+    ScalarRef a, b;                                                                                    \
+    const Real *x, *ghost;                                                                             \
+    const double *skip, *scale;                                                                        \
+    Real *y;                                                                                           \
+    Fuse fuse;                                                                                         \
+    Index16View index16;                                                                               \
+  } CsrMultArgs##suffix;                                                                               \
+                                                                                                       \
+  POISE_INLINE int64_t POISE_TYPED(poiseBlockOf, suffix)(const CsrMultArgs##suffix *a, int64_t number) \
+  {                                                                                                    \
+    return a->order ? a->order[number] : a->first + number;                                            \
+  }
+CSR_MULT(double, )
+CSR_MULT(float, _f32)
+#undef CSR_MULT
 
 /* y = A x, x with all columns in one array, by a library of the device, as `plan` (LibraryPlan.device) was
    made for this A. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SpMV of CSR rows on the host, shared by its types. */
+/* SpMV of CSR rows on the host, shared by its types: in fp64, or in fp32 where csr_f32.c says so. */
 #ifndef POISE_CSR_ROWS_H
 #define POISE_CSR_ROWS_H
 
@@ -8,15 +8,23 @@
 #include "mat/mat.h"
 #include "mat/plan/product_model.h"
 
+#ifndef SCALAR /* of values and vectors */
+#define SCALAR double
+#endif
+#ifndef NAME
+#define NAME(n) n
+#endif
+typedef NAME(CsrMultArgs) RowsArgs;
+
 /* The kind of columns in a row block, a constant where these functions are inlined: owned, some of them
    ghosts, or owned in 16 bits. */
 enum { HOST_OWNED = false, HOST_GHOSTS = true, HOST_INDEX16 };
 
 /* Prefetch values and columns well before their use: hardware prefetching ends at each page. */
-POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
+POISE_INLINE void poiseHostAhead(const RowsArgs *a, int64_t k, int columns)
 {
   enum { ENTRIES = 256 };
-  const CsrView *A = &a->A;
+  const NAME(CsrView) *A = &a->A;
   const uint16_t *code = a->index16.code;
   __builtin_prefetch((const void *)((uintptr_t)(A->val + k) + ENTRIES * sizeof *A->val));
   if (columns == HOST_INDEX16)
@@ -26,34 +34,36 @@ POISE_INLINE void poiseHostAhead(const CsrMultArgs *a, int64_t k, int columns)
 }
 
 typedef double HostTwo __attribute__((vector_size(16)));
+typedef SCALAR HostTwoValues __attribute__((vector_size(2 * sizeof(SCALAR))));
 typedef int64_t HostTwoBits __attribute__((vector_size(16)));
 
 /* The factor of entry k. The address is selected, not the value, as that would be a branch that is often
    mispredicted. */
-POISE_INLINE double poiseHostFactor(const CsrMultArgs *a, int64_t k, int columns)
+POISE_INLINE double poiseHostFactor(const RowsArgs *a, int64_t k, int columns)
 {
   int32_t c = columns == HOST_INDEX16 ? poiseIndex16Column(a->index16.base, a->index16.code[k]) : a->A.col[k];
   uintptr_t from = (uintptr_t)a->x;
   if (columns == HOST_GHOSTS && c >= a->A.nloc)
     from = (uintptr_t)a->ghost - (uintptr_t)a->A.nloc * sizeof *a->ghost;
-  return *(const double *)(from + (uintptr_t)c * sizeof(double));
+  return *(const SCALAR *)(from + (uintptr_t)c * sizeof(SCALAR));
 }
 
-POISE_INLINE double poiseHostOneTerm(const CsrMultArgs *a, int64_t k, int columns)
+POISE_INLINE double poiseHostOneTerm(const RowsArgs *a, int64_t k, int columns)
 {
-  return a->A.val[k] * poiseHostFactor(a, k, columns);
+  return (double)a->A.val[k] * poiseHostFactor(a, k, columns);
 }
 
 /* The terms of entries k and k + 1. */
-POISE_INLINE HostTwo poiseHostTwoTerms(const CsrMultArgs *a, int64_t k, int columns)
+POISE_INLINE HostTwo poiseHostTwoTerms(const RowsArgs *a, int64_t k, int columns)
 {
-  HostTwo v;
+  HostTwoValues v;
   memcpy(&v, a->A.val + k, sizeof v);
-  return v * (HostTwo){poiseHostFactor(a, k, columns), poiseHostFactor(a, k + 1, columns)};
+  return __builtin_convertvector(v, HostTwo) *
+         (HostTwo){poiseHostFactor(a, k, columns), poiseHostFactor(a, k + 1, columns)};
 }
 
 /* The same two terms, with 0 for those whose place in the row is not below n. */
-POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, HostTwo place, HostTwo n,
+POISE_INLINE HostTwo poiseHostTwoTermsBelow(const RowsArgs *a, int64_t k, HostTwo place, HostTwo n,
                                             int columns)
 {
   return (HostTwo)((HostTwoBits)poiseHostTwoTerms(a, k, columns) & (HostTwoBits)(place < n));
@@ -63,7 +73,7 @@ POISE_INLINE HostTwo poiseHostTwoTermsBelow(const CsrMultArgs *a, int64_t k, Hos
    for one addition after the other. The last entries, fewer than four, are handled by branches or masked.
    Masking reads up to 3 entries of the rows behind. The bits are the same either way, and for all kinds of
    columns. */
-POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t last, int columns, bool mask)
+POISE_INLINE double poiseHostRowSum(const RowsArgs *a, int64_t k, int64_t last, int columns, bool mask)
 {
   HostTwo s = {0}, u = {0};
   poiseHostAhead(a, k, columns);
@@ -90,7 +100,7 @@ POISE_INLINE double poiseHostRowSum(const CsrMultArgs *a, int64_t k, int64_t las
 }
 
 /* The same of three entries or fewer. */
-POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
+POISE_INLINE double poiseHostShortRow(const RowsArgs *a, int64_t k, int64_t last, int columns)
 {
   double even = 0, odd = 0;
   if (k < last) even += poiseHostOneTerm(a, k, columns);
@@ -102,7 +112,7 @@ POISE_INLINE double poiseHostShortRow(const CsrMultArgs *a, int64_t k, int64_t l
 /* Type csri splits rows of at least HOST_LONG entries into segments of at most HOST_FRAGMENT. csr sums them
    in the same way, so the bits are the same. */
 enum { HOST_FRAGMENT = 2 * HOST_LONG };
-POISE_INLINE double poiseHostLongRow(const CsrMultArgs *a, int64_t k, int64_t last, int columns)
+POISE_INLINE double poiseHostLongRow(const RowsArgs *a, int64_t k, int64_t last, int columns)
 {
   int64_t n = (last - k + HOST_FRAGMENT - 1) / HOST_FRAGMENT;
   double s = 0;
@@ -119,24 +129,24 @@ POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, doubl
 
 /* Ends rows [begin, end), which have been stored and are in cache: their scale, then their dots, as the
    partials of block `at`. */
-POISE_INLINE void poiseHostFinishRows(const CsrMultArgs *a, int64_t begin, int64_t end, int64_t at)
+POISE_INLINE void poiseHostFinishRows(const RowsArgs *a, int64_t begin, int64_t end, int64_t at)
 {
-  if (a->scale) poiseHostScale(a->scale, a->y, begin, end);
-  poiseHostFuse(&a->fuse, a->y, begin, end, at);
+  if (a->scale) NAME(poiseHostScale)(a->scale, a->y, begin, end);
+  NAME(poiseHostFuse)(&a->fuse, a->y, begin, end, at);
 }
 
 /* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */
-POISE_INLINE void poiseHostEachRow(const CsrMultArgs *a, double alpha, double beta, int64_t i, int64_t end,
+POISE_INLINE void poiseHostEachRow(const RowsArgs *a, double alpha, double beta, int64_t i, int64_t end,
                                    int columns, bool mask)
 {
-  double *restrict y = a->y;
-  int64_t k = poiseCsrOffset(&a->A, i);
+  SCALAR *restrict y = a->y;
+  int64_t k = NAME(poiseCsrOffset)(&a->A, i);
   for (; i < end; i++) {
-    int64_t last = poiseCsrOffset(&a->A, i + 1);
+    int64_t last = NAME(poiseCsrOffset)(&a->A, i + 1);
     double sum = last - k < 4           ? poiseHostShortRow(a, k, last, columns)
                  : last - k < HOST_LONG ? poiseHostRowSum(a, k, last, columns, mask)
                                         : poiseHostLongRow(a, k, last, columns);
-    y[i] = poiseHostUpdate(alpha, sum, beta, y[i]);
+    y[i] = (SCALAR)poiseHostUpdate(alpha, sum, beta, y[i]);
     k = last;
   }
 }
@@ -151,13 +161,13 @@ enum {
 /* The same for rows i to i + 3 at once, each masked to the length of the longest. That row must not be much
    longer than the others. So one trip count must be predicted, not four. Reads up to HOST_FEW entries of the
    rows behind. */
-POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double beta, int64_t i, int columns)
+POISE_INLINE void poiseHostFourRows(const RowsArgs *a, double alpha, double beta, int64_t i, int columns)
 {
   HostTwo s[4] = {{0}}, u[4] = {{0}}, n[4], place = {0, 1};
-  int64_t p[5] = {poiseCsrOffset(&a->A, i)}, most = 0;
-  double *restrict y = a->y;
+  int64_t p[5] = {NAME(poiseCsrOffset)(&a->A, i)}, most = 0;
+  SCALAR *restrict y = a->y;
   for (int r = 0; r < 4; r++) {
-    p[r + 1] = poiseCsrOffset(&a->A, i + r + 1);
+    p[r + 1] = NAME(poiseCsrOffset)(&a->A, i + r + 1);
     n[r] = (HostTwo){(double)(p[r + 1] - p[r]), (double)(p[r + 1] - p[r])};
     if (most < p[r + 1] - p[r]) most = p[r + 1] - p[r];
   }
@@ -166,7 +176,7 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
     return;
   }
   if (!most) {
-    for (int r = 0; r < 4; r++) y[i + r] = poiseHostUpdate(alpha, 0, beta, y[i + r]);
+    for (int r = 0; r < 4; r++) y[i + r] = (SCALAR)poiseHostUpdate(alpha, 0, beta, y[i + r]);
     return;
   }
   for (int64_t j = 0; j < most; j += 4, place += 4) {
@@ -179,7 +189,7 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
   }
   for (int r = 0; r < 4; r++) {
     s[r] += u[r];
-    y[i + r] = poiseHostUpdate(alpha, s[r][0] + s[r][1], beta, y[i + r]);
+    y[i + r] = (SCALAR)poiseHostUpdate(alpha, s[r][0] + s[r][1], beta, y[i + r]);
   }
 }
 
@@ -187,26 +197,26 @@ POISE_INLINE void poiseHostFourRows(const CsrMultArgs *a, double alpha, double b
    well. In other matrices they would cost more than the terms of a row, and are avoided. The exception is a
    strip that seems to have rows of one length: it has 16 times the entries of its first row. Entries read
    behind a row must be of this block of rows, as others may have ghosts that have not arrived. */
-POISE_INLINE void poiseHostRows(const CsrMultArgs *args, double alpha, double beta, int64_t begin,
-                                int64_t end, int columns)
+POISE_INLINE void poiseHostRows(const RowsArgs *args, double alpha, double beta, int64_t begin, int64_t end,
+                                int columns)
 {
-  CsrMultArgs local = *args; /* a local copy, so that stores to y cannot change it */
-  const CsrMultArgs *a = &local;
+  RowsArgs local = *args; /* a local copy, so that stores to y cannot change it */
+  const RowsArgs *a = &local;
   if (columns == HOST_INDEX16) local.index16.base += begin / POISE_BLOCK * POISE_BANDS; /* of this block */
   if (!a->vary) {
     poiseHostEachRow(a, alpha, beta, begin, end, columns, false);
     return;
   }
-  int64_t far = poiseCsrOffset(&a->A, end) - HOST_FEW;
+  int64_t far = NAME(poiseCsrOffset)(&a->A, end) - HOST_FEW;
   for (int64_t i = begin, stop; i < end; i = stop) {
     stop = i + HOST_STRIP < end ? i + HOST_STRIP : end;
-    int64_t k = poiseCsrOffset(&a->A, i), first = poiseCsrOffset(&a->A, i + 1) - k,
-            last = poiseCsrOffset(&a->A, stop);
+    int64_t k = NAME(poiseCsrOffset)(&a->A, i), first = NAME(poiseCsrOffset)(&a->A, i + 1) - k,
+            last = NAME(poiseCsrOffset)(&a->A, stop);
     if (last - k == HOST_STRIP * first || last > far || stop < i + HOST_STRIP)
       poiseHostEachRow(a, alpha, beta, i, stop, columns, false);
     else
       for (; i < stop; i += 4)
-        if (poiseCsrOffset(&a->A, i + 4) - poiseCsrOffset(&a->A, i) <= HOST_FEW)
+        if (NAME(poiseCsrOffset)(&a->A, i + 4) - NAME(poiseCsrOffset)(&a->A, i) <= HOST_FEW)
           poiseHostFourRows(a, alpha, beta, i, columns);
         else
           poiseHostEachRow(a, alpha, beta, i, i + 4, columns, true);

@@ -21,6 +21,8 @@ static const PoiseOption options[] = {
      "maximum number of levels"},
     {"pc_amg_redundant_size", POISE_OPTION_INT, offsetof(Amg, options.redundant_size), "50000", 0, 1e9, NULL,
      "on several ranks: rows of a level that every rank holds and computes, with all beneath it"},
+    {"pc_amg_precision", POISE_OPTION_CHOICE, offsetof(Amg, options.precision), "single", 0, 0,
+     "single|double", "numbers and vectors of the cycle: fp32, or fp64"},
     {"pc_amg_refresh", POISE_OPTION_CHOICE, offsetof(Amg, options.refresh), "values", 0, 0,
      "values|interpolation|all",
      "what stays for new values of the same pattern: aggregates and patterns (values), interpolation too "
@@ -46,18 +48,23 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   const AmgOptions *o = &((Amg *)pc->data)->options;
   const Device *dev = pc->ctx->device;
   int64_t n = pc->P->rows->n, side = o->smoother == AMG_JACOBI ? 1 : pc->P->block_size;
-  (void)plan;
   TRY(Check(pc));
   if (PoiseSize(pc->ctx) > 1 && pc->P->rows->N <= poiseAmgRedundantMost(o)) {
     p->beyond = "copies of the matrix on every rank, and what amg makes of them";
     return POISE_OK;
   }
+  PoisePrediction single = *p; /* the numbers of A too, in fp32; and the largest entry of r */
   poisePredict(dev, 8 * n * side, ON_DEVICE, p);
   if (n <= o->coarse_size) {
     poisePredict(dev, 8 * n * n, ON_DEVICE, p);
     return POISE_OK;
   }
+  poisePredict(dev, 4 * n * (side + (o->degree > 1 ? 4 : 3)), ON_DEVICE, &single);
+  poisePredict(dev, 4 * plan->nz * (plan->b ? plan->b * plan->b : 1), ON_DEVICE, &single);
+  poisePredict(dev, 8 * (POISE_NBLOCKS(n) + 1), ON_DEVICE, &single);
   poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
+  if (o->precision == AMG_SINGLE && PoiseSize(pc->ctx) == 1)
+    poisePredictEither(&single, p); /* values may not fit */
   p->beyond = "interpolation and coarse levels of amg, which depend on the values";
   return POISE_OK;
 }

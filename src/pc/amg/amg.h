@@ -17,11 +17,12 @@ enum { AMG_LEVELS = 24, AMG_DEGREES = 4 };
 enum { AMG_CHEBYSHEV, AMG_JACOBI };                      /* smoother */
 enum { AMG_SMOOTHED, AMG_UNSMOOTHED };                   /* type */
 enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values change */
+enum { AMG_SINGLE, AMG_DOUBLE };                         /* precision of the cycle */
 
 typedef struct AmgOptions {
   double threshold;
   PoiseInt aggregate_min, degree, coarse_size, levels, redundant_size;
-  int type, smoother, w_cycle, refresh;
+  int type, smoother, w_cycle, refresh, precision;
 } AmgOptions;
 
 typedef struct AmgGhosts { /* nodes of other ranks that a rank's rows refer to, ascending */
@@ -179,6 +180,21 @@ void poiseAmgBottomDestroy(AmgBottom *bottom);
 
 /* ---- the hierarchy --------------------------------------------------------------------------- */
 
+typedef struct AmgVec { /* a vector of the cycle: in fp64, or in fp32 */
+  PoiseVec wide;
+  Buffer single;
+} AmgVec;
+
+/*
+  A level in fp32: its A, P, R and D^-1. A and D are multiplied by a power of 2 that brings the largest entry
+  of A to 1 to 2. So are right-hand sides and residuals of the level, and its corrections are those of the
+  matrix as it is. A cycle multiplies both by one more power, which is that of its own right-hand side.
+*/
+typedef struct AmgSingle {
+  double scale;
+  Buffer A, P, R, inverse;
+} AmgSingle;
+
 typedef struct AmgLevel {
   /* P: to this level from the next; R = P^T, whose pattern on one rank the next A keeps. NULL on the last */
   PoiseMat A, P, R;
@@ -194,9 +210,10 @@ typedef struct AmgLevel {
   AmgGhosts *ghosts; /* NULL: this rank has all rows */
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
   Buffer turned;     /* P in turned blocks, on several ranks */
-  PoiseVec b, x;     /* of the coarse problem; not on level 0, unless that is redundant */
-  PoiseVec d, r, t;  /* d: from degree 2 on */
-  PoiseVec r2, x2;   /* of a W cycle */
+  AmgSingle single;
+  AmgVec b, x;    /* of the coarse problem; on level 0 x alone, in fp32, or both if that is redundant */
+  AmgVec d, r, t; /* d: from degree 2 on */
+  AmgVec r2, x2;  /* of a W cycle */
 } AmgLevel;
 
 enum {
@@ -222,6 +239,9 @@ typedef struct Amg {
   AmgOptions made;              /* with these options */
   bool refreshed;               /* the values are newer than the aggregates */
   int64_t moved;                /* arrays of a cycle are elsewhere than before new values came */
+  bool single;                  /* the cycle is in fp32 */
+  const char *doubled;          /* why it is not, though asked for; else NULL */
+  Buffer range, narrow;         /* the largest entry of r, behind partial maxima; the dense inverse */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
@@ -251,8 +271,14 @@ static inline PoiseContext poiseAmgContext(PoisePC pc, int level)
   return r->A && level >= r->level ? poiseContextSelf(pc->ctx) : pc->ctx;
 }
 
-/* cycle.c */
+/* vectors.c */
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */
+void poiseAmgVectorsDestroy(AmgLevel *l);
+void poiseAmgSingleDestroy(AmgLevel *l); /* what is in fp32, but vectors */
+/* Bytes of both. */
+void poiseAmgLevelBytes(const AmgLevel *l, PoiseBytes *sum);
+
+/* cycle.c */
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
 /* view.c */

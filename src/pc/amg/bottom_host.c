@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host's kernels of the coarsest level: sweeps over panels of columns, and the product. */
-#include "vec/vec_host.h"
+/* The host's kernels of the coarsest level: sweeps over panels of columns. */
+#include "sys/host_loop.h"
 #include "amg_kernels.h"
 #include "bottom_kernels.h"
 
@@ -145,18 +145,5 @@ PoiseErr poiseHost_amg_invert(Device *dev, const void *args)
   bool fine = ScaleSymmetric(a->a, a->n, a->scale, a->sign) && Sweep(dev, &z, a->scale, *a->sign, &skipped);
   a->result[AMG_REFUSED] = !fine;
   a->result[AMG_SKIPPED] = (double)skipped;
-  return POISE_OK;
-}
-
-PoiseErr poiseHost_amg_dense(Device *dev, const void *args)
-{
-  const AmgDenseArgs *a = args;
-  int64_t nblock = (a->n + STRIP - 1) / STRIP;
-  (void)dev;
-  if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t k = 0; k < nblock; k++)
-    for (int64_t i = k * STRIP; i < (k + 1) * STRIP && i < a->n; i++)
-      a->y[i] = poiseHostDot(a->a + i * a->n, a->x, 0, a->n);
   return POISE_OK;
 }

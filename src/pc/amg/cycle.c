@@ -12,9 +12,14 @@
   residual goes on from one product to the next, and the last pass of the smoother makes it new from b.
 
   On several ranks a failure of one is kept, and it goes on: the others wait for what it sends in products.
+
+  In fp32 (AmgSingle) the cycle reads r and writes z in fp64 on the finest level, in passes that it makes
+  anyway. The largest entry of r is looked for first, so that r may be of any size.
 */
 #include "amg.h"
+#include "mat/types/single.h"
 #include "vec/vec_kernels.h"
+#include "vec/vec_phases.h"
 #include "amg_kernels.h"
 
 /* Weights of degrees 1 to 4: Lottes, table 1. */
@@ -29,8 +34,6 @@ static const double weights[][AMG_DEGREES] = {
    algebraic multigrid for elliptic problems of second order, Computing 55, 1995). M stays positive. */
 static const double over = 1.8;
 
-static const ScalarRef one = {NULL, 1}, minus = {NULL, -1}, zero = {NULL, 0};
-
 /* The first failure stays. */
 static void Keep(PoiseErr *e, PoiseErr next)
 {
@@ -39,190 +42,285 @@ static void Keep(PoiseErr *e, PoiseErr next)
 
 /* ---- the smoother ---------------------------------------------------------------------------- */
 
+typedef struct Coefs {
+  double c1, c2, beta;
+} Coefs;
+
 /* Coefficients of step w = 0, 1, ... of `degree`. */
-static void Coefficients(const Amg *amg, const AmgLevel *l, int degree, int w, AmgSmoothArgs *a)
+static Coefs Coefficients(const Amg *amg, const AmgLevel *l, int degree, int w)
 {
-  a->c1 = 0, a->c2 = 1, a->beta = 1;
-  if (amg->options.smoother == AMG_JACOBI) return;
   double lambda = l->lambda > 0 ? l->lambda : 1;
-  a->c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0;
-  a->c2 = (8.0 * w + 4) / ((2.0 * w + 3) * lambda);
-  a->beta = weights[degree - 1][w];
+  if (amg->options.smoother == AMG_JACOBI) return (Coefs){0, 1, 1};
+  return (Coefs){.c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0,
+                 .c2 = (8.0 * w + 4) / ((2.0 * w + 3) * lambda),
+                 .beta = weights[degree - 1][w]};
 }
 
 typedef struct Step { /* which vectors a step of the smoother has; NULL: not */
-  PoiseVec r, x, was, d, add, from, to;
+  AmgVec *r, *x, *was, *d, *add, *from, *to;
+  PoiseVec z; /* the result in fp64, of a cycle in fp32 */
   bool fresh;
 } Step;
 
-static PoiseErr Launch(PoisePC pc, AmgLevel *l, AmgSmoothArgs *a, const Step *v, const double *skip,
+typedef struct Places { /* where they are */
+  const void *inverse, *r, *was, *add, *from;
+  const double *rhs, *range;
+  void *d, *x, *to;
+  double *z;
+} Places;
+
+static PoiseErr Read(AmgVec *v, const void **p)
+{
+  return !v        ? POISE_OK
+         : v->wide ? poiseVecRead(v->wide, (const double **)p)
+                   : poiseBufferRead(&v->single, DEVICE, p);
+}
+
+static PoiseErr Update(AmgVec *v, void **p)
+{
+  return !v        ? POISE_OK
+         : v->wide ? poiseVecUpdate(v->wide, (double **)p)
+                   : poiseBufferUpdate(&v->single, DEVICE, p);
+}
+
+static PoiseErr Overwrite(AmgVec *v, void **p)
+{
+  return v->wide ? poiseVecWrite(v->wide, (double **)p) : poiseBufferWrite(&v->single, DEVICE, p);
+}
+
+/* A vector that is read, which is the right-hand side if it is in fp64 and the cycle is not. */
+static PoiseErr ReadOrRhs(Amg *amg, AmgVec *v, const void **p, const double **rhs)
+{
+  return amg->single && v && v->wide ? poiseVecRead(v->wide, rhs) : Read(v, p);
+}
+
+static PoiseErr Find(Amg *amg, AmgLevel *l, const Step *v, const double *skip, Places *p)
+{
+  TRY(poiseBufferRead(amg->single ? &l->single.inverse : &l->inverse, DEVICE, &p->inverse));
+  TRY(ReadOrRhs(amg, v->r, &p->r, &p->rhs));
+  TRY(ReadOrRhs(amg, v->from, &p->from, &p->rhs));
+  TRY(Read(v->add, &p->add));
+  TRY(Read(v->was, &p->was));
+  TRY(Update(v->to, &p->to));
+  TRY(Update(v->d, &p->d));
+  if (p->rhs || v->z) {
+    TRY(poiseBufferRead(&amg->range, DEVICE, &p->range));
+    p->range += POISE_NBLOCKS(amg->level[0].A->rows->n);
+  }
+  if (v->z) TRY(skip ? poiseVecUpdate(v->z, &p->z) : poiseVecWrite(v->z, &p->z));
+  return v->fresh && !skip ? Overwrite(v->x, &p->x) : Update(v->x, &p->x);
+}
+
+static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, const double *skip,
                        const Fuse *fuse)
 {
-  a->n = l->A->rows->n, a->b = l->side, a->fresh = v->fresh, a->skip = skip;
-  if (fuse) a->fuse = *fuse;
-  TRY(poiseBufferRead(&l->inverse, DEVICE, &a->inverse));
-  TRY(poiseVecRead(v->r, &a->r));
-  if (v->add) TRY(poiseVecRead(v->add, &a->add));
-  if (v->from) TRY(poiseVecRead(v->from, &a->from));
-  if (v->to) TRY(poiseVecUpdate(v->to, &a->to));
-  if (v->was) TRY(poiseVecRead(v->was, &a->was));
-  if (v->d) TRY(poiseVecUpdate(v->d, &a->d));
-  TRY(v->fresh && !skip ? poiseVecWrite(v->x, &a->x) : poiseVecUpdate(v->x, &a->x));
-  return LAUNCH(pc->ctx->device, amg_smooth, a);
+  static const Fuse none = {0};
+  Amg *amg = pc->data;
+  Places p = {0};
+  TRY(Find(amg, l, v, skip, &p));
+#define FIELDS             \
+  {.n = l->A->rows->n,     \
+   .b = l->side,           \
+   .fresh = v->fresh,      \
+   .c1 = c->c1,            \
+   .c2 = c->c2,            \
+   .beta = c->beta,        \
+   .out = l->single.scale, \
+   .inverse = p.inverse,   \
+   .r = p.r,               \
+   .was = p.was,           \
+   .add = p.add,           \
+   .from = p.from,         \
+   .rhs = p.rhs,           \
+   .range = p.range,       \
+   .skip = skip,           \
+   .d = p.d,               \
+   .x = p.x,               \
+   .to = p.to,             \
+   .z = p.z,               \
+   .fuse = fuse ? *fuse : none}
+  AmgSmoothArgs wide = FIELDS;
+  AmgSmoothArgs_f32 single = FIELDS;
+#undef FIELDS
+  Device *dev = pc->ctx->device;
+  return amg->single ? LAUNCH(dev, amg_smooth_f32, &single) : LAUNCH(dev, amg_smooth, &wide);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+typedef enum Which { OF_A, OF_P, OF_R } Which;
+
+/* y = a A x + b y, of the level's A, P or R. */
+static PoiseErr Multiply(PoisePC pc, AmgLevel *l, Which which, double a, AmgVec *x, double b, AmgVec *y,
+                         const double *skip)
+{
+  PoiseMat const of[] = {l->A, l->P, l->R};
+  Buffer *const single[] = {&l->single.A, &l->single.P, &l->single.R};
+  if (((Amg *)pc->data)->single)
+    return poiseMatMultSingle(of[which], single[which], a, &x->single, b, &y->single, skip);
+  return poiseMatMultFuse(of[which], (ScalarRef){NULL, a}, x->wide, (ScalarRef){NULL, b}, y->wide, skip, NULL,
+                          NULL);
 }
 
 /* x = the smoother's result for b from 0; t = b - A x. Or, of the bottom, x alone. */
-static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, PoiseVec b, PoiseVec x,
+static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec *b, AmgVec *x,
                        const double *skip)
 {
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree, copies = !last || !bottom;
-    AmgSmoothArgs a = {0};
-    Coefficients(pc->data, l, degree, w, &a);
-    Step v = {.r = w ? l->r : b, .x = x, .was = w ? l->d : NULL, .d = last ? NULL : l->d, .fresh = !w};
-    if (copies && (last || !w)) v.from = b, v.to = last ? l->t : l->r;
-    Keep(&e, Launch(pc, l, &a, &v, skip, NULL));
-    if (!last) Keep(&e, poiseMatMultFuse(l->A, minus, l->d, one, l->r, skip, NULL, NULL));
+    Coefs c = Coefficients(pc->data, l, degree, w);
+    Step v = {.r = w ? &l->r : b, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .fresh = !w};
+    if (copies && (last || !w)) v.from = b, v.to = last ? &l->t : &l->r;
+    Keep(&e, Launch(pc, l, &c, &v, skip, NULL));
+    if (!last) Keep(&e, Multiply(pc, l, OF_A, -1, &l->d, 1, &l->r, skip));
   }
-  if (!bottom) Keep(&e, poiseMatMultFuse(l->A, minus, x, one, l->t, skip, NULL, NULL));
+  if (!bottom) Keep(&e, Multiply(pc, l, OF_A, -1, x, 1, &l->t, skip));
   return e;
 }
 
-/* x += add + the smoother's result for the residual t, which belongs to x + add. */
-static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, PoiseVec add, PoiseVec x, const double *skip,
-                      const Fuse *fuse)
+/* x += add + the smoother's result for the residual t, which belongs to x + add. z, if there is one, becomes
+   what x should. */
+static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *x, PoiseVec z,
+                      const double *skip, const Fuse *fuse)
 {
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree;
-    AmgSmoothArgs a = {0};
-    Coefficients(pc->data, l, degree, w, &a);
-    Step v = {.r = l->t, .x = x, .was = w ? l->d : NULL, .d = last ? NULL : l->d, .add = w ? NULL : add};
-    Keep(&e, Launch(pc, l, &a, &v, skip, last ? fuse : NULL));
-    if (!last) Keep(&e, poiseMatMultFuse(l->A, minus, l->d, one, l->t, skip, NULL, NULL));
+    Coefs c = Coefficients(pc->data, l, degree, w);
+    Step v = {.r = &l->t, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .add = w ? NULL : add};
+    if (last) v.z = z;
+    Keep(&e, Launch(pc, l, &c, &v, skip, last ? fuse : NULL));
+    if (!last) Keep(&e, Multiply(pc, l, OF_A, -1, &l->d, 1, &l->t, skip));
   }
   return e;
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-static PoiseErr Correct(PoisePC pc, int k, PoiseVec b, PoiseVec x, const double *skip, const Fuse *fuse);
+static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *skip, const Fuse *fuse);
 
 /* y = x + b y */
-static PoiseErr Add(PoisePC pc, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip)
+static PoiseErr Add(PoisePC pc, AmgLevel *l, AmgVec *x, double b, AmgVec *y, const double *skip)
 {
-  AxpbyArgs a = {.n = x->layout->n, .a = one, .b = b, .skip = skip};
-  TRY(poiseVecRead(x, &a.x));
-  TRY(poiseVecUpdate(y, &a.y));
-  return LAUNCH(pc->ctx->device, axpby, &a);
+  Amg *amg = pc->data;
+  Device *dev = pc->ctx->device;
+  const void *from = NULL;
+  void *to = NULL;
+  TRY(Read(x, &from));
+  TRY(Update(y, &to));
+#define FIELDS {.n = l->A->rows->n, .a.value = 1, .b.value = b, .skip = skip, .x = from, .y = to}
+  AxpbyArgs wide = FIELDS;
+  AxpbyArgs_f32 single = FIELDS;
+#undef FIELDS
+  return amg->single ? LAUNCH(dev, axpby_f32, &single) : LAUNCH(dev, axpby, &wide);
 }
 
 /* A second time, for what the first left of the coarse problem: x2 = M (b - A x), x += x2. */
 static PoiseErr Again(PoisePC pc, int k, const double *skip)
 {
   AmgLevel *l = &((Amg *)pc->data)->level[k];
-  PoiseErr e = Add(pc, l->b, zero, l->r2, skip);
-  Keep(&e, poiseMatMultFuse(l->A, minus, l->x, one, l->r2, skip, NULL, NULL));
-  Keep(&e, Correct(pc, k, l->r2, l->x2, skip, NULL));
-  Keep(&e, Add(pc, l->x2, one, l->x, skip));
+  PoiseErr e = Add(pc, l, &l->b, 0, &l->r2, skip);
+  Keep(&e, Multiply(pc, l, OF_A, -1, &l->x, 1, &l->r2, skip));
+  Keep(&e, Correct(pc, k, &l->r2, &l->x2, skip, NULL));
+  Keep(&e, Add(pc, l, &l->x2, 1, &l->x, skip));
   return e;
 }
 
-static PoiseErr Bottom(PoisePC pc, AmgLevel *l, PoiseVec b, PoiseVec x, const double *skip, const Fuse *fuse)
+/* The dense factors stay in fp64. */
+static PoiseErr Factors(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const double *skip)
 {
   Amg *amg = pc->data;
-  TRY(amg->dense ? poiseAmgBottomApply(pc->ctx->device, &amg->bottom, b, x, skip)
-                 : Before(pc, l, AMG_DEGREES, true, b, x, skip));
-  return fuse ? poiseVecFuse(x, skip, fuse) : POISE_OK;
+  Device *dev = pc->ctx->device;
+  WidenArgs w = {.n = amg->bottom.n, .a.value = 1 / l->single.scale, .skip = skip};
+  NarrowArgs n = {.n = amg->bottom.n, .a.value = 1, .skip = skip};
+  TRY(poiseBufferRead(&b->single, DEVICE, &w.x));
+  TRY(poiseVecUpdate(l->r.wide, &w.y));
+  TRY(LAUNCH(dev, widen, &w));
+  TRY(poiseAmgBottomApply(dev, &amg->bottom, l->r.wide, l->t.wide, skip));
+  TRY(poiseVecRead(l->t.wide, &n.x));
+  TRY(poiseBufferUpdate(&x->single, DEVICE, &n.y));
+  return LAUNCH(dev, narrow, &n);
+}
+
+static PoiseErr Dense(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const double *skip)
+{
+  Amg *amg = pc->data;
+  AmgDenseArgs_f32 a = {.n = amg->bottom.n, .skip = skip};
+  if (!amg->single) return poiseAmgBottomApply(pc->ctx->device, &amg->bottom, b->wide, x->wide, skip);
+  if (amg->bottom.lu) return Factors(pc, l, b, x, skip);
+  TRY(poiseBufferRead(&amg->narrow, DEVICE, &a.a));
+  TRY(poiseBufferRead(&b->single, DEVICE, &a.x));
+  TRY(skip ? poiseBufferUpdate(&x->single, DEVICE, &a.y) : poiseBufferWrite(&x->single, DEVICE, &a.y));
+  return LAUNCH(pc->ctx->device, amg_dense_f32, &a);
+}
+
+static PoiseErr Bottom(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const double *skip, const Fuse *fuse)
+{
+  Amg *amg = pc->data;
+  TRY(amg->dense ? Dense(pc, l, b, x, skip) : Before(pc, l, AMG_DEGREES, true, b, x, skip));
+  return fuse ? poiseVecFuse(x->wide, skip, fuse) : POISE_OK;
 }
 
 /* x = M_k b, with the level's own vectors; of the first level that every rank holds, from and to the parts of
-   ranks. */
+   ranks, which are in fp64. */
 static PoiseErr Below(PoisePC pc, int k, const double *skip)
 {
   Amg *amg = pc->data;
   AmgLevel *l = &amg->level[k];
   bool parts = poiseAmgIsRedundant(amg, k);
-  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, amg->redundant.b, l->b) : POISE_OK;
-  Keep(&e, Correct(pc, k, l->b, l->x, skip, NULL));
+  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, amg->redundant.b, l->b.wide) : POISE_OK;
+  Keep(&e, Correct(pc, k, &l->b, &l->x, skip, NULL));
   if (amg->options.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
-  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, l->x, amg->redundant.x, skip, NULL));
+  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, l->x.wide, amg->redundant.x, skip, NULL));
   return e;
 }
 
-/* x = M_k b. */
-static PoiseErr Correct(PoisePC pc, int k, PoiseVec b, PoiseVec x, const double *skip, const Fuse *fuse)
+/* x = M_k b. In fp32 the b and x of level 0 are fp64. */
+static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *skip, const Fuse *fuse)
 {
   Amg *amg = pc->data;
   const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k], *next = l + 1;
-  ScalarRef scale = {NULL, l->smoothed ? 1 : over};
+  AmgVec *own = amg->single && k == 0 ? &l->x : x, part_b = {.wide = amg->redundant.b},
+         part_x = {.wide = amg->redundant.x};
+  double scale = l->smoothed ? 1 : over;
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
-  PoiseErr e = Before(pc, l, (int)o->degree, false, b, x, skip);
-  Keep(&e, poiseMatMultFuse(l->R, one, l->t, zero, parts ? amg->redundant.b : next->b, skip, NULL, NULL));
+  PoiseErr e = Before(pc, l, (int)o->degree, false, b, own, skip);
+  Keep(&e, Multiply(pc, l, OF_R, next->single.scale / l->single.scale, &l->t, 0, parts ? &part_b : &next->b,
+                    skip));
   Keep(&e, Below(pc, k + 1, skip));
-  Keep(&e, poiseMatMultFuse(l->P, scale, parts ? amg->redundant.x : next->x, zero, l->r, skip, NULL, NULL));
-  Keep(&e, poiseMatMultFuse(l->A, minus, l->r, one, l->t, skip, NULL, NULL));
-  Keep(&e, After(pc, l, (int)o->degree, l->r, x, skip, fuse));
+  Keep(&e, Multiply(pc, l, OF_P, scale, parts ? &part_x : &next->x, 0, &l->r, skip));
+  Keep(&e, Multiply(pc, l, OF_A, -1, &l->r, 1, &l->t, skip));
+  Keep(&e, After(pc, l, (int)o->degree, &l->r, own, own == x ? NULL : x->wide, skip, fuse));
   return e;
+}
+
+/* The largest entry of r, for a cycle in fp32. */
+static PoiseErr Range(PoisePC pc, PoiseVec r, const double *skip)
+{
+  Amg *amg = pc->data;
+  int64_t n = amg->level[0].A->rows->n, nblock = POISE_NBLOCKS(n);
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip};
+  ReduceArgs m = {.nsum = 1, .max = 1, .stride = nblock, .count = nblock, .skip = skip};
+  double *range;
+  TRY(poiseVecRead(r, &p.in[VEC_X]));
+  TRY(poiseBufferUpdate(&amg->range, DEVICE, &range));
+  p.partial[0] = range, m.partial = range, m.dst = range + nblock;
+  TRY(LAUNCH(pc->ctx->device, phase, &p));
+  return LAUNCH(pc->ctx->device, reduce, &m);
 }
 
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Amg *amg = pc->data;
   AmgLevel *l = &amg->level[0];
-  if (!poiseAmgIsRedundant(amg, 0)) return Correct(pc, 0, r, z, skip, fuse);
-  PoiseErr e = poiseAmgCollect(&amg->redundant, r, l->b);
-  Keep(&e, Correct(pc, 0, l->b, l->x, skip, NULL));
-  Keep(&e, poiseAmgTakePart(&amg->redundant, l->x, z, skip, fuse));
+  AmgVec b = {.wide = r}, x = {.wide = z};
+  if (amg->single) TRY(Range(pc, r, skip));
+  if (!poiseAmgIsRedundant(amg, 0)) return Correct(pc, 0, &b, &x, skip, fuse);
+  PoiseErr e = poiseAmgCollect(&amg->redundant, r, l->b.wide);
+  Keep(&e, Correct(pc, 0, &l->b, &l->x, skip, NULL));
+  Keep(&e, poiseAmgTakePart(&amg->redundant, l->x.wide, z, skip, fuse));
   return e;
-}
-
-/* ---- vectors --------------------------------------------------------------------------------- */
-
-static PoiseErr Make(PoiseMat A, PoiseVec *v)
-{
-  double *there;
-  if (!*v) TRY(poiseVecCreateLocal(A->rows, v));
-  return poiseVecWrite(*v, &there);
-}
-
-static PoiseErr Prepare(Amg *amg, int k)
-{
-  const AmgOptions *o = &amg->options;
-  AmgLevel *l = &amg->level[k];
-  const double *inverse;
-  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense,
-       has = k > 0 || poiseAmgIsRedundant(amg, 0);
-  PoiseVec *const coarse[] = {&l->b, &l->x}, *const twice[] = {&l->r2, &l->x2},
-                  *const smoothed[] = {&l->d, &l->r};
-  for (int j = 0; j < 2 && has; j++) TRY(Make(l->A, coarse[j]));
-  for (int j = 0; j < 2 && k && !bottom && o->w_cycle; j++) TRY(Make(l->A, twice[j]));
-  for (int j = o->degree > 1 || bottom ? 0 : 1; j < 2 && smooths; j++) TRY(Make(l->A, smoothed[j]));
-  if (smooths) TRY(poiseBufferRead(&l->inverse, DEVICE, &inverse));
-  return bottom ? POISE_OK : Make(l->A, &l->t);
-}
-
-/* The matrices of a level. Collective where they are; agrees. */
-static PoiseErr PrepareMatrices(PoiseContext ctx, AmgLevel *l)
-{
-  PoiseMat const all[] = {l->A, l->P, l->R};
-  for (int j = 0; j < 3; j++)
-    if (all[j]) TRY(PoiseAgree(ctx, poiseMatReady(all[j])));
-  return POISE_OK;
-}
-
-PoiseErr poiseAmgVectors(PoisePC pc)
-{
-  Amg *amg = pc->data;
-  PoiseErr e = POISE_OK;
-  for (int k = 0; k < amg->count && !e; k++) {
-    PoiseContext ctx = poiseAmgContext(pc, k);
-    e = PrepareMatrices(ctx, &amg->level[k]);
-    if (!e) e = PoiseAgree(ctx, Prepare(amg, k));
-  }
-  if (!e && amg->redundant.A) e = poiseAmgRedundantReady(&amg->redundant);
-  return PoiseAgree(pc->ctx, e);
 }

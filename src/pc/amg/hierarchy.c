@@ -14,8 +14,8 @@ enum { DENSE_MOST = 4096 }; /* rows of a bottom that could not be made smaller, 
 
 static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
 {
-  PoiseVec *vectors[] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2};
-  for (int k = 0; k < 7; k++) PoiseVecDestroy(vectors[k]);
+  poiseAmgVectorsDestroy(l);
+  poiseAmgSingleDestroy(l);
   PoiseMatDestroy(&l->A);
   PoiseMatDestroy(&l->P);
   PoiseMatDestroy(&l->R);
@@ -34,7 +34,9 @@ void poiseAmgDestroy(PoisePC pc)
   for (int k = 0; k < AMG_LEVELS; k++) DestroyLevel(pc->ctx, &amg->level[k]);
   poiseAmgRedundantDestroy(&amg->redundant);
   poiseAmgBottomDestroy(&amg->bottom);
-  amg->count = 0;
+  poiseBufferDestroy(&amg->range);
+  poiseBufferDestroy(&amg->narrow);
+  amg->count = 0, amg->single = false;
   amg->given = amg->pattern = 0;
 }
 

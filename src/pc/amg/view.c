@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the hierarchy is, holds and moves. */
+#include "mat/types/single.h"
 #include "amg.h"
 
-/* Vectors that the passes of the smoother read and write on a level (amg_kernels.h), and 8 b bytes of D^-1
-   a row: before the correction b, x, t; then after it t, x twice, add. Each degree more: r, d twice, x twice
-   before, and after. */
+/* Of a number in the cycle. */
+static double Size(const Amg *amg)
+{
+  return amg->single ? sizeof(float) : sizeof(double);
+}
+
+/* Vectors that the passes of the smoother read and write on a level (amg_step_kernels.h), and b numbers of
+   D^-1 a row: before the correction b, x, t; then after it t, x twice, add. Each degree more: r, d twice, x
+   twice before, and after. */
 static double SmootherBytes(const Amg *amg, const AmgLevel *l)
 {
   double n = (double)l->A->rows->n, more = (double)amg->options.degree - 1;
-  return 8 * n * (2 * (more + 1) * l->side + 7 + 11 * more);
+  return Size(amg) * n * (2 * (more + 1) * l->side + 7 + 11 * more);
 }
 
-/* Beside products, as these are counted by events of their own. */
+/* Beside products, as these are counted by events of their own. In fp32 r is read for its largest entry; r,
+   twice if the degree is more than 1, and z are fp64. */
 static double OwnBytes(const Amg *amg)
 {
   double bytes = 0, n = (double)amg->bottom.n;
   for (int k = 0; k + 1 < amg->count; k++) bytes += SmootherBytes(amg, &amg->level[k]);
-  return bytes + (amg->dense ? 8 * n * (n + 2) : 0);
+  if (amg->single) bytes += (amg->options.degree > 1 ? 20 : 16) * (double)amg->level[0].A->rows->n;
+  return bytes + (amg->dense ? (amg->bottom.lu ? 8 : Size(amg)) * n * (n + 2) : 0);
 }
 
 void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
@@ -26,14 +35,19 @@ void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
   *flops = *bytes / 8; /* about one for each number that is moved */
 }
 
+static double ProductBytes(const Amg *amg, PoiseMat A)
+{
+  return amg->single ? poiseMatTrafficSingle(A) : poiseMatTraffic(A);
+}
+
 double poiseAmgTraffic(const Amg *amg)
 {
   double bytes = OwnBytes(amg);
   for (int k = 0; k + 1 < amg->count; k++) {
     const AmgLevel *l = &amg->level[k];
-    double n = 8 * (double)l->A->rows->n; /* a product in place reads y too */
-    bytes += 2 * (double)amg->options.degree * (poiseMatTraffic(l->A) + n);
-    bytes += poiseMatTraffic(l->P) + poiseMatTraffic(l->R);
+    double n = Size(amg) * (double)l->A->rows->n; /* a product in place reads y too */
+    bytes += 2 * (double)amg->options.degree * (ProductBytes(amg, l->A) + n);
+    bytes += ProductBytes(amg, l->P) + ProductBytes(amg, l->R);
   }
   return bytes;
 }
@@ -49,9 +63,7 @@ static void AddMatrix(PoiseMat A, PoiseBytes *sum)
 /* given: A is the matrix that the preconditioner is of. */
 static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
 {
-  const PoiseVec vectors[] = {l->b, l->x, l->d, l->r, l->t, l->r2, l->x2};
-  for (int k = 0; k < 7; k++)
-    if (vectors[k]) poiseBufferAdd(&vectors[k]->data, sum);
+  poiseAmgLevelBytes(l, sum);
   if (!given) AddMatrix(l->A, sum);
   AddMatrix(l->P, sum);
   AddMatrix(l->R, sum);
@@ -73,6 +85,8 @@ void poiseAmgBytes(PoisePC pc, PoiseBytes *sum)
   if (amg->redundant.A != pc->P) AddMatrix(amg->redundant.A, sum);
   poiseAmgRedundantBytes(&amg->redundant, sum);
   poiseAmgBottomBytes(&amg->bottom, sum);
+  poiseBufferAdd(&amg->range, sum);
+  poiseBufferAdd(&amg->narrow, sum);
 }
 
 /* Of a level of all ranks together; what every rank holds counts once. */
@@ -86,7 +100,7 @@ static PoiseErr SumLevel(PoisePC pc, int k, LevelSums *s)
   const AmgLevel *l = &amg->level[k];
   PoiseBytes held = {0};
   AddLevel(l, l->A == pc->P, &held);
-  if (k + 1 == amg->count) poiseAmgBottomBytes(&amg->bottom, &held);
+  if (k + 1 == amg->count) poiseAmgBottomBytes(&amg->bottom, &held), poiseBufferAdd(&amg->narrow, &held);
   double v[] = {(double)poiseCsrScalars(&l->A->csr), (double)l->aggregates, (double)l->members,
                 (double)(held.host + held.device)};
   TRY(poiseCommSum(poiseAmgContext(pc, k)->comm, v, 4));
@@ -205,6 +219,8 @@ PoiseErr poiseAmgView(PoisePC pc)
   TRY(ViewPlain(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
+  TRY(PoisePrintf(pc->ctx, "  the cycle works in %s%s%s\n", amg->single ? "fp32" : "fp64",
+                  amg->doubled ? ", as " : "", amg->doubled ? amg->doubled : ""));
   TRY(ViewTraffic(pc));
   if (amg->refreshed)
     TRY(PoisePrintf(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products in fp32. They have the pattern of A's CSR, whatever type works, and its row blocks; only values are
+  another array. Reads 8 bytes per entry, or 4 + 4 / b^2 per number of blocks.
+*/
+#include "vec/vec_kernels.h"
+#include "vec/vec_phases.h"
+#include "csr_product.h"
+#include "mat/mat_type.h"
+#include "pcsr.h"
+#include "single.h"
+
+const char *poiseMatLacksSingle(PoiseMat A)
+{
+  if (A->csr.halo) return "products in fp32 work on one rank";
+  if (!poiseMatHolds(A) || poiseMatSplits(A)) return "the type of the matrix has no products in fp32";
+  return A->csr.b > MAX_SINGLE_BLOCK ? "its blocks are too large for products in fp32" : NULL;
+}
+
+static PoiseErr Maxima(PoiseContext ctx, Buffer *x, int64_t n)
+{
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n};
+  TRY(poiseReduceReserve(ctx, POISE_NBLOCKS(n)));
+  TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &p.partial[0]));
+  TRY(poiseBufferRead(x, DEVICE, &p.in[VEC_X]));
+  return LAUNCH(ctx->device, phase, &p);
+}
+
+PoiseErr poiseLargest(PoiseContext ctx, Buffer *x, int64_t n, double *largest)
+{
+  return poiseReduceFinish(ctx, Maxima(ctx, x, n), 1, POISE_NBLOCKS(n), true, largest);
+}
+
+PoiseErr poiseMakeSingle(PoiseContext ctx, Buffer *x, int64_t n, double scale, const char *what, Buffer *y)
+{
+  NarrowArgs a = {.n = n, .a.value = scale};
+  if (!y->dev) TRY(poiseBufferCreate(ctx->device, (size_t)n * sizeof(float), what, y));
+  TRY(poiseBufferRead(x, DEVICE, &a.x));
+  TRY(poiseBufferWrite(y, DEVICE, &a.y));
+  return LAUNCH(ctx->device, narrow, &a);
+}
+
+static PoiseErr Launch(PoiseMat A, Buffer *val, Buffer *x, Buffer *y, CsrMultArgs_f32 *m)
+{
+  Csr *c = &A->csr;
+  CsrView pattern;
+  TRY(poiseCsrPattern(c, &pattern));
+  m->A = (CsrView_f32){.b = pattern.b,
+                       .m = pattern.m,
+                       .nloc = pattern.nloc,
+                       .nz = pattern.nz,
+                       .ptr64 = pattern.ptr64,
+                       .ptr32 = pattern.ptr32,
+                       .col = pattern.col};
+  m->rows = c->rows, m->tile = c->tile, m->nblock = c->nblock;
+  m->vary = c->vary, m->x_lines = c->statistics.x_lines;
+  TRY(poiseBufferRead(val, DEVICE, &m->A.val));
+  TRY(poiseBufferRead(x, DEVICE, &m->x));
+  TRY(m->b.value == 0 && !m->skip ? poiseBufferWrite(y, DEVICE, &m->y) : poiseBufferUpdate(y, DEVICE, &m->y));
+  return c->b > 1 ? LAUNCH(A->ctx->device, bcsr_mult_f32, m) : LAUNCH(A->ctx->device, csr_mult_f32, m);
+}
+
+PoiseErr poiseMatMultSingle(PoiseMat A, Buffer *val, double a, Buffer *x, double b, Buffer *y,
+                            const double *skip)
+{
+  CsrMultArgs_f32 m = {.a.value = a, .b.value = b, .skip = skip};
+  poiseLogBegin(A->ctx, EVENT_MatMult);
+  PoiseErr e = Launch(A, val, x, y, &m);
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&A->csr), poiseMatTrafficSingle(A));
+  return e;
+}
+
+double poiseMatTrafficSingle(PoiseMat A)
+{
+  const Csr *c = &A->csr;
+  return 4.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
+         4.0 * (double)((c->m + c->nloc) * poiseCsrSide(c));
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What a cycle works on, made when the levels are: its vectors, and in fp32 the numbers of matrices.
+
+  fp32 has 24 bits and the range of 1e-38 to 3e38. Each level is multiplied by a power of 2, which is exact,
+  and so is the right-hand side of each cycle. An entry of D^-1, P or a dense inverse above `most` may take a
+  cycle out of that range. Then, and with blocks or types that have no products in fp32, it works in fp64.
+*/
+#include "mat/mat_type.h"
+#include "mat/types/auto.h"
+#include "mat/types/single.h"
+#include "amg.h"
+
+static const double most = 0x1p60; /* its square is in range */
+
+enum { VECTORS = 7 };
+
+static void List(AmgLevel *l, AmgVec *v[VECTORS])
+{
+  AmgVec *const all[VECTORS] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2};
+  memcpy(v, all, sizeof all);
+}
+
+void poiseAmgVectorsDestroy(AmgLevel *l)
+{
+  AmgVec *v[VECTORS];
+  List(l, v);
+  for (int k = 0; k < VECTORS; k++) PoiseVecDestroy(&v[k]->wide), poiseBufferDestroy(&v[k]->single);
+}
+
+void poiseAmgSingleDestroy(AmgLevel *l)
+{
+  poiseBufferDestroy(&l->single.A);
+  poiseBufferDestroy(&l->single.P);
+  poiseBufferDestroy(&l->single.R);
+  poiseBufferDestroy(&l->single.inverse);
+  l->single.scale = 1;
+}
+
+void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
+{
+  AmgLevel l = *level;
+  AmgVec *v[VECTORS];
+  List(&l, v);
+  for (int k = 0; k < VECTORS; k++) {
+    if (v[k]->wide) poiseBufferAdd(&v[k]->wide->data, sum);
+    poiseBufferAdd(&v[k]->single, sum);
+  }
+  poiseBufferAdd(&l.single.A, sum);
+  poiseBufferAdd(&l.single.P, sum);
+  poiseBufferAdd(&l.single.R, sum);
+  poiseBufferAdd(&l.single.inverse, sum);
+}
+
+/* ---- numbers in fp32 ------------------------------------------------------------------------- */
+
+/* The power of 2 that brings x > 0 to 1 to 2. */
+static double PowerOf(double x)
+{
+  int exponent;
+  (void)frexp(x, &exponent);
+  return ldexp(1, 1 - exponent);
+}
+
+/* Is an array, times scale, in range? An array of zeros is. */
+static PoiseErr Fits(PoiseContext ctx, Buffer *x, int64_t n, double scale, bool *fits)
+{
+  double largest;
+  TRY(poiseLargest(ctx, x, n, &largest));
+  *fits = *fits && largest * scale <= most;
+  return POISE_OK;
+}
+
+static PoiseErr Narrow(PoisePC pc, PoiseMat A, double scale, const char *what, Buffer *to, bool *fits)
+{
+  int64_t n = poiseCsrScalars(&A->csr);
+  TRY(Fits(pc->ctx, &A->csr.val, n, scale, fits));
+  return *fits ? poiseMakeSingle(pc->ctx, &A->csr.val, n, scale, what, to) : POISE_OK;
+}
+
+/* Level k in fp32. Of the last one that is solved the dense inverse is kept so. */
+static PoiseErr NarrowLevel(PoisePC pc, int k, bool *fits)
+{
+  Amg *amg = pc->data;
+  AmgLevel *l = &amg->level[k];
+  int64_t n = l->A->rows->n;
+  bool bottom = k + 1 == amg->count;
+  double largest;
+  TRY(poiseLargest(pc->ctx, &l->A->csr.val, poiseCsrScalars(&l->A->csr), &largest));
+  double scale = largest > 0 && poiseFinite(largest) ? PowerOf(largest) : 1,
+         grows = k ? scale / l[-1].single.scale : 1;
+  *fits = scale > 0 && poiseFinite(1 / scale) && grows <= most && 1 / grows <= most;
+  l->single.scale = scale;
+  if (bottom && amg->dense) {
+    if (amg->bottom.lu || !*fits) return POISE_OK;
+    TRY(Fits(pc->ctx, &amg->bottom.dense, n * n, 1 / scale, fits));
+    return *fits ? poiseMakeSingle(pc->ctx, &amg->bottom.dense, n * n, 1 / scale, "coarsest level",
+                                   &amg->narrow)
+                 : POISE_OK;
+  }
+  TRY(Fits(pc->ctx, &l->inverse, n * l->side, 1 / scale, fits));
+  if (!*fits) return POISE_OK;
+  TRY(poiseMakeSingle(pc->ctx, &l->inverse, n * l->side, 1 / scale, "inverse diagonal of a level",
+                      &l->single.inverse));
+  TRY(Narrow(pc, l->A, scale, "values of a level", &l->single.A, fits));
+  if (bottom || !*fits) return POISE_OK;
+  TRY(Narrow(pc, l->P, 1, "interpolation", &l->single.P, fits));
+  return *fits ? Narrow(pc, l->R, 1, "restriction", &l->single.R, fits) : POISE_OK;
+}
+
+/* Copies in fp64 that the cycle does not need; new values make them again. */
+static void Release(Amg *amg)
+{
+  for (int k = 0; k < amg->count; k++) {
+    AmgLevel *l = &amg->level[k];
+    poiseBufferDestroy(&l->inverse);
+    if (k) poiseBufferLeave(&l->A->csr.val);
+    if (l->P) poiseBufferLeave(&l->P->csr.val);
+    if (l->R) poiseBufferLeave(&l->R->csr.val);
+  }
+  if (amg->dense && !amg->bottom.lu) poiseBufferDestroy(&amg->bottom.dense);
+}
+
+static PoiseErr NarrowAll(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  bool fits = true;
+  amg->doubled = NULL, amg->single = false;
+  if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
+  if (PoiseSize(pc->ctx) > 1) amg->doubled = "products in fp32 work on one rank";
+  int count = amg->dense ? amg->count - 1 : amg->count;
+  for (int k = 0; k < count && !amg->doubled; k++) amg->doubled = poiseMatLacksSingle(amg->level[k].A);
+  for (int k = 0; k < amg->count && !amg->doubled; k++) {
+    TRY(NarrowLevel(pc, k, &fits));
+    if (!fits) amg->doubled = "values are too far apart for fp32";
+  }
+  amg->single = !amg->doubled;
+  return POISE_OK;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static PoiseErr Wide(PoiseMat A, AmgVec *v)
+{
+  double *there;
+  if (!v->wide) TRY(poiseVecCreateLocal(A->rows, &v->wide));
+  return poiseVecWrite(v->wide, &there);
+}
+
+static PoiseErr Make(const Amg *amg, PoiseMat A, AmgVec *v)
+{
+  float *there;
+  if (!amg->single) return Wide(A, v);
+  if (!v->single.dev)
+    TRY(poiseBufferCreate(A->ctx->device, (size_t)A->rows->n * sizeof *there, "vector of a cycle",
+                          &v->single));
+  return poiseBufferWrite(&v->single, DEVICE, &there);
+}
+
+static PoiseErr MakeVectors(Amg *amg, int k)
+{
+  const AmgOptions *o = &amg->options;
+  AmgLevel *l = &amg->level[k];
+  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense,
+       has = k > 0 || poiseAmgIsRedundant(amg, 0);
+  AmgVec *const coarse[] = {&l->b, &l->x}, *const twice[] = {&l->r2, &l->x2},
+                *const smoothed[] = {&l->d, &l->r}, *const factors[] = {&l->r, &l->t};
+  for (int j = 0; j < 2 && has; j++) TRY(Make(amg, l->A, coarse[j]));
+  for (int j = 0; j < 2 && k && !bottom && o->w_cycle; j++) TRY(Make(amg, l->A, twice[j]));
+  for (int j = o->degree > 1 || bottom ? 0 : 1; j < 2 && smooths; j++) TRY(Make(amg, l->A, smoothed[j]));
+  for (int j = 0; j < 2 && amg->single && !smooths && amg->bottom.lu; j++) TRY(Wide(l->A, factors[j]));
+  if (amg->single && k == 0) TRY(Make(amg, l->A, &l->x));
+  return bottom ? POISE_OK : Make(amg, l->A, &l->t);
+}
+
+/* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
+static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
+{
+  PoiseMat const all[] = {l->A, l->P, l->R};
+  for (int j = 0; j < 3; j++)
+    if (all[j]) TRY(PoiseAgree(ctx, poiseMatReady(all[j])));
+  return POISE_OK;
+}
+
+/* A place for the largest entry of r, and its partial maxima. */
+static PoiseErr MakeRange(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  double *there;
+  size_t bytes = (size_t)(POISE_NBLOCKS(amg->level[0].A->rows->n) + 1) * sizeof *there;
+  if (!amg->range.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "largest entry of r", &amg->range));
+  return poiseBufferWrite(&amg->range, DEVICE, &there);
+}
+
+/* Local. */
+static PoiseErr PrepareLevel(Amg *amg, int k, bool was)
+{
+  AmgLevel *l = &amg->level[k];
+  const double *inverse;
+  if (amg->single != was) poiseAmgVectorsDestroy(l);
+  if (!amg->single) poiseAmgSingleDestroy(l);
+  TRY(MakeVectors(amg, k));
+  if (amg->single || (k + 1 == amg->count && amg->dense)) return POISE_OK;
+  return poiseBufferRead(&l->inverse, DEVICE, &inverse);
+}
+
+PoiseErr poiseAmgVectors(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  bool was = amg->single;
+  PoiseErr e = PoiseAgree(pc->ctx, NarrowAll(pc));
+  amg->moved |= amg->single != was;
+  for (int k = 0; k < amg->count && !e; k++) {
+    PoiseContext ctx = poiseAmgContext(pc, k);
+    if (!amg->single) e = ReadyMatrices(ctx, &amg->level[k]);
+    if (!e) e = PoiseAgree(ctx, PrepareLevel(amg, k, was));
+  }
+  if (!e && amg->redundant.A) e = poiseAmgRedundantReady(&amg->redundant);
+  if (!e && amg->single) {
+    Release(amg);
+    e = MakeRange(pc);
+  }
+  if (!amg->single) poiseBufferDestroy(&amg->range), poiseBufferDestroy(&amg->narrow);
+  return PoiseAgree(pc->ctx, e);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products and vector kernels in fp32. Entries and vectors that are fp32 numbers have products that are exact
+  in fp64, and sums are fp64. So the result is that of the fp64 kernel, rounded: bit for bit.
+*/
+#include "mat/types/csr_kernels.h"
+#include "mat/types/single.h"
+#include "mat/csr/entries.h"
+#include "pc/amg/amg_kernels.h"
+#include "sample.h"
+#include "vec/vec_kernels.h"
+
+/* Round what the buffer holds to fp32. */
+static void RoundAll(Buffer *b, int64_t n)
+{
+  double *v;
+  if (!CHECK_OK(poiseBufferUpdate(b, HOST, &v))) return;
+  for (int64_t i = 0; i < n; i++) v[i] = (double)(float)v[i];
+}
+
+static PoiseVec Rounded(Layout *layout, uint64_t seed)
+{
+  PoiseVec v = NULL;
+  if (!CHECK_OK(poiseVecCreateLayout(layout, &v))) return NULL;
+  SampleFill(v, seed);
+  RoundAll(&v->data, layout->n);
+  return v;
+}
+
+/* The same numbers in fp32. */
+static Buffer Single(PoiseVec v)
+{
+  Buffer b = {0};
+  CHECK_OK(poiseMakeSingle(v->ctx, &v->data, v->layout->n, 1, "a vector", &b));
+  return b;
+}
+
+/* Is `single` the rounded content of v? */
+static void CheckRounded(PoiseVec v, Buffer *single)
+{
+  const double *p;
+  const float *q;
+  if (!CHECK_OK(poiseBufferRead(&v->data, HOST, &p)) || !CHECK_OK(poiseBufferRead(single, HOST, &q))) return;
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < v->layout->n; i++) wrong += q[i] != (float)p[i];
+  CHECK_INT(wrong, 0);
+}
+
+static void CheckProduct(PoiseMat A, double a, double b)
+{
+  PoiseVec x = Rounded(A->cols, 3), y = Rounded(A->rows, 4);
+  Buffer x32 = Single(x), y32 = Single(y), val = {0};
+  const double *skip;
+  double one = 1;
+  Buffer flag = {0};
+  CHECK_OK(poiseMakeSingle(A->ctx, &A->csr.val, poiseCsrScalars(&A->csr), 1, "values", &val));
+  CHECK_OK(poiseBufferCreate(A->ctx->device, sizeof one, "a flag", &flag));
+  CHECK_OK(poiseBufferWrite(&flag, HOST, &skip));
+  *(double *)(uintptr_t)skip = one;
+  CHECK_OK(poiseBufferRead(&flag, DEVICE, &skip));
+  CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, skip));
+  CheckRounded(y, &y32); /* nothing done */
+  CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, NULL));
+  CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, NULL));
+  CheckRounded(y, &y32);
+  Buffer *all[] = {&x32, &y32, &val, &flag};
+  for (int k = 0; k < 4; k++) poiseBufferDestroy(all[k]);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+/* Rows of `most` entries at most, or about all of that many. */
+static PoiseErr Matrix(PoiseContext ctx, PoiseInt n, PoiseInt columns, int b, bool even, int most,
+                       PoiseMat *A)
+{
+  double *v = NULL;
+  POISE_TRY(PoiseMatCreate(ctx, n * b, columns * b, n * b, columns * b, A));
+  POISE_TRY(PoiseMatSetType(*A, b > 1 ? "bcsr" : "csr"));
+  POISE_TRY(PoiseMatSetBlockSize(*A, b));
+  POISE_TRY(poiseAllocArray(ctx, b * b, sizeof *v, "a block", &v));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = 0; i < n && !e; i++)
+    for (int k = 0; k < (even ? most : (int)(i * 7 % (most + 1))) && !e; k++) {
+      PoiseInt j = (i + k * (1 + i % 3)) % columns, rows[32], cols[32];
+      for (int r = 0; r < b; r++) rows[r] = i * b + r, cols[r] = j * b + r;
+      for (int r = 0; r < b * b; r++) v[r] = (float)TestRandom(9, (uint64_t)(i * 1000 + k * 64 + r));
+      e = PoiseMatAddBlock(*A, b, rows, b, cols, v);
+    }
+  poiseFree(ctx, &v);
+  if (!e) e = PoiseMatAssemble(*A);
+  if (!e) RoundAll(&(*A)->csr.val, poiseCsrScalars(&(*A)->csr)); /* sums of entries that fell together */
+  return e;
+}
+
+static void TestProducts(PoiseContext ctx)
+{
+  const PoiseInt sizes[] = {0, 1, 37, 1024, 2500};
+  for (int b = 1; b <= MAX_SINGLE_BLOCK; b++)
+    for (int s = 0; s < 5; s++)
+      for (int even = b > 1; even <= 1; even++) { /* bcsr of uneven rows is summed otherwise in fp64 */
+        PoiseMat A = NULL;
+        PoiseInt n = sizes[s] / b, columns = s % 2 ? n + 3 : n / 2 + 1;
+        if (!CHECK_OK(Matrix(ctx, n, columns, b, even, s == 2 ? 30 : 5, &A))) return;
+        CHECK(!poiseMatLacksSingle(A));
+        CheckProduct(A, 1, 0);
+        CheckProduct(A, -1, 1);
+        CheckProduct(A, 0.75, -2);
+        PoiseMatDestroy(&A);
+      }
+}
+
+/* Values are written over what y held, NaN too. */
+static void TestOverwrites(PoiseContext ctx)
+{
+  for (int b = 1; b <= 3; b += 2) {
+    PoiseMat A = NULL;
+    if (!CHECK_OK(Matrix(ctx, 100, 100, b, true, 5, &A))) return;
+    PoiseVec x = Rounded(A->cols, 3), y = Rounded(A->rows, 4);
+    CHECK_OK(PoiseVecSet(y, NAN));
+    Buffer x32 = Single(x), y32 = Single(y), val = {0};
+    CHECK_OK(poiseMakeSingle(ctx, &A->csr.val, poiseCsrScalars(&A->csr), 1, "values", &val));
+    CHECK_OK(poiseMatMultSingle(A, &val, 2, &x32, 0, &y32, NULL));
+    CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, 2}, x, (ScalarRef){NULL, 0}, y, NULL, NULL, NULL));
+    CheckRounded(y, &y32);
+    poiseBufferDestroy(&x32);
+    poiseBufferDestroy(&y32);
+    poiseBufferDestroy(&val);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseMatDestroy(&A);
+  }
+}
+
+static void TestLacking(PoiseContext ctx)
+{
+  PoiseMat A = NULL;
+  if (!CHECK_OK(Matrix(ctx, 20, 20, MAX_SINGLE_BLOCK + 1, true, 2, &A))) return;
+  const char *why = poiseMatLacksSingle(A);
+  CHECK(why && strstr(why, "blocks are too large"));
+  PoiseMatDestroy(&A);
+}
+
+/* y = a x + b y from each type to each. */
+static void TestAxpby(PoiseContext ctx)
+{
+  Device *dev = ctx->device;
+  PoiseVec x = NULL, y = NULL;
+  if (!CHECK_OK(PoiseVecCreate(ctx, 1500, 1500, &x))) return;
+  SampleFill(x, 1);
+  RoundAll(&x->data, 1500);
+  y = Rounded(x->layout, 2);
+  Buffer x32 = Single(x), y32 = Single(y), other = Single(y);
+  NarrowArgs n = {.n = 1500, .a.value = 3, .b.value = 0.5};
+  AxpbyArgs_f32 f = {.n = 1500, .a.value = 3, .b.value = 0.5};
+  AxpbyArgs d = {.n = 1500, .a.value = 3, .b.value = 0.5};
+  WidenArgs w = {.n = 1500, .a.value = 1};
+  CHECK_OK(poiseBufferRead(&x->data, DEVICE, &n.x));
+  CHECK_OK(poiseBufferUpdate(&y32, DEVICE, &n.y));
+  CHECK_OK(LAUNCH(dev, narrow, &n));
+  CHECK_OK(poiseBufferRead(&x32, DEVICE, &f.x));
+  CHECK_OK(poiseBufferUpdate(&other, DEVICE, &f.y));
+  CHECK_OK(LAUNCH(dev, axpby_f32, &f));
+  d.x = n.x;
+  CHECK_OK(poiseVecUpdate(y, &d.y));
+  CHECK_OK(LAUNCH(dev, axpby, &d));
+  CheckRounded(y, &y32);
+  CheckRounded(y, &other);
+  CHECK_OK(poiseBufferRead(&y32, DEVICE, &w.x));
+  CHECK_OK(poiseVecWrite(y, &w.y));
+  CHECK_OK(LAUNCH(dev, widen, &w));
+  CheckRounded(y, &y32);
+  poiseBufferDestroy(&x32);
+  poiseBufferDestroy(&y32);
+  poiseBufferDestroy(&other);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+/* The power by which a number becomes 1 to 2, exactly; 1 where there is none. */
+static void TestPower(PoiseContext ctx)
+{
+  const double none[] = {0, NAN, INFINITY};
+  (void)ctx;
+  for (int k = 0; k < 3; k++) CHECK(poiseAmgPower(&none[k]) == 1);
+  CHECK(poiseAmgPower(NULL) == 1);
+  for (int e = -1020; e <= 1020; e += 17) {
+    double x = ldexp(1.75, e), power = poiseAmgPower(&x);
+    CHECK(power * x == 1.75 && 1 / power == ldexp(1, e));
+  }
+  CHECK(poiseFinite(poiseAmgPower(&(double){5e-324})) && poiseAmgPower(&(double){1.7e308}) > 0);
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {
+      {"products", TestProducts, TEST_SERIAL}, {"overwrites", TestOverwrites, TEST_SERIAL},
+      {"lacking", TestLacking, TEST_SERIAL},   {"axpby", TestAxpby, TEST_SERIAL},
+      {"power", TestPower, TEST_SERIAL},       {NULL, NULL, 0}};
+  return TestMain(argc, argv, "single", tests);
+}
