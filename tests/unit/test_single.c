@@ -140,6 +140,42 @@ static void TestLacking(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* A row of all columns, and others of one entry. */
+static PoiseErr OneLong(PoiseContext ctx, PoiseInt n, int b, const char *type, PoiseMat *A)
+{
+  PoiseErr e = POISE_OK;
+  POISE_TRY(PoiseMatCreate(ctx, n, n, n, n, A));
+  POISE_TRY(PoiseMatSetType(*A, type));
+  POISE_TRY(PoiseMatSetBlockSize(*A, b));
+  for (PoiseInt i = 0; i < n && !e; i++)
+    for (int k = 0; k < 2 && !e; k++)
+      e = PoiseMatAddBlock(*A, 1, k ? &(PoiseInt){0} : &i, 1, &i, &(double){1});
+  return e ? e : PoiseMatAssemble(*A);
+}
+
+/* Kernels for rows that are alike are not taken in the place of others. */
+static void TestUneven(PoiseContext ctx)
+{
+  static const char *const types[] = {"csri", "seg", "bcsr", "auto", "csr"};
+  DeviceModel *model = &ctx->device->model;
+  int threads = model->host_threads;
+  model->host_threads = 16;
+  for (int t = 0; t < 5; t++) {
+    PoiseMat A = NULL;
+    if (!CHECK_OK(OneLong(ctx, 60000, 2, types[t], &A))) return;
+    CHECK_OK(poiseMatReady(A));
+    const char *why = poiseMatLacksSingle(A);
+    CHECK(t < 4 ? why && strstr(why, "too uneven") : !why);
+    PoiseMatDestroy(&A);
+    if (t < 2 && CHECK_OK(Matrix(ctx, 50, 50, 1, true, 5, &A))) {
+      CHECK_OK(PoiseMatSetType(A, types[t]));
+      CHECK(!poiseMatLacksSingle(A));
+      PoiseMatDestroy(&A);
+    }
+  }
+  model->host_threads = threads;
+}
+
 /* y = a x + b y from each type to each. */
 static void TestAxpby(PoiseContext ctx)
 {
@@ -192,9 +228,12 @@ static void TestPower(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-      {"products", TestProducts, TEST_SERIAL}, {"overwrites", TestOverwrites, TEST_SERIAL},
-      {"lacking", TestLacking, TEST_SERIAL},   {"axpby", TestAxpby, TEST_SERIAL},
-      {"power", TestPower, TEST_SERIAL},       {NULL, NULL, 0}};
+  static const Test tests[] = {{"products", TestProducts, TEST_SERIAL},
+                               {"overwrites", TestOverwrites, TEST_SERIAL},
+                               {"lacking", TestLacking, TEST_SERIAL},
+                               {"uneven", TestUneven, TEST_SERIAL},
+                               {"axpby", TestAxpby, TEST_SERIAL},
+                               {"power", TestPower, TEST_SERIAL},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "single", tests);
 }

@@ -10,10 +10,28 @@
 #include "pcsr.h"
 #include "single.h"
 
+/* Their kernels are those of csr, and of groups of rows of bcsr. Where A works by another one, and these
+   would lose by uneven rows what fewer bytes gain, fp64 is as fast. */
+static bool IsUneven(PoiseMat A)
+{
+  const double gain = 1.5; /* 12 bytes of an entry over 8 */
+  const CsrStatistics *s = &A->csr.statistics;
+  int b = A->csr.b;
+  ProductRequest request = {.type = b > 1 ? PRODUCT_BCSR : PRODUCT_CSR, .b = b};
+  ProductPlan alike, uneven;
+  if (A->type == &poiseMatType_csr) return false;
+  poiseProductPlan(&A->ctx->device->model, &request, s, s, &alike);
+  if (b > 1) return alike.form == FORM_BALANCED;
+  request.type = PRODUCT_CSRI;
+  poiseProductPlan(&A->ctx->device->model, &request, s, s, &uneven);
+  return alike.times > gain * uneven.times;
+}
+
 const char *poiseMatLacksSingle(PoiseMat A)
 {
   if (A->csr.halo) return "products in fp32 work on one rank";
   if (!poiseMatHolds(A) || poiseMatSplits(A)) return "the type of the matrix has no products in fp32";
+  if (IsUneven(A)) return "its rows are too uneven for products in fp32";
   return A->csr.b > MAX_SINGLE_BLOCK ? "its blocks are too large for products in fp32" : NULL;
 }
 
