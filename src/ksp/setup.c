@@ -119,6 +119,7 @@ static PoiseErr AllocateVectors(PoiseKSP ksp)
     TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
     if (!ksp->ctx->device->ops->is_host) TRY(PoiseVecSet(ksp->work[k], 0));
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+    ksp->v[k] = poiseVecPlace(ksp->work[k], ksp->v[k]);
   }
   if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
   return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;

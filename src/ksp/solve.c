@@ -70,7 +70,10 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(poiseBufferWrite(&ksp->dots.partial_buffer, DEVICE, &ksp->dots.partials));
   /* zeroed, as methods may fetch all of it */
   TRY(poiseBufferUpdate(&ksp->scalars.array_buffer, DEVICE, &ksp->scalars.array));
-  for (int k = 0; k < ksp->nwork; k++) TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+  for (int k = 0; k < ksp->nwork; k++) {
+    TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
+    ksp->v[k] = poiseVecPlace(ksp->work[k], ksp->v[k]);
+  }
   return poiseKSPPreparePC(ksp);
 }
 

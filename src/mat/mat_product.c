@@ -57,7 +57,7 @@ static PoiseErr LaunchProduct(PoiseMat A, PoiseVec x, PoiseVec y, ProductArgs *p
 {
   Halo *halo = A->csr.halo;
   PoiseErr exchanged = POISE_OK, e = poiseVecRead(x, &p->x);
-  if (halo) TRY(poiseHaloBegin(halo, e, p->x));
+  if (halo) TRY(poiseHaloBegin(halo, e, poiseVecPlace(x, p->x)));
   bool divides = halo && Divides(A);
   if (!e) e = OpenProduct(A, y, p);
   if (!e && divides) e = A->type->launch(A, INTERIOR, p);

@@ -199,6 +199,12 @@ PoiseErr poiseHaloSend(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloReceive(Halo *halo, const double **ghost);
 PoiseErr poiseHaloSendBack(Halo *halo, PoiseErr mine);
 const double *poiseHaloSentBack(const Halo *halo);
+/* Where x is, by its place. An empty x has none: it gets one of its own, at which nothing is. So all ranks
+   tell alike whether what was sent is x. */
+static inline double *poiseVecPlace(PoiseVec x, const double *place)
+{
+  return place ? (double *)(uintptr_t)place : (double *)(void *)&x->data;
+}
 /* Entries that phases send by themselves, by row blocks of POISE_BLOCK rows; zero-initialise it. */
 typedef struct HaloSends {
   int64_t number; /* of the halo; 0: none */
