@@ -14,9 +14,9 @@ typedef struct LinkPatience { /* of who polls */
   /* not 0: this rank waited in vain for rank late - 1, and waits no more. Its exchanges are then out of step:
      others may be reading what it stores anew. Their results are lost as well. */
   uint64_t *late;
-  int64_t
-      apart; /* those awaited run on other devices: what polls, or waits behind it, takes no place of theirs
-                  */
+  /* not 0: those awaited run on other devices, so that what polls, or waits behind it, takes no place of
+     theirs */
+  int64_t apart;
 } LinkPatience;
 
 typedef struct LinkRanks {      /* who add a sum over ranks by mailboxes */
