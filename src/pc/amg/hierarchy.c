@@ -151,13 +151,14 @@ static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
   return Took(s, STAGE_LAMBDA);
 }
 
-/* In a cell that is stretched without limit (linear elements), slanting connections have 1/4 of the size of
-   those along its short sides. Aggregates should lie along these, so theta is above 1/4. Blocks are compared
-   with the diagonal's. On coarse levels more of a row lies beside it, so theta is halved there. */
+/* In cells that are stretched without limit (linear elements), slanting connections have 1/4 of the size of
+   those along the short sides; between a natural boundary, where rows are halves, and its inner neighbours
+   1 / sqrt(8). Aggregates should lie along the short sides, so theta is above both. Blocks are compared with
+   the diagonal's. On coarse levels more of a row lies beside it, so theta is halved there. */
 static double Threshold(const Building *s, int k, int node)
 {
   double given = s->amg->options.threshold;
-  return node == 1 ? (given < 0 ? 0.3 : given) : ldexp(given < 0 ? 0.08 : given, -k);
+  return node == 1 ? (given < 0 ? 0.4 : given) : ldexp(given < 0 ? 0.08 : given, -k);
 }
 
 /* Strong connections and aggregates. Too few: *ended says so. */
