@@ -605,7 +605,7 @@ static void TestPrecisionPlain(PoiseContext ctx)
       if (g == 2) CHECK_OK(PoiseMatSetBlockSize(A, 2)), CHECK_OK(PoiseMatSetType(A, "bcsr"));
       SetOptions(ctx, few);
       SetOptions(ctx, ways[w]);
-      CheckAsGood(A, "cg", 1e-11, 0.125); /* M is symmetric to 7 digits, and iterations are many */
+      CheckAsGood(A, "cg", 1e-9, 0.2); /* M is symmetric to 7 digits, and iterations are many */
       PoisePC pc = AmgOf(A, ways[w]);
       const AmgLevel *l = Made(pc)->level;
       CHECK_INT(l->smoothed, w == 0 && g > 0);
