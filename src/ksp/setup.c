@@ -219,7 +219,9 @@ static PoiseErr PrepareSends(PoiseKSP ksp)
   if (!Sends(ksp) || !halo || !halo->link || poiseHaloSendsFit(halo, &ksp->sends)) return POISE_OK;
   poiseKSPForget(ksp);
   poiseHaloSendsDestroy(&ksp->sends);
-  return PoiseAgree(ksp->ctx, poiseHaloSendsCreate(halo, ksp->layout->n, &ksp->sends));
+  PoiseErr e = PoiseAgree(ksp->ctx, poiseHaloSendsCreate(halo, ksp->layout->n, &ksp->sends));
+  if (e) poiseHaloSendsDestroy(&ksp->sends); /* on all ranks, if one has none */
+  return e;
 }
 
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
