@@ -502,7 +502,8 @@ static void TestCalls(PoiseContext ctx)
   for (int64_t i = 0; i < h->nghost; i++) CHECK(ghost[i] == 0);
   CHECK_OK(poiseBufferCreate(ctx->device, 2 * sizeof(double), "sums", &out));
   CHECK_OK(poiseBufferWrite(&out, DEVICE, &sum));
-  for (int k = 0; k < 2; k++) { /* other sizes, then another number of calls */
+  for (int k = 0; k < 2; k++) {  /* other sizes, then another number of calls */
+    CHECK_OK(PoiseBarrier(ctx)); /* all have what was sent before, so that each can send before it fails */
     int n = !k && !PoiseRank(ctx) ? 2 : 1;
     LinkSumArgs a = {.n = n, .count = 1, .partial = sum, .dst = sum};
     CHECK_OK(poiseLinkSum(ctx->link, a));
