@@ -80,6 +80,7 @@ typedef struct Beam { /* length x width (x width) points, dim unknowns each */
   bool free; /* else the first points are held */
   bool thin; /* zeros are not stored, so that rows of a node have different columns */
   const char *type;
+  double aspect; /* not 0: no springs, but plane elements in cells so many times as long as wide */
 } Beam;
 
 static inline PoiseErr AddTile(const Beam *g, PoiseMat A, const PoiseInt *rows, const PoiseInt *cols,
@@ -118,6 +119,36 @@ static inline PoiseErr AddSprings(const Beam *g, PoiseMat A, PoiseInt i)
   return e;
 }
 
+/* Of linear elements between n points at a distance h: the integrals of i' j', i j, and i' j. */
+typedef struct Line {
+  double stiff, mass, slope;
+} Line;
+
+static inline Line LineOf(PoiseInt n, PoiseInt i, PoiseInt j, double h)
+{
+  double left = i > 0, right = i < n - 1; /* cells beside i */
+  if (i == j) return (Line){(left + right) / h, (left + right) * h / 3, (left - right) / 2};
+  return (Line){-1 / h, h / 6, i < j ? -0.5 : 0.5};
+}
+
+/* Plane elasticity, of Lame's constants 1 and 1: bilinear elements. */
+static inline PoiseErr AddElements(const Beam *g, PoiseMat A, PoiseInt i)
+{
+  PoiseInt x = i % g->length, y = i / g->length, rows[] = {2 * i, 2 * i + 1};
+  PoiseErr e = POISE_OK;
+  for (int at = 0; at < 9 && !e; at++) {
+    PoiseInt p = x + at % 3 - 1, q = y + at / 3 - 1, j = q * g->length + p, cols[] = {2 * j, 2 * j + 1};
+    if (p < 0 || p >= g->length || q < 0 || q >= g->width) continue;
+    Line a = LineOf(g->length, x, p, 1), b = LineOf(g->width, y, q, g->aspect);
+    double u = LineOf(g->length, p, x, 1).slope, v = LineOf(g->width, q, y, g->aspect).slope;
+    double held = !g->free && i == j && x == 0, xx = a.stiff * b.mass, yy = a.mass * b.stiff,
+           tile[] = {3 * xx + yy + held, a.slope * v + u * b.slope, b.slope * u + v * a.slope,
+                     xx + 3 * yy + held};
+    e = AddTile(g, A, rows, cols, tile);
+  }
+  return e;
+}
+
 static inline PoiseErr Springs(PoiseContext ctx, Beam g, PoiseMat *A)
 {
   PoiseInt nodes = (PoiseInt)g.length * g.width * (g.dim > 2 ? g.width : 1), n = nodes * g.dim;
@@ -128,7 +159,8 @@ static inline PoiseErr Springs(PoiseContext ctx, Beam g, PoiseMat *A)
   POISE_TRY(PoiseMatSetBlockSize(*A, g.dim));
   begin = (*A)->rows->begin / g.dim, end = begin + m;
   PoiseErr e = POISE_OK;
-  for (PoiseInt i = begin; i < end && !e; i++) e = AddSprings(&g, *A, i);
+  for (PoiseInt i = begin; i < end && !e; i++)
+    e = g.aspect != 0 ? AddElements(&g, *A, i) : AddSprings(&g, *A, i);
   PoiseErr kept = PoiseMatAssemble(*A); /* reports what failed on any rank */
   return kept ? kept : e;
 }
@@ -151,7 +183,8 @@ static inline void AttachMotions(PoiseMat A, Beam g)
     if (!CHECK_OK(PoiseMatCreateVecs(A, &v[m], NULL)) || !CHECK_OK(PoiseVecGetWrite(v[m], &p))) return;
     for (PoiseInt i = 0; i < PoiseVecLocalSize(v[m]); i++) {
       PoiseInt node = (A->rows->begin + i) / dim;
-      double x[] = {(double)(node % g.length), (double)(node / g.length % g.width),
+      double tall = g.aspect != 0 ? g.aspect : 1;
+      double x[] = {(double)(node % g.length), tall * (double)(node / g.length % g.width),
                     (double)(node / g.length / g.width)};
       p[i] = Motion(dim, m, (int)(i % dim), x);
     }

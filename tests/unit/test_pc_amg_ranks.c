@@ -108,6 +108,31 @@ static void TestLevels(PoiseContext ctx)
   }
 }
 
+/* Strong connections alone make P's pattern, on the borders of ranks too, and none of its entries is 0. */
+static void TestWeak(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  for (int layout = 0; layout < NLAYOUTS; layout++) {
+    PoiseMat A;
+    const double *val;
+    if (!CHECK_OK(GridMatrix(ctx, layout, (Grid){.dim = 2, .k = 30, .vary = 40, .neumann = true}, &A)))
+      return;
+    PoisePC pc = AmgOf(A, spread);
+    const AmgLevel *l = &Made(pc)->level[0];
+    Buffer values; /* what is read stays the preconditioner's */
+    CHECK(l->weak);
+    CheckConstants(pc);
+    CheckLevels(pc);
+    if (!CHECK_OK(poiseBufferDuplicate(&l->P->csr.val, &values)) ||
+        !CHECK_OK(poiseBufferRead(&values, HOST, &val)))
+      return;
+    for (int64_t k = 0; k < l->P->csr.nz; k++) CHECK(val[k] != 0);
+    poiseBufferDestroy(&values);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
 /* ---- what a cycle is ------------------------------------------------------------------------- */
 
 static void TestSymmetric(PoiseContext ctx)
@@ -154,13 +179,15 @@ static void TestGrowth(PoiseContext ctx)
 {
   const Grid g[] = {{.dim = 3, .k = 14, .vary = 0.9}, {.dim = 2, .k = 48, .vary = 0.5}};
   const Beam b[] = {{.dim = 2, .length = 40, .width = 12, .type = "csr"},
-                    {.dim = 3, .length = 24, .width = 5, .type = "bcsr"}};
+                    {.dim = 3, .length = 24, .width = 5, .type = "bcsr"},
+                    {.dim = 2, .length = 24, .width = 40, .type = "bcsr", .aspect = 10},
+                    {.dim = 2, .length = 40, .width = 24, .type = "csr", .aspect = 10}};
   PoiseContext self = poiseContextSelf(ctx);
   if (PoiseSize(ctx) == 1 || PoiseSize(ctx) > 4) TEST_SKIP("counts are promised up to 4 ranks");
   SetOptions(ctx, spread);
-  for (int k = 0; k < 2; k++) {
-    Pair p = {GridOf(ctx, g[k]), GridOf(self, g[k])};
-    CheckGrowth(p);
+  for (int k = 0; k < 2; k++) CheckGrowth((Pair){GridOf(ctx, g[k]), GridOf(self, g[k])});
+  for (int k = 0; k < 4; k++) {
+    Pair p;
     if (!CHECK_OK(Springs(ctx, b[k], &p.A)) || !CHECK_OK(Springs(self, b[k], &p.alone))) return;
     AttachMotions(p.A, b[k]);
     AttachMotions(p.alone, b[k]);
@@ -298,12 +325,14 @@ static void TestBlocks(PoiseContext ctx)
 {
   SetOptions(ctx, spread);
   for (int layout = 0; layout < NLAYOUTS; layout++)
-    for (int dim = 2; dim <= 3; dim++) {
+    for (int way = 0; way < 3; way++) { /* the last one with weak connections */
+      int dim = way == 1 ? 3 : 2;
       Beam b[] = {{.type = "csr"}, {.type = "csr", .thin = true}, {.type = "bcsr"}};
       PoiseVec r, z[3];
       for (int t = 0; t < 3; t++) {
         PoiseMat A;
         b[t].dim = dim, b[t].layout = layout, b[t].length = 16, b[t].width = dim == 2 ? 9 : 4;
+        b[t].aspect = way == 2 ? 10 : 0;
         if (!CHECK_OK(Springs(ctx, b[t], &A))) return;
         AttachMotions(A, b[t]);
         PoisePC pc = AmgOf(A, spread);
@@ -465,12 +494,13 @@ static void TestFailures(PoiseContext ctx)
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){true});
-  SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold -1");
+  SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold 0.4");
 }
 
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"levels", TestLevels, 0},
+                               {"weak", TestWeak, 0},
                                {"symmetric", TestSymmetric, 0},
                                {"growth", TestGrowth, TEST_HOST_ONLY},
                                {"redundant", TestRedundant, 0},

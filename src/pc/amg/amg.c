@@ -5,9 +5,8 @@
 static const PoiseOption options[] = {
     {"pc_amg_type", POISE_OPTION_CHOICE, offsetof(Amg, options.type), "smoothed", 0, 0, "smoothed|unsmoothed",
      "smoothed aggregation, or plain aggregation, whose set-up is cheaper"},
-    {"pc_amg_threshold", POISE_OPTION_REAL, offsetof(Amg, options.threshold), "-1", -1, 1, NULL,
-     "connections are strong from this share of a node's largest on (of blocks, from this share of the "
-     "diagonal's norm on, halved from level to level); below 0: 0.4 (0.08)"},
+    {"pc_amg_threshold", POISE_OPTION_REAL, offsetof(Amg, options.threshold), "0.4", 0, 1, NULL,
+     "connections are strong from this share of a node's largest on (of blocks, by their traces)"},
     {"pc_amg_aggregate_min", POISE_OPTION_INT, offsetof(Amg, options.aggregate_min), "0", 0, 1e9, NULL,
      "free neighbours of the root of an aggregate in the second pass; 0: leftovers join others"},
     {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "chebyshev", 0, 0,

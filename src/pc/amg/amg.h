@@ -48,13 +48,14 @@ PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p);
 typedef struct AmgGraph {
   Csr csr;         /* offsets and columns, in A's order: a node's connections, with itself too */
   Buffer weight;   /* sizes of the connections, floats; none once aggregates are made */
-  int64_t dropped; /* entries of A that are not among them, where nodes have one row */
+  int64_t dropped; /* connections that are not among them */
 } AmgGraph;
 
-/* Nodes of one row: a_ij of the other sign than a_ii with a_ij^2 >= theta^2 s_i s_j, where s_i is the largest
-   such magnitude in row i, and less where nothing would be strong. Nodes of more: s_i is the Frobenius
-   norm of the diagonal block, and signs do not count. Collective where m has ghosts. */
-PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, double theta, AmgGraph *g);
+/* a_ij of the other sign than a_ii with a_ij^2 >= theta^2 s_i s_j, where s_i is the largest such magnitude in
+   row i, and less where nothing would be strong. Of nodes of several rows a_ij is the trace of a block, over
+   the first `rows`: that of linear elasticity is, but for a factor, the Laplacian. On coarse levels these are
+   translations; rotations come after. Collective where m has ghosts. */
+PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, int rows, double theta, AmgGraph *g);
 void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g);
 
 /* ---- aggregate.c ----------------------------------------------------------------------------- */
@@ -99,21 +100,11 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, d
 
 /* ---- interpolation.c ------------------------------------------------------------------------- */
 
-typedef struct AmgFilter { /* F: A without weak connections, of the graph's pattern */
-  AmgMatrix m;             /* A itself where nothing is dropped */
-  Buffer val;              /* none: A's */
-} AmgFilter;
-
-PoiseErr poiseAmgFilter(PoiseContext ctx, const AmgMatrix *m, AmgGraph *g, AmgModes *modes, AmgFilter *f);
-/* P's offsets and columns, and room for its values, in c, which is zero. F NULL: of the tentative P. pairs:
-   of aggregates that meet at a node, of all nodes; 0 without F, and where nodes have several rows, as those
-   are of meshes (Fills in transfer.c). */
-PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, Csr *c,
-                         int64_t *pairs);
-/* The values of P = (I - omega D^-1 F) T, or of T where F is NULL, in that pattern. place: P's columns as
-   places; NULL: they are. */
-PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, const AmgMatrix *F, const double *d,
-                             double omega, Csr *c, Buffer *place);
+/* P's offsets and columns, and room for its values, in c, which is zero. pairs: of aggregates that meet at a
+   node, of all nodes; 0 where p is not smoothed. */
+PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, Csr *c, int64_t *pairs);
+/* P's values, in that pattern. place: P's columns as places; NULL: they are. */
+PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, Csr *c, Buffer *place);
 
 /* ---- ranks.c: a level of several ranks -------------------------------------------------------- */
 
@@ -198,15 +189,16 @@ typedef struct AmgSingle {
 typedef struct AmgLevel {
   /* P: to this level from the next; R = P^T, whose pattern on one rank the next A keeps. NULL on the last */
   PoiseMat A, P, R;
-  int node;                /* rows of a node */
-  double lambda, filtered; /* of D^-1 A; of D_F^-1 F */
-  Buffer inverse;          /* D^-1, blocks of `side` rows */
+  int node;       /* rows of a node */
+  double lambda;  /* of D^-1 A */
+  Buffer inverse; /* D^-1, blocks of `side` rows */
   int side;
+  int64_t connections;         /* strong ones, with that of each node with itself */
   int64_t aggregates, members; /* members: nodes in aggregates */
   Buffer aggregate;
   AmgGraph graph;    /* without weights; no arrays where nothing is dropped */
-  bool filters;      /* F is not A */
-  bool smoothed;     /* P is (I - omega D_F^-1 F) T, not T */
+  bool weak;         /* there are weak connections, on any rank */
+  bool smoothed;     /* P is not T */
   AmgGhosts *ghosts; /* NULL: this rank has all rows */
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
   Buffer turned;     /* P in turned blocks, on several ranks */
@@ -246,13 +238,10 @@ typedef struct Amg {
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
 
-/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full); its values,
-   with d and omega as in poiseAmgInterpolate; l->R, or its values alone, behind C = R A P. keeps: P has not
-   changed. Collective; agree. */
-PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
-                         bool *fills);
-PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
-                       const double *d, double omega);
+/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full); its values;
+   l->R, or its values alone, behind C = R A P. keeps: P has not changed. Collective; agree. */
+PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
+PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
 
 /* hierarchy.c */

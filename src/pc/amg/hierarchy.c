@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The levels: made, or given new values. With new values and the same pattern the aggregates, the strong
-  connections and all patterns are kept. The near null space, D, lambda, F and the values of P and of the
+  connections and all patterns are kept. The near null space, D, lambda and the values of P and of the
   Galerkin products are computed again by the same stages.
 */
 #include "mat/order/arrange.h"
@@ -43,10 +43,8 @@ void poiseAmgDestroy(PoisePC pc)
 /* ---- one level's stages ---------------------------------------------------------------------- */
 
 typedef struct Scratch { /* of a level's set-up */
-  Buffer q, own, of_f;   /* T; D^-1 beside the smoother's; D_F^-1 */
-  AmgModes near;         /* near null space with ghosts */
-  AmgFilter filter;
-  AmgModes coarse;
+  Buffer q, own;         /* T; D^-1 beside the smoother's */
+  AmgModes near, coarse; /* near null space with ghosts; of the next level */
 } Scratch;
 
 typedef struct Building {
@@ -151,30 +149,21 @@ static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
   return Took(s, STAGE_LAMBDA);
 }
 
-/* In cells that are stretched without limit (linear elements), slanting connections have 1/4 of the size of
-   those along the short sides; between a natural boundary, where rows are halves, and its inner neighbours
-   1 / sqrt(8). Aggregates should lie along the short sides, so theta is above both. Blocks are compared with
-   the diagonal's. On coarse levels more of a row lies beside it, so theta is halved there. */
-static double Threshold(const Building *s, int k, int node)
-{
-  double given = s->amg->options.threshold;
-  return node == 1 ? (given < 0 ? 0.4 : given) : ldexp(given < 0 ? 0.08 : given, -k);
-}
-
 /* Strong connections and aggregates. Too few: *ended says so. */
 static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **ended)
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseContext ctx = s->ctx;
-  TRY(PoiseAgree(ctx, poiseAmgStrength(ctx, m, Threshold(s, k, m->node), &l->graph)));
+  TRY(PoiseAgree(ctx, poiseAmgStrength(ctx, m, s->pc->P->block_size, s->amg->options.threshold, &l->graph)));
   TRY(Took(s, STAGE_STRENGTH));
   TRY(PoiseAgree(ctx, poiseAmgAggregate(ctx, &l->graph, s->amg->options.aggregate_min, &l->aggregate,
                                         &l->aggregates, &l->members)));
   poiseBufferDestroy(&l->graph.weight);
+  l->connections = l->graph.csr.nz;
   double all[] = {(double)l->aggregates, (double)l->graph.dropped};
   TRY(poiseCommSum(ctx->comm, all, 2));
-  l->filters = all[1] > 0 && m->node == 1 && s->modes.count == 1;
-  if (!l->filters) poiseAmgGraphDestroy(ctx, &l->graph);
+  l->weak = all[1] > 0 && s->amg->options.type == AMG_SMOOTHED;
+  if (!l->weak) poiseAmgGraphDestroy(ctx, &l->graph);
   *ended = NULL;
   if (all[0] == 0)
     *ended = "no node has a strong neighbour";
@@ -196,78 +185,71 @@ static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch 
   return Took(s, STAGE_TENTATIVE);
 }
 
-/* The near null space, of one vector, with ghosts. */
+/* The near null space with ghosts. */
 static PoiseErr FillModes(Building *s, const AmgMatrix *m, Scratch *w)
 {
+  int64_t width = (int64_t)m->node * s->modes.count;
   const double *own;
   double *all;
-  w->near.count = 1, w->near.n = poiseAmgAllNodes(m);
+  w->near.count = s->modes.count, w->near.n = poiseAmgAllNodes(m) * m->node;
   PoiseErr e = poiseBufferRead(&s->modes.b, DEVICE, &own);
   if (!e)
-    e = poiseAmgMake(s->ctx->device, w->near.n, sizeof *all, "near null space with ghosts", &w->near.b, &all);
-  if (!e) e = poiseDeviceCopy(s->ctx->device, all, own, (size_t)m->nodes * sizeof *all, COPY_ON_DEVICE);
-  return poiseAmgFillGhosts(s->ctx, m, e, 1, &w->near.b);
+    e = poiseAmgMake(s->ctx->device, poiseAmgAllNodes(m) * width, sizeof *all, "near null space with ghosts",
+                     &w->near.b, &all);
+  if (!e)
+    e = poiseDeviceCopy(s->ctx->device, all, own, (size_t)(m->nodes * width) * sizeof *all, COPY_ON_DEVICE);
+  return poiseAmgFillGhosts(s->ctx, m, e, width, &w->near.b);
 }
 
-/* F, where it is not A, and D_F^-1. Local. */
-static PoiseErr MakeFilter(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w, const double **inverse)
+/* What smooths T. Local. */
+static PoiseErr ReadSmoothing(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w,
+                              AmgInterpolation *p)
 {
-  double *d;
-  int64_t bad;
-  TRY(poiseAmgFilter(s->ctx, m, &l->graph, m->ghosts ? &w->near : &s->modes, &w->filter));
-  TRY(poiseAmgMake(s->ctx->device, m->nodes, sizeof *d, "diagonal of strong entries", &w->of_f, &d));
-  *inverse = d;
-  return poiseAmgDiagonal(s->ctx, &w->filter.m, false, d, &bad);
-}
-
-/* F, D_F^-1 and omega. */
-static PoiseErr Damping(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w,
-                        const double **inverse, double *omega)
-{
-  *inverse = d;
-  l->filtered = l->lambda;
-  w->filter.m = *m;
-  if (l->filters) {
-    if (m->ghosts) TRY(FillModes(s, m, w));
-    TRY(PoiseAgree(s->ctx, MakeFilter(s, l, m, w, inverse)));
-    TRY(PoiseAgree(s->ctx, poiseAmgLambda(s->ctx, &w->filter.m, *inverse, &l->filtered)));
-  }
-  *omega = l->filtered > 0 ? 4 / (3 * l->filtered) : 0;
-  return Took(s, STAGE_LAMBDA);
+  p->smooth = 1;
+  p->A = *m;
+  p->d = d;
+  p->omega = l->lambda > 0 ? 4 / (3 * l->lambda) : 0;
+  if (!l->weak) return POISE_OK;
+  TRY(poiseCsrPattern(&l->graph.csr, &p->strong));
+  TRY(poiseBufferRead(m->ghosts ? &w->near.b : &s->modes.b, DEVICE, &p->b));
+  return poiseBufferRead(&w->coarse.b, DEVICE, &p->r);
 }
 
 /* P's pattern: not smoothed where that would fill the next level. */
-static PoiseErr CreateP(Building *s, AmgLevel *l, AmgInterpolation *p, const AmgMatrix *F)
+static PoiseErr CreateP(Building *s, AmgLevel *l, AmgInterpolation *p)
 {
   bool fills;
-  TRY(poiseAmgCreateP(s->ctx, l, p, F, &fills));
+  TRY(poiseAmgCreateP(s->ctx, l, p, &fills));
   if (!fills) return POISE_OK;
-  l->smoothed = l->filters = false;
+  l->smoothed = l->weak = false;
   poiseAmgGraphDestroy(s->ctx, &l->graph);
   poiseAmgPlacesDestroy(s->ctx, &l->places);
+  p->smooth = 0, p->below = 0;
+  p->A = (AmgMatrix){0};
+  p->strong = (CsrView){0};
   TRY(PoiseAgree(s->ctx, poiseBufferRead(&l->aggregate, DEVICE, &p->aggregate)));
-  return poiseAmgCreateP(s->ctx, l, p, NULL, &fills);
+  return poiseAmgCreateP(s->ctx, l, p, &fills);
 }
 
 static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
-  const double *inverse = NULL;
-  double omega = 0;
   int b = m->A.b ? (int)m->A.b : 1;
   AmgInterpolation p = {.side = s->modes.count % b ? 1 : b,
                         .node = l->node,
                         .modes = s->modes.count,
                         .nodes = m->nodes,
-                        .aggregates = l->aggregates};
+                        .aggregates = l->aggregates,
+                        .below = l->places.below};
   if (s->fresh) l->smoothed = s->amg->options.type == AMG_SMOOTHED;
   TRY(Tentative(s, l, m, w));
+  if (l->smoothed && l->weak && m->ghosts) TRY(FillModes(s, m, w));
   Buffer *places = l->places.place.dev ? &l->places.place : &l->aggregate;
   PoiseErr e = poiseBufferRead(places, DEVICE, &p.aggregate);
   if (!e) e = poiseBufferRead(&w->q, DEVICE, &p.q);
+  if (!e && l->smoothed) e = ReadSmoothing(s, l, m, d, w, &p);
   TRY(PoiseAgree(s->ctx, e));
-  if (l->smoothed) TRY(Damping(s, l, m, d, w, &inverse, &omega));
-  if (s->fresh) TRY(CreateP(s, l, &p, l->smoothed ? &w->filter.m : NULL));
-  TRY(poiseAmgFillP(s->ctx, l, &p, l->smoothed ? &w->filter.m : NULL, inverse, omega));
+  if (s->fresh) TRY(CreateP(s, l, &p));
+  TRY(poiseAmgFillP(s->ctx, l, &p));
   return Took(s, STAGE_INTERPOLATION);
 }
 
@@ -328,7 +310,6 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   poiseBufferDestroy(&w->q);
-  poiseBufferDestroy(&w->filter.val);
   TRY(Galerkin(s, k));
   TRY(poiseAmgMakeR(s->pc, l, s->amg->level[k + 1].A, keeps));
   TRY(Took(s, STAGE_INTERPOLATION));
@@ -432,7 +413,7 @@ static PoiseErr Build(Building *s)
   for (; !last; k++) {
     Scratch w = {0};
     PoiseErr e = NextLevel(s, k, &w, &last);
-    Buffer *all[] = {&w.q, &w.own, &w.of_f, &w.near.b, &w.filter.val, &w.coarse.b};
+    Buffer *all[] = {&w.q, &w.own, &w.near.b, &w.coarse.b};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(e);
   }

@@ -1,57 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* F, and the pattern and the values of P = (I - omega D_F^-1 F) T. */
+/* The pattern and the values of P (interpolation.c). */
 #ifndef POISE_AMG_INTERPOLATION_KERNELS_H
 #define POISE_AMG_INTERPOLATION_KERNELS_H
 
 #include "matrix_kernels.h"
 
-typedef struct AmgFilterArgs {
-  int64_t n; /* nodes, of one row each */
-  CsrView A, g;
-  const double *b;
-  double *val;
-} AmgFilterArgs;
-
 typedef struct AmgInterpolation { /* P in blocks of `side`: of what it is made, on the device */
   int side, node, modes;
   int64_t nodes, aggregates;
-  const int32_t *aggregate;
-  const double *q;
+  int64_t below;            /* aggregates of lower ranks, which come before the own */
+  const int32_t *aggregate; /* of nodes and ghost nodes */
+  const double *q;          /* T */
+  int smooth;               /* 0: P = T, and of the rest nothing is there */
+  AmgMatrix A;
+  CsrView strong;      /* nodes' strong connections; no columns: all of A's */
+  const double *b, *r; /* near null space; what it is in each own aggregate, so that b = q r */
+  const double *d;     /* D^-1 */
+  double omega;
 } AmgInterpolation;
 
 typedef struct AmgInterpolateArgs {
-  int64_t n; /* nodes; rows of P's blocks; nodes times groups */
+  int64_t n; /* nodes; rows of P's blocks; nodes times modes */
   AmgInterpolation p;
-  int smooth; /* 0: P = T, and there is no F */
-  AmgMatrix F;
   int32_t *found, *count; /* aggregates of a node's neighbours, from entry + node on; how many */
   int32_t *length, *col;  /* of P's rows; before these are known, a node's pairs of aggregates */
   CsrView P;
-  int groups; /* of columns of a node's rows, which threads share */
-  const double *d;
-  double omega, *val;
+  double *val;
 } AmgInterpolateArgs;
-
-/* Weak connections are left out, and their sum, weighted so that F b = A b, is added to the diagonal; one
-   that this would make small is left as it is. */
-POISE_INLINE void amg_filter_item(const AmgFilterArgs *f, int64_t i)
-{
-  const double least = 0.1;
-  int64_t at = poiseCsrOffset(&f->g, i), end = poiseCsrOffset(&f->g, i + 1), diagonal = -1;
-  double lump = 0;
-  for (int64_t k = poiseCsrOffset(&f->A, i), last = poiseCsrOffset(&f->A, i + 1); k < last; k++) {
-    int32_t j = f->A.col[k];
-    if (at >= end || f->g.col[at] != j) {
-      lump += f->A.val[k] * f->b[j];
-      continue;
-    }
-    if (j == i) diagonal = at;
-    f->val[at++] = f->A.val[k];
-  }
-  if (diagonal < 0 || f->b[i] == 0) return;
-  double a = f->val[diagonal], sum = a + lump / f->b[i];
-  if (sum / a > least) f->val[diagonal] = sum;
-}
 
 /* ---- the pattern ----------------------------------------------------------------------------- */
 
@@ -66,25 +41,25 @@ POISE_INLINE int32_t poiseAmgInsert(int32_t *a, int32_t n, int32_t v)
   return n + 1;
 }
 
-/* Entries of F in the rows of node i, [first, last). */
-POISE_INLINE int64_t poiseAmgEntries(const AmgInterpolateArgs *m, int64_t i, int64_t *last)
+/* The connections of node i, [first, *last): the strong ones, or those of A's rows. Returns the first. */
+POISE_INLINE int64_t poiseAmgNeighbours(const AmgInterpolation *p, int64_t i, int64_t *last)
 {
-  int64_t per;
-  *last = 0;
-  if (!m->smooth) return 0;
-  per = poiseAmgBlocks(&m->F);
-  *last = poiseCsrOffset(&m->F.A, (i + 1) * per);
-  return poiseCsrOffset(&m->F.A, i * per);
+  const CsrView *of = p->strong.col ? &p->strong : &p->A.A;
+  int64_t per = p->strong.col ? 1 : poiseAmgBlocks(&p->A);
+  *last = p->smooth ? poiseCsrOffset(of, (i + 1) * per) : 0;
+  return p->smooth ? poiseCsrOffset(of, i * per) : 0;
 }
 
-/* Traffic: F's columns, 4 bytes for each of its neighbours, and what is found. */
+/* Traffic: 4 bytes for each neighbour, 4 for its aggregate, and what is found. */
 POISE_INLINE void amg_find_item(const AmgInterpolateArgs *m, int64_t i)
 {
-  int64_t last, first = poiseAmgEntries(m, i, &last), per = m->smooth ? poiseAmgBlocks(&m->F) : 1;
-  int32_t *found = m->found + first + i, n = 0, before = m->p.aggregate[i];
+  const AmgInterpolation *p = &m->p;
+  const int32_t *col = p->strong.col ? p->strong.col : p->A.A.col;
+  int64_t last, first = poiseAmgNeighbours(p, i, &last), per = p->strong.col ? 1 : poiseAmgBlocks(&p->A);
+  int32_t *found = m->found + first + i, n = 0, before = p->aggregate[i];
   if (before >= 0) n = poiseAmgInsert(found, 0, before);
   for (int64_t k = first; k < last; k++) {
-    int32_t a = m->p.aggregate[m->F.A.col[k] / per];
+    int32_t a = p->aggregate[col[k] / per];
     if (a >= 0 && a != before) n = poiseAmgInsert(found, n, a);
     before = a;
   }
@@ -107,7 +82,7 @@ POISE_INLINE void amg_row_lengths_item(const AmgInterpolateArgs *m, int64_t row)
 POISE_INLINE void amg_columns_item(const AmgInterpolateArgs *m, int64_t row)
 {
   int64_t rows = m->p.node / m->p.side, per = m->p.modes / m->p.side, last, i = row / rows;
-  const int32_t *found = m->found + poiseAmgEntries(m, i, &last) + i;
+  const int32_t *found = m->found + poiseAmgNeighbours(&m->p, i, &last) + i;
   int32_t *col = m->col + poiseCsrOffset(&m->P, row);
   for (int64_t k = 0; k < m->count[i] * per; k++) col[k] = (int32_t)(found[k / per] * per + k % per);
 }
@@ -128,103 +103,143 @@ POISE_INLINE int64_t poiseAmgPlace(const CsrView *P, int64_t first, int64_t n, i
   return low;
 }
 
-/* Nodes of one row, one vector: p_i = t_i - omega / d_i sum of f_ij t_j. */
+/* Is the connection with node j strong? Those of a row are asked for in A's order; *at follows them. */
+POISE_INLINE int poiseAmgIsKept(const AmgInterpolation *p, int64_t j, int64_t *at, int64_t end)
+{
+  const int32_t *col = p->strong.col;
+  if (!col) return 1;
+  while (*at < end && poiseAmgOrder(&p->A, col[*at]) < poiseAmgOrder(&p->A, j)) ++*at;
+  return *at < end && col[*at] == j;
+}
+
+/* Nodes of one row, one vector. */
 POISE_INLINE void poiseAmgInterpolateScalar(const AmgInterpolateArgs *m, int64_t i)
 {
-  const CsrView *P = &m->P;
-  int64_t first = poiseCsrOffset(P, i), n = poiseCsrOffset(P, i + 1) - first, last,
-          begin = poiseAmgEntries(m, i, &last);
-  int32_t own = m->p.aggregate[i];
-  for (int64_t k = first; k < first + n; k++) m->val[k] = 0;
-  for (int64_t k = begin; k < last; k++) {
-    int32_t j = m->F.A.col[k], a = m->p.aggregate[j];
-    if (a >= 0) m->val[first + poiseAmgPlace(P, first, n, 1, a)] += m->F.A.val[k] * m->p.q[j];
+  const AmgInterpolation *p = &m->p;
+  const CsrView *P = &m->P, *A = &p->A.A;
+  int64_t first = poiseCsrOffset(P, i), n = poiseCsrOffset(P, i + 1) - first, end,
+          at = poiseAmgNeighbours(p, i, &end), k = p->smooth ? poiseCsrOffset(A, i) : 0,
+          last = p->smooth ? poiseCsrOffset(A, i + 1) : 0, own = p->aggregate[i];
+  double *v = m->val + first, weak = 0;
+  for (int64_t a = 0; a < n; a++) v[a] = 0;
+  for (; k < last; k++) {
+    int32_t j = A->col[k], a = p->aggregate[j];
+    if (!poiseAmgIsKept(p, j, &at, end))
+      weak += A->val[k] * p->b[j];
+    else if (a >= 0)
+      v[poiseAmgPlace(P, first, n, 1, a)] += A->val[k] * p->q[j];
   }
-  for (int64_t k = first; m->smooth && k < first + n; k++) m->val[k] *= -m->omega * m->d[i];
-  if (own >= 0) m->val[first + poiseAmgPlace(P, first, n, 1, own)] += m->p.q[i];
+  int64_t place = own < 0 ? 0 : poiseAmgPlace(P, first, n, 1, (int32_t)own);
+  if (own >= 0 && weak != 0) v[place] += weak / p->r[own - p->below];
+  for (int64_t a = 0; p->smooth && a < n; a++) v[a] *= -p->omega * p->d[i];
+  if (own >= 0) v[place] += p->q[i];
 }
 
-typedef struct AmgNodeRows { /* of P: those of node i, columns [begin, end) of each aggregate's */
-  int64_t i, rows, per, first, n;
-  int begin, end;
-} AmgNodeRows;
+typedef struct AmgColumn { /* of P: column c of each aggregate's, in the rows of node i */
+  int64_t i, c, rows, per, first, n;
+} AmgColumn;
 
-/* Number (r, c) of block `at`, r < node, c < modes. */
-POISE_INLINE double *poiseAmgNumber(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t at, int64_t r,
-                                    int64_t c)
+/* Its number in row r of block `at`. */
+POISE_INLINE double *poiseAmgNumber(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t at, int64_t r)
 {
-  int64_t side = m->p.side, entry = poiseCsrOffset(&m->P, w->i * w->rows + r / side) + at * w->per + c / side;
-  return m->val + (entry * side + c % side) * side + r % side;
+  int64_t side = m->p.side,
+          entry = poiseCsrOffset(&m->P, w->i * w->rows + r / side) + at * w->per + w->c / side;
+  return m->val + (entry * side + w->c % side) * side + r % side;
 }
 
-/* Block `at` += F's block (row q of the node's blocks, entry k) times T of its node. */
-POISE_INLINE void poiseAmgAddBlock(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t at, int64_t q,
-                                   int64_t k)
+/* r x = e_c: with b's columns in this share, T's column goes on beyond its aggregate. */
+POISE_INLINE void poiseAmgExtend(const AmgInterpolation *p, int64_t own, int64_t c, double *x)
 {
-  int64_t b = m->F.A.b ? m->F.A.b : 1, modes = m->p.modes;
-  const double *f = m->F.A.val + k * b * b, *t = m->p.q + (int64_t)m->F.A.col[k] * b * modes;
-  for (int64_t c = w->begin; c < w->end; c++)
-    for (int64_t r = 0; r < b; r++) {
-      double s = 0;
-      for (int64_t j = 0; j < b; j++) s += f[j * b + r] * t[j * modes + c];
-      *poiseAmgNumber(m, w, at, q * b + r, c) += s;
+  int64_t modes = p->modes;
+  const double *r = p->r + (own - p->below) * modes * modes;
+  for (int64_t k = c; k >= 0; k--) {
+    double s = k == c;
+    for (int64_t j = k + 1; j <= c; j++) s -= r[k * modes + j] * x[j];
+    x[k] = r[k * modes + k] != 0 ? s / r[k * modes + k] : 0;
+  }
+}
+
+/* Block `at` += A's block (row q of the node's blocks, entry k) times the column of T in its rows, or where
+   that is not NULL of T extended by x. */
+POISE_INLINE void poiseAmgAddBlock(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t at, int64_t q,
+                                   int64_t k, const double *x)
+{
+  const AmgInterpolation *p = &m->p;
+  int64_t b = p->A.A.b ? p->A.A.b : 1, modes = p->modes, row = (int64_t)p->A.A.col[k] * b;
+  const double *f = p->A.A.val + k * b * b;
+  double t[AMG_NODE];
+  for (int64_t j = 0; j < b; j++) {
+    t[j] = x ? 0 : p->q[(row + j) * modes + w->c];
+    for (int64_t n = 0; x && n <= w->c; n++) t[j] += p->b[(row + j) * modes + n] * x[n];
+  }
+  for (int64_t r = 0; r < b; r++) {
+    double s = 0;
+    for (int64_t j = 0; j < b; j++) s += f[j * b + r] * t[j];
+    *poiseAmgNumber(m, w, at, q * b + r) += s;
+  }
+}
+
+/* The column += A T, weak connections by the node's own aggregate, which is block `place`. */
+POISE_INLINE void poiseAmgAddProduct(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t place)
+{
+  const AmgInterpolation *p = &m->p;
+  const CsrView *A = &p->A.A;
+  int64_t blocks = poiseAmgBlocks(&p->A), own = p->aggregate[w->i];
+  double x[AMG_NODE];
+  if (p->strong.col && own >= 0) poiseAmgExtend(p, own, w->c, x);
+  for (int64_t q = 0; q < blocks; q++) {
+    int64_t end, at = poiseAmgNeighbours(p, w->i, &end), k = poiseCsrOffset(A, w->i * blocks + q),
+                 last = poiseCsrOffset(A, w->i * blocks + q + 1);
+    for (; k < last; k++) {
+      int32_t j = (int32_t)(A->col[k] / blocks), a = p->aggregate[j];
+      if (poiseAmgIsKept(p, j, &at, end)) {
+        if (a >= 0) poiseAmgAddBlock(m, w, poiseAmgPlace(&m->P, w->first, w->n, w->per, a), q, k, NULL);
+      } else if (own >= 0)
+        poiseAmgAddBlock(m, w, place, q, k, x);
     }
+  }
 }
 
-/* A column of block `at` becomes -omega D^-1 times it. */
-POISE_INLINE void poiseAmgScaleColumn(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t at,
-                                      int64_t c)
+/* Block `at` of the column becomes -omega D^-1 times it. */
+POISE_INLINE void poiseAmgScaleColumn(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t at)
 {
   int64_t node = m->p.node;
-  const double *d = m->d + w->i * node * node;
+  const double *d = m->p.d + w->i * node * node;
   double v[AMG_NODE];
-  for (int64_t r = 0; r < node; r++) v[r] = *poiseAmgNumber(m, w, at, r, c);
+  for (int64_t r = 0; r < node; r++) v[r] = *poiseAmgNumber(m, w, at, r);
   for (int64_t r = 0; r < node; r++) {
     double s = 0;
     for (int64_t j = 0; j < node; j++) s += d[j * node + r] * v[j];
-    *poiseAmgNumber(m, w, at, r, c) = -m->omega * s;
+    *poiseAmgNumber(m, w, at, r) = -m->p.omega * s;
   }
 }
 
-POISE_INLINE void poiseAmgInterpolateNode(const AmgInterpolateArgs *m, const AmgNodeRows *w)
+POISE_INLINE void poiseAmgInterpolateColumn(const AmgInterpolateArgs *m, const AmgColumn *w)
 {
-  int64_t blocks = m->smooth ? poiseAmgBlocks(&m->F) : 0, node = m->p.node, modes = m->p.modes;
-  int32_t own = m->p.aggregate[w->i];
+  int64_t node = m->p.node, own = m->p.aggregate[w->i],
+          place = own < 0 ? 0 : poiseAmgPlace(&m->P, w->first, w->n, w->per, (int32_t)own);
   for (int64_t at = 0; at < w->n; at++)
-    for (int64_t c = w->begin; c < w->end; c++)
-      for (int64_t r = 0; r < node; r++) *poiseAmgNumber(m, w, at, r, c) = 0;
-  for (int64_t q = 0; q < blocks; q++)
-    for (int64_t k = poiseCsrOffset(&m->F.A, w->i * blocks + q),
-                 last = poiseCsrOffset(&m->F.A, w->i * blocks + q + 1);
-         k < last; k++) {
-      int32_t a = m->p.aggregate[m->F.A.col[k] / blocks];
-      if (a >= 0) poiseAmgAddBlock(m, w, poiseAmgPlace(&m->P, w->first, w->n, w->per, a), q, k);
-    }
-  for (int64_t at = 0; m->smooth && at < w->n; at++)
-    for (int64_t c = w->begin; c < w->end; c++) poiseAmgScaleColumn(m, w, at, c);
-  if (own < 0) return;
-  int64_t place = poiseAmgPlace(&m->P, w->first, w->n, w->per, own);
-  for (int64_t c = w->begin; c < w->end; c++)
-    for (int64_t r = 0; r < node; r++)
-      *poiseAmgNumber(m, w, place, r, c) += m->p.q[(w->i * node + r) * modes + c];
+    for (int64_t r = 0; r < node; r++) *poiseAmgNumber(m, w, at, r) = 0;
+  if (m->p.smooth) poiseAmgAddProduct(m, w, place);
+  for (int64_t at = 0; m->p.smooth && at < w->n; at++) poiseAmgScaleColumn(m, w, at);
+  for (int64_t r = 0; own >= 0 && r < node; r++)
+    *poiseAmgNumber(m, w, place, r) += m->p.q[(w->i * node + r) * m->p.modes + w->c];
 }
 
-/* Groups of a node's columns are apart, and neighbouring threads do those of one node, which read the same
-   blocks of F. Traffic: F, q by neighbours, and P twice. */
+/* Neighbouring threads do the columns of a node, which read the same blocks of A. Traffic: A, q or b by
+   neighbours, and P twice. */
 POISE_INLINE void amg_interpolate_item(const AmgInterpolateArgs *m, int64_t item)
 {
-  int modes = m->p.modes, groups = m->groups;
-  AmgNodeRows w;
+  int modes = m->p.modes;
+  AmgColumn w;
   if (m->p.node == 1 && modes == 1) {
     poiseAmgInterpolateScalar(m, item);
     return;
   }
-  w.i = item / groups, w.rows = m->p.node / m->p.side, w.per = modes / m->p.side;
+  w.i = item / modes, w.c = item % modes, w.rows = m->p.node / m->p.side, w.per = modes / m->p.side;
   w.first = poiseCsrOffset(&m->P, w.i * w.rows);
   w.n = (poiseCsrOffset(&m->P, w.i * w.rows + 1) - w.first) / w.per;
-  w.begin = (int)(item % groups) * modes / groups;
-  w.end = ((int)(item % groups) + 1) * modes / groups;
-  poiseAmgInterpolateNode(m, &w);
+  poiseAmgInterpolateColumn(m, &w);
 }
 
 #endif

@@ -22,6 +22,12 @@ typedef struct AmgMatrix {
 
 enum { AMG_NODE = 32 }; /* the most rows of a node */
 
+/* Node j in the order of global numbers, where those of lower ranks are negative. */
+POISE_INLINE int64_t poiseAmgOrder(const AmgMatrix *m, int64_t j)
+{
+  return j >= m->nodes && j < m->nodes + m->below ? j - m->nodes - m->below : j;
+}
+
 /* Blocks of A in a row of a node's blocks. */
 POISE_INLINE int64_t poiseAmgBlocks(const AmgMatrix *m)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strong connections. Beside the graph it holds 20 bytes per node. */
+/* Strong connections. Beside the graph it holds 20 bytes per node; where nodes have several rows, also 8
+   bytes for each connection, and 12 where a node is several blocks. */
 #include "mat/multiply/local_product.h"
 #include "amg.h"
 #include "strength_kernels.h"
@@ -10,15 +11,56 @@ void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g)
   poiseBufferDestroy(&g->weight);
 }
 
-static PoiseErr Sizes(Device *dev, AmgStrengthArgs *s, Buffer *size)
+/* Numbers for the connections of nodes that are several blocks, by rows of nodes. */
+static PoiseErr Gather(Device *dev, AmgTracesArgs *t, Buffer *length, Csr *traces)
 {
-  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&s->m), sizeof *s->size, "sizes of connections", size, &s->size));
+  t->n = t->m.nodes;
+  TRY(poiseAmgMake(dev, t->n, sizeof *t->length, "connections of nodes", length, &t->length));
+  TRY(LAUNCH(dev, amg_node_count, t));
+  TRY(poiseRowOffsets(dev, t->n, t->length, traces));
+  traces->nloc = t->n;
+  TRY(poiseAmgMake(dev, traces->nz, sizeof *t->col, "neighbours", &traces->col, &t->col));
+  TRY(poiseAmgMake(dev, traces->nz, sizeof *t->val, "traces", &traces->val, &t->val));
+  TRY(poiseCsrPattern(traces, &t->T));
+  return LAUNCH(dev, amg_node_write, t);
+}
+
+/* *A: the matrix of nodes, whose numbers are traces of blocks. */
+static PoiseErr Traces(Device *dev, const AmgMatrix *m, int rows, Csr *traces, CsrView *A)
+{
+  AmgTracesArgs t = {.n = m->A.nz, .m = *m, .rows = rows};
+  Buffer length = {0};
+  *A = m->A;
+  if (m->node == 1) return POISE_OK;
+  A->b = 0;
+  if (poiseAmgBlocks(m) == 1) {
+    TRY(poiseAmgMake(dev, t.n, sizeof *t.val, "traces", &traces->val, &t.val));
+    TRY(LAUNCH(dev, amg_traces, &t));
+  } else {
+    PoiseErr e = Gather(dev, &t, &length, traces);
+    poiseBufferDestroy(&length);
+    TRY(e);
+    *A = t.T;
+  }
+  A->val = t.val;
+  return POISE_OK;
+}
+
+typedef struct Scratch {
+  Csr traces;
+  Buffer size, reach, strong;
+} Scratch;
+
+static PoiseErr Sizes(Device *dev, const AmgMatrix *m, int rows, AmgStrengthArgs *s, Scratch *w)
+{
+  TRY(Traces(dev, m, rows, &w->traces, &s->A));
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *s->size, "sizes of connections", &w->size, &s->size));
   return LAUNCH(dev, amg_sizes, s);
 }
 
-static PoiseErr Reach(Device *dev, AmgStrengthArgs *s, Buffer *reach)
+static PoiseErr Reach(Device *dev, const AmgMatrix *m, AmgStrengthArgs *s, Buffer *reach)
 {
-  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&s->m), sizeof *s->reach, "reach of connections", reach, &s->reach));
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *s->reach, "reach of connections", reach, &s->reach));
   return LAUNCH(dev, amg_reach, s);
 }
 
@@ -28,28 +70,26 @@ static PoiseErr Find(Device *dev, AmgStrengthArgs *s, Buffer *strong, AmgGraph *
   TRY(LAUNCH(dev, amg_strong_count, s));
   TRY(poiseRowOffsets(dev, s->n, s->strong, &g->csr));
   g->csr.nloc = s->n;
-  g->dropped = s->m.node == 1 ? s->m.A.nz - g->csr.nz : 0;
+  g->dropped = s->A.nz - g->csr.nz;
   TRY(poiseAmgMake(dev, g->csr.nz, sizeof *s->col, "strong neighbours", &g->csr.col, &s->col));
   TRY(poiseAmgMake(dev, g->csr.nz, sizeof *s->weight, "strengths", &g->weight, &s->weight));
   TRY(poiseCsrPattern(&g->csr, &s->g));
   return LAUNCH(dev, amg_strong_write, s);
 }
 
-PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, double theta, AmgGraph *g)
+PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, int rows, double theta, AmgGraph *g)
 {
-  AmgStrengthArgs s = {.n = m->nodes, .m = *m, .theta2 = theta * theta};
-  Buffer size = {0}, reach = {0}, strong = {0};
-  PoiseErr e = Sizes(ctx->device, &s, &size);
-  e = poiseAmgFillGhosts(ctx, m, e, 1, &size);
-  s.reach = s.size;
-  if (m->node == 1) {
-    if (!e) e = Reach(ctx->device, &s, &reach);
-    e = poiseAmgFillGhosts(ctx, m, e, 1, &reach);
-  }
-  if (!e) e = Find(ctx->device, &s, &strong, g);
-  poiseBufferDestroy(&size);
-  poiseBufferDestroy(&reach);
-  poiseBufferDestroy(&strong);
+  AmgStrengthArgs s = {.n = m->nodes, .theta2 = theta * theta};
+  Scratch w = {0};
+  PoiseErr e = Sizes(ctx->device, m, rows, &s, &w);
+  e = poiseAmgFillGhosts(ctx, m, e, 1, &w.size);
+  if (!e) e = Reach(ctx->device, m, &s, &w.reach);
+  e = poiseAmgFillGhosts(ctx, m, e, 1, &w.reach);
+  if (!e) e = Find(ctx->device, &s, &w.strong, g);
+  poiseCsrDestroy(ctx, &w.traces);
+  poiseBufferDestroy(&w.size);
+  poiseBufferDestroy(&w.reach);
+  poiseBufferDestroy(&w.strong);
   if (e) poiseAmgGraphDestroy(ctx, g);
   return e;
 }

@@ -2,7 +2,7 @@
 /*
   Matrices between levels: P from its pattern and values, and R = P^T.
 
-  On several ranks P = (I - omega D_F^-1 F) T reads rows of T at ghost nodes, so it has columns of other
+  On several ranks a smoothed P reads rows of T at ghost nodes, so it has columns of other
   ranks. R's rows get entries from these: they are triplets, whose plan new values use again.
 */
 #include "mat/assembly/assemble.h"
@@ -43,12 +43,12 @@ static void PlaceColumns(const Csr *c, int64_t below, const int32_t *col, int32_
 }
 
 /* P's pattern, in local numbers. Local. */
-static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterpolation *p,
-                      const AmgMatrix *F, Csr *c, int64_t *pairs)
+static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterpolation *p, Csr *c,
+                      int64_t *pairs)
 {
   int64_t per = p->modes / p->side;
   int32_t *col;
-  TRY(poiseAmgPattern(ctx, p, F, c, pairs));
+  TRY(poiseAmgPattern(ctx, p, c, pairs));
   if (!places->nghost) return POISE_OK;
   TRY(ListGhosts(ctx, places, per, c));
   TRY(poiseBufferUpdate(&c->col, HOST, &col));
@@ -59,23 +59,22 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
 /* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
    four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all
    meet, and the next level is full after one step. */
-static PoiseErr Fills(PoiseContext ctx, const AmgMatrix *F, int64_t pairs, bool *fills)
+static PoiseErr Fills(PoiseContext ctx, int64_t connections, int64_t pairs, bool *fills)
 {
   const int most = 4;
-  double sum[] = {(double)pairs, (double)F->A.nz};
+  double sum[] = {(double)pairs, (double)connections};
   TRY(poiseCommSum(ctx->comm, sum, 2));
   *fills = sum[0] > most * sum[1];
   return POISE_OK;
 }
 
-PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
-                         bool *fills)
+PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills)
 {
   Csr c = {0};
   int64_t pairs = 0;
-  PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, F, &c, &pairs));
+  PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, &c, &pairs));
   *fills = false;
-  if (!e && F) e = Fills(ctx, F, pairs, fills);
+  if (!e && p->smooth) e = Fills(ctx, l->connections, pairs, fills);
   if (!e && !*fills)
     e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, p->nodes * p->node,
                             p->aggregates * p->modes, POISE_DECIDE, POISE_DECIDE, &l->P);
@@ -100,13 +99,12 @@ static PoiseErr Places(AmgLevel *l, int64_t per, Buffer *places)
   return POISE_OK;
 }
 
-PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, const AmgMatrix *F,
-                       const double *d, double omega)
+PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p)
 {
   Buffer places = {0};
   bool apart = l->P->csr.nghost > 0;
   PoiseErr e = apart ? Places(l, p->modes / p->side, &places) : POISE_OK;
-  if (!e) e = poiseAmgInterpolate(ctx, p, F, d, omega, &l->P->csr, apart ? &places : NULL);
+  if (!e) e = poiseAmgInterpolate(ctx, p, &l->P->csr, apart ? &places : NULL);
   l->P->state++;
   poiseBufferDestroy(&places);
   return PoiseAgree(ctx, e);
