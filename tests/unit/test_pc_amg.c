@@ -465,7 +465,7 @@ static void CheckMotions(PoiseContext ctx, Beam b)
 }
 
 /* The same of elasticity. */
-static void TestStretchedElastic(PoiseContext ctx)
+static void TestElastic(PoiseContext ctx)
 {
   const double aspects[] = {1, 3, 10, 100, 0.1};
   int first = 0;
@@ -596,7 +596,7 @@ int main(int argc, char **argv)
       {"free", TestFree, TEST_SERIAL},           {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
       {"errors", TestErrors, TEST_SERIAL},       {"refresh", TestRefresh, TEST_SERIAL},
       {"bits", TestBits, TEST_SERIAL},           {"loop", TestLoop, TEST_SERIAL},
-      {"stretched", TestStretched, TEST_SERIAL}, {"stretched_elastic", TestStretchedElastic, TEST_SERIAL},
+      {"stretched", TestStretched, TEST_SERIAL}, {"elastic", TestElastic, TEST_SERIAL},
       {"hubs", TestHubs, TEST_SERIAL},           {"wild", TestWild, TEST_SERIAL},
       {"failures", TestFailures, TEST_SERIAL},   {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg", tests);
