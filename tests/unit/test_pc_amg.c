@@ -765,29 +765,18 @@ static void TestFailures(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"symmetric", TestSymmetric, TEST_SERIAL},
-                               {"sizes", TestSizes, TEST_SERIAL},
-                               {"smoother", TestSmoother, TEST_SERIAL},
-                               {"small", TestSmall, TEST_SERIAL},
-                               {"diagonal", TestDiagonal, TEST_SERIAL},
-                               {"singular", TestSingular, TEST_SERIAL},
-                               {"identity", TestIdentity, TEST_SERIAL},
-                               {"beam", TestBeam, TEST_SERIAL},
-                               {"free", TestFree, TEST_SERIAL},
-                               {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
-                               {"errors", TestErrors, TEST_SERIAL},
-                               {"refresh", TestRefresh, TEST_SERIAL},
-                               {"bits", TestBits, TEST_SERIAL},
-                               {"loop", TestLoop, TEST_SERIAL},
-                               {"stretched", TestStretched, TEST_SERIAL},
-                               {"elastic", TestElastic, TEST_SERIAL},
-                               {"hubs", TestHubs, TEST_SERIAL},
-                               {"wild", TestWild, TEST_SERIAL},
-                               {"precision", TestPrecision, TEST_SERIAL},
-                               {"precision plain", TestPrecisionPlain, TEST_SERIAL},
-                               {"scales", TestScales, TEST_SERIAL},
-                               {"too far", TestTooFar, TEST_SERIAL},
-                               {"failures", TestFailures, TEST_SERIAL},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {
+      {"symmetric", TestSymmetric, TEST_SERIAL}, {"sizes", TestSizes, TEST_SERIAL},
+      {"smoother", TestSmoother, TEST_SERIAL},   {"small", TestSmall, TEST_SERIAL},
+      {"diagonal", TestDiagonal, TEST_SERIAL},   {"singular", TestSingular, TEST_SERIAL},
+      {"identity", TestIdentity, TEST_SERIAL},   {"beam", TestBeam, TEST_SERIAL},
+      {"free", TestFree, TEST_SERIAL},           {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
+      {"errors", TestErrors, TEST_SERIAL},       {"refresh", TestRefresh, TEST_SERIAL},
+      {"bits", TestBits, TEST_SERIAL},           {"loop", TestLoop, TEST_SERIAL},
+      {"stretched", TestStretched, TEST_SERIAL}, {"elastic", TestElastic, TEST_SERIAL},
+      {"hubs", TestHubs, TEST_SERIAL},           {"wild", TestWild, TEST_SERIAL},
+      {"precision", TestPrecision, TEST_SERIAL}, {"precision plain", TestPrecisionPlain, TEST_SERIAL},
+      {"scales", TestScales, TEST_SERIAL},       {"too far", TestTooFar, TEST_SERIAL},
+      {"failures", TestFailures, TEST_SERIAL},   {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg", tests);
 }
