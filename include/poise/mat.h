@@ -483,8 +483,9 @@ POISE_API PoiseErr PoiseMatSetNullSpace(PoiseMat A, int constant, int n, const P
 POISE_API PoiseErr PoiseMatSetTransposeNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 /* Vectors that A makes small, given and copied in the same way; of elasticity the six rigid motions. They
    need not be orthonormal, but finite and not 0; one that depends on others does no harm. They are for
-   multigrid (preconditioner amg), whose coarse spaces must hold them. They are kept with A, shown in its
-   view, and rearranged with A by -mat_partition and -mat_order. */
+   multigrid (preconditioner amg), whose coarse spaces must hold them. The first ones, as many as a block has
+   rows, should be translations: what is strong on coarse levels is judged by them. They are kept with A,
+   shown in its view, and rearranged with A by -mat_partition and -mat_order. */
 POISE_API PoiseErr PoiseMatSetNearNullSpace(PoiseMat A, int constant, int n, const PoiseVec *v);
 /* *v = the *n vectors, the constant one last. Lent until the space is replaced. Not collective. */
 POISE_API PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec **v);
