@@ -100,6 +100,9 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, d
 
 /* ---- interpolation.c ------------------------------------------------------------------------- */
 
+/* *x: by what T goes on beyond each own aggregate; inverse holds it. */
+PoiseErr poiseAmgExtend(PoiseContext ctx, int64_t aggregates, AmgModes *coarse, Buffer *inverse,
+                        const double **x);
 /* P's offsets and columns, and room for its values, in c, which is zero. pairs: of aggregates that meet at a
    node, of all nodes; 0 where p is not smoothed. */
 PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, Csr *c, int64_t *pairs);

@@ -54,8 +54,8 @@ static PoiseErr Open(Device *dev, AmgInvertArgs *a, Buffer *scratch)
   return POISE_OK;
 }
 
-/* Pivots are of a matrix whose diagonal is 1. Where a body floats, rounding errors are in the last ones, and
-   the larger the longer it is beside an aggregate: 1e-10 was seen with 60 rows. */
+/* Pivots are of a matrix whose diagonal is 1. Where a body floats, its last ones are rounding errors. These
+   grow with its length, counted in aggregates: 1e-10 was seen with 69 rows. */
 static PoiseErr Invert(Device *dev, AmgBottom *b, const AmgMatrix *m, Buffer *scratch, bool *done)
 {
   AmgInvertArgs a = {.n = b->n, .zero = 1e-9};

@@ -42,9 +42,9 @@ void poiseAmgDestroy(PoisePC pc)
 
 /* ---- one level's stages ---------------------------------------------------------------------- */
 
-typedef struct Scratch { /* of a level's set-up */
-  Buffer q, own;         /* T; D^-1 beside the smoother's */
-  AmgModes near, coarse; /* near null space with ghosts; of the next level */
+typedef struct Scratch {  /* of a level's set-up */
+  Buffer q, own, inverse; /* T; D^-1 beside the smoother's; of what b is in aggregates */
+  AmgModes near, coarse;  /* near null space with ghosts; of the next level */
 } Scratch;
 
 typedef struct Building {
@@ -212,7 +212,7 @@ static PoiseErr ReadSmoothing(Building *s, AmgLevel *l, const AmgMatrix *m, cons
   if (!l->weak) return POISE_OK;
   TRY(poiseCsrPattern(&l->graph.csr, &p->strong));
   TRY(poiseBufferRead(m->ghosts ? &w->near.b : &s->modes.b, DEVICE, &p->b));
-  return poiseBufferRead(&w->coarse.b, DEVICE, &p->r);
+  return poiseAmgExtend(s->ctx, l->aggregates, &w->coarse, &w->inverse, &p->x);
 }
 
 /* P's pattern: not smoothed where that would fill the next level. */
@@ -310,6 +310,7 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   poiseBufferDestroy(&w->q);
+  poiseBufferDestroy(&w->inverse);
   TRY(Galerkin(s, k));
   TRY(poiseAmgMakeR(s->pc, l, s->amg->level[k + 1].A, keeps));
   TRY(Took(s, STAGE_INTERPOLATION));
@@ -413,7 +414,7 @@ static PoiseErr Build(Building *s)
   for (; !last; k++) {
     Scratch w = {0};
     PoiseErr e = NextLevel(s, k, &w, &last);
-    Buffer *all[] = {&w.q, &w.own, &w.near.b, &w.coarse.b};
+    Buffer *all[] = {&w.q, &w.own, &w.inverse, &w.near.b, &w.coarse.b};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(e);
   }

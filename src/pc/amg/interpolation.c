@@ -12,6 +12,16 @@
 #include "mat/multiply/local_product.h"
 #include "amg.h"
 
+PoiseErr poiseAmgExtend(PoiseContext ctx, int64_t aggregates, AmgModes *coarse, Buffer *inverse,
+                        const double **x)
+{
+  AmgExtendArgs e = {.n = aggregates * coarse->count, .modes = coarse->count};
+  TRY(poiseBufferRead(&coarse->b, DEVICE, &e.r));
+  TRY(poiseAmgMake(ctx->device, e.n * e.modes, sizeof *e.x, "extended aggregates", inverse, &e.x));
+  *x = e.x;
+  return LAUNCH(ctx->device, amg_extend, &e);
+}
+
 typedef struct Scratch {
   Buffer found, count, length;
 } Scratch;
@@ -64,8 +74,10 @@ PoiseErr poiseAmgPattern(PoiseContext ctx, const AmgInterpolation *p, Csr *c, in
 
 PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, Csr *c, Buffer *place)
 {
-  AmgInterpolateArgs a = {.n = p->nodes * p->modes, .p = *p};
+  AmgInterpolateArgs a = {.p = *p};
   TRY(poiseCsrPattern(c, &a.P));
+  a.groups = ctx->device->ops->is_host ? 1 : p->modes;
+  a.n = p->nodes * a.groups;
   if (place) TRY(poiseBufferRead(place, DEVICE, &a.P.col));
   TRY(poiseBufferWrite(&c->val, DEVICE, &a.val));
   return LAUNCH(ctx->device, amg_interpolate, &a);

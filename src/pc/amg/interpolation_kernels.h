@@ -14,17 +14,25 @@ typedef struct AmgInterpolation { /* P in blocks of `side`: of what it is made, 
   int smooth;               /* 0: P = T, and of the rest nothing is there */
   AmgMatrix A;
   CsrView strong;      /* nodes' strong connections; no columns: all of A's */
-  const double *b, *r; /* near null space; what it is in each own aggregate, so that b = q r */
+  const double *b, *x; /* near null space; r^-1 of each own aggregate, by columns, so that q = b x there */
   const double *d;     /* D^-1 */
   double omega;
 } AmgInterpolation;
 
+typedef struct AmgExtendArgs {
+  int64_t n; /* columns of all own aggregates */
+  int modes;
+  const double *r; /* modes x modes for each aggregate, row by row; upper triangles */
+  double *x;       /* their inverses, column by column */
+} AmgExtendArgs;
+
 typedef struct AmgInterpolateArgs {
-  int64_t n; /* nodes; rows of P's blocks; nodes times modes */
+  int64_t n; /* nodes; rows of P's blocks; nodes times groups */
   AmgInterpolation p;
   int32_t *found, *count; /* aggregates of a node's neighbours, from entry + node on; how many */
   int32_t *length, *col;  /* of P's rows; before these are known, a node's pairs of aggregates */
   CsrView P;
+  int groups; /* of columns of a node's rows, which threads share */
   double *val;
 } AmgInterpolateArgs;
 
@@ -87,6 +95,21 @@ POISE_INLINE void amg_columns_item(const AmgInterpolateArgs *m, int64_t row)
   for (int64_t k = 0; k < m->count[i] * per; k++) col[k] = (int32_t)(found[k / per] * per + k % per);
 }
 
+/* ---- T beyond its aggregate ------------------------------------------------------------------ */
+
+/* r x = e_c. A vector that depends on those before it has a row of zeros in r: it goes nowhere. */
+POISE_INLINE void amg_extend_item(const AmgExtendArgs *e, int64_t i)
+{
+  int64_t modes = e->modes, c = i % modes;
+  const double *r = e->r + i / modes * modes * modes;
+  double *x = e->x + i * modes;
+  for (int64_t k = modes - 1; k >= 0; k--) {
+    double s = k == c;
+    for (int64_t j = k + 1; j <= c; j++) s -= r[k * modes + j] * x[j];
+    x[k] = k <= c && r[k * modes + k] != 0 ? s / r[k * modes + k] : 0;
+  }
+}
+
 /* ---- the values ------------------------------------------------------------------------------ */
 
 /* The place of aggregate a among the n blocks of a row of blocks; it is there. */
@@ -130,116 +153,113 @@ POISE_INLINE void poiseAmgInterpolateScalar(const AmgInterpolateArgs *m, int64_t
       v[poiseAmgPlace(P, first, n, 1, a)] += A->val[k] * p->q[j];
   }
   int64_t place = own < 0 ? 0 : poiseAmgPlace(P, first, n, 1, (int32_t)own);
-  if (own >= 0 && weak != 0) v[place] += weak / p->r[own - p->below];
+  if (own >= 0 && weak != 0) v[place] += weak * p->x[own - p->below];
   for (int64_t a = 0; p->smooth && a < n; a++) v[a] *= -p->omega * p->d[i];
   if (own >= 0) v[place] += p->q[i];
 }
 
-typedef struct AmgColumn { /* of P: column c of each aggregate's, in the rows of node i */
-  int64_t i, c, rows, per, first, n;
-} AmgColumn;
+typedef struct AmgNodeRows { /* of P: those of node i, columns [begin, end) of each aggregate's */
+  int64_t i, rows, per;      /* rows of blocks in the node; blocks in a row of an aggregate's columns */
+  int64_t first, n;          /* P's entry in its first row; aggregates that meet at the node */
+  int begin, end;
+} AmgNodeRows;
 
-/* Its number in row r of block `at`. */
-POISE_INLINE double *poiseAmgNumber(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t at, int64_t r)
+/* Number (r, c) of block `at`, r < node, c < modes. */
+POISE_INLINE double *poiseAmgNumber(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t at, int64_t r,
+                                    int64_t c)
 {
-  int64_t side = m->p.side,
-          entry = poiseCsrOffset(&m->P, w->i * w->rows + r / side) + at * w->per + w->c / side;
-  return m->val + (entry * side + w->c % side) * side + r % side;
+  int64_t side = m->p.side, entry = poiseCsrOffset(&m->P, w->i * w->rows + r / side) + at * w->per + c / side;
+  return m->val + (entry * side + c % side) * side + r % side;
 }
 
-/* r x = e_c: with b's columns in this share, T's column goes on beyond its aggregate. */
-POISE_INLINE void poiseAmgExtend(const AmgInterpolation *p, int64_t own, int64_t c, double *x)
-{
-  int64_t modes = p->modes;
-  const double *r = p->r + (own - p->below) * modes * modes;
-  for (int64_t k = c; k >= 0; k--) {
-    double s = k == c;
-    for (int64_t j = k + 1; j <= c; j++) s -= r[k * modes + j] * x[j];
-    x[k] = r[k * modes + k] != 0 ? s / r[k * modes + k] : 0;
-  }
-}
-
-/* Block `at` += A's block (row q of the node's blocks, entry k) times the column of T in its rows, or where
-   that is not NULL of T extended by x. */
-POISE_INLINE void poiseAmgAddBlock(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t at, int64_t q,
-                                   int64_t k, const double *x)
+/* Block `at` += A's block (row q of the node's blocks, entry k) times T in its rows, or where own is not
+   negative times T of that aggregate, which goes on there. */
+POISE_INLINE void poiseAmgAddBlock(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t at, int64_t q,
+                                   int64_t k, int64_t own)
 {
   const AmgInterpolation *p = &m->p;
   int64_t b = p->A.A.b ? p->A.A.b : 1, modes = p->modes, row = (int64_t)p->A.A.col[k] * b;
   const double *f = p->A.A.val + k * b * b;
   double t[AMG_NODE];
-  for (int64_t j = 0; j < b; j++) {
-    t[j] = x ? 0 : p->q[(row + j) * modes + w->c];
-    for (int64_t n = 0; x && n <= w->c; n++) t[j] += p->b[(row + j) * modes + n] * x[n];
-  }
-  for (int64_t r = 0; r < b; r++) {
-    double s = 0;
-    for (int64_t j = 0; j < b; j++) s += f[j * b + r] * t[j];
-    *poiseAmgNumber(m, w, at, q * b + r) += s;
+  for (int64_t c = w->begin; c < w->end; c++) {
+    const double *x = own < 0 ? NULL : p->x + ((own - p->below) * modes + c) * modes;
+    for (int64_t j = 0; j < b; j++) {
+      t[j] = x ? 0 : p->q[(row + j) * modes + c];
+      for (int64_t n = 0; x && n <= c; n++) t[j] += p->b[(row + j) * modes + n] * x[n];
+    }
+    for (int64_t r = 0; r < b; r++) {
+      double s = 0;
+      for (int64_t j = 0; j < b; j++) s += f[j * b + r] * t[j];
+      *poiseAmgNumber(m, w, at, q * b + r, c) += s;
+    }
   }
 }
 
-/* The column += A T, weak connections by the node's own aggregate, which is block `place`. */
-POISE_INLINE void poiseAmgAddProduct(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t place)
+/* The rows += A T, weak connections by the node's own aggregate, which is block `place`. */
+POISE_INLINE void poiseAmgAddProduct(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t place)
 {
   const AmgInterpolation *p = &m->p;
   const CsrView *A = &p->A.A;
   int64_t blocks = poiseAmgBlocks(&p->A), own = p->aggregate[w->i];
-  double x[AMG_NODE];
-  if (p->strong.col && own >= 0) poiseAmgExtend(p, own, w->c, x);
   for (int64_t q = 0; q < blocks; q++) {
     int64_t end, at = poiseAmgNeighbours(p, w->i, &end), k = poiseCsrOffset(A, w->i * blocks + q),
                  last = poiseCsrOffset(A, w->i * blocks + q + 1);
     for (; k < last; k++) {
       int32_t j = (int32_t)(A->col[k] / blocks), a = p->aggregate[j];
       if (poiseAmgIsKept(p, j, &at, end)) {
-        if (a >= 0) poiseAmgAddBlock(m, w, poiseAmgPlace(&m->P, w->first, w->n, w->per, a), q, k, NULL);
+        if (a >= 0) poiseAmgAddBlock(m, w, poiseAmgPlace(&m->P, w->first, w->n, w->per, a), q, k, -1);
       } else if (own >= 0)
-        poiseAmgAddBlock(m, w, place, q, k, x);
+        poiseAmgAddBlock(m, w, place, q, k, own);
     }
   }
 }
 
-/* Block `at` of the column becomes -omega D^-1 times it. */
-POISE_INLINE void poiseAmgScaleColumn(const AmgInterpolateArgs *m, const AmgColumn *w, int64_t at)
+/* Column c of block `at` becomes -omega D^-1 times it. */
+POISE_INLINE void poiseAmgScaleColumn(const AmgInterpolateArgs *m, const AmgNodeRows *w, int64_t at,
+                                      int64_t c)
 {
   int64_t node = m->p.node;
   const double *d = m->p.d + w->i * node * node;
   double v[AMG_NODE];
-  for (int64_t r = 0; r < node; r++) v[r] = *poiseAmgNumber(m, w, at, r);
+  for (int64_t r = 0; r < node; r++) v[r] = *poiseAmgNumber(m, w, at, r, c);
   for (int64_t r = 0; r < node; r++) {
     double s = 0;
     for (int64_t j = 0; j < node; j++) s += d[j * node + r] * v[j];
-    *poiseAmgNumber(m, w, at, r) = -m->p.omega * s;
+    *poiseAmgNumber(m, w, at, r, c) = -m->p.omega * s;
   }
 }
 
-POISE_INLINE void poiseAmgInterpolateColumn(const AmgInterpolateArgs *m, const AmgColumn *w)
+POISE_INLINE void poiseAmgInterpolateNode(const AmgInterpolateArgs *m, const AmgNodeRows *w)
 {
   int64_t node = m->p.node, own = m->p.aggregate[w->i],
           place = own < 0 ? 0 : poiseAmgPlace(&m->P, w->first, w->n, w->per, (int32_t)own);
   for (int64_t at = 0; at < w->n; at++)
-    for (int64_t r = 0; r < node; r++) *poiseAmgNumber(m, w, at, r) = 0;
+    for (int64_t c = w->begin; c < w->end; c++)
+      for (int64_t r = 0; r < node; r++) *poiseAmgNumber(m, w, at, r, c) = 0;
   if (m->p.smooth) poiseAmgAddProduct(m, w, place);
-  for (int64_t at = 0; m->p.smooth && at < w->n; at++) poiseAmgScaleColumn(m, w, at);
-  for (int64_t r = 0; own >= 0 && r < node; r++)
-    *poiseAmgNumber(m, w, place, r) += m->p.q[(w->i * node + r) * m->p.modes + w->c];
+  for (int64_t at = 0; m->p.smooth && at < w->n; at++)
+    for (int64_t c = w->begin; c < w->end; c++) poiseAmgScaleColumn(m, w, at, c);
+  for (int64_t c = w->begin; own >= 0 && c < w->end; c++)
+    for (int64_t r = 0; r < node; r++)
+      *poiseAmgNumber(m, w, place, r, c) += m->p.q[(w->i * node + r) * m->p.modes + c];
 }
 
-/* Neighbouring threads do the columns of a node, which read the same blocks of A. Traffic: A, q or b by
-   neighbours, and P twice. */
+/* Groups of a node's columns are apart, and neighbouring threads do those of one node, which read the same
+   blocks of A. Traffic: A, q or b by neighbours, and P twice. */
 POISE_INLINE void amg_interpolate_item(const AmgInterpolateArgs *m, int64_t item)
 {
-  int modes = m->p.modes;
-  AmgColumn w;
+  int modes = m->p.modes, groups = m->groups;
+  AmgNodeRows w;
   if (m->p.node == 1 && modes == 1) {
     poiseAmgInterpolateScalar(m, item);
     return;
   }
-  w.i = item / modes, w.c = item % modes, w.rows = m->p.node / m->p.side, w.per = modes / m->p.side;
+  w.i = item / groups, w.rows = m->p.node / m->p.side, w.per = modes / m->p.side;
   w.first = poiseCsrOffset(&m->P, w.i * w.rows);
   w.n = (poiseCsrOffset(&m->P, w.i * w.rows + 1) - w.first) / w.per;
-  poiseAmgInterpolateColumn(m, &w);
+  w.begin = (int)(item % groups) * modes / groups;
+  w.end = ((int)(item % groups) + 1) * modes / groups;
+  poiseAmgInterpolateNode(m, &w);
 }
 
 #endif

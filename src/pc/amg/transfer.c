@@ -2,8 +2,8 @@
 /*
   Matrices between levels: P from its pattern and values, and R = P^T.
 
-  On several ranks a smoothed P reads rows of T at ghost nodes, so it has columns of other
-  ranks. R's rows get entries from these: they are triplets, whose plan new values use again.
+  On several ranks a smoothed P reads rows of T at ghost nodes, so it has columns of other ranks. R's rows get
+  entries from these: they are triplets, whose plan new values use again.
 */
 #include "mat/assembly/assemble.h"
 #include "mat/assembly/triplets.h"
