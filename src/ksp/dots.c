@@ -97,8 +97,7 @@ static bool MayExchange(PoiseKSP ksp, int id, const PhaseArgs *a)
 #undef PHASE
 #undef SCALARS
   };
-  return may[id] && !a->end.b && !ksp->solve.finishing && poiseLinkIsUsed(ksp->ctx) &&
-         poiseLinkFuses(ksp->ctx);
+  return may[id] && !a->end.b && !ksp->solve.finishing && ksp->exchanges && poiseLinkIsUsed(ksp->ctx);
 }
 
 /* The sums over ranks of a phase, and what it sends, by itself or in front of it. */

@@ -274,6 +274,7 @@ struct PoiseKSP_s {
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;
   KSPDots dots;
+  bool exchanges;  /* phases exchange with other ranks by themselves */
   HaloSends sends; /* of vectors that A is multiplied with */
   KSPLoop loop;
 

@@ -2,6 +2,7 @@
 /* The set-up of a solver: what it chooses and allocates for its matrices, and how many bytes that are or will
    be. */
 #include "mat/order/arrange.h"
+#include "mat/plan/ranks_plan.h"
 #include "mat/bytes.h"
 #include "ksp.h"
 
@@ -213,9 +214,18 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
        why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }
 
-static PoiseErr PrepareSends(PoiseKSP ksp)
+/* Where the product takes long, rows without ghosts have a faster kernel, which hides the exchange. And phases
+   that exchange have more registers, which costs long vectors more than the kernels that they save. */
+static bool Hides(PoiseKSP ksp)
+{
+  return poiseProductHidesExchange(&ksp->ctx->device->model, poiseMatTraffic(ksp->A));
+}
+
+static PoiseErr PrepareSends(PoiseKSP ksp, bool exchanges)
 {
   Halo *halo = poiseMatHalo(ksp->A);
+  if (ksp->exchanges != exchanges) poiseKSPForget(ksp);
+  ksp->exchanges = exchanges; /* the table is there in any case, so that bytes can be predicted on one rank */
   if (!Sends(ksp) || !halo || !halo->link || poiseHaloSendsFit(halo, &ksp->sends)) return POISE_OK;
   poiseKSPForget(ksp);
   poiseHaloSendsDestroy(&ksp->sends);
@@ -228,19 +238,19 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
-  int64_t larger = ksp->layout && poiseMatPartials(ksp->A) > ksp->dots.stride;
-  /* if it differs on any rank, as allocating is collective */
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &larger, 1));
+  /* if either differs on any rank, as allocating is collective, and phases exchange on all or none */
+  int64_t any[] = {ksp->layout && poiseMatPartials(ksp->A) > ksp->dots.stride, Sends(ksp) && Hides(ksp)};
+  TRY(poiseCommMaxInt(ksp->ctx->comm, any, 2));
   bool more = ksp->options.replay > ksp->loop.ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
               (ksp->A->left.n && !ksp->rhs);
-  if (larger || side != ksp->side || more) poiseKSPRelease(ksp);
+  if (any[0] || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
   if (!ksp->layout) TRY(Allocate(ksp));
   if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->loop.eager = WhyEager(ksp);
-  TRY(PrepareSends(ksp));
+  TRY(PrepareSends(ksp, Sends(ksp) && !any[1]));
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
 

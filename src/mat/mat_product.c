@@ -4,7 +4,6 @@
   for types that launch y = A x alone.
 */
 #include "vec/vec_kernels.h"
-#include "mat/plan/ranks_plan.h"
 #include "mat/types/auto.h"
 #include "mat/types/pcsr.h"
 
@@ -43,12 +42,10 @@ Halo *poiseMatHalo(PoiseMat A)
   return A->type->mult ? NULL : A->csr.halo;
 }
 
-/* Ghosts that have come before the product are no reason to divide it. One that takes long is divided all the
-   same, as the rows without ghosts are multiplied by a faster kernel. A library wants all x in one array. */
+/* Ghosts that have come before the product are no reason to divide it. A library wants all x in one array. */
 static bool Divides(PoiseMat A)
 {
-  const DeviceModel *model = &A->ctx->device->model;
-  return !poiseHaloIsThere(A->csr.halo) || A->asked.library || poiseDividesProduct(model, poiseMatTraffic(A));
+  return !poiseHaloIsThere(A->csr.halo) || A->asked.library;
 }
 
 /* On several ranks the rows that need no ghosts are multiplied while these travel. The exchange takes place

@@ -342,13 +342,15 @@ static double ProductSeconds(PoisePC pc)
   return bandwidth > 0 ? bytes / bandwidth : 0;
 }
 
+static const double NOTICED = 0.1; /* seconds; less is nobody's worry, though it be many products */
+
 static PoiseErr PrintSeconds(PoisePC pc, const Incomplete *f)
 {
   double seconds = ProductSeconds(pc), most[] = {f->seconds, seconds > 0 ? f->seconds / seconds : 0};
   TRY(PoiseMax(pc->ctx, 2, most));
   if (!f->built) return POISE_OK;
   TRY(PoisePrintf(pc->ctx, "  set-up: %.3g ms\n", 1e3 * most[0]));
-  if (most[1] <= MANY_PRODUCTS) return POISE_OK;
+  if (most[1] <= MANY_PRODUCTS || most[0] < NOTICED) return POISE_OK;
   return PoisePrintf(pc->ctx,
                      "  WARNING: set-up takes %.3g s, as long as %.0f products: try %s, or amg or jacobi\n",
                      most[0], most[1], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_setup_sweeps"));

@@ -84,13 +84,13 @@ static bool AllTold(const int64_t *told, int size, int64_t number)
   return true;
 }
 
-/* Free the blocks that all ranks have given up. Collective; agrees. */
-static PoiseErr FreeGiven(Sharing *s)
+PoiseErr poiseShareFreeGiven(Sharing *s)
 {
   PoiseContext ctx = s->ctx;
   int64_t mine[TOLD] = {0}, *told = NULL;
   int n = 0, size = PoiseSize(ctx);
   for (const SharedBlock *b = s->given; b && n < TOLD; b = b->next) mine[n++] = b->number;
+  if (!s->processes) return POISE_OK;
   PoiseErr e = PoiseAgree(ctx, poiseAllocArray(ctx, size, sizeof mine, "blocks of all ranks", &told));
   if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, sizeof mine, told);
   for (SharedBlock **at = &s->given; !e && *at;) {
@@ -154,7 +154,7 @@ PoiseErr poiseShare(Sharing *s, size_t bytes, const char *what, Shared *m)
   Offer mine, *all = NULL;
   memset(&mine, 0, sizeof mine); /* sent as bytes */
   *m = (Shared){.bytes = poiseShareBytes(s, bytes)};
-  if (s->processes) TRY(FreeGiven(s));
+  TRY(poiseShareFreeGiven(s));
   s->made++;
   PoiseErr e = Allocate(s, what, m, &mine, &all);
   if (!e) e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->opened, what, &m->opened);

@@ -25,6 +25,8 @@ PoiseErr poiseShare(Sharing *s, size_t bytes, const char *what, Shared *shared);
 void poiseUnshare(Sharing *s, Shared *shared);
 /* What is allocated for so many bytes. */
 size_t poiseShareBytes(const Sharing *s, size_t bytes);
+/* Free what all ranks have given up, as poiseShare does first. Collective; agrees. */
+PoiseErr poiseShareFreeGiven(Sharing *s);
 /* Free all that was given up. Collective between processes, if anything was shared. */
 void poiseShareEnd(Sharing *s);
 

@@ -344,7 +344,8 @@ static uint64_t BitsOf(PoiseContext ctx, int which)
   static const char *const options[BITS] = {
       [BITS_SECOND] = "-x_pc_amg_aggregate_min 3", [BITS_L1] = "-x_pc_amg_smoother jacobi"};
   PoiseMat A = MatrixOfBits(ctx, which);
-  SetOptions(ctx, "-x_pc_amg_aggregate_min 0 -x_pc_amg_smoother chebyshev -x_pc_amg_coarse_size 20");
+  SetOptions(ctx, "-x_pc_amg_aggregate_min 0 -x_pc_amg_smoother chebyshev -x_pc_amg_coarse_size 20 "
+                  "-x_pc_amg_precision double"); /* which levels have numbers in fp32 depends on the device */
   PoisePC pc = AmgOf(A, options[which] ? options[which] : few);
   uint64_t digest = Digest(pc);
   CHECK(Made(pc)->count > 1);

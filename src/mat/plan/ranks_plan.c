@@ -29,7 +29,7 @@ int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool li
   return best;
 }
 
-bool poiseDividesProduct(const DeviceModel *model, double bytes)
+bool poiseProductHidesExchange(const DeviceModel *model, double bytes)
 {
   return bytes > RANKS_WHOLE * MEMORY_REACHED * model->bandwidth && model->bandwidth > 0;
 }

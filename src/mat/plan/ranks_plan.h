@@ -11,7 +11,7 @@
 double poiseIterationSeconds(const DeviceModel *model, double bytes, int ranks, bool linked);
 /* The number of them, at most `ranks`, with the fewest seconds; `ranks` where these are not known. */
 int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool linked);
-/* Is a product of so many bytes launched in two parts though its ghosts have come? */
-bool poiseDividesProduct(const DeviceModel *model, double bytes);
+/* Is a product of so many bytes better launched in two parts, of which the first hides the exchange? */
+bool poiseProductHidesExchange(const DeviceModel *model, double bytes);
 
 #endif
