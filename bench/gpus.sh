@@ -16,6 +16,8 @@
 #   --budget <seconds> for everything (540)
 #   --device <name>    cuda, host or mock (cuda where nvidia-smi lists a GPU)
 #   --most <number>    of GPUs (as many as there are; on a CPU 2)
+#   --least <number>   of GPUs (1)
+#   --paths "<path>..." of exchange (all that there are: words of -comm_exchange)
 #   --shrink <number>  matrices so many times smaller (1; on a CPU 100)
 #   --seconds <number> of each row, at least (2)
 #   --commit <id>      of what was built (as git says)
@@ -30,7 +32,8 @@ set -uo pipefail
 arguments=$*
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-build="" out=build/gpus budget=540 device="" most="" shrink="" seconds=2 commit="" steps=()
+build="" out=build/gpus budget=540 device="" most="" least=1 paths="" shrink="" seconds=2
+commit="" steps=()
 known=(loop cost irregular multigrid parts large)
 
 usage()
@@ -41,7 +44,7 @@ usage()
 
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --out | --budget | --device | --most | --shrink | --seconds | --commit)
+    --build | --out | --budget | --device | --most | --least | --paths | --shrink | --seconds | --commit)
       [ $# -ge 2 ] || usage
       declare "${1#--}=$2"
       shift 2
@@ -55,7 +58,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#steps[@]} -gt 0 ] || steps=("${known[@]}")
 [[ $budget =~ ^[1-9][0-9]*$ && $device =~ ^(cuda|host|mock|)$ && $most =~ ^([1-9][0-9]*|)$ ]] || usage
-[[ $shrink =~ ^[0-9.e]*$ && $seconds =~ ^[0-9.]+$ ]] || usage
+[[ $least =~ ^[1-9][0-9]*$ && $shrink =~ ^[0-9.e]*$ && $seconds =~ ^[0-9.]+$ ]] || usage
 
 gpus=$(nvidia-smi -L 2> /dev/null | grep -c '^GPU') || gpus=0
 if [ -z "$device" ]; then
@@ -150,12 +153,12 @@ attempt()
   return $status
 }
 
-# 1 2 4 ... and the most there are
+# 1 2 4 ... and the most there are, from the least one that is wanted
 numbers()
 {
   local p=1
   while [ $p -lt "$most" ]; do
-    echo $p
+    [ $p -lt "$least" ] || echo $p
     p=$((2 * p))
   done
   echo "$most"
@@ -164,6 +167,10 @@ numbers()
 # Words of an option's list that this build has, but auto.
 paths()
 {
+  if [ -n "$paths" ]; then
+    tr ' ' '\n' <<< "$paths"
+    return
+  fi
   "$programs/gpus" -help 2> /dev/null | sed -n '/-comm_exchange/s/.*; auto|\([a-z|]*\)).*/\1/p' | tr '|' '\n'
 }
 
