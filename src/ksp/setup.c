@@ -214,8 +214,8 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
        why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }
 
-/* Where the product takes long, rows without ghosts have a faster kernel, which hides the exchange. And phases
-   that exchange have more registers, which costs long vectors more than the kernels that they save. */
+/* Where the product takes long, rows without ghosts have a faster kernel, which hides the exchange. And
+   phases that exchange have more registers, which costs long vectors more than the kernels that they save. */
 static bool Hides(PoiseKSP ksp)
 {
   return poiseProductHidesExchange(&ksp->ctx->device->model, poiseMatTraffic(ksp->A));

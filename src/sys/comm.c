@@ -139,20 +139,28 @@ static int FirstFailing(const int64_t *code, int size)
   return first;
 }
 
-PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
+static PoiseErr Agree(PoiseContext ctx, PoiseErr mine)
 {
-  CALLED_OR(POISE_ERR_ARG, OBJECT(ctx));
   Comm *comm = ctx->comm;
   char words[512];
   int64_t code = mine;
-  if (comm->size == 1) return mine;
-  PoiseErr e = Gather(comm, COMM_AGREE, &code, sizeof code, comm->scratch);
-  if (e) return mine ? mine : e;
+  TRY(Gather(comm, COMM_AGREE, &code, sizeof code, comm->scratch));
   int first = FirstFailing((const void *)comm->scratch, comm->size);
   if (first < 0) return POISE_OK;
   snprintf(words, sizeof words, "%s: %s", PoiseErrorString(mine), PoiseErrorMessage());
-  e = comm->ops->bcast(comm, words, sizeof words, first);
+  TRY(comm->ops->bcast(comm, words, sizeof words, first));
   if (mine) return mine;
-  TRY(e);
   FAIL(POISE_ERR_REMOTE, "rank %d: %s", first, words);
+}
+
+/* The own error stays as it is, also where telling the others of it fails. */
+PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
+{
+  CALLED_OR(POISE_ERR_ARG, OBJECT(ctx));
+  ErrorState own;
+  if (ctx->comm->size == 1) return mine;
+  if (mine) poiseErrorSave(&own);
+  PoiseErr e = Agree(ctx, mine);
+  if (mine) poiseErrorRestore(&own);
+  return mine ? mine : e;
 }

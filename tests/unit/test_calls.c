@@ -87,6 +87,7 @@ typedef enum Mistake {
   NORM_AND_PRODUCT, /* which waits for neighbours only */
   SUM_AND_MAXIMUM,
   SKIPS_ASSEMBLY,
+  FAILS_ALONE,
   MISTAKES
 } Mistake;
 
@@ -103,6 +104,11 @@ static PoiseMat Chain(PoiseContext ctx)
     }
   CHECK_OK(PoiseMatAssemble(A));
   return A;
+}
+
+static PoiseErr Spoiled(void)
+{
+  POISE_FAIL(POISE_ERR_COMM, "a number was spoiled");
 }
 
 static PoiseErr MakeMistake(PoiseContext ctx, Mistake mistake, bool mine, PoiseMat A, PoiseVec x, PoiseVec y)
@@ -126,6 +132,8 @@ static PoiseErr MakeMistake(PoiseContext ctx, Mistake mistake, bool mine, PoiseM
     return mine ? PoiseMax(ctx, 1, v) : PoiseSum(ctx, 1, v);
   case SKIPS_ASSEMBLY:
     return mine ? PoiseVecNorm(x, POISE_NORM_2, v) : PoiseMatAssemble(A);
+  case FAILS_ALONE:
+    return mine ? POISE_OK : PoiseAgree(ctx, Spoiled());
   case MISTAKES:
     break;
   }
@@ -163,7 +171,8 @@ static void TestMistakes(PoiseContext ctx)
                                                  "has left the body of PoiseRun",
                                                  "all ranks must make the same calls",
                                                  "is in PoiseMax",
-                                                 "is in PoiseMatAssemble"};
+                                                 "is in PoiseMatAssemble",
+                                                 "a number was spoiled"};
   (void)ctx;
   for (int ranks = 2; ranks <= 4; ranks++)
     for (int m = 0; m < MISTAKES; m++) {

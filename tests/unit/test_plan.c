@@ -639,6 +639,22 @@ static void TestAdvice(PoiseContext ctx)
   ProblemClose(&p);
 }
 
+/* A view of ranks whose plans differ: the last one has columns of 16 bits. */
+static void TestView(PoiseContext ctx)
+{
+  const DeviceModel own = ctx->device->model;
+  char text[4096];
+  PoiseMat A;
+  if (!CHECK_OK(ScaledLaplacian(ctx, 60, 70, 1, &A)) || !CHECK_OK(PoiseMatSetType(A, "csr"))) return;
+  if (PoiseRank(ctx) == PoiseSize(ctx) - 1)
+    A->csr.statistics = Complete(&gpus[H200], OfRows(4000000, 5, 0, 0), 1, 1);
+  ctx->device->model = gpus[H200];
+  TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
+  ctx->device->model = own;
+  if (PoiseRank(ctx) == 0) CHECK(strstr(text, "columns of 16 bits"));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
 /* A plan in words. */
 static void TestWords(PoiseContext ctx)
 {
@@ -697,6 +713,7 @@ static const Test tests[] = {
     {"solver_loop", TestSolverLoop, 0},
     {"ranks", TestRanks, TEST_SERIAL | TEST_HOST_ONLY},
     {"advice", TestAdvice, 0},
+    {"view", TestView, 0},
     {"constants", TestConstants, TEST_SERIAL | TEST_HOST_ONLY},
     {"rows_of_blocks", TestRowsOfBlocks, TEST_SERIAL | TEST_HOST_ONLY},
     {"device_sizes", TestDeviceSizes, TEST_SERIAL | TEST_HOST_ONLY},

@@ -340,7 +340,9 @@ static PoiseErr View_CSR(PoiseMat A)
   poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
   if (A->assembled && !A->asked.library) TRY(poisePlanView(A, &plan));
   if (t->asked == INDEX16_NO || !A->assembled) return POISE_OK;
-  if (t->asked == INDEX16_AUTO && (A->asked.library || !plan.index16)) return POISE_OK;
+  int64_t some = plan.index16; /* on any rank; each has a plan of its own */
+  TRY(poiseCommMaxInt(A->ctx->comm, &some, 1));
+  if (t->asked == INDEX16_AUTO && (A->asked.library || !some)) return POISE_OK;
   if (A->asked.library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
     return PoisePrintf(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");
