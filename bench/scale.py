@@ -31,7 +31,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CONSTANTS = os.path.join(HERE, "results", "h200", "scale.txt")
-PATHS = {"peer_memory": "peer", "peer_memory_of_processes": "peer", "nccl": "nccl"}
+PATHS = {"peer": "peer", "NCCL": "nccl", "through": "host"}  # by the first word of a row
 # Bytes of a row and iteration: the matrix as in the middle of a mesh, and 13 passes over vectors (11 where cg
 # predicts, as it does for 7 points); unknowns of a node
 PROBLEMS = {"7": (7 * 12 + 4 + 88, 1), "27": (27 * 12 + 4 + 104, 1), "elasticity": (27 * 76 / 3 + 104, 3)}
@@ -188,7 +188,7 @@ def expected(model, row, one):
     """The model's time, or the bound, from the time of one GPU."""
     ghosts = 0 if math.isnan(row.ghosts) else row.ghosts / row.ranks
     if row.problem in PROBLEMS:
-        path = PATHS.get(row.exchange, "peer" if row.kind == "workers" else "host")
+        path = PATHS.get(row.exchange.split("_")[0], "peer")  # of workers it says nothing
         return model.several(one, PROBLEMS[row.problem][0] * row.rows, row.ranks, ghosts, path)
     size = 12 * row.nonzeros + 4 * row.rows + 8 * 5 * row.rows  # of the loop: x twice, b, product, new x
     return model.bound(one, size, row.ranks, row.largest, ghosts)

@@ -61,8 +61,6 @@ static bool MayReach(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char
     int sharing = RanksOn(size, all, r);
     if (processes && !ops->processes)
       snprintf(why, LINK_WORDS, "ranks are processes, which reach no memory of each other's devices");
-    else if (processes && wish == LINK_AUTO)
-      snprintf(why, LINK_WORDS, "processes are linked by -comm_exchange peer alone");
     else if (processes && sharing > 1)
       snprintf(why, LINK_WORDS, "%d processes share a device, which serves one at a time", sharing);
     else if (sharing > most)

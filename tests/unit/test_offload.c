@@ -265,6 +265,7 @@ static void TestCountsOfCG(PoiseContext ctx)
 
 static PoiseBytes Counters(PoiseContext ctx)
 {
+  TestFreeGiven(ctx);
   return (PoiseBytes){ctx->memory.bytes, ctx->device->bytes};
 }
 
