@@ -209,7 +209,8 @@ POISE_API PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, do
 */
 POISE_API double PoiseKSPInconsistency(PoiseKSP ksp);
 
-/* Called with the norm of each iteration, in order, possibly a few iterations late. At most 8 monitors. */
+/* Called with the norm of each iteration, in order, possibly a few iterations late. At most 8 monitors. All
+   ranks add as many, also where only one prints. */
 typedef PoiseErr (*PoiseMonitor)(PoiseKSP ksp, PoiseInt iteration, double norm, void *arg);
 POISE_API PoiseErr PoiseKSPAddMonitor(PoiseKSP ksp, PoiseMonitor monitor, void *arg);
 /* Replaces the convergence test. Set *reason to stop. The function is called in step with the iteration,

@@ -63,10 +63,9 @@ static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
   return POISE_OK;
 }
 
-static PoiseErr Apply(PoiseKSP ksp, PoiseVec x, int exponent)
+static PoiseErr ApplyHere(PoiseKSP ksp, PoiseVec x, int exponent)
 {
-  PoiseErr e = ksp->rhs ? POISE_OK : poiseVecCreateLocal(ksp->layout, &ksp->rhs);
-  TRY(PoiseAgree(ksp->ctx, e));
+  if (!ksp->rhs) TRY(poiseVecCreateLocal(ksp->layout, &ksp->rhs));
   if (ksp->solve.b != ksp->rhs) TRY(PoiseVecCopy(ksp->solve.b, ksp->rhs));
   ksp->solve.b = ksp->rhs;
   ksp->solve.scale = ldexp(ksp->solve.scale, exponent);
@@ -74,6 +73,11 @@ static PoiseErr Apply(PoiseKSP ksp, PoiseVec x, int exponent)
   if (!ksp->options.guess_nonzero) return POISE_OK;
   TRY(PoiseVecCopy(x, ksp->work[0]));
   return PoiseVecScale(ksp->work[0], ksp->solve.scale);
+}
+
+static PoiseErr Apply(PoiseKSP ksp, PoiseVec x, int exponent)
+{
+  return PoiseAgree(ksp->ctx, ApplyHere(ksp, x, exponent));
 }
 
 PoiseErr poiseKSPRescale(PoiseKSP ksp, PoiseVec x)

@@ -17,12 +17,14 @@ static PoiseErr CheckValues(PoiseMat A, const char *what)
   return poiseMatCheckUsable(A);
 }
 
+/* A state grows first: what follows may fail on one rank, and whether a solver is ready is decided alike. */
+
 static PoiseErr Scale(PoiseMat A, double a)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&A->csr), .c[0].value = a};
+  A->state++;
   TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[VEC_W]));
   p.in[VEC_X] = p.out[VEC_W];
-  A->state++;
   TRY(LAUNCH(A->ctx->device, phase, &p));
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
@@ -49,9 +51,9 @@ static PoiseErr CheckFactors(PoiseMat A, PoiseVec l, PoiseVec r)
 static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const double *ghost)
 {
   CsrScaleArgs s = {.right = right, .ghost = ghost};
+  A->state++;
   if (l) TRY(poiseVecRead(l, &s.left));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
-  A->state++;
   TRY(LAUNCH(A->ctx->device, csr_scale, &s));
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
@@ -84,11 +86,11 @@ static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
 static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
 {
   CsrSetDiagonalArgs s = {.add = mode == ADDING, .value = a};
+  A->state++;
   if (d) TRY(poiseVecRead(d, &s.d));
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &s.lacking));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
-  A->state++;
   TRY(LAUNCH(A->ctx->device, csr_set_diagonal, &s));
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
@@ -268,10 +270,10 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&Y->csr), .c = {{.value = a}, {.value = 1}}};
+  Y->state++;
   TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[VEC_X]));
   TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[VEC_W]));
   p.in[VEC_Y] = p.out[VEC_W];
-  Y->state++;
   TRY(LAUNCH(Y->ctx->device, phase, &p));
   return poiseBufferSyncBorrowed(&Y->csr.val);
 }
@@ -330,8 +332,8 @@ static PoiseErr AddInPlace(Walk *w, double a)
 {
   PoiseInt col;
   int64_t ky, kx, n = poiseCsrSide(&w->Y->csr) * poiseCsrSide(&w->Y->csr);
-  TRY(poiseMatUpdate(w->Y, &w->y));
   w->Y->state++;
+  TRY(poiseMatUpdate(w->Y, &w->y));
   for (int64_t i = 0; i < w->Y->csr.m; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);)
       if (kx >= 0) Plus(n, w->y.val + n * ky, a, w->x.val + n * kx, w->y.val + n * ky);

@@ -227,8 +227,8 @@ PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
 static PoiseErr ViewAddresses(PoiseMat A)
 {
   const Csr *c = &A->csr;
-  double odd[2] = {(uintptr_t)c->val.device % 16 != 0, (uintptr_t)c->col.device % 16 != 0};
-  if (!A->ctx->device->model.bulk) return POISE_OK;
+  bool bulk = A->ctx->device->model.bulk; /* GPUs of ranks may differ */
+  double odd[2] = {bulk && (uintptr_t)c->val.device % 16 != 0, bulk && (uintptr_t)c->col.device % 16 != 0};
   TRY(PoiseMax(A->ctx, 2, odd));
   if (odd[0] + odd[1] == 0) return POISE_OK;
   return PoisePrintf(

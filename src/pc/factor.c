@@ -234,7 +234,7 @@ static PoiseErr HasNegativeDiagonal(PoisePC pc, bool *has)
   PoiseErr e = PoiseMatGetDiagonal(pc->P, d);
   if (!e) e = PoiseAgree(pc->ctx, ReadSigns(d, &largest));
   if (!e) e = PoiseMax(pc->ctx, 1, &largest);
-  *has = largest < 0;
+  *has = !e && largest < 0;
   PoiseVecDestroy(&d);
   return e;
 }

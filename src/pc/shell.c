@@ -42,10 +42,16 @@ const PCType poisePCType_shell = {.name = "shell",
                                   .setup = SetUp_Shell,
                                   .apply = Apply_Shell};
 
+static PoiseErr CheckFunctions(const PoiseShellPC *functions)
+{
+  if (!functions || !functions->apply) FAIL(POISE_ERR_ARG, "a shell preconditioner needs an apply function");
+  return POISE_OK;
+}
+
 PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg)
 {
   CALLED(OBJECT(pc));
-  if (!functions || !functions->apply) FAIL(POISE_ERR_ARG, "a shell preconditioner needs an apply function");
+  TRY(PoiseAgree(pc->ctx, CheckFunctions(functions)));
   TRY(PoisePCSetType(pc, poisePCType_shell.name));
   *(Shell *)pc->data = (Shell){*functions, arg};
   pc->state = 0;

@@ -760,6 +760,27 @@ static void TestMemoryInCapture(PoiseContext ctx)
   poiseDeviceFree(dev, 800, &p);
 }
 
+/* New values fail on the last rank alone. The next solve finds M out of date on all ranks. */
+static void TestFailedValues(PoiseContext ctx)
+{
+  bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  Problem s;
+  PoiseVec l;
+  if (!SampleIsAway(ctx)) TEST_SKIP("the host's memory has no limit that a test may reach");
+  if (!ProblemOpenGrid(ctx, NX, NY, B, "cg", "jacobi", &s)) return;
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_OK(PoiseVecDuplicate(s.b, &l));
+  SampleFill(l, 4); /* on the host */
+  Limit(ctx, mine, 8);
+  PoiseErr e = PoiseMatDiagonalScale(s.A, l, NULL);
+  ctx->device->limit = 0;
+  CHECK(e == (mine ? POISE_ERR_MEMORY : POISE_ERR_REMOTE));
+  CHECK_OK(PoiseKSPSetTolerances(s.ksp, 0, 0, -1, 3)); /* A is no longer what it was */
+  CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+  CHECK_OK(PoiseVecDestroy(&l));
+  ProblemClose(&s);
+}
+
 static const Test tests[] = {
     {"freed_in_use", TestFreedInUse, 0},
     {"memory_left", TestMemoryLeft, 0},
@@ -773,6 +794,7 @@ static const Test tests[] = {
     {"solver_sizes", TestSolverSizes, 0},
     {"preconditioner_sizes", TestPreconditionerSizes, 0},
     {"out_of_memory", TestOutOfMemory, 0},
+    {"failed_values", TestFailedValues, 0},
     {"failed_upload", TestFailedUpload, TEST_SERIAL},
     {"failed_zeros", TestFailedZeros, TEST_SERIAL},
     {"full_gpu", TestFullGpu, TEST_SERIAL},

@@ -1202,6 +1202,37 @@ static void TestVariesOnOneRank(PoiseContext ctx)
   ProblemClose(&s);
 }
 
+/* The solver of one block, on one rank, works through the host, or has another preconditioner: all ranks do
+   what follows from it. */
+static void TestChangesOnOneRank(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg", "chebyshev"};
+  bool mine = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  SetOptions(ctx, vary_defaults);
+  for (int k = 0; k < 2; k++) {
+    Problem s;
+    PoisePC pc;
+    PoiseKSP *ksp;
+    PoiseInt count;
+    if (!Open(ctx, "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 2\n-x_sub_ksp_type preonly", &s)) return;
+    CHECK_OK(PoiseKSPSetType(s.ksp, methods[k]));
+    CHECK(Solve(s.ksp, s.b, s.x) > 0);
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    CHECK_OK(PoisePCBJacobiGetSubKSP(pc, &count, NULL, &ksp));
+    if (mine && k == 0) {
+      CHECK_OK(PoiseKSPSetType(ksp[1], "richardson"));
+      CHECK_OK(PoiseKSPSetNormType(ksp[1], POISE_KSP_NORM_NONE));
+    } else if (mine) {
+      PoisePC sub;
+      CHECK_OK(PoiseKSPGetPC(ksp[1], &sub));
+      CHECK_OK(PoisePCSetType(sub, "icc"));
+    }
+    CHECK(Solve(s.ksp, s.b, s.x) > 0);
+    CHECK(Solve(s.ksp, s.b, s.x) > 0);
+    ProblemClose(&s);
+  }
+}
+
 /* ---- views, memory --------------------------------------------------------------------------- */
 
 static void TestView(PoiseContext ctx)
@@ -1304,6 +1335,7 @@ static const Test tests[] = {
     {"ksp", TestKSP, 0},
     {"varies", TestVaries, 0},
     {"varies_on_one_rank", TestVariesOnOneRank, 0},
+    {"changes_on_one_rank", TestChangesOnOneRank, 0},
     {"view", TestView, 0},
     {"memory", TestMemory, 0},
     {"steady_memory", TestSteadyMemory, 0},

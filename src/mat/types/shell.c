@@ -50,12 +50,18 @@ const MatType poiseMatType_shell = {
     .diagonal = Diagonal_Shell,
 };
 
+static PoiseErr CheckFunctions(const PoiseShell *functions)
+{
+  if (!functions || !functions->mult) FAIL(POISE_ERR_ARG, "a shell matrix needs a mult function");
+  return POISE_OK;
+}
+
 PoiseErr PoiseMatCreateShell(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
                              const PoiseShell *functions, void *arg, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), GIVEN(A));
   *A = NULL;
-  if (!functions || !functions->mult) FAIL(POISE_ERR_ARG, "a shell matrix needs a mult function");
+  TRY(PoiseAgree(ctx, CheckFunctions(functions)));
   TRY(poiseMatCreateTyped(ctx, &poiseMatType_shell, m, n, M, N, A));
   *(Shell *)(*A)->data = (Shell){*functions, arg};
   return POISE_OK;

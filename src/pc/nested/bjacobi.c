@@ -279,7 +279,9 @@ static PoiseErr View_BJacobi(PoisePC pc)
 {
   const BJacobi *j = pc->data;
   double total = (double)j->count;
-  if (j->small.most) return poiseSupervariablesView(pc, &j->small);
+  int64_t small = j->small.most; /* 0 on a rank where set-up has failed */
+  TRY(poiseCommMaxInt(pc->ctx->comm, &small, 1));
+  if (small) return poiseSupervariablesView(pc, &j->small);
   TRY(PoiseSum(pc->ctx, 1, &total));
   if (total == 0) return POISE_OK;
   TRY(PoisePrintf(pc->ctx, "  %.0f blocks; the solver of the first:\n", total));
