@@ -60,10 +60,10 @@ static PoiseErr View_CG(PoiseKSP ksp)
 {
   const CG *g = ksp->data;
   if (!g->why) return POISE_OK; /* not set up */
-  return PoisePrintf(ksp->ctx, "  variant: %s (%s)\n",
-                     g->predicts ? "predict and recompute scalars, fewer passes over vectors"
-                                 : "three phases, passes over vectors",
-                     g->why);
+  return poisePrint(ksp->ctx, "  variant: %s (%s)\n",
+                    g->predicts ? "predict and recompute scalars, fewer passes over vectors"
+                                : "three phases, passes over vectors",
+                    g->why);
 }
 
 static int Cycle_CG(PoiseKSP ksp)

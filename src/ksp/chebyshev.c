@@ -277,13 +277,13 @@ static PoiseErr View_Chebyshev(PoiseKSP ksp)
 {
   const Chebyshev *c = ksp->data;
   if (!c->given && !c->operators)
-    return PoisePrintf(ksp->ctx, "  bounds of the eigenvalues to be estimated by %lld steps of gmres\n",
-                       (long long)c->steps);
-  TRY(PoisePrintf(ksp->ctx, "  bounds of the eigenvalues %g and %g", c->emin, c->emax));
+    return poisePrint(ksp->ctx, "  bounds of the eigenvalues to be estimated by %lld steps of gmres\n",
+                      (long long)c->steps);
+  TRY(poisePrint(ksp->ctx, "  bounds of the eigenvalues %g and %g", c->emin, c->emax));
   if (!c->given)
-    TRY(PoisePrintf(ksp->ctx, ", by %s from %g to %g estimated by %lld steps of gmres", c->transform,
-                    c->least, c->largest, (long long)c->steps));
-  return PoisePrintf(ksp->ctx, "\n");
+    TRY(poisePrint(ksp->ctx, ", by %s from %g to %g estimated by %lld steps of gmres", c->transform, c->least,
+                   c->largest, (long long)c->steps));
+  return poisePrint(ksp->ctx, "\n");
 }
 
 const KSPType poiseKSPType_chebyshev = {

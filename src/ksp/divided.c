@@ -524,7 +524,7 @@ static PoiseErr ViewWorker(const Divided *d, int r)
   const Device *dev = worker->device;
   char id[16] = "";
   if (dev->ops->count) snprintf(id, sizeof id, " %d", dev->id);
-  return PoisePrintf(
+  return poisePrint(
       ctx,
       "    worker %d: device %s%s, %d host threads, %lld rows, %lld nonzeros; holds %lld bytes on "
       "the host, %lld on the device\n",
@@ -540,14 +540,14 @@ PoiseErr poiseKSPViewDivided(PoiseKSP ksp)
   int parts = ctx->most_workers;
   int64_t most = 0, all = 0;
   if (!d || !d->A.seen.of)
-    return PoisePrintf(ctx, "KSP%s%s: type %s, to be divided over %d workers (%s)\n", ksp->prefix ? " " : "",
-                       ksp->prefix ? ksp->prefix : "", ksp->type->name, parts, poiseWorkersWord(ctx));
+    return poisePrint(ctx, "KSP%s%s: type %s, to be divided over %d workers (%s)\n", ksp->prefix ? " " : "",
+                      ksp->prefix ? ksp->prefix : "", ksp->type->name, parts, poiseWorkersWord(ctx));
   TRY(poiseWorkersDo(ctx->workers, ViewPart, ksp->divided));
   for (int r = 0; r < parts; r++) {
     int64_t n = d->part[r].A.numbers;
     most = n > most ? n : most, all += n;
   }
-  TRY(PoisePrintf(
+  TRY(poisePrint(
       ctx,
       "  divided over %d workers (%s), threads of the context, which own the parts\n"
       "    largest share of nonzeros over the mean: %.3f\n"
@@ -557,5 +557,5 @@ PoiseErr poiseKSPViewDivided(PoiseKSP ksp)
       ctx->device->ops->is_host ? "used in place" : "copied", (long long)d->moved_values,
       (long long)d->moved_vectors));
   for (int r = 0; r < parts && r < SHOWN; r++) TRY(ViewWorker(d, r));
-  return parts > SHOWN ? PoisePrintf(ctx, "    and %d more\n", parts - SHOWN) : POISE_OK;
+  return parts > SHOWN ? poisePrint(ctx, "    and %d more\n", parts - SHOWN) : POISE_OK;
 }

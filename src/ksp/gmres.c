@@ -242,10 +242,9 @@ void poiseGMRESExplain(PoiseKSP ksp)
 PoiseErr poiseGMRESView(PoiseKSP ksp)
 {
   GMRES *g = ksp->data;
-  return PoisePrintf(ksp->ctx, "  restart %lld, basis in %s, classical Gram-Schmidt, %s\n",
-                     (long long)g->restart,
-                     poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", g->basis),
-                     poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
+  return poisePrint(ksp->ctx, "  restart %lld, basis in %s, classical Gram-Schmidt, %s\n",
+                    (long long)g->restart, poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", g->basis),
+                    poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
 }
 
 /* ---- gmres ----------------------------------------------------------------------------------- */

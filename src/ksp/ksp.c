@@ -438,11 +438,10 @@ PoiseErr PoiseKSPTrueResidual(PoiseKSP ksp, PoiseVec b, PoiseVec x, double *norm
 static PoiseErr ViewLoop(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
-  if (dev->ops->is_host) return PoisePrintf(ksp->ctx, "  iterations run on the host\n");
-  if (ksp->loop.eager)
-    return PoisePrintf(ksp->ctx, "  the host starts each iteration: %s\n", ksp->loop.eager);
-  return PoisePrintf(ksp->ctx, dev->loops ? "  the device repeats iterations by itself\n"
-                                          : "  the host starts several iterations at once\n");
+  if (dev->ops->is_host) return poisePrint(ksp->ctx, "  iterations run on the host\n");
+  if (ksp->loop.eager) return poisePrint(ksp->ctx, "  the host starts each iteration: %s\n", ksp->loop.eager);
+  return poisePrint(ksp->ctx, dev->loops ? "  the device repeats iterations by itself\n"
+                                         : "  the host starts several iterations at once\n");
 }
 
 /* Would fewer GPUs be faster? By the bytes of an iteration of cg. Collective. */
@@ -460,7 +459,7 @@ static PoiseErr ViewRanks(PoiseKSP ksp)
   double seconds = poiseIterationSeconds(model, bytes, ranks, linked),
          fewer = poiseIterationSeconds(model, bytes, best, linked);
   if (!(fewer < RANKS_PAY * seconds)) return POISE_OK;
-  return PoisePrintf(
+  return poisePrint(
       ctx, "  fewer GPUs would be faster: by size an iteration of cg takes %.0f us on %d, %.0f on %d\n",
       1e6 * fewer, best, 1e6 * seconds, ranks);
 }
@@ -469,9 +468,9 @@ static PoiseErr ViewSetUp(PoiseKSP ksp)
 {
   int singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
   PoiseBytes held;
-  TRY(PoisePrintf(ksp->ctx, "  preconditioned from the %s, converges in the %s norm, %d work vectors",
-                  ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
-  TRY(singles ? PoisePrintf(ksp->ctx, " and %d in fp32\n", singles) : PoisePrintf(ksp->ctx, "\n"));
+  TRY(poisePrint(ksp->ctx, "  preconditioned from the %s, converges in the %s norm, %d work vectors",
+                 ksp->side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(ksp->norm), ksp->nwork));
+  TRY(singles ? poisePrint(ksp->ctx, " and %d in fp32\n", singles) : poisePrint(ksp->ctx, "\n"));
   TRY(ViewLoop(ksp));
   TRY(ViewRanks(ksp));
   TRY(PoiseKSPBytes(ksp, &held));
@@ -482,27 +481,32 @@ static PoiseErr ViewResult(PoiseKSP ksp)
 {
   const KSPResult *r = &ksp->result;
   if (r->reason == POISE_ITERATING) return POISE_OK;
-  return PoisePrintf(ksp->ctx, "  latest solve: %s after %lld iterations%s%s\n",
-                     PoiseKSPReasonString(r->reason), (long long)r->its, *r->detail ? "; " : "", r->detail);
+  return poisePrint(ksp->ctx, "  latest solve: %s after %lld iterations%s%s\n",
+                    PoiseKSPReasonString(r->reason), (long long)r->its, *r->detail ? "; " : "", r->detail);
 }
 
-PoiseErr PoiseKSPView(PoiseKSP ksp)
+static PoiseErr View(PoiseKSP ksp)
 {
-  CALLED(OBJECT(ksp));
   if (poiseKSPDivides(ksp)) return poiseKSPViewDivided(ksp);
-  TRY(PoisePrintf(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "",
-                  ksp->type->name));
-  TRY(PoisePrintf(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
-                  ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
+  TRY(poisePrint(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "",
+                 ksp->type->name));
+  TRY(poisePrint(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
+                 ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
   if (ksp->type->view) TRY(ksp->type->view(ksp));
   if (ksp->layout) TRY(ViewSetUp(ksp));
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
-    TRY(PoisePrintf(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
-                    ksp->A->left.n));
+    TRY(poisePrint(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
+                   ksp->A->left.n));
   TRY(ViewResult(ksp));
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
   PoiseMat A = poiseKSPGiven(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;
   if (A) TRY(PoiseMatView(A));
   return P && P != A ? PoiseMatView(P) : POISE_OK;
+}
+
+PoiseErr PoiseKSPView(PoiseKSP ksp)
+{
+  CALLED(OBJECT(ksp));
+  return poisePrinted(ksp->ctx, View(ksp));
 }

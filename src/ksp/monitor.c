@@ -213,8 +213,8 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp)
 {
   const char *prefix = ksp->prefix ? ksp->prefix : "", *space = ksp->prefix ? " " : "";
-  return PoisePrintf(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld%s%s\n", prefix, space,
-                     ksp->result.reason > 0 ? "converged" : "did not converge",
-                     PoiseKSPReasonString(ksp->result.reason), (long long)ksp->result.its,
-                     *ksp->result.detail ? "; " : "", ksp->result.detail);
+  return poisePrint(ksp->ctx, "Linear %s%ssolve %s due to %s iterations %lld%s%s\n", prefix, space,
+                    ksp->result.reason > 0 ? "converged" : "did not converge",
+                    PoiseKSPReasonString(ksp->result.reason), (long long)ksp->result.its,
+                    *ksp->result.detail ? "; " : "", ksp->result.detail);
 }

@@ -234,12 +234,12 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
   const MatShape *old = &a->before, *now = &a->after;
   double share = old->nonzeros > 0 ? old->nonzeros / PoiseSize(ctx) : 1;
   char words[POISE_OPTION_LENGTH];
-  TRY(PoisePrintf(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, words, sizeof words),
-                  a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
-  TRY(PoisePrintf(ctx, "    to arrange it took %.3g s, on the host\n", a->seconds));
-  TRY(PoisePrintf(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
-                  old->most / share, now->most / share));
-  TRY(PoisePrintf(
+  TRY(poisePrint(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, words, sizeof words),
+                 a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
+  TRY(poisePrint(ctx, "    to arrange it took %.3g s, on the host\n", a->seconds));
+  TRY(poisePrint(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
+                 old->most / share, now->most / share));
+  TRY(poisePrint(
       ctx,
       "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
       old->ghosts, now->ghosts, old->bandwidth, now->bandwidth));

@@ -43,7 +43,7 @@ static void Iterate_Richardson(PoiseKSP ksp, int j)
 
 static PoiseErr View_Richardson(PoiseKSP ksp)
 {
-  return PoisePrintf(ksp->ctx, "  scale %g\n", ((Richardson *)ksp->data)->scale);
+  return poisePrint(ksp->ctx, "  scale %g\n", ((Richardson *)ksp->data)->scale);
 }
 
 const KSPType poiseKSPType_richardson = {

@@ -243,7 +243,7 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
 {
   if (!ksp->divided) TRY(poiseKSPExplain(ksp, b)); /* the workers' solver has */
-  if (ksp->options.converged_reason) TRY(poiseKSPPrintReason(ksp));
+  if (ksp->options.converged_reason) TRY(poisePrinted(ksp->ctx, poiseKSPPrintReason(ksp)));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->result.reason < 0)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s",

@@ -219,8 +219,8 @@ PoiseErr poisePlanView(PoiseMat A, const ProductPlan *plan)
 {
   char words[256] = "";
   poisePlanWords(&A->ctx->device->model, plan, words, sizeof words);
-  if (plan->seconds == 0) return PoisePrintf(A->ctx, "    A x by %s\n", words);
-  return PoisePrintf(A->ctx, "    A x by %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
+  if (plan->seconds == 0) return poisePrint(A->ctx, "    A x by %s\n", words);
+  return poisePrint(A->ctx, "    A x by %s; predicted %.1f us\n", words, 1e6 * plan->seconds);
 }
 
 /* An application's arrays may begin anywhere. */
@@ -231,12 +231,12 @@ static PoiseErr ViewAddresses(PoiseMat A)
   double odd[2] = {bulk && (uintptr_t)c->val.device % 16 != 0, bulk && (uintptr_t)c->col.device % 16 != 0};
   TRY(PoiseMax(A->ctx, 2, odd));
   if (odd[0] + odd[1] == 0) return POISE_OK;
-  return PoisePrintf(
-      A->ctx,
-      "  %s%s%s do not begin at a multiple of 16 bytes: products copy them one by one, and may "
-      "take half as long again\n    to avoid this, align the arrays, or create the matrix with "
-      "POISE_COPY\n",
-      odd[0] > 0 ? "values" : "", odd[0] + odd[1] > 1 ? " and " : "", odd[1] > 0 ? "columns" : "");
+  return poisePrint(A->ctx,
+                    "  %s%s%s do not begin at a multiple of 16 bytes: products copy them one by one, and may "
+                    "take half as long again\n    to avoid this, align the arrays, or create the matrix with "
+                    "POISE_COPY\n",
+                    odd[0] > 0 ? "values" : "", odd[0] + odd[1] > 1 ? " and " : "",
+                    odd[1] > 0 ? "columns" : "");
 }
 
 static PoiseErr ViewStored(PoiseMat A)
@@ -260,32 +260,36 @@ static PoiseErr ViewStored(PoiseMat A)
   double M = (double)(A->rows->N / poiseCsrSide(c)), mean = M > 0 ? sum[0] / M : 0;
   double deviation = M > 0 ? sqrt(fmax(0, sum[1] / M - mean * mean)) : 0;
   if (c->b) snprintf(entries, sizeof entries, "blocks of %d x %d", c->b, c->b);
-  TRY(PoisePrintf(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries,
-                  mean, deviation, longest));
+  TRY(poisePrint(A->ctx, "  %.0f %s, row length mean %.2f, deviation %.2f, longest %.0f\n", sum[0], entries,
+                 mean, deviation, longest));
   TRY(poiseBytesPrint(A->ctx, &held));
-  TRY(PoisePrintf(A->ctx, "    the %s arrays alone: %s; what the type adds: %s\n", what,
-                  poiseBytesText(sum[3], alone), poiseBytesText(sum[4], beyond)));
+  TRY(poisePrint(A->ctx, "    the %s arrays alone: %s; what the type adds: %s\n", what,
+                 poiseBytesText(sum[3], alone), poiseBytesText(sum[4], beyond)));
   if (PoiseSize(A->ctx) > 1)
-    TRY(PoisePrintf(A->ctx,
-                    "  %.0f ghost columns%s over all ranks: entries of x that come from other ranks\n",
-                    sum[2], c->b ? " of blocks" : ""));
+    TRY(poisePrint(A->ctx, "  %.0f ghost columns%s over all ranks: entries of x that come from other ranks\n",
+                   sum[2], c->b ? " of blocks" : ""));
   if (c->converted)
-    TRY(PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
+    TRY(poisePrint(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted));
   return ViewAddresses(A);
+}
+
+static PoiseErr View(PoiseMat A)
+{
+  TRY(poiseMatChoose(A));
+  TRY(poisePrint(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d rank%s\n",
+                 A->asked.prefix ? " " : "", A->asked.prefix ? A->asked.prefix : "", PoiseMatType(A),
+                 (long long)A->rows->N, (long long)A->cols->N, A->block_size, A->ctx->device->ops->name,
+                 PoiseSize(A->ctx), PoiseSize(A->ctx) > 1 ? "s" : ""));
+  if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
+  if (A->near.n) TRY(poisePrint(A->ctx, "  near-null space of %d vectors\n", A->near.n));
+  if (A->fills) TRY(poiseMatViewFills(A));
+  TRY(poisePartsView(A));
+  if (poiseMatIsAuto(A)) TRY(poiseChoiceView(A));
+  return A->type->view ? A->type->view(A) : POISE_OK;
 }
 
 PoiseErr PoiseMatView(PoiseMat A)
 {
   CALLED(OBJECT(A));
-  TRY(poiseMatChoose(A));
-  TRY(PoisePrintf(A->ctx, "Mat%s%s: type %s, %lld x %lld, block size %d, device %s, %d rank%s\n",
-                  A->asked.prefix ? " " : "", A->asked.prefix ? A->asked.prefix : "", PoiseMatType(A),
-                  (long long)A->rows->N, (long long)A->cols->N, A->block_size, A->ctx->device->ops->name,
-                  PoiseSize(A->ctx), PoiseSize(A->ctx) > 1 ? "s" : ""));
-  if (poiseMatHolds(A) && A->assembled) TRY(ViewStored(A));
-  if (A->near.n) TRY(PoisePrintf(A->ctx, "  near-null space of %d vectors\n", A->near.n));
-  if (A->fills) TRY(poiseMatViewFills(A));
-  TRY(poisePartsView(A));
-  if (poiseMatIsAuto(A)) TRY(poiseChoiceView(A));
-  return A->type->view ? A->type->view(A) : POISE_OK;
+  return poisePrinted(A->ctx, View(A));
 }

@@ -349,11 +349,11 @@ static PoiseErr PrintSeconds(PoisePC pc, const Incomplete *f)
   double seconds = ProductSeconds(pc), most[] = {f->seconds, seconds > 0 ? f->seconds / seconds : 0};
   TRY(PoiseMax(pc->ctx, 2, most));
   if (!f->built) return POISE_OK;
-  TRY(PoisePrintf(pc->ctx, "  set-up: %.3g ms\n", 1e3 * most[0]));
+  TRY(poisePrint(pc->ctx, "  set-up: %.3g ms\n", 1e3 * most[0]));
   if (most[1] <= MANY_PRODUCTS || most[0] < NOTICED) return POISE_OK;
-  return PoisePrintf(pc->ctx,
-                     "  WARNING: set-up takes %.3g s, as long as %.0f products: try %s, or amg or jacobi\n",
-                     most[0], most[1], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_setup_sweeps"));
+  return poisePrint(pc->ctx,
+                    "  WARNING: set-up takes %.3g s, as long as %.0f products: try %s, or amg or jacobi\n",
+                    most[0], most[1], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_setup_sweeps"));
 }
 
 PoiseErr poiseFactorView(PoisePC pc)
@@ -362,17 +362,17 @@ PoiseErr poiseFactorView(PoisePC pc)
   const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
-  TRY(PoisePrintf(pc->ctx, f->negative ? "  fill of level 0 of -A" : "  fill of level 0"));
-  if (f->triangular.b) TRY(PoisePrintf(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
-  TRY(PoisePrintf(pc->ctx, ", shift %s", names[f->shift_type]));
-  if (most[1] > 0) TRY(PoisePrintf(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
+  TRY(poisePrint(pc->ctx, f->negative ? "  fill of level 0 of -A" : "  fill of level 0"));
+  if (f->triangular.b) TRY(poisePrint(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
+  TRY(poisePrint(pc->ctx, ", shift %s", names[f->shift_type]));
+  if (most[1] > 0) TRY(poisePrint(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
   if (f->setup_sweeps)
-    TRY(PoisePrintf(pc->ctx, "\n  factors by %d sweeps over all entries at once", (int)f->setup_sweeps));
+    TRY(poisePrint(pc->ctx, "\n  factors by %d sweeps over all entries at once", (int)f->setup_sweeps));
   if (f->sweeps)
-    TRY(PoisePrintf(pc->ctx, "\n  solves by %d Jacobi sweeps with each triangle\n", (int)f->sweeps));
+    TRY(poisePrint(pc->ctx, "\n  solves by %d Jacobi sweeps with each triangle\n", (int)f->sweeps));
   else
-    TRY(PoisePrintf(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
-                    pc->ctx->device->ops->name));
+    TRY(poisePrint(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
+                   pc->ctx->device->ops->name));
   TRY(PrintSeconds(pc, f));
   return poiseTriangularPrint(pc, &f->triangular);
 }

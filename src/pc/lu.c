@@ -231,7 +231,7 @@ static PoiseErr View_LU(PoisePC pc)
   const LU *lu = pc->data;
   char bytes[24];
   poiseBytesText(8 * (double)lu->n * (double)lu->n, bytes);
-  return PoisePrintf(pc->ctx, "  dense factors of %lld rows, %s on every rank\n", (long long)lu->n, bytes);
+  return poisePrint(pc->ctx, "  dense factors of %lld rows, %s on every rank\n", (long long)lu->n, bytes);
 }
 
 static void Bytes_LU(PoisePC pc, PoiseBytes *sum)

@@ -27,7 +27,7 @@ static void Cost_PBJacobi(PoisePC pc, double *flops, double *bytes)
 static PoiseErr View_PBJacobi(PoisePC pc)
 {
   const Blocks *k = pc->data;
-  return PoisePrintf(pc->ctx, "  blocks of %d x %d\n", k->b, k->b);
+  return poisePrint(pc->ctx, "  blocks of %d x %d\n", k->b, k->b);
 }
 
 static void Bytes_PBJacobi(PoisePC pc, PoiseBytes *sum)

@@ -428,14 +428,19 @@ PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePred
   return poisePCPredict(pc, counts, p);
 }
 
-PoiseErr PoisePCView(PoisePC pc)
+static PoiseErr View(PoisePC pc)
 {
-  CALLED(OBJECT(pc));
   PoiseBytes held;
   TRY(PoisePCBytes(pc, &held));
   double any = (double)(held.host + held.device);
   TRY(PoiseMax(pc->ctx, 1, &any));
-  TRY(PoisePrintf(pc->ctx, "PC: type %s\n", pc->type->name));
+  TRY(poisePrint(pc->ctx, "PC: type %s\n", pc->type->name));
   if (any > 0) TRY(poiseBytesPrint(pc->ctx, &held));
   return pc->type->view ? pc->type->view(pc) : POISE_OK;
+}
+
+PoiseErr PoisePCView(PoisePC pc)
+{
+  CALLED(OBJECT(pc));
+  return poisePrinted(pc->ctx, View(pc));
 }

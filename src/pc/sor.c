@@ -164,14 +164,14 @@ static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 static PoiseErr View_SOR(PoisePC pc)
 {
   const SOR *s = pc->data;
-  TRY(PoisePrintf(pc->ctx, "  %s sweeps, omega %g; %lld with new ghosts, in each %lld on the rank\n",
-                  s->forward    ? "forward"
-                  : s->backward ? "backward"
-                                : "symmetric",
-                  s->omega, (long long)s->its, (long long)s->lits));
+  TRY(poisePrint(pc->ctx, "  %s sweeps, omega %g; %lld with new ghosts, in each %lld on the rank\n",
+                 s->forward    ? "forward"
+                 : s->backward ? "backward"
+                               : "symmetric",
+                 s->omega, (long long)s->its, (long long)s->lits));
   if (s->triangular.b)
-    TRY(PoisePrintf(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", s->triangular.b,
-                    s->triangular.b));
+    TRY(poisePrint(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", s->triangular.b,
+                   s->triangular.b));
   return poiseTriangularPrint(pc, &s->triangular);
 }
 

@@ -187,10 +187,10 @@ PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s)
   TRY(PoiseSum(pc->ctx, 3, sum));
   TRY(PoiseMax(pc->ctx, 1, &largest));
   char bytes[24];
-  return PoisePrintf(pc->ctx,
-                     "  %.0f blocks of supervariables (neighbours whose rows are alike), mean %.2f rows, "
-                     "largest %.0f; %s\n",
-                     sum[0], sum[0] > 0 ? sum[1] / sum[0] : 0, largest, poiseBytesText(sum[2], bytes));
+  return poisePrint(pc->ctx,
+                    "  %.0f blocks of supervariables (neighbours whose rows are alike), mean %.2f rows, "
+                    "largest %.0f; %s\n",
+                    sum[0], sum[0] > 0 ? sum[1] / sum[0] : 0, largest, poiseBytesText(sum[2], bytes));
 }
 
 /* ---- host kernels ---------------------------------------------------------------------------- */

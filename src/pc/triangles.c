@@ -346,9 +346,9 @@ PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t)
 {
   int64_t most[] = {t->count[0], t->count[1], t->groups};
   TRY(poiseCommMaxInt(pc->ctx->comm, most, 3));
-  if (PoiseSize(pc->ctx) > 1) TRY(PoisePrintf(pc->ctx, "  one block per rank (block Jacobi)\n"));
+  if (PoiseSize(pc->ctx) > 1) TRY(poisePrint(pc->ctx, "  one block per rank (block Jacobi)\n"));
   if (!most[0] || t->directions < 2) return POISE_OK; /* not set up, no rows, or no sweeps */
-  return PoisePrintf(
+  return poisePrint(
       pc->ctx,
       "  sweeps: at most %lld groups of rows%s in %lld levels forward, %lld backward, on a rank; "
       "groups of a level at once\n",

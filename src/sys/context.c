@@ -319,8 +319,8 @@ static PoiseErr Greet(PoiseContext ctx)
   bool version = system.version && !poiseOptionsApplicationHas(ctx->options, "version");
   ctx->answered = system.help || version;
   if (version)
-    TRY(PoisePrintf(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
-  if (system.help) TRY(PoiseOptionsHelp(ctx));
+    TRY(poisePrint(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
+  TRY(poisePrinted(ctx, system.help ? PoiseOptionsHelp(ctx) : POISE_OK));
   if (!ctx->answered && PoiseOptionsHas(ctx, NULL, "log_view", &log))
     TRY(PoiseAgree(ctx, poiseLogCheckOption(ctx, log)));
   return system.view ? PoiseView(ctx) : POISE_OK;
@@ -490,17 +490,44 @@ void PoiseSetOutput(PoiseContext ctx, FILE *out)
   ctx->out = out ? out : stdout;
 }
 
+/* Is it written? */
+static bool Write(PoiseContext home, const char *format, va_list args)
+{
+  return home->comm->rank || vfprintf(home->out, format, args) >= 0;
+}
+
+static PoiseErr Written(bool written)
+{
+  if (!written) FAIL(POISE_ERR_FILE, "the context's output cannot be written");
+  return POISE_OK;
+}
+
 PoiseErr PoisePrintf(PoiseContext ctx, const char *format, ...)
 {
   CALLED(OBJECT(ctx), GIVEN(format));
+  va_list args;
+  va_start(args, format);
+  bool written = Write(poiseContextHome(ctx), format, args);
+  va_end(args);
+  return Written(written);
+}
+
+PoiseErr poisePrint(PoiseContext ctx, const char *format, ...)
+{
   PoiseContext home = poiseContextHome(ctx);
   va_list args;
-  if (home->comm->rank) return POISE_OK;
   va_start(args, format);
-  int n = vfprintf(home->out, format, args);
+  if (!Write(home, format, args)) home->unwritten = true;
   va_end(args);
-  if (n < 0) FAIL(POISE_ERR_FILE, "the context's output cannot be written");
   return POISE_OK;
+}
+
+PoiseErr poisePrinted(PoiseContext ctx, PoiseErr mine)
+{
+  PoiseContext home = poiseContextHome(ctx);
+  bool written = !home->unwritten;
+  home->unwritten = false;
+  return PoiseAgree(ctx, mine ? mine : Written(written));
 }
 
 double PoiseTime(void)
@@ -537,19 +564,19 @@ PoiseErr PoiseView(PoiseContext ctx)
   char device[512];
   TRY(PoiseAgree(ctx, ReadSystem(ctx, &system)));
   TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
-  PoiseErr e = PoisePrintf(
-      ctx,
-      "Poise %d.%d.%d\n"
-      "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD ", compiler " __VERSION__ "\n"
-      "  device: %s%s\n"
-      "  ranks: %d (%s)\n"
-      "  exchange between devices: %s\n"
-      "  host threads per rank: %d\n",
-      POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name, device,
-      ctx->comm->size, ctx->comm->ops->name, poiseLinkWords(ctx), ctx->device->threads);
-  if (!e && !ctx->parent && system.ranks > 1)
-    e = PoisePrintf(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks);
-  if (!e && ctx->most_workers > 1)
-    e = PoisePrintf(ctx, "  workers of solves: %d (%s)\n", ctx->most_workers, poiseWorkersWord(ctx));
-  return PoiseAgree(ctx, e);
+  TRY(poisePrint(ctx,
+                 "Poise %d.%d.%d\n"
+                 "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD
+                 ", compiler " __VERSION__ "\n"
+                 "  device: %s%s\n"
+                 "  ranks: %d (%s)\n"
+                 "  exchange between devices: %s\n"
+                 "  host threads per rank: %d\n",
+                 POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name,
+                 device, ctx->comm->size, ctx->comm->ops->name, poiseLinkWords(ctx), ctx->device->threads));
+  if (!ctx->parent && system.ranks > 1)
+    TRY(poisePrint(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks));
+  if (ctx->most_workers > 1)
+    TRY(poisePrint(ctx, "  workers of solves: %d (%s)\n", ctx->most_workers, poiseWorkersWord(ctx)));
+  return poisePrinted(ctx, POISE_OK);
 }

@@ -225,6 +225,6 @@ PoiseErr poiseBytesPrint(PoiseContext ctx, const PoiseBytes *held)
   char host[24], device[24];
   TRY(PoiseSum(ctx, 2, sum));
   poiseBytesText(sum[0], host), poiseBytesText(sum[1], device);
-  if (ctx->device->ops->is_host) return PoisePrintf(ctx, "  memory: %s\n", host);
-  return PoisePrintf(ctx, "  memory: %s on the host, %s on the device\n", host, device);
+  if (ctx->device->ops->is_host) return poisePrint(ctx, "  memory: %s\n", host);
+  return poisePrint(ctx, "  memory: %s on the host, %s on the device\n", host, device);
 }

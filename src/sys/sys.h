@@ -46,6 +46,7 @@ struct PoiseContext_s {
   Link *link;         /* how devices of ranks exchange; NULL: through the host */
   char exchange[600]; /* the same in words, with reasons if another way was tried in vain */
   FILE *out;
+  bool unwritten;          /* a line of a view could not be written */
   struct Lines *lines;     /* files of poiseFileLines */
   struct Winners *winners; /* of measurements by type auto of Mat (winners.c) */
   void *stream;            /* PoiseInit.stream */
@@ -82,6 +83,13 @@ static inline PoiseContext poiseContextHome(PoiseContext ctx)
 {
   return ctx->home ? ctx->home : ctx;
 }
+
+/* PoisePrintf for views. It returns POISE_OK whatever happens, as rank 0 alone writes, and other ranks are
+   in the view's collectives. */
+PoiseErr poisePrint(PoiseContext ctx, const char *format, ...) POISE_PRINTF(2, 3);
+/* The end of a view: an error on all ranks if one has the error `mine`, or a line was not written.
+   Collective; agrees. */
+PoiseErr poisePrinted(PoiseContext ctx, PoiseErr mine);
 
 /* Scratch for eager reductions. It is made with the device, and grown for longer vectors. */
 PoiseErr poiseReduceCreate(PoiseContext ctx);

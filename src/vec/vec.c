@@ -170,14 +170,19 @@ PoiseErr PoiseVecPredictBytes(PoiseContext ctx, PoiseInt n, PoisePrediction *p)
   return POISE_OK;
 }
 
-PoiseErr PoiseVecView(PoiseVec x)
+static PoiseErr View(PoiseVec x)
 {
-  CALLED(OBJECT(x));
-  return PoisePrintf(
+  return poisePrint(
       x->ctx,
       "Vec: %lld entries on %d ranks, device %s, %lld bytes on the host and %lld on the device of rank 0\n",
       (long long)x->layout->N, PoiseSize(x->ctx), x->ctx->device->ops->name,
       (long long)poiseBufferBytes(&x->data, HOST), (long long)poiseBufferBytes(&x->data, DEVICE));
+}
+
+PoiseErr PoiseVecView(PoiseVec x)
+{
+  CALLED(OBJECT(x));
+  return poisePrinted(x->ctx, View(x));
 }
 
 /* ---- access ---------------------------------------------------------------------------------- */

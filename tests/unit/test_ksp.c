@@ -1972,6 +1972,29 @@ static void TestRefused(PoiseContext ctx)
   ProblemClose(&s);
 }
 
+/* A view that rank 0 cannot write is an error on all ranks. */
+static void TestOutputFails(PoiseContext ctx)
+{
+  FILE *full = fopen("/dev/full", "w"), *old = ctx->out;
+  Problem p;
+  PoisePC pc;
+  PoiseErr e[4];
+  char text[8192];
+  if (!full) TEST_SKIP("there is no /dev/full");
+  setvbuf(full, NULL, _IONBF, 0);
+  if (!ProblemOpenGrid(ctx, 9, 8, 1, "cg", "jacobi", &p)) return;
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
+  PoiseSetOutput(ctx, full);
+  e[0] = PoiseMatView(p.A), e[1] = PoiseVecView(p.x), e[2] = PoisePCView(pc), e[3] = PoiseKSPView(p.ksp);
+  for (int k = 0; k < 4; k++) CHECK(e[k] == (PoiseRank(ctx) ? POISE_ERR_REMOTE : POISE_ERR_FILE));
+  PoiseSetOutput(ctx, old);
+  TEST_PRINTED(ctx, text, sizeof text, PoiseKSPView(p.ksp)); /* nothing is left of it */
+  CHECK(!strncmp(text, "KSP", 3) == (PoiseRank(ctx) == 0));
+  ProblemClose(&p);
+  fclose(full);
+}
+
 static const Test tests[] = {
     {"refused", TestRefused, 0},
     {"textbook", TestTextbook, 0},
@@ -2013,6 +2036,7 @@ static const Test tests[] = {
     {"monitor_file", TestMonitorFile, 0},
     {"monitor_every", TestMonitorEvery, 0},
     {"progress", TestProgress, TEST_SERIAL},
+    {"output_fails", TestOutputFails, 0},
     {"view", TestView, 0},
     {"memory", TestMemory, 0},
     {"memory_again", TestMemoryAgain, 0},

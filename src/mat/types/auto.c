@@ -519,10 +519,10 @@ PoiseErr poiseChoiceView(PoiseMat A)
   if (!c->built) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sum));
   double mean = sum[1] / fmax(sum[0], 1), deviation = sqrt(fmax(0, sum[2] / fmax(sum[0], 1) - mean * mean));
-  TRY(PoisePrintf(
+  TRY(poisePrint(
       A->ctx,
       "    lengths of rows deviate by %.2f of their mean; %.0f rows are empty; csri would split rows "
       "with %.1f %% of the nonzeros\n",
       mean > 0 ? deviation / mean : 0, sum[3], 100 * sum[4] / fmax(sum[1], 1)));
-  return PoisePrintf(A->ctx, "    auto chose %s: %s\n", A->type->name, c->why);
+  return poisePrint(A->ctx, "    auto chose %s: %s\n", A->type->name, c->why);
 }

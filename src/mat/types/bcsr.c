@@ -127,11 +127,11 @@ static PoiseErr View_BCSR(PoiseMat A)
   const BcsrData *d = A->data;
   if (!A->assembled || !d->built) return POISE_OK;
   if (A->asked.share > 0)
-    TRY(PoisePrintf(A->ctx, "    auto chose bcsr: blocks take %.2f of the bytes of csr\n", A->asked.share));
+    TRY(poisePrint(A->ctx, "    auto chose bcsr: blocks take %.2f of the bytes of csr\n", A->asked.share));
   TRY(poisePlanView(A, &d->plan));
   if (d->form == BCSR_EVEN) return POISE_OK;
-  if (d->form > BCSR_BALANCED) return PoisePrintf(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
-  return PoisePrintf(
+  if (d->form > BCSR_BALANCED) return poisePrint(A->ctx, "    bcsr: kernel %s\n", forms[d->form]);
+  return poisePrint(
       A->ctx,
       "    bcsr: row blocks of %lld rows and blocks, longer rows in fragments (of rank 0: %lld, %lld)\n",
       (long long)d->w.limit, (long long)d->w.n, (long long)d->w.nfragment);

@@ -152,16 +152,16 @@ PoiseErr poiseMatViewFills(PoiseMat A)
 {
   const PoiseBlockFill *csr = A->fills;
   if (A->block_size == 1)
-    TRY(PoisePrintf(A->ctx, "  no blocks were found that take fewer than the %.0f bytes of CSR\n",
-                    csr->bytes));
+    TRY(poisePrint(A->ctx, "  no blocks were found that take fewer than the %.0f bytes of CSR\n",
+                   csr->bytes));
   else
-    TRY(PoisePrintf(A->ctx, "  block size %d was found; CSR has %.0f bytes\n", A->block_size, csr->bytes));
+    TRY(poisePrint(A->ctx, "  block size %d was found; CSR has %.0f bytes\n", A->block_size, csr->bytes));
   for (const PoiseBlockFill *f = csr + 1; f < csr + POISE_BLOCK_FILLS; f++)
     if (f->blocks < 0)
-      TRY(PoisePrintf(A->ctx, "    %d x %d: %d does not divide the rows and columns of every rank\n", f->b,
-                      f->b, f->b));
+      TRY(poisePrint(A->ctx, "    %d x %d: %d does not divide the rows and columns of every rank\n", f->b,
+                     f->b, f->b));
     else
-      TRY(PoisePrintf(A->ctx, "    %d x %d: %lld blocks, %.3f numbers per nonzero, %.0f bytes\n", f->b, f->b,
-                      (long long)f->blocks, f->fill, f->bytes));
+      TRY(poisePrint(A->ctx, "    %d x %d: %lld blocks, %.3f numbers per nonzero, %.0f bytes\n", f->b, f->b,
+                     (long long)f->blocks, f->fill, f->bytes));
   return POISE_OK;
 }

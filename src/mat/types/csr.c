@@ -335,7 +335,7 @@ static PoiseErr View_CSR(PoiseMat A)
   const CsrStatistics *s = &A->csr.statistics;
   ProductRequest request = {.type = PRODUCT_CSR};
   ProductPlan plan;
-  if (A->asked.library) TRY(PoisePrintf(A->ctx, "    A x by the library %s\n", PoiseMatCSRKernel(A)));
+  if (A->asked.library) TRY(poisePrint(A->ctx, "    A x by the library %s\n", PoiseMatCSRKernel(A)));
   poiseCsrRequest(t, &request);
   poiseProductPlan(&A->ctx->device->model, &request, s, NULL, &plan);
   if (A->assembled && !A->asked.library) TRY(poisePlanView(A, &plan));
@@ -343,9 +343,9 @@ static PoiseErr View_CSR(PoiseMat A)
   int64_t some = plan.index16; /* on any rank; each has a plan of its own */
   TRY(poiseCommMaxInt(A->ctx->comm, &some, 1));
   if (t->asked == INDEX16_AUTO && (A->asked.library || !some)) return POISE_OK;
-  if (A->asked.library) return PoisePrintf(A->ctx, "    columns of 16 bits: not for a library\n");
+  if (A->asked.library) return poisePrint(A->ctx, "    columns of 16 bits: not for a library\n");
   if (A->ctx->device->ops->is_host)
-    return PoisePrintf(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");
+    return poisePrint(A->ctx, "    columns of 16 bits: not on the host, where products would take longer\n");
   TRY(PoiseAgree(A->ctx, SetUp_CSR(A)));
   return poiseIndex16Print(A, &t->index16);
 }

@@ -148,15 +148,15 @@ static PoiseErr View_CSRI(PoiseMat A)
   if (!A->assembled) return POISE_OK;
   TRY(PoiseSum(A->ctx, 5, sums));
   if (d->exact)
-    TRY(PoisePrintf(A->ctx, "    csri: %.0f row blocks, shared rows by atomic additions\n", sums[0]));
+    TRY(poisePrint(A->ctx, "    csri: %.0f row blocks, shared rows by atomic additions\n", sums[0]));
   else
-    TRY(PoisePrintf(
+    TRY(poisePrint(
         A->ctx, "    csri: %.0f %s of equal work, %.0f fragments of rows of %lld entries or more\n", sums[0],
         sums[2] > 0 ? "uniform row blocks" : "row blocks", sums[1], (long long)d->w.limit));
   if (d->built) TRY(poisePlanView(A, &d->plan));
   if (sums[3] == 0) return POISE_OK;
-  return PoisePrintf(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n",
-                     100 * sums[3] / sums[4]);
+  return poisePrint(A->ctx, "      x of columns with %.1f %% of the nonzeros is kept at hand\n",
+                    100 * sums[3] / sums[4]);
 }
 
 static void Bytes_CSRI(PoiseMat A, PoiseBytes *sum)

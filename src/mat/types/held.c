@@ -90,13 +90,13 @@ PoiseErr poiseHeldViewSizes(PoiseMat A, int64_t arrays, int64_t nghost, const ch
   TRY(PoiseSum(A->ctx, 3, sum));
   TRY(PoiseMax(A->ctx, 1, &most));
   double mean = sum[0] / PoiseSize(A->ctx);
-  TRY(PoisePrintf(A->ctx, "  %.0f nonzeros, on a rank at most %.2f times the mean\n", sum[0],
-                  mean > 0 ? most / mean : 1));
+  TRY(poisePrint(A->ctx, "  %.0f nonzeros, on a rank at most %.2f times the mean\n", sum[0],
+                 mean > 0 ? most / mean : 1));
   TRY(poiseBytesPrint(A->ctx, &held));
-  TRY(PoisePrintf(A->ctx, "    beyond the application's arrays: %s\n", poiseBytesText(sum[1], beyond)));
+  TRY(poisePrint(A->ctx, "    beyond the application's arrays: %s\n", poiseBytesText(sum[1], beyond)));
   if (PoiseSize(A->ctx) == 1) return POISE_OK;
-  return PoisePrintf(A->ctx, "  %.0f ghost %s over all ranks: entries that other ranks have\n", sum[2],
-                     ghosts);
+  return poisePrint(A->ctx, "  %.0f ghost %s over all ranks: entries that other ranks have\n", sum[2],
+                    ghosts);
 }
 
 PoiseErr poiseHeldView(PoiseMat A, const Held *h)
@@ -107,5 +107,5 @@ PoiseErr poiseHeldView(PoiseMat A, const Held *h)
       poiseBufferBytes(&c->ptr, side) + poiseBufferBytes(&c->col, side) + poiseBufferBytes(&c->val, side);
   TRY(poiseHeldViewSizes(A, arrays, c->nghost, h->turned ? "rows" : "columns"));
   if (!c->converted) return POISE_OK;
-  return PoisePrintf(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted);
+  return poisePrint(A->ctx, "  converted into arrays of the library's own: %s\n", c->converted);
 }

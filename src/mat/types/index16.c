@@ -73,13 +73,13 @@ PoiseErr poiseIndex16Print(PoiseMat A, const Index16 *d)
   double nz = (double)A->csr.nz, sums[] = {nz, (double)d->fits, Kept(d, A->csr.nz) ? (double)d->fits : 0};
   TRY(PoiseSum(A->ctx, 3, sums));
   double percent = 100 / fmax(1, sums[0]);
-  TRY(PoisePrintf(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
+  TRY(poisePrint(A->ctx, "    columns of 16 bits beside the CSR: %.4g %% of them\n", sums[2] * percent));
   if (sums[2] == sums[0]) return POISE_OK;
-  return PoisePrintf(A->ctx,
-                     "      %.4g %% are in blocks of %d rows whose columns lie in %d bands of %d%s%s\n",
-                     sums[1] * percent, A->csr.rows, POISE_BANDS, POISE_BAND,
-                     PoiseSize(A->ctx) > 1 ? ", none of them another rank's" : "",
-                     sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
+  return poisePrint(A->ctx,
+                    "      %.4g %% are in blocks of %d rows whose columns lie in %d bands of %d%s%s\n",
+                    sums[1] * percent, A->csr.rows, POISE_BANDS, POISE_BAND,
+                    PoiseSize(A->ctx) > 1 ? ", none of them another rank's" : "",
+                    sums[2] < sums[1] ? "; a rank with less than half keeps none" : "");
 }
 
 void poiseIndex16Bytes(const Index16 *d, PoiseBytes *sum)

@@ -283,11 +283,11 @@ static PoiseErr View_PCOO(PoiseMat A)
   Side side = A->ctx->device->ops->is_host ? HOST : DEVICE;
   if (t->held.csr) {
     TRY(poiseHeldView(A, &t->held));
-    return PoisePrintf(A->ctx, "  triplets in the order of rows: products as of CSR\n");
+    return poisePrint(A->ctx, "  triplets in the order of rows: products as of CSR\n");
   }
   TRY(poiseHeldViewSizes(A, poiseBufferBytes(&A->csr.val, side), t->rows.nghost + t->columns.nghost,
                          "rows and columns"));
-  return PoisePrintf(A->ctx, "  triplets in any order: products through an index by row\n");
+  return poisePrint(A->ctx, "  triplets in any order: products through an index by row\n");
 }
 
 static void IndexBytes(const Index *x, PoiseBytes *sum)

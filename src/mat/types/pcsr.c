@@ -169,13 +169,13 @@ static PoiseErr ViewNonzeros(PoiseContext ctx, double nonzeros)
   int size = PoiseSize(ctx);
   if (size > FEW) {
     TRY(PoiseMax(ctx, 2, range));
-    return PoisePrintf(ctx, "    nonzeros of parts: %.0f to %.0f\n", -range[0], range[1]);
+    return poisePrint(ctx, "    nonzeros of parts: %.0f to %.0f\n", -range[0], range[1]);
   }
   of[PoiseRank(ctx)] = nonzeros;
   TRY(PoiseSum(ctx, size, of));
-  TRY(PoisePrintf(ctx, "    nonzeros of parts:"));
-  for (int q = 0; q < size; q++) TRY(PoisePrintf(ctx, " %.0f", of[q]));
-  return PoisePrintf(ctx, "\n");
+  TRY(poisePrint(ctx, "    nonzeros of parts:"));
+  for (int q = 0; q < size; q++) TRY(poisePrint(ctx, " %.0f", of[q]));
+  return poisePrint(ctx, "\n");
 }
 
 /* The time of each rank's product, without what travels, is predicted: its bytes at the rate of its device's
@@ -186,8 +186,8 @@ static PoiseErr ViewTime(PoiseMat A)
   double most = seconds, sum = seconds;
   TRY(PoiseMax(A->ctx, 1, &most));
   TRY(PoiseSum(A->ctx, 1, &sum));
-  return PoisePrintf(A->ctx, "    time of a part, predicted from its bytes, at most %.3f times the mean\n",
-                     sum > 0 ? most * PoiseSize(A->ctx) / sum : 1);
+  return poisePrint(A->ctx, "    time of a part, predicted from its bytes, at most %.3f times the mean\n",
+                    sum > 0 ? most * PoiseSize(A->ctx) / sum : 1);
 }
 
 static PoiseErr ViewSplit(PoiseMat A)
@@ -201,11 +201,11 @@ static PoiseErr ViewSplit(PoiseMat A)
                   (double)(is_host ? held.host : held.device)};
   TRY(PoiseSum(A->ctx, 4, sum));
   if (t->machines > 1)
-    TRY(PoisePrintf(A->ctx, "    shares of %d machines, then of their ranks\n", t->machines));
-  TRY(PoisePrintf(A->ctx, "    %.0f rows are cut; %.0f results of %.0f nonzeros travel to owners of rows\n",
-                  sum[0], sum[1], sum[2]));
-  return PoisePrintf(A->ctx, "    parts hold %s on the %s beside A\n", poiseBytesText(sum[3], bytes),
-                     is_host ? "host" : "device");
+    TRY(poisePrint(A->ctx, "    shares of %d machines, then of their ranks\n", t->machines));
+  TRY(poisePrint(A->ctx, "    %.0f rows are cut; %.0f results of %.0f nonzeros travel to owners of rows\n",
+                 sum[0], sum[1], sum[2]));
+  return poisePrint(A->ctx, "    parts hold %s on the %s beside A\n", poiseBytesText(sum[3], bytes),
+                    is_host ? "host" : "device");
 }
 
 PoiseErr poisePartsView(PoiseMat A)
@@ -213,14 +213,14 @@ PoiseErr poisePartsView(PoiseMat A)
   const Parts *t = A->made.parts;
   PoiseContext ctx = A->ctx;
   if (!A->asked.parted) return POISE_OK;
-  if (PoiseSize(ctx) == 1) return PoisePrintf(ctx, "    pcsr: one part, of type %s\n", A->asked.type->name);
+  if (PoiseSize(ctx) == 1) return poisePrint(ctx, "    pcsr: one part, of type %s\n", A->asked.type->name);
   if (!t || t->pattern != A->pattern)
-    return PoisePrintf(ctx, "    pcsr: parts are made for the first product\n");
+    return poisePrint(ctx, "    pcsr: parts are made for the first product\n");
   double nz = (double)poiseCsrScalars(t->split ? &t->kept->csr : &A->csr);
   if (t->split) nz += (double)poiseCsrScalars(&t->taken->csr);
-  TRY(PoisePrintf(ctx, "    pcsr: %s, of type %s; nonzeros of a part at most %.3f times %s\n",
-                  t->split ? "parts of rows" : "whole rows where they are", A->asked.type->name, t->over,
-                  A->asked.bound ? "its share" : "the mean"));
+  TRY(poisePrint(ctx, "    pcsr: %s, of type %s; nonzeros of a part at most %.3f times %s\n",
+                 t->split ? "parts of rows" : "whole rows where they are", A->asked.type->name, t->over,
+                 A->asked.bound ? "its share" : "the mean"));
   TRY(ViewNonzeros(ctx, nz));
   TRY(ViewTime(A));
   return t->split ? ViewSplit(A) : POISE_OK;

@@ -227,14 +227,14 @@ static PoiseErr View_SEG(PoiseMat A)
   TRY(PoiseMax(A->ctx, 1, &length)); /* of the rank with the longest segments */
   int lanes = 1 << poiseSegLanes((int64_t)length);
   if (gpu) snprintf(summed, sizeof summed, lanes > 1 ? "%d threads for each" : "a thread for each", lanes);
-  TRY(PoisePrintf(
+  TRY(poisePrint(
       A->ctx,
       "    seg: %.0f segments of up to %.0f entries, %s, in %.0f row blocks; %.0f fragments of longer rows\n",
       sums[0], length, summed, sums[1], sums[2]));
   if (d->built) TRY(poisePlanView(A, &d->plan));
   if (!d->is_padded) return POISE_OK;
-  return PoisePrintf(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3],
-                     sums[4]);
+  return poisePrint(A->ctx, "    segments are copies filled up with zeros: %.0f entries for %.0f\n", sums[3],
+                    sums[4]);
 }
 
 static void Bytes_SEG(PoiseMat A, PoiseBytes *sum)

@@ -115,12 +115,12 @@ static PoiseErr ViewLevel(PoisePC pc, int k)
   double n = (double)l->A->rows->N;
   LevelSums s;
   TRY(SumLevel(pc, k, &s));
-  TRY(PoisePrintf(pc->ctx, "  %5d %11.0f %12.0f %8.1f ", k, n, s.entries, n > 0 ? s.entries / n : 0));
+  TRY(poisePrint(pc->ctx, "  %5d %11.0f %12.0f %8.1f ", k, n, s.entries, n > 0 ? s.entries / n : 0));
   if (s.aggregates > 0 && k + 1 < amg->count)
-    TRY(PoisePrintf(pc->ctx, "%9.1f", s.members / s.aggregates));
+    TRY(poisePrint(pc->ctx, "%9.1f", s.members / s.aggregates));
   else
-    TRY(PoisePrintf(pc->ctx, "%9s", "-"));
-  return PoisePrintf(pc->ctx, " %7.3f %10.2f\n", l->lambda, s.bytes / 1e6);
+    TRY(poisePrint(pc->ctx, "%9s", "-"));
+  return poisePrint(pc->ctx, " %7.3f %10.2f\n", l->lambda, s.bytes / 1e6);
 }
 
 /* Rows and entries of all levels over those of A. */
@@ -136,8 +136,8 @@ static PoiseErr ViewComplexity(PoisePC pc)
     entries += s.entries;
   }
   if (first == 0) return POISE_OK;
-  return PoisePrintf(pc->ctx, "  operator complexity %.3f, grid complexity %.3f\n", entries / first,
-                     rows / (double)pc->P->rows->N);
+  return poisePrint(pc->ctx, "  operator complexity %.3f, grid complexity %.3f\n", entries / first,
+                    rows / (double)pc->P->rows->N);
 }
 
 /* Where only the fill of a level keeps interpolation from being smoothed. */
@@ -147,7 +147,7 @@ static PoiseErr ViewPlain(PoisePC pc)
   if (amg->options.type != AMG_SMOOTHED) return POISE_OK;
   for (int k = 0; k + 1 < amg->count; k++)
     if (!amg->level[k].smoothed)
-      TRY(PoisePrintf(
+      TRY(poisePrint(
           pc->ctx,
           "  interpolation from level %d is not smoothed, which would connect nearly all rows of it\n",
           k + 1));
@@ -158,7 +158,7 @@ static PoiseErr ViewRedundant(PoisePC pc)
 {
   const AmgRedundant *r = &((const Amg *)pc->data)->redundant;
   if (!r->A) return POISE_OK;
-  return PoisePrintf(pc->ctx, "  every rank holds and computes the levels from %d on\n", r->level);
+  return poisePrint(pc->ctx, "  every rank holds and computes the levels from %d on\n", r->level);
 }
 
 /* An iteration of cg with jacobi reads and writes A, x and y of its product, and seven vectors more. On all
@@ -167,17 +167,17 @@ static PoiseErr ViewTraffic(PoisePC pc)
 {
   double v[] = {poiseAmgTraffic(pc->data), poiseMatTraffic(pc->P) + 56 * (double)pc->P->rows->n};
   TRY(poiseCommSum(pc->ctx->comm, v, 2));
-  return PoisePrintf(pc->ctx, "  a cycle moves %.2f megabytes, as %.2f iterations of cg with jacobi do\n",
-                     v[0] / 1e6, v[1] > 0 ? v[0] / v[1] : 0);
+  return poisePrint(pc->ctx, "  a cycle moves %.2f megabytes, as %.2f iterations of cg with jacobi do\n",
+                    v[0] / 1e6, v[1] > 0 ? v[0] / v[1] : 0);
 }
 
 static PoiseErr ViewBottom(PoisePC pc)
 {
   const Amg *amg = pc->data;
-  if (!amg->dense) return PoisePrintf(pc->ctx, "  the last level is smoothed, as %s\n", amg->fallback);
-  return PoisePrintf(pc->ctx, "  the last level is solved by %s of %lld rows%s\n",
-                     amg->bottom.lu ? "dense factors" : "a dense inverse", (long long)amg->bottom.n,
-                     amg->bottom.skipped ? ", of which some depend on others" : "");
+  if (!amg->dense) return poisePrint(pc->ctx, "  the last level is smoothed, as %s\n", amg->fallback);
+  return poisePrint(pc->ctx, "  the last level is solved by %s of %lld rows%s\n",
+                    amg->bottom.lu ? "dense factors" : "a dense inverse", (long long)amg->bottom.n,
+                    amg->bottom.skipped ? ", of which some depend on others" : "");
 }
 
 /* What set-up took of the memory of the ranks' devices, A among it. */
@@ -188,8 +188,8 @@ static PoiseErr ViewPeak(PoisePC pc)
                 (double)c->ptr.bytes + (double)c->col.bytes + (double)c->val.bytes};
   TRY(poiseCommSum(pc->ctx->comm, v, 2));
   if (v[0] == 0 || v[1] == 0) return POISE_OK;
-  return PoisePrintf(pc->ctx, "  %.2f megabytes at the peak, %.2f times A with A\n", v[0] / 1e6,
-                     (v[0] + v[1]) / v[1]);
+  return poisePrint(pc->ctx, "  %.2f megabytes at the peak, %.2f times A with A\n", v[0] / 1e6,
+                    (v[0] + v[1]) / v[1]);
 }
 
 static PoiseErr ViewSeconds(PoisePC pc)
@@ -197,33 +197,33 @@ static PoiseErr ViewSeconds(PoisePC pc)
   static const char *const names[STAGES] = {"strength",      "aggregates",        "tentative", "lambda",
                                             "interpolation", "Galerkin products", "last level"};
   const Amg *amg = pc->data;
-  TRY(PoisePrintf(pc->ctx, "  %s, in ms:", amg->refreshed ? "new values" : "set-up"));
+  TRY(poisePrint(pc->ctx, "  %s, in ms:", amg->refreshed ? "new values" : "set-up"));
   for (int k = 0; k < STAGES; k++)
-    TRY(PoisePrintf(pc->ctx, "%s %s %.2f", k ? "," : "", names[k], 1e3 * amg->seconds[k]));
-  return PoisePrintf(pc->ctx, "\n");
+    TRY(poisePrint(pc->ctx, "%s %s %.2f", k ? "," : "", names[k], 1e3 * amg->seconds[k]));
+  return poisePrint(pc->ctx, "\n");
 }
 
 PoiseErr poiseAmgView(PoisePC pc)
 {
   const Amg *amg = pc->data;
   const AmgOptions *o = &amg->options;
-  TRY(PoisePrintf(pc->ctx, "  %s aggregation, %s cycle, %s of degree %d\n",
-                  o->type == AMG_SMOOTHED ? "smoothed" : "plain", o->w_cycle ? "W" : "V",
-                  o->smoother == AMG_JACOBI ? "l1-jacobi" : "chebyshev", (int)o->degree));
+  TRY(poisePrint(pc->ctx, "  %s aggregation, %s cycle, %s of degree %d\n",
+                 o->type == AMG_SMOOTHED ? "smoothed" : "plain", o->w_cycle ? "W" : "V",
+                 o->smoother == AMG_JACOBI ? "l1-jacobi" : "chebyshev", (int)o->degree));
   if (!amg->count) return POISE_OK;
-  TRY(PoisePrintf(pc->ctx, "  %5s %11s %12s %8s %9s %7s %10s\n", "level", "rows", "entries", "per row",
-                  "aggregate", "lambda", "megabytes"));
+  TRY(poisePrint(pc->ctx, "  %5s %11s %12s %8s %9s %7s %10s\n", "level", "rows", "entries", "per row",
+                 "aggregate", "lambda", "megabytes"));
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
   TRY(ViewComplexity(pc));
-  if (amg->ended) TRY(PoisePrintf(pc->ctx, "  there are no more levels, as %s\n", amg->ended));
+  if (amg->ended) TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", amg->ended));
   TRY(ViewPlain(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
-  TRY(PoisePrintf(pc->ctx, "  the cycle works in %s%s%s\n", amg->single ? "fp32" : "fp64",
-                  amg->doubled ? ", as " : "", amg->doubled ? amg->doubled : ""));
+  TRY(poisePrint(pc->ctx, "  the cycle works in %s%s%s\n", amg->single ? "fp32" : "fp64",
+                 amg->doubled ? ", as " : "", amg->doubled ? amg->doubled : ""));
   TRY(ViewTraffic(pc));
   if (amg->refreshed)
-    TRY(PoisePrintf(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));
+    TRY(poisePrint(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));
   TRY(ViewSeconds(pc));
   return ViewPeak(pc);
 }

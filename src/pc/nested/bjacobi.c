@@ -284,7 +284,7 @@ static PoiseErr View_BJacobi(PoisePC pc)
   if (small) return poiseSupervariablesView(pc, &j->small);
   TRY(PoiseSum(pc->ctx, 1, &total));
   if (total == 0) return POISE_OK;
-  TRY(PoisePrintf(pc->ctx, "  %.0f blocks; the solver of the first:\n", total));
+  TRY(poisePrint(pc->ctx, "  %.0f blocks; the solver of the first:\n", total));
   return PoiseAgree(pc->ctx, j->count ? PoiseKSPView(j->ksp[0]) : POISE_OK); /* other ranks print nothing */
 }
 
