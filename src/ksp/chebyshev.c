@@ -234,10 +234,8 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
   double t[4];
   TRY(ReadTransform(ksp, t));
   if (c->given) return POISE_OK;
-  int64_t stale = c->operators != ksp->operators || c->state != ksp->A->state ||
-                  c->pattern != ksp->A->pattern || c->builds != ksp->pc->builds || c->taken != c->steps;
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &stale, 1)); /* a part of M may have changed on one rank alone */
-  if (stale) {
+  if (c->operators != ksp->operators || c->state != ksp->A->state || c->pattern != ksp->A->pattern ||
+      c->builds != ksp->pc->builds || c->taken != c->steps) {
     c->operators = 0; /* matches no A, so a failure leaves no estimate */
     TRY(Estimate(ksp));
     c->taken = c->steps;

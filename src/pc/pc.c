@@ -192,10 +192,8 @@ PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPT
 
 void poisePCInside(PoisePC pc, int64_t inside)
 {
-  if (inside == pc->inside) return;
+  pc->changed |= inside != pc->inside;
   pc->inside = inside;
-  pc->generation++;
-  pc->builds++;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -259,9 +257,17 @@ PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held)
   return reuse && pc->built ? Hold(pc, IsCurrent(pc)) : POISE_OK;
 }
 
+/* What has changed inside on one rank alone is a change on all, as they capture loops together. */
 static PoiseErr Ready(PoisePC pc, bool keep)
 {
-  return pc->type->ready ? PoiseAgree(pc->ctx, pc->type->ready(pc, keep)) : POISE_OK;
+  if (!pc->type->ready) return POISE_OK;
+  TRY(PoiseAgree(pc->ctx, pc->type->ready(pc, keep)));
+  int64_t changed = pc->changed;
+  TRY(poiseCommMaxInt(pc->ctx->comm, &changed, 1));
+  pc->changed = false;
+  pc->generation += changed;
+  pc->builds += changed;
+  return POISE_OK;
 }
 
 /* ---- rows that are not the application's ----------------------------------------------------- */

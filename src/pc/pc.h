@@ -90,6 +90,7 @@ struct PoisePC_s {
   int64_t generation;     /* counts the rebuilds that move arrays or change what is enqueued */
   int64_t builds;         /* counts all */
   int64_t inside;         /* sum of the generations of the preconditioners inside */
+  bool changed;           /* it has changed on this rank, which pc.c agrees on */
   int64_t configured;     /* counts calls of SetFromOptions */
   PoiseVec moved[2];      /* r and z with the rows of the other side, if P is rearranged; made when needed */
   char *prefix;
@@ -98,11 +99,11 @@ struct PoisePC_s {
 /* Set whether an M that is built is kept, as its user wishes, or as the preconditioner around pc does.
    While P has the values that M was built from, solvers inside that read P get a copy. Collective; agrees. */
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
-PoiseErr poisePCPrepare(PoisePC pc); /* PoisePCSetUp, as its owner does */
-PoiseMat poisePCSource(PoisePC pc);  /* the matrix that the solvers inside work with */
-/* For ready: the sum of the generations of the preconditioners inside. When it changes, pc's generation
-   does. */
+PoiseErr poisePCPrepare(PoisePC pc);         /* PoisePCSetUp, as its owner does */
+PoiseMat poisePCSource(PoisePC pc);          /* the matrix that the solvers inside work with */
 PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, called by the owner */
+/* For ready: the sum of the generations of the preconditioners inside. When it changes on any rank, pc's
+   generation does on all. */
 void poisePCInside(PoisePC pc, int64_t inside);
 const char *poisePCEager(PoisePC pc); /* as PCType's */
 bool poisePCVaries(PoisePC pc, Varying *why);

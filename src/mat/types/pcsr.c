@@ -127,7 +127,7 @@ PoiseErr poisePartsMult(PoiseMat A, PoiseErr mine, PoiseVec x, PoiseVec y)
   Product p = {.kept.a = {NULL, 1}, .taken.a = {NULL, 1}};
   if (!mine) mine = poiseVecRead(x, &p.kept.x);
   p.taken.x = p.kept.x;
-  TRY(poiseHaloBegin(halo, mine, poiseVecPlace(x, p.kept.x)));
+  TRY(poiseHaloBegin(halo, mine, mine ? NULL : poiseVecPlace(x, p.kept.x)));
   if (!mine) mine = Open(A, y, &p);
   if (!mine) mine = Launch(t, INTERIOR, &p);
   PoiseErr exchanged = poiseHaloEnd(halo, &p.kept.ghost);
