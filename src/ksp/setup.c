@@ -200,17 +200,6 @@ PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
 }
 
 /* Check that M is the same in all applications, which all methods but flexible ones assume. */
-/* On all ranks, if on one: a preconditioner's solvers may be set on one rank alone. */
-static PoiseErr FindEager(PoiseKSP ksp)
-{
-  ksp->loop.eager = WhyEager(ksp);
-  int64_t some = ksp->loop.eager != NULL;
-  if (!ksp->pc->type->eager) return POISE_OK; /* else the reason is the same on all */
-  TRY(poiseCommMaxInt(ksp->ctx->comm, &some, 1));
-  if (some && !ksp->loop.eager) ksp->loop.eager = "the preconditioner of another rank works through the host";
-  return POISE_OK;
-}
-
 static PoiseErr CheckSteady(PoiseKSP ksp)
 {
   const char *context = poiseOptionsPrefix(ksp->ctx), *prefix = ksp->prefix ? ksp->prefix : "", *inside;
@@ -225,8 +214,8 @@ static PoiseErr CheckSteady(PoiseKSP ksp)
        why.pc, why.method, ksp->type->name, context, prefix, context, inside, context, inside);
 }
 
-/* Where the product takes long, rows without ghosts have a faster kernel, which hides the exchange. And
-   phases that exchange have more registers, which costs long vectors more than the kernels that they save. */
+/* Where the product takes long, the rows without ghosts hide the exchange, and phases that exchange by
+   themselves are slower than others: RANKS_FUSED. */
 static bool Hides(PoiseKSP ksp)
 {
   return poiseProductHidesExchange(&ksp->ctx->device->model, poiseMatTraffic(ksp->A));
@@ -260,7 +249,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (!ksp->layout) TRY(Allocate(ksp));
   if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
-  TRY(FindEager(ksp));
+  ksp->loop.eager = WhyEager(ksp);
   TRY(PrepareSends(ksp, Sends(ksp) && !any[1]));
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }

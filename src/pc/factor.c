@@ -342,7 +342,7 @@ static double ProductSeconds(PoisePC pc)
   return bandwidth > 0 ? bytes / bandwidth : 0;
 }
 
-static const double NOTICED = 0.1; /* seconds; less is nobody's worry, though it be many products */
+static const double NOTICED = 0.1; /* seconds: nobody waits for less, however many products it takes */
 
 static PoiseErr PrintSeconds(PoisePC pc, const Incomplete *f)
 {

@@ -175,7 +175,8 @@ PoiseErr poisePCCheckStored(PoisePC pc)
 
 const char *poisePCEager(PoisePC pc)
 {
-  return pc->type->eager ? pc->type->eager(pc) : NULL;
+  const char *own = pc->type->eager ? pc->type->eager(pc) : NULL;
+  return own || !pc->eager ? own : "the preconditioner of another rank works through the host";
 }
 
 bool poisePCVaries(PoisePC pc, Varying *why)
@@ -257,16 +258,18 @@ PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held)
   return reuse && pc->built ? Hold(pc, IsCurrent(pc)) : POISE_OK;
 }
 
-/* What has changed inside on one rank alone is a change on all, as they capture loops together. */
+/* What has changed inside on one rank alone is a change on all, and what is eager there is so on all, as they
+   capture loops together. */
 static PoiseErr Ready(PoisePC pc, bool keep)
 {
   if (!pc->type->ready) return POISE_OK;
   TRY(PoiseAgree(pc->ctx, pc->type->ready(pc, keep)));
-  int64_t changed = pc->changed;
-  TRY(poiseCommMaxInt(pc->ctx->comm, &changed, 1));
+  int64_t any[] = {pc->changed, pc->type->eager && pc->type->eager(pc)};
+  TRY(poiseCommMaxInt(pc->ctx->comm, any, 2));
   pc->changed = false;
-  pc->generation += changed;
-  pc->builds += changed;
+  pc->eager = any[1];
+  pc->generation += any[0];
+  pc->builds += any[0];
   return POISE_OK;
 }
 

@@ -91,6 +91,7 @@ struct PoisePC_s {
   int64_t builds;         /* counts all */
   int64_t inside;         /* sum of the generations of the preconditioners inside */
   bool changed;           /* it has changed on this rank, which pc.c agrees on */
+  bool eager;             /* some rank's is, when it was last made ready */
   int64_t configured;     /* counts calls of SetFromOptions */
   PoiseVec moved[2];      /* r and z with the rows of the other side, if P is rearranged; made when needed */
   char *prefix;
@@ -105,7 +106,7 @@ PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, called by th
 /* For ready: the sum of the generations of the preconditioners inside. When it changes on any rank, pc's
    generation does on all. */
 void poisePCInside(PoisePC pc, int64_t inside);
-const char *poisePCEager(PoisePC pc); /* as PCType's */
+const char *poisePCEager(PoisePC pc); /* as PCType's; once it is ready, alike on all ranks */
 bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of the solvers inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);

@@ -31,5 +31,5 @@ int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool li
 
 bool poiseProductHidesExchange(const DeviceModel *model, double bytes)
 {
-  return bytes > RANKS_WHOLE * MEMORY_REACHED * model->bandwidth && model->bandwidth > 0;
+  return bytes > RANKS_FUSED * MEMORY_REACHED * model->bandwidth && model->bandwidth > 0;
 }
