@@ -85,6 +85,7 @@ static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant
   PdlWait();
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i < a.n) {
+    i += i < a.n - a.begin ? a.begin : a.begin - a.n;
     int t = 0;
     while (t + 1 < a.ntarget && i >= a.target[t + 1].start) t++;
     a.target[t].in[i - a.target[t].start] = a.x[a.index ? a.index[i] : i];

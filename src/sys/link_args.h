@@ -35,6 +35,7 @@ typedef struct LinkTarget { /* a rank that entries go to */
 /* Store x[index[i]], i < n, into memory of other ranks. */
 typedef struct LinkPushArgs {
   int64_t n;
+  int64_t begin; /* these first, those for lower ranks last: not all ranks store to the same one at once */
   const int32_t *index; /* NULL: x[i] */
   const double *x;
   int ntarget;

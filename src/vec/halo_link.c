@@ -157,11 +157,20 @@ int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
   return poiseLinkBytes(link, RoomBytes(dev, nghost, nsend));
 }
 
+/* The first entry that goes to a rank above this one. */
+static int64_t Begin(const Exchange *ex, int rank)
+{
+  int k = 0;
+  while (k < ex->nsend && ex->send_rank[k] < rank) k++;
+  return k < ex->nsend ? ex->send_start[k] : 0;
+}
+
 /* Store n entries of x into the places of the neighbours. index: which, NULL: all. */
 static LinkPushArgs PushArgs(const Halo *h, int way, int64_t n, const int32_t *index, const double *x)
 {
   const Way *w = &h->link->way[way];
   return (LinkPushArgs){.n = n,
+                        .begin = Begin(ExchangeOf(h, way), PoiseRank(h->ctx)),
                         .index = index,
                         .x = x,
                         .ntarget = ExchangeOf(h, way)->nsend,
