@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of sparse matrices. A group of lanes does a row of C: 8 lanes or a warp where its table is small, a
-  thread block where it is large. Each class of rows is a launch, of those classes that have rows. Tables are
-  in shared memory, those of the last class in device memory.
+  Products of sparse matrices. A group of lanes does a row of C: a row of B is read by all of them, so a group
+  has as many lanes as such a row has entries, in the mean; where tables are large a warp, or a thread block.
+  Each class of rows is a launch, of those classes that have rows. Tables are in shared memory, those of the
+  last class in device memory.
 
   Traffic of the numbers, per product of entries: 8 bytes of a value and 4 of a column of B, read in runs of a
-  row, and 16 of a number of C, which stays in L1; per entry of A 12 bytes and two offsets of B.
+  row; per entry of A 12 bytes and two offsets of B; 8 per number of C.
 */
 #include "spgemm_lanes.h"
 
@@ -14,94 +15,115 @@
 
 enum { LAST = SPGEMM_CLASSES - 1, BOUND_LANES = 8 };
 
-/* Of each class: lanes of a group, threads of a block, bits of a table. */
+/* Of each class: lanes of a group, at most; threads of a block; bits of a table. */
 static constexpr int lanes_of[SPGEMM_CLASSES] = {32, 32, 32, 128, 256, 256};
 static constexpr int threads_of[SPGEMM_CLASSES] = {128, 128, 128, 128, 256, 256};
 static constexpr int bits_of[SPGEMM_CLASSES] = {6, 8, 10, 12, 13, 0};
 
-/* Small rows of tiles have as many lanes as a tile keeps busy. */
+/* Do sums of scalars stand beside the table? */
+template <int TASK, int CLASS, int P> static constexpr bool sums = TASK == NUMBERS &&P == 1 && CLASS < 3;
+
+/* Lanes of a group. FEW: of a row of B. Small rows of tiles have as many as a tile keeps busy. */
+template <int TASK, int CLASS, int P, int FEW>
+static constexpr int lanes = TASK == NUMBERS &&P != 1 ? (CLASS == 0 ? 8 : lanes_of[CLASS])
+                             : CLASS == 0             ? FEW
+                             : CLASS == 1 && FEW < 8  ? 8
+                             : CLASS == 1             ? FEW
+                                                      : lanes_of[CLASS];
+
+/* Integers of a group's table in shared memory: see poiseSpgemmTable and NumbersByLanes. An odd number of
+   them, or of sums, so that groups begin in different banks. */
 template <int TASK, int CLASS, int P>
-static constexpr int lanes = P != 1 && CLASS == 0 && TASK == NUMBERS ? 8 : lanes_of[CLASS];
+static constexpr int room = CLASS == LAST          ? 0
+                            : sums<TASK, CLASS, P> ? 2 + (3 << bits_of[CLASS])
+                                                   : 1 + (2 << bits_of[CLASS]);
 
-/* Integers of a group's table in shared memory: see poiseSpgemmTable. */
-#define ROOM(CLASS) ((CLASS) == LAST ? 0 : 1 + (2 << bits_of[CLASS]))
-
-template <int TASK, int CLASS, int P, int Q, int S>
+template <int TASK, int CLASS, int P, int Q, int S, int LANES>
 __device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const SpgemmGroup &g, int share,
-                                    const SpgemmTable &t)
+                                    int32_t *memory)
 {
-  constexpr bool scalars = P == 1 && Q == 1 && S == 1;
-  if (CLASS == 0 && (TASK != NUMBERS || scalars) && RowByLanes<TASK>(a, i)) return;
-  if (TASK == COUNT) {
-    poiseSpgemmCollect(&a, i, &g, share, &t);
-    if (g.lane == 0) a.length[i] = *t.used;
-  } else if (TASK == COLUMNS) {
-    poiseSpgemmColumns(&a, i, &g, share, &t);
-  } else if (scalars && lanes<TASK, CLASS, P> == 32) {
-    NumbersByWarp(a, i, g, t);
+  if constexpr (sums<TASK, CLASS, P>) {
+    NumbersByLanes<LANES>(a, i, g, (double *)memory);
   } else {
-    poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
+    SpgemmTable t = poiseSpgemmTable(memory, poiseSpgemmWork(&a, i));
+    if (TASK == COUNT) {
+      poiseSpgemmCollect(&a, i, &g, share, &t);
+      if (g.lane == 0 && i >= 0) a.length[i] = *t.used;
+    } else if (TASK == COLUMNS) {
+      poiseSpgemmColumns(&a, i, &g, share, &t);
+    } else {
+      poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
+    }
   }
   poiseGroupSync(&g); /* the table is cleared next */
 }
 
-/* A group looks at `width` rows at once, at most as many as a warp has lanes for it, and does those of the
-   class. In a group of several warps each looks at the same rows, so all know the same. */
-template <int TASK, int CLASS, int P, int Q, int S>
+/* The row of this group, which is number `place` of `groups` in step, or -1; *rows: of them all, counted from
+   first; those that are given out are taken away. */
+__device__ __forceinline__ int64_t TakeRow(int64_t first, int place, int groups, unsigned *rows)
+{
+  unsigned own = *rows;
+  for (int k = 0; k < groups; k++) {
+    if (k < place) own &= own - 1;
+    *rows &= *rows - 1;
+  }
+  return own ? first + __ffs((int)own) - 1 : -1;
+}
+
+/* A warp looks at `width` rows at once, and does those of the class, by groups in step. In a group of several
+   warps each looks at the same rows, so all know the same. */
+template <int TASK, int CLASS, int P, int Q, int S, int LANES>
 static __global__ void __launch_bounds__(threads_of[CLASS])
     SpgemmRows(const __grid_constant__ SpgemmArgs a, int share, int width)
 {
-  extern __shared__ int32_t memory[];
-  constexpr int LANES = lanes<TASK, CLASS, P>, GROUPS = threads_of[CLASS] / LANES,
-                LOOK = LANES < 32 ? LANES : 32;
-  int group = threadIdx.x / LANES, first_lane = threadIdx.x % 32 / LOOK * LOOK;
-  SpgemmGroup g = {(int)threadIdx.x % LANES, LANES, LANES < 32 ? ((1u << LOOK % 32) - 1) << first_lane : ~0u};
-  int32_t *own = CLASS == LAST ? a.table + blockIdx.x * a.room : memory + group * ROOM(CLASS);
-  for (int64_t first = (blockIdx.x * (int64_t)GROUPS + group) * width; first < a.A.m;
-       first += (int64_t)gridDim.x * GROUPS * width) {
-    int64_t look = first + threadIdx.x % LOOK;
+  extern __shared__ __align__(8) int32_t memory[];
+  constexpr int UNIT = LANES < 32 ? 32 : LANES, UNITS = threads_of[CLASS] / UNIT;
+  SpgemmGroup g = {(int)threadIdx.x % LANES, LANES};
+  int32_t *own =
+      CLASS == LAST ? a.table + blockIdx.x * a.room : memory + threadIdx.x / LANES * room<TASK, CLASS, P>;
+  for (int64_t first = (blockIdx.x * (int64_t)UNITS + threadIdx.x / UNIT) * width; first < a.A.m;
+       first += (int64_t)gridDim.x * UNITS * width) {
+    int64_t look = first + threadIdx.x % 32;
     bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) == CLASS;
     if (TASK == COUNT && CLASS > 1 && mine) mine = a.length[look] < 0;
-    unsigned rows = (__ballot_sync(g.members, mine) & g.members) >> first_lane;
-    for (; rows; rows &= rows - 1) {
-      int64_t i = first + __ffs((int)rows) - 1;
-      SpgemmTable t = poiseSpgemmTable(own, poiseSpgemmWork(&a, i));
-      Row<TASK, CLASS, P, Q, S>(a, i, g, share, t);
+    for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
+      int64_t i = TakeRow(first, threadIdx.x % UNIT / LANES, UNIT / LANES, &rows);
+      Row<TASK, CLASS, P, Q, S, LANES>(a, i, g, share, own);
     }
   }
 }
 
-/* Lengths of rows with bounds beyond class 1, whose columns are often far fewer: by a warp with a table for
-   ATTEMPT_MOST. -1: there are more. */
-enum { ATTEMPT_BITS = 9, ATTEMPT_MOST = 384, ATTEMPT_WARPS = 4 };
-static __global__ void __launch_bounds__(32 * ATTEMPT_WARPS)
+/* Lengths of rows with bounds beyond class 1, whose columns are often far fewer: by a group with a table for
+   ATTEMPT_MOST, keys alone. -1: there are more. */
+enum { ATTEMPT_BITS = 9, ATTEMPT_MOST = 384, ATTEMPT_THREADS = 128 };
+template <int LANES>
+static __global__ void __launch_bounds__(ATTEMPT_THREADS)
     SpgemmAttempts(const __grid_constant__ SpgemmArgs a, int share, int width)
 {
-  __shared__ int32_t memory[ATTEMPT_WARPS][1 + (2 << ATTEMPT_BITS)];
-  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  int32_t *own = memory[warp];
-  SpgemmGroup g = {lane, 32, ~0u};
-  SpgemmTable t = {ATTEMPT_BITS, own + 1, own + 1 + (1 << ATTEMPT_BITS), own};
-  for (int64_t first = (blockIdx.x * (int64_t)ATTEMPT_WARPS + warp) * width; first < a.A.m;
-       first += (int64_t)gridDim.x * ATTEMPT_WARPS * width) {
-    int64_t look = first + lane;
-    unsigned rows =
-        __ballot_sync(~0u, lane < width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) > 1);
-    for (; rows; rows &= rows - 1) {
-      int64_t i = first + __ffs((int)rows) - 1;
+  __shared__ int32_t memory[ATTEMPT_THREADS / LANES][1 + (1 << ATTEMPT_BITS)];
+  constexpr int UNITS = ATTEMPT_THREADS / 32;
+  SpgemmGroup g = {(int)threadIdx.x % LANES, LANES};
+  int32_t *own = memory[threadIdx.x / LANES];
+  SpgemmTable t = {ATTEMPT_BITS, own + 1, NULL, own};
+  for (int64_t first = (blockIdx.x * (int64_t)UNITS + threadIdx.x / 32) * width; first < a.A.m;
+       first += (int64_t)gridDim.x * UNITS * width) {
+    int64_t look = first + threadIdx.x % 32;
+    bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) > 1;
+    for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
+      int64_t i = TakeRow(first, threadIdx.x % 32 / LANES, 32 / LANES, &rows);
       CollectUpTo(a, i, g, share, t, ATTEMPT_MOST);
-      if (lane == 0) a.length[i] = *t.used <= ATTEMPT_MOST ? *t.used : -1;
+      if (g.lane == 0 && i >= 0) a.length[i] = *t.used <= ATTEMPT_MOST ? *t.used : -1;
       __syncwarp();
     }
   }
 }
 
-/* Rows that a group looks at: so few that all multiprocessors have groups with rows. */
-static int RowsAtOnce(Device *dev, int64_t m, int most)
+/* Rows that a warp looks at: so few that all multiprocessors have some, but one for each group in step. */
+static int RowsAtOnce(Device *dev, int64_t m, int groups)
 {
-  const int64_t groups = 128 * (int64_t)dev->model.multiprocessors;
-  int width = 1;
-  while (width < most && m >= 2 * width * groups) width *= 2;
+  const int64_t warps = 128 * (int64_t)dev->model.multiprocessors;
+  int width = groups;
+  while (width < 32 && m >= 2 * width * warps) width *= 2;
   return width;
 }
 
@@ -119,16 +141,15 @@ static int LanesOfRow(const SpgemmArgs *a, int lanes)
   return share;
 }
 
-template <int TASK, int CLASS, int P, int Q, int S>
+template <int TASK, int CLASS, int P, int Q, int S, int FEW>
 static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a)
 {
-  constexpr int LANES = lanes<TASK, CLASS, P>, GROUPS = threads_of[CLASS] / LANES,
-                LOOK = LANES < 32 ? LANES : 32;
-  constexpr size_t bytes = (size_t)GROUPS * ROOM(CLASS) * sizeof(int32_t);
-  int width = RowsAtOnce(dev, a->A.m, LOOK);
-  unsigned blocks = BlocksOf(dev, a->A.m, GROUPS * width);
+  constexpr int LANES = lanes<TASK, CLASS, P, FEW>, UNIT = LANES < 32 ? 32 : LANES;
+  constexpr size_t bytes = (size_t)(threads_of[CLASS] / LANES) * room<TASK, CLASS, P> * sizeof(int32_t);
+  int width = RowsAtOnce(dev, a->A.m, UNIT / LANES);
+  unsigned blocks = BlocksOf(dev, a->A.m, threads_of[CLASS] / UNIT * width);
   int share = TASK != NUMBERS ? LanesOfRow(a, LANES) : a->p < LANES ? a->p : LANES;
-  void (*kernel)(SpgemmArgs, int, int) = SpgemmRows<TASK, CLASS, P, Q, S>;
+  void (*kernel)(SpgemmArgs, int, int) = SpgemmRows<TASK, CLASS, P, Q, S, LANES>;
   if (!a->rows_of[CLASS]) return POISE_OK;
   if (CLASS == LAST && blocks > a->tables) blocks = (unsigned)a->tables;
   if (bytes > 48 * 1024)
@@ -138,25 +159,43 @@ static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a)
   return POISE_OK;
 }
 
+template <int TASK, int P, int Q, int S, int FEW>
+static PoiseErr LaunchClasses(Device *dev, const SpgemmArgs *a)
+{
+  TRY((LaunchClass<TASK, 0, P, Q, S, FEW>(dev, a)));
+  TRY((LaunchClass<TASK, 1, P, Q, S, FEW>(dev, a)));
+  TRY((LaunchClass<TASK, 2, P, Q, S, FEW>(dev, a)));
+  TRY((LaunchClass<TASK, 3, P, Q, S, FEW>(dev, a)));
+  TRY((LaunchClass<TASK, 4, P, Q, S, FEW>(dev, a)));
+  return LaunchClass<TASK, LAST, P, Q, S, FEW>(dev, a);
+}
+
 template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, const SpgemmArgs *a)
 {
-  TRY((LaunchClass<TASK, 0, P, Q, S>(dev, a)));
-  TRY((LaunchClass<TASK, 1, P, Q, S>(dev, a)));
-  TRY((LaunchClass<TASK, 2, P, Q, S>(dev, a)));
-  TRY((LaunchClass<TASK, 3, P, Q, S>(dev, a)));
-  TRY((LaunchClass<TASK, 4, P, Q, S>(dev, a)));
-  return LaunchClass<TASK, LAST, P, Q, S>(dev, a);
+  int few = LanesOfRow(a, 32);
+  if (few <= 4) return LaunchClasses<TASK, P, Q, S, 4>(dev, a);
+  if (few == 8) return LaunchClasses<TASK, P, Q, S, 8>(dev, a);
+  if (few == 16) return LaunchClasses<TASK, P, Q, S, 16>(dev, a);
+  return LaunchClasses<TASK, P, Q, S, 32>(dev, a);
+}
+
+template <int LANES> static void LaunchAttempts(Device *dev, const SpgemmArgs *a)
+{
+  int width = RowsAtOnce(dev, a->A.m, 32 / LANES);
+  SpgemmAttempts<LANES>
+      <<<BlocksOf(dev, a->A.m, ATTEMPT_THREADS / 32 * width), ATTEMPT_THREADS, 0, poiseCudaStream(dev)>>>(
+          *a, LanesOfRow(a, LANES), width);
 }
 
 extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
   int64_t long_rows = 0;
-  int width = RowsAtOnce(dev, a->A.m, 32);
+  int few = LanesOfRow(a, 32);
   for (int c = 2; c < SPGEMM_CLASSES; c++) long_rows += a->rows_of[c];
-  if (long_rows)
-    SpgemmAttempts<<<BlocksOf(dev, a->A.m, ATTEMPT_WARPS * width), 32 * ATTEMPT_WARPS, 0,
-                     poiseCudaStream(dev)>>>(*a, LanesOfRow(a, 32), width);
+  if (long_rows && few <= 8) LaunchAttempts<8>(dev, a);
+  if (long_rows && few == 16) LaunchAttempts<16>(dev, a);
+  if (long_rows && few == 32) LaunchAttempts<32>(dev, a);
   return LaunchAll<COUNT, 0, 0, 0>(dev, a);
 }
 

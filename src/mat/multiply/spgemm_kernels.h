@@ -45,18 +45,28 @@ typedef struct RowOffsetsArgs {
   int32_t *ptr32;
 } RowOffsetsArgs;
 
-typedef struct SpgemmGroup { /* lanes that do a row together */
+/* Lanes that do a row together. Smaller groups of a warp go in step, and wait for each other: waiting each for
+   itself, they would run one after the other. So a group may have no row. */
+typedef struct SpgemmGroup {
   int lane, lanes;
-  unsigned members; /* of the warp */
 } SpgemmGroup;
 
 #if defined(__CUDA_ARCH__)
 POISE_INLINE void poiseGroupSync(const SpgemmGroup *g)
 {
   if (g->lanes <= 32)
-    __syncwarp(g->members);
+    __syncwarp();
   else
     __syncthreads();
+}
+/* The largest n of the groups that go in step. */
+POISE_INLINE int poiseGroupMost(const SpgemmGroup *g, int n)
+{
+  for (int apart = g->lanes; apart < 32; apart *= 2) {
+    int other = __shfl_xor_sync(~0u, n, apart);
+    n = other > n ? other : n;
+  }
+  return n;
 }
 /* *place = key if it is empty; returns what was there. */
 POISE_INLINE int32_t poiseClaim(int32_t *place, int32_t key)
@@ -75,6 +85,11 @@ POISE_INLINE double poiseAddProduct(double sum, double a, double b) /* rounded t
 POISE_INLINE void poiseGroupSync(const SpgemmGroup *g)
 {
   (void)g;
+}
+POISE_INLINE int poiseGroupMost(const SpgemmGroup *g, int n)
+{
+  (void)g;
+  return n;
 }
 POISE_INLINE int32_t poiseClaim(int32_t *place, int32_t key)
 {
@@ -106,9 +121,21 @@ POISE_INLINE int poiseSpgemmClass(int64_t columns)
   return c;
 }
 
+/* Entries of row i; none of row -1. */
+POISE_INLINE int64_t poiseRowBegin(const CsrView *v, int64_t i)
+{
+  return i < 0 ? 0 : poiseCsrOffset(v, i);
+}
+
+POISE_INLINE int64_t poiseRowEnd(const CsrView *v, int64_t i)
+{
+  return i < 0 ? 0 : poiseCsrOffset(v, i + 1);
+}
+
 /* What decides about the class of row i. */
 POISE_INLINE int64_t poiseSpgemmWork(const SpgemmArgs *a, int64_t i)
 {
+  if (i < 0) return 0;
   return a->work ? a->work[i] : poiseCsrOffset(&a->C, i + 1) - poiseCsrOffset(&a->C, i);
 }
 
@@ -164,29 +191,30 @@ POISE_INLINE void poiseSpgemmCollect(const SpgemmArgs *a, int64_t i, const Spgem
                                      const SpgemmTable *t)
 {
   poiseTableClear(t, g);
-  int64_t last = poiseCsrOffset(&a->A, i + 1);
-  for (int64_t e = poiseCsrOffset(&a->A, i) + g->lane / share; e < last; e += g->lanes / share) {
+  int64_t last = poiseRowEnd(&a->A, i);
+  for (int64_t e = poiseRowBegin(&a->A, i) + g->lane / share; e < last; e += g->lanes / share) {
     int64_t row = a->A.col[e], end = poiseCsrOffset(&a->B, row + 1);
     for (int64_t f = poiseCsrOffset(&a->B, row) + g->lane % share; f < end; f += share) {
+      int32_t column = a->B.col[f];
       int is_new;
-      (void)poiseTablePlace(t, a->B.col[f], &is_new);
-      if (is_new) t->value[poiseTake(t->used)] = a->B.col[f];
+      (void)poiseTablePlace(t, column, &is_new);
+      if (is_new) t->value[poiseTake(t->used)] = column;
     }
   }
   poiseGroupSync(g);
 }
 
-/* Sort n integers ascending (bitonic), in room for the next power of two. */
-POISE_INLINE void poiseGroupSort(int32_t *list, int64_t n, const SpgemmGroup *g)
+/* Sort n integers ascending (bitonic), in room for the next power of two. None: where other groups do. */
+POISE_INLINE void poiseGroupSort(int32_t *list, int n, const SpgemmGroup *g)
 {
-  int64_t size = 1;
+  int size = n > 0;
   while (size < n) size *= 2;
-  for (int64_t k = n + g->lane; k < size; k += g->lanes) list[k] = INT32_MAX;
+  for (int k = n + g->lane; k < size; k += g->lanes) list[k] = INT32_MAX;
   poiseGroupSync(g);
-  for (int64_t run = 2; run <= size; run *= 2)
-    for (int64_t apart = run / 2; apart > 0; apart /= 2) {
-      for (int64_t k = g->lane; k < size / 2; k += g->lanes) {
-        int64_t low = k & (apart - 1), i = (k - low) * 2 + low, j = i + apart;
+  for (int run = 2, most = poiseGroupMost(g, size); run <= most; run *= 2)
+    for (int apart = run / 2; apart > 0; apart /= 2) {
+      for (int k = g->lane; k < size / 2 && run <= size; k += g->lanes) {
+        int low = k & (apart - 1), i = (k - low) * 2 + low, j = i + apart;
         int32_t one = list[i], other = list[j];
         if ((one > other) == ((i & run) == 0)) list[i] = other, list[j] = one;
       }
@@ -207,14 +235,28 @@ POISE_INLINE int32_t poiseSpgemmPlace(const SpgemmArgs *a, int32_t local)
   return (int32_t)(local < a->C.nloc ? local + a->below : local - a->C.nloc);
 }
 
-/* Row i of C's columns, ascending by global number. */
+/* How many of the n different integers are smaller than one of them. */
+POISE_INLINE int poiseRank(const int32_t *list, int n, int32_t one)
+{
+  int rank = 0;
+  for (int k = 0; k < n; k++) rank += list[k] < one;
+  return rank;
+}
+
+/* Row i of C's columns, ascending by global number. Short rows are not sorted: a column's place is its
+   rank. */
 POISE_INLINE void poiseSpgemmColumns(const SpgemmArgs *a, int64_t i, const SpgemmGroup *g, int share,
                                      const SpgemmTable *t)
 {
-  int64_t first = poiseCsrOffset(&a->C, i);
+  const int ranked = 64;
+  int32_t *col = a->col + poiseRowBegin(&a->C, i);
   poiseSpgemmCollect(a, i, g, share, t);
-  poiseGroupSort(t->value, *t->used, g);
-  for (int64_t k = g->lane; k < *t->used; k += g->lanes) a->col[first + k] = poiseSpgemmLocal(a, t->value[k]);
+  int n = *t->used;
+  if (poiseGroupMost(g, n) > ranked) poiseGroupSort(t->value, n > ranked ? n : 0, g);
+  for (int k = g->lane; k < n; k += g->lanes) {
+    int32_t place = t->value[k];
+    col[n > ranked ? k : poiseRank(t->value, n, place)] = poiseSpgemmLocal(a, place);
+  }
   poiseGroupSync(g);
 }
 
@@ -234,24 +276,23 @@ POISE_INLINE void poiseTileMultiply(int p, int q, int s, const double *__restric
 POISE_INLINE void poiseSpgemmNumbers(const SpgemmArgs *a, int64_t i, const SpgemmGroup *g, int share,
                                      const SpgemmTable *t, int p, int q, int s)
 {
-  int64_t first = poiseCsrOffset(&a->C, i), n = poiseCsrOffset(&a->C, i + 1) - first,
-          last = poiseCsrOffset(&a->A, i + 1);
-  double *val = a->val + first * p * s;
-  int turned = a->from32 || a->from64, at_once = g->lanes / share, mine = g->lane / share;
+  int64_t to = poiseRowBegin(&a->C, i), n = poiseRowEnd(&a->C, i) - to, first = poiseRowBegin(&a->A, i);
+  double *val = a->val + to * p * s;
+  int turned = a->from32 || a->from64, at_once = g->lanes / share, mine = g->lane / share,
+      count = (int)(poiseRowEnd(&a->A, i) - first), most = poiseGroupMost(g, count);
   poiseTableClear(t, g);
   for (int64_t k = g->lane; k < n; k += g->lanes) {
     int is_new;
-    t->value[poiseTablePlace(t, poiseSpgemmPlace(a, a->C.col[first + k]), &is_new)] = (int32_t)k;
+    t->value[poiseTablePlace(t, poiseSpgemmPlace(a, a->C.col[to + k]), &is_new)] = (int32_t)k;
   }
   for (int64_t k = g->lane; k < n * p * s; k += g->lanes) val[k] = 0;
   poiseGroupSync(g);
-  for (int64_t e = poiseCsrOffset(&a->A, i); e < last; e++) {
-    int64_t row = a->A.col[e], end = poiseCsrOffset(&a->B, row + 1),
-            from = a->from32   ? a->from32[e]
-                   : a->from64 ? a->from64[e]
-                               : e;
+  for (int j = 0; j < most; j++) {
+    int64_t e = first + j, row = j < count ? a->A.col[e] : 0,
+            end = j < count && mine < at_once ? poiseCsrOffset(&a->B, row + 1) : 0;
+    int64_t from = j >= count ? 0 : a->from32 ? a->from32[e] : a->from64 ? a->from64[e] : e;
     const double *x = a->A.val + from * p * q;
-    for (int64_t f = poiseCsrOffset(&a->B, row) + mine; f < end && mine < at_once; f += at_once) {
+    for (int64_t f = end ? poiseCsrOffset(&a->B, row) + mine : 0; f < end; f += at_once) {
       const double *y = f < a->ngiven ? a->B.val + f * q * s : a->received + (f - a->ngiven) * q * s;
       int is_new;
       int64_t k = t->value[poiseTablePlace(t, a->B.col[f], &is_new)];
