@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Set-up of amg, a thread per item. The text of each kernel, and its traffic, stand in the header of its
+/* Set-up of amg, a thread per item, or some lanes per row. The text of each kernel, and its traffic, stand in the header of its
    stage. Compiled without contraction, so that the hierarchy has the host's bits. */
 #include "pc/amg/aggregate_kernels.h"
 #include "pc/amg/bottom_kernels.h"
@@ -23,6 +23,100 @@ static PoiseErr LaunchItems(Device *dev, const void *args)
   const Args *a = (const Args *)args;
   if (a->n) Items<Args, Item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
+}
+
+/* ---- rows by lanes --------------------------------------------------------------------------- */
+
+/* A group of lanes does a row, so that it reads entries that stand together. Groups of a warp go in step. */
+enum { LANES = 8 };
+
+struct Group {
+  int64_t i, first;        /* its row, -1: none, and the row's first entry */
+  int lane, entries, most; /* most: entries of a row of the warp */
+};
+
+__device__ __forceinline__ Group GroupOf(const CsrView &A, int64_t n)
+{
+  int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
+  Group g = {-1, 0, (int)threadIdx.x % LANES, 0, 0};
+  if (i < n) {
+    g.i = i, g.first = poiseCsrOffset(&A, i);
+    g.entries = (int)(poiseCsrOffset(&A, i + 1) - g.first);
+  }
+  g.most = g.entries;
+  for (int apart = LANES; apart < 32; apart *= 2) {
+    int other = __shfl_xor_sync(~0u, g.most, apart);
+    g.most = other > g.most ? other : g.most;
+  }
+  return g;
+}
+
+/* amg_power_scalar_item: lanes multiply, and each adds all products in their order. */
+static __global__ void __launch_bounds__(THREADS) PowerByLanes(const __grid_constant__ AmgPowerArgs p)
+{
+  const Group g = GroupOf(p.m.A, p.n);
+  double s = 0, size = 0;
+  for (int base = 0; base < g.most; base += LANES) {
+    int left = g.entries - base;
+    int64_t k = g.first + base + g.lane;
+    double a = g.lane < left ? p.m.A.val[k] : 0, product = g.lane < left ? a * p.x[p.m.A.col[k]] : 0;
+#pragma unroll
+    for (int j = 0; j < LANES; j++) {
+      double next = __shfl_sync(~0u, product, j, LANES), entry = __shfl_sync(~0u, a, j, LANES);
+      if (j < left) s += next, size += fabs(entry);
+    }
+  }
+  if (g.lane != 0 || g.i < 0) return;
+  p.z[g.i] = p.d[g.i] * s;
+  p.row[g.i] = fabs(p.d[g.i]) * size;
+}
+
+/* amg_strong_count_item, amg_strong_write_item */
+template <bool WRITE>
+static __global__ void __launch_bounds__(THREADS) StrongByLanes(const __grid_constant__ AmgStrengthArgs s)
+{
+  const Group g = GroupOf(s.A, s.n);
+  const int first_lane = threadIdx.x % 32 / LANES * LANES;
+  double si = g.i >= 0 ? s.reach[g.i] : 0;
+  int64_t at = WRITE && g.i >= 0 ? poiseCsrOffset(&s.g, g.i) : 0;
+  int32_t strong = 0;
+  for (int base = 0; base < g.most; base += LANES) {
+    int64_t k = g.first + base + g.lane;
+    bool is_one = base + g.lane < g.entries;
+    int32_t j = is_one ? s.A.col[k] : -1;
+    double a = is_one ? s.A.val[k] : 0;
+    is_one = is_one && (j == g.i || poiseAmgIsStrong(a, si, s.reach[j], s.theta2));
+    unsigned ones = __ballot_sync(~0u, is_one) >> first_lane & ((1u << LANES) - 1);
+    if (WRITE && is_one) {
+      int64_t to = at + strong + __popc(ones & ((1u << g.lane) - 1));
+      s.col[to] = j;
+      s.weight[to] = (float)fabs(a);
+    }
+    strong += __popc(ones);
+  }
+  if (!WRITE && g.lane == 0 && g.i >= 0) s.strong[g.i] = strong;
+}
+
+template <typename Args> static PoiseErr LaunchLanes(Device *dev, const void *args, void (*kernel)(Args))
+{
+  const Args *a = (const Args *)args;
+  if (a->n) kernel<<<Grid(a->n * LANES), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+template <> PoiseErr LaunchItems<AmgPowerArgs, amg_power_scalar_item>(Device *dev, const void *args)
+{
+  return LaunchLanes<AmgPowerArgs>(dev, args, PowerByLanes);
+}
+
+template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device *dev, const void *args)
+{
+  return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<false>);
+}
+
+template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_write_item>(Device *dev, const void *args)
+{
+  return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<true>);
 }
 
 #define KERNEL(name, Args)
