@@ -399,7 +399,32 @@ static void TestExisting(PoiseContext ctx)
   PoiseMatDestroy(&D);
 }
 
-/* The same of P^T A P, whose C has triplets on several ranks. */
+/* What C keeps is of patterns: it stays where a factor is multiplied in another form. */
+static void TestKept(PoiseContext ctx)
+{
+  static const char *const types[] = {"csri", "seg", "csr"};
+  PoiseMat A, B, C = NULL;
+  PoiseVec x, y;
+  if (!CHECK_OK(Make(ctx, &some, 0, 1, 1, &A)) || !CHECK_OK(Make(ctx, &next, 0, 1, 1, &B))) return;
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+  Gives(A, B, 1, 1, &C);
+  const void *kept = C->made.multiplied;
+  for (int k = 0; k < 3; k++) {
+    int64_t before = A->pattern;
+    CHECK_OK(PoiseMatSetType(A, types[k]));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    CHECK(A->pattern > before);
+    Gives(A, B, 1, 1, &C);
+    CHECK(C->made.multiplied == kept);
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+  PoiseMatDestroy(&C);
+}
+
+/* As TestExisting, of P^T A P, whose C has triplets on several ranks. */
 static void TestExistingGalerkin(PoiseContext ctx)
 {
   PoiseMat A, P, C = NULL, D;
@@ -732,6 +757,7 @@ static void TestBytes(PoiseContext ctx)
 static const Test tests[] = {{"products", TestProducts, 0},
                              {"galerkin", TestGalerkin, 0},
                              {"existing", TestExisting, 0},
+                             {"kept", TestKept, 0},
                              {"existing_galerkin", TestExistingGalerkin, 0},
                              {"other_pattern", TestOtherPattern, 0},
                              {"refusals", TestRefusals, 0},

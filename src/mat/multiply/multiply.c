@@ -14,7 +14,7 @@
 #include "tiles.h"
 
 typedef struct Multiplied {
-  int64_t serial[2], pattern[2], built; /* of the factors, and of C's CSR, that this was made for */
+  int64_t serial[2], factor[2], built; /* of the factors, of their CSR and of C's, that this was made for */
   bool galerkin;
   FetchedRows rows;    /* of the right factor */
   LocalProduct first;  /* A B or A P */
@@ -228,7 +228,7 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
   else
     TRY(Take(C, galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c), &c));
   k->serial[0] = A->serial, k->serial[1] = B->serial;
-  k->pattern[0] = A->pattern, k->pattern[1] = B->pattern;
+  k->factor[0] = A->csr.built, k->factor[1] = B->csr.built;
   k->built = C->csr.built;
   return POISE_OK;
 }
@@ -283,7 +283,7 @@ static bool IsCurrent(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
 {
   const Multiplied *k = C->made.multiplied;
   return k && k->galerkin == galerkin && k->serial[0] == A->serial && k->serial[1] == B->serial &&
-         k->pattern[0] == A->pattern && k->pattern[1] == B->pattern && k->built == C->csr.built;
+         k->factor[0] == A->csr.built && k->factor[1] == B->csr.built && k->built == C->csr.built;
 }
 
 static PoiseErr SameRow(PoiseMat C, const HostCsr *c, PoiseMat D, const HostCsr *d, int64_t i)
