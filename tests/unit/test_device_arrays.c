@@ -302,34 +302,39 @@ static void TestAdoptCSRFailures(PoiseContext ctx)
 }
 
 /* A matrix whose arrays are on the device, of more rows than a block: of its indices nothing comes to the
-   host but single numbers. */
+   host but single numbers, and ghosts. */
 static void TestDeviceCSRStays(PoiseContext ctx)
 {
-  enum { ROWS = 5000 };
+  enum { ROWS = 5000, LITTLE = 1024 };
   int64_t *ptr = malloc((ROWS + 1) * sizeof *ptr), *col = malloc(2 * ROWS * sizeof *col);
-  double *val = malloc(2 * ROWS * sizeof *val);
+  double *val = malloc(2 * ROWS * sizeof *val), expected = 0;
+  bool alone = PoiseSize(ctx) == 1;
+  PoiseInt n, begin;
   PoiseMat A;
   PoiseVec x, y;
-  for (int64_t i = 0; i < ROWS; i++) {
+  PoiseSplit(ctx, ROWS, &begin, &n);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t row = begin + i;
     ptr[i] = 2 * i;
-    for (int k = 0; k < 2; k++) col[2 * i + k] = i ? i - 1 + k : k, val[2 * i + k] = (double)(i % 7 + k);
+    for (int k = 0; k < 2; k++)
+      col[2 * i + k] = row ? row - 1 + k : k, val[2 * i + k] = (double)(row % 7 + k);
   }
-  ptr[ROWS] = 2 * ROWS;
+  ptr[n] = 2 * n;
+  for (int64_t row = 0; row < ROWS; row++) expected += (double)(2 * (row % 7) + 1);
   for (int wide = 0; wide < 2; wide++) {
-    PoiseCSR csr = LendCSR(ctx, ROWS, ptr, col, val, wide, 0);
+    PoiseCSR csr = LendCSR(ctx, n, ptr, col, val, wide, 0);
     int64_t moved = ctx->device->copied[COPY_TO_DEVICE], fetched = ctx->device->copied[COPY_TO_HOST];
-    if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, ROWS, ROWS, ROWS, ROWS, &csr, POISE_BORROW, &A))) return;
+    if (!CHECK_OK(PoiseMatCreateDeviceCSR(ctx, n, n, ROWS, ROWS, &csr, POISE_BORROW, &A))) return;
     if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
     CHECK_OK(PoiseVecSet(x, 1));
     CHECK_OK(PoiseMatMult(A, x, y));
-    if (SampleIsAway(ctx)) CHECK(ctx->device->copied[COPY_TO_HOST] - fetched <= 256);
-    CHECK_INT(ctx->device->copied[COPY_TO_DEVICE], moved);
-    double sum = 0, expected = 0;
-    for (int64_t k = 0; k < 2 * ROWS; k++) expected += val[k];
+    if (SampleIsAway(ctx)) CHECK(ctx->device->copied[COPY_TO_HOST] - fetched <= LITTLE);
+    CHECK(ctx->device->copied[COPY_TO_DEVICE] - moved <= (alone ? 0 : LITTLE));
+    double sum = 0;
     CHECK_OK(PoiseVecSumEntries(y, &sum));
     CHECK(sum == expected);
     CHECK_OK(PoiseMatDestroy(&A));
-    if (wide && SampleIsAway(ctx)) { /* the first of two wrong rows, both in later blocks */
+    if (wide && alone && SampleIsAway(ctx)) { /* the first of two wrong rows, both in later blocks */
       int32_t far = ROWS;
       CHECK_OK(poiseDeviceCopy(ctx->device, (int32_t *)(uintptr_t)csr.col32 + 2 * 4321, &far, sizeof far,
                                COPY_TO_DEVICE));
@@ -552,7 +557,7 @@ static const Test tests[] = {
     {"device_csr", TestDeviceCSR, 0},
     {"device_csr_errors", TestDeviceCSRErrors, TEST_SERIAL},
     {"adopt_csr_failures", TestAdoptCSRFailures, TEST_SERIAL},
-    {"device_csr_stays", TestDeviceCSRStays, TEST_SERIAL},
+    {"device_csr_stays", TestDeviceCSRStays, 0},
     {"device_triplets", TestDeviceTriplets, 0},
     {"device_triplet_errors", TestDeviceTripletErrors, 0},
     {"smallest", TestSmallest, TEST_SERIAL},

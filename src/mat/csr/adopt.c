@@ -7,20 +7,31 @@
 #include "check_arrays.h"
 #include "complete.h"
 #include "convert.h"
+#include "ghosts_there.h"
 #include "numbering.h"
 
 /* Wraps a user's array, on the host or on the device. */
 typedef PoiseErr (*Wrap)(Device *, size_t, const char *, void *, PoiseOwn, Buffer *);
 
 /* Adopt or borrow the arrays as they are. */
-static PoiseErr WrapIndices(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
+static PoiseErr WrapOffsets(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
 {
   Csr *c = &A->csr;
-  Device *dev = A->ctx->device;
   c->wide = in->ptr64 != NULL;
   void *ptr = c->wide ? (void *)(uintptr_t)in->ptr64 : (void *)(uintptr_t)in->ptr32;
-  TRY(wrap(dev, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr));
-  return wrap(dev, (size_t)c->nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32, own, &c->col);
+  return wrap(A->ctx->device, (size_t)(c->m + 1) * (c->wide ? 8 : 4), "row offsets", ptr, own, &c->ptr);
+}
+
+static PoiseErr WrapColumns(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
+{
+  return wrap(A->ctx->device, (size_t)A->csr.nz * sizeof(int32_t), "columns", (void *)(uintptr_t)in->col32,
+              own, &A->csr.col);
+}
+
+static PoiseErr WrapIndices(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
+{
+  TRY(WrapOffsets(A, wrap, in, own));
+  return WrapColumns(A, wrap, in, own);
 }
 
 static PoiseErr WrapValues(PoiseMat A, Wrap wrap, const PoiseCSR *in, PoiseOwn own)
@@ -97,14 +108,19 @@ PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 
 /* ---- arrays on the device, used there -------------------------------------------------------- */
 
-/* Use the arrays in place: one rank, and indices of the library's types. */
+/* Use the arrays in place, where indices have the library's types. On several ranks columns get other
+   numbers, so they are a copy, and the caller's are as they were if anything fails. */
 static PoiseErr BuildThere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
   Csr *c = &A->csr;
+  bool alone = PoiseSize(A->ctx) == 1;
   poiseCsrMeasure(A);
   TRY(poiseArraysCheckDevice(A, in, &c->nz));
   TRY(WrapValues(A, poiseBufferWrapDevice, in, own));
-  return WrapIndices(A, poiseBufferWrapDevice, in, own);
+  TRY(WrapOffsets(A, poiseBufferWrapDevice, in, own));
+  TRY(WrapColumns(A, poiseBufferWrapDevice, in, alone ? own : POISE_COPY));
+  if (!alone && own != POISE_COPY) c->converted = "columns";
+  return alone ? POISE_OK : poiseGhostsNumberThere(A, c);
 }
 
 /* ---- arrays on the device, through the host -------------------------------------------------- */
@@ -169,7 +185,7 @@ PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
   PoiseCSR host = {0};
   if (A->ctx->device->ops->is_host) return poiseCsrBuild(A, in, own);
   PoiseErr e = poiseArraysCheckGiven(in);
-  if (!e && PoiseSize(A->ctx) == 1 && in->base == 0 && !in->col64)
+  if (!e && in->base == 0 && !in->col64)
     e = BuildThere(A, in, own);
   else if (!e)
     e = BuildFetched(A, in, &host, own);

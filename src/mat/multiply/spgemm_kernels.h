@@ -45,8 +45,8 @@ typedef struct RowOffsetsArgs {
   int32_t *ptr32;
 } RowOffsetsArgs;
 
-/* Lanes that do a row together. Smaller groups of a warp go in step, and wait for each other: waiting each for
-   itself, they would run one after the other. So a group may have no row. */
+/* Lanes that do a row together. Smaller groups of a warp go in step, and wait for each other: waiting each
+   for itself, they would run one after the other. So a group may have no row. */
 typedef struct SpgemmGroup {
   int lane, lanes;
 } SpgemmGroup;
