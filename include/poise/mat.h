@@ -50,10 +50,10 @@ POISE_API PoiseErr PoiseMatCreateCSR(PoiseContext ctx, PoiseInt m, PoiseInt n, P
   The same from arrays in the device's memory, with the columns of each row sorted. The struct csr itself is
   on the host. On the host device this is PoiseMatCreateCSR.
 
-  The values are used in place with POISE_ADOPT (freed with cudaFree) and POISE_BORROW. Arrays that are 0-based
-  with int32 columns are checked on the device, and stay there: offsets are used in place, columns too on one
-  rank. On several ranks columns are copied, as they get local numbers. All others travel to the host once, to
-  be checked and converted.
+  The values are used in place with POISE_ADOPT (freed with cudaFree) and POISE_BORROW. Arrays that are
+  0-based with int32 columns are checked on the device, and stay there: offsets are used in place, columns too
+  on one rank. On several ranks columns are copied, as they get local numbers. All others travel to the host
+  once, to be checked and converted.
 
   A borrowed array of values is current when a call that changes the values returns. PoiseMatAddBlock and its
   kin change entries on the host; the array has them after PoiseMatAssemble. A pointer to anything but device

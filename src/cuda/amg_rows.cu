@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Set-up of amg, a thread per item, or some lanes per row. The text of each kernel, and its traffic, stand in the header of its
-   stage. Compiled without contraction, so that the hierarchy has the host's bits. */
+/* Set-up of amg, a thread per item, or some lanes per row. The text of each kernel, and its traffic, stand in
+   the header of its stage. Compiled without contraction, so that the hierarchy has the host's bits. */
 #include "pc/amg/aggregate_kernels.h"
 #include "pc/amg/bottom_kernels.h"
 #include "pc/amg/diagonal_kernels.h"
