@@ -274,6 +274,7 @@ static PoiseErr Ended(PoiseKSP ksp, PoiseErr e, PoiseVec b, PoiseVec x)
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->result.reason = POISE_DIVERGED_ERROR;
   TRY(e);
+  if (!ksp->divided && ksp->pc->type->solved) ksp->pc->type->solved(ksp->pc, ksp->result.its);
   TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
   return Report(ksp, b);
 }

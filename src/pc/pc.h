@@ -50,6 +50,8 @@ typedef struct PCType {
   /* Flops and bytes of one application, beside those that nested events count. NULL: one flop and 24 bytes
      per row. */
   void (*cost)(PoisePC, double *flops, double *bytes);
+  /* A solve with this M has taken so many iterations, on all ranks alike. NULL: that does not matter. */
+  void (*solved)(PoisePC, int64_t iterations);
   PoiseErr (*view)(PoisePC);
   void (*bytes)(PoisePC, PoiseBytes *sum); /* sum += bytes of pc->data; NULL: nothing that grows with sizes */
   /* p += bytes that it will hold, for pc->P as planned; NULL as of bytes. May make the solvers inside, but

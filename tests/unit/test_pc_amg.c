@@ -310,6 +310,53 @@ static void TestRefresh(PoiseContext ctx)
   SetOptions(ctx, "-x_pc_amg_refresh values");
 }
 
+/* Connections of a square grid, strong in one direction. */
+static void SetAnisotropic(PoiseMat A, PoiseInt k, bool across)
+{
+  int64_t *ptr, *col;
+  double *val;
+  if (!CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) return;
+  for (int64_t i = 0; i < k * k; i++)
+    for (int64_t e = ptr[i]; e < ptr[i + 1]; e++) {
+      bool strong = llabs(col[e] - i) == (across ? k : 1);
+      val[e] = col[e] == i ? 202 : strong ? -100 : -1;
+    }
+  CHECK_OK(PoiseMatSetValuesCSR(A, val));
+  free(ptr), free(col), free(val);
+}
+
+/* Aggregates along the wrong direction take many iterations; with the next values new ones are made. */
+static void TestStale(PoiseContext ctx)
+{
+  const PoiseInt k = 60;
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = k});
+  PoiseVec b, x;
+  PoiseKSP ksp;
+  PoisePC pc;
+  PoiseInt its[4];
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+  CHECK_OK(PoiseVecSetRandom(b, 1));
+  CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_OK(PoiseKSPSetType(ksp, "cg"));
+  CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, "amg"));
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-8, -1, -1, -1));
+  for (int turn = 0; turn < 4; turn++) {
+    SetAnisotropic(A, k, turn > 0);
+    CHECK_OK(PoiseKSPSolve(ksp, b, x));
+    its[turn] = PoiseKSPIterations(ksp);
+    CHECK_INT(Made(pc)->refreshed, turn == 1 || turn == 3);
+  }
+  CHECK(its[1] > its[0] + its[0] / 2);
+  CHECK(its[2] < its[0] + its[0] / 2);
+  CHECK_INT(its[3], its[2]);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  PoiseMatDestroy(&A);
+}
+
 /* ---- the same bits --------------------------------------------------------------------------- */
 
 enum {
@@ -766,18 +813,30 @@ static void TestFailures(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-      {"symmetric", TestSymmetric, TEST_SERIAL}, {"sizes", TestSizes, TEST_SERIAL},
-      {"smoother", TestSmoother, TEST_SERIAL},   {"small", TestSmall, TEST_SERIAL},
-      {"diagonal", TestDiagonal, TEST_SERIAL},   {"singular", TestSingular, TEST_SERIAL},
-      {"identity", TestIdentity, TEST_SERIAL},   {"beam", TestBeam, TEST_SERIAL},
-      {"free", TestFree, TEST_SERIAL},           {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
-      {"errors", TestErrors, TEST_SERIAL},       {"refresh", TestRefresh, TEST_SERIAL},
-      {"bits", TestBits, TEST_SERIAL},           {"loop", TestLoop, TEST_SERIAL},
-      {"stretched", TestStretched, TEST_SERIAL}, {"elastic", TestElastic, TEST_SERIAL},
-      {"hubs", TestHubs, TEST_SERIAL},           {"wild", TestWild, TEST_SERIAL},
-      {"precision", TestPrecision, TEST_SERIAL}, {"precision plain", TestPrecisionPlain, TEST_SERIAL},
-      {"scales", TestScales, TEST_SERIAL},       {"too far", TestTooFar, TEST_SERIAL},
-      {"failures", TestFailures, TEST_SERIAL},   {NULL, NULL, 0}};
+  static const Test tests[] = {{"symmetric", TestSymmetric, TEST_SERIAL},
+                               {"sizes", TestSizes, TEST_SERIAL},
+                               {"smoother", TestSmoother, TEST_SERIAL},
+                               {"small", TestSmall, TEST_SERIAL},
+                               {"diagonal", TestDiagonal, TEST_SERIAL},
+                               {"singular", TestSingular, TEST_SERIAL},
+                               {"identity", TestIdentity, TEST_SERIAL},
+                               {"beam", TestBeam, TEST_SERIAL},
+                               {"free", TestFree, TEST_SERIAL},
+                               {"nonsymmetric", TestNonsymmetric, TEST_SERIAL},
+                               {"errors", TestErrors, TEST_SERIAL},
+                               {"refresh", TestRefresh, TEST_SERIAL},
+                               {"stale", TestStale, TEST_SERIAL},
+                               {"bits", TestBits, TEST_SERIAL},
+                               {"loop", TestLoop, TEST_SERIAL},
+                               {"stretched", TestStretched, TEST_SERIAL},
+                               {"elastic", TestElastic, TEST_SERIAL},
+                               {"hubs", TestHubs, TEST_SERIAL},
+                               {"wild", TestWild, TEST_SERIAL},
+                               {"precision", TestPrecision, TEST_SERIAL},
+                               {"precision plain", TestPrecisionPlain, TEST_SERIAL},
+                               {"scales", TestScales, TEST_SERIAL},
+                               {"too far", TestTooFar, TEST_SERIAL},
+                               {"failures", TestFailures, TEST_SERIAL},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg", tests);
 }

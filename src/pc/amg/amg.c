@@ -68,6 +68,13 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   return POISE_OK;
 }
 
+static void Solved_AMG(PoisePC pc, int64_t iterations)
+{
+  Amg *amg = pc->data;
+  amg->latest = iterations > 0 ? iterations : 1;
+  if (!amg->first) amg->first = amg->latest;
+}
+
 const PCType poisePCType_amg = {
     .name = "amg",
     .size = sizeof(Amg),
@@ -76,6 +83,7 @@ const PCType poisePCType_amg = {
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
     .cost = poiseAmgCost,
+    .solved = Solved_AMG,
     .view = poiseAmgView,
     .bytes = poiseAmgBytes,
     .predict = Predict_AMG,

@@ -233,10 +233,11 @@ typedef struct Amg {
   int64_t given, pattern;       /* of the matrix whose pattern the levels have; 0: none */
   AmgOptions made;              /* with these options */
   bool refreshed;               /* the values are newer than the aggregates */
-  int64_t moved;                /* arrays of a cycle are elsewhere than before new values came */
-  bool single;                  /* the cycle is in fp32 */
-  const char *doubled;          /* why it is not, though asked for; else NULL */
-  Buffer range, narrow;         /* the largest entry of r, behind partial maxima; the dense inverse */
+  int64_t first, latest; /* iterations of the first and the latest solve with these aggregates; 0: none */
+  int64_t moved;         /* arrays of a cycle are elsewhere than before new values came */
+  bool single;           /* the cycle is in fp32 */
+  const char *doubled;   /* why it is not, though asked for; else NULL */
+  Buffer range, narrow;  /* the largest entry of r, behind partial maxima; the dense inverse */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
@@ -250,6 +251,14 @@ PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
 /* hierarchy.c */
 PoiseErr poiseAmgBuild(PoisePC pc);
 void poiseAmgDestroy(PoisePC pc);
+
+/* Do aggregates no longer suit the values? Then a solve takes half as many iterations again as at first. A
+   few more are not worth a set-up. */
+static inline bool poiseAmgIsStale(const Amg *amg)
+{
+  const int few = 5;
+  return 2 * amg->latest > 3 * amg->first && amg->latest - amg->first >= few;
+}
 
 static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */
 {

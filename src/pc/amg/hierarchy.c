@@ -37,7 +37,7 @@ void poiseAmgDestroy(PoisePC pc)
   poiseBufferDestroy(&amg->range);
   poiseBufferDestroy(&amg->narrow);
   amg->count = 0, amg->single = false;
-  amg->given = amg->pattern = 0;
+  amg->given = amg->pattern = amg->first = amg->latest = 0;
 }
 
 /* ---- one level's stages ---------------------------------------------------------------------- */
@@ -428,7 +428,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   Device *dev = pc->ctx->device;
   Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg, .since = PoiseTime()};
   s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
-            amg->options.refresh == AMG_REFRESH_ALL ||
+            amg->options.refresh == AMG_REFRESH_ALL || poiseAmgIsStale(amg) ||
             memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
   if (s.fresh) {
     poiseAmgDestroy(pc);

@@ -224,6 +224,10 @@ PoiseErr poiseAmgView(PoisePC pc)
   TRY(ViewTraffic(pc));
   if (amg->refreshed)
     TRY(poisePrint(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));
+  if (poiseAmgIsStale(amg))
+    TRY(poisePrint(pc->ctx,
+                   "  the next values make new ones: the latest solve took %lld iterations, the first %lld\n",
+                   (long long)amg->latest, (long long)amg->first));
   TRY(ViewSeconds(pc));
   return ViewPeak(pc);
 }
