@@ -191,11 +191,9 @@ extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
   int64_t long_rows = 0;
-  int few = LanesOfRow(a, 32);
   for (int c = 2; c < SPGEMM_CLASSES; c++) long_rows += a->rows_of[c];
-  if (long_rows && few <= 8) LaunchAttempts<8>(dev, a);
-  if (long_rows && few == 16) LaunchAttempts<16>(dev, a);
-  if (long_rows && few == 32) LaunchAttempts<32>(dev, a);
+  if (long_rows && LanesOfRow(a, 32) <= 8) LaunchAttempts<16>(dev, a); /* two rows of B at once */
+  if (long_rows && LanesOfRow(a, 32) > 8) LaunchAttempts<32>(dev, a);
   return LaunchAll<COUNT, 0, 0, 0>(dev, a);
 }
 
