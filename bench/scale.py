@@ -5,17 +5,18 @@
     bench/scale.py                                    the model, for one host and for many
     bench/scale.py --hosts 4096 --gpus 8 --rows 1e9   the same of this size
     bench/scale.py --check gpus_loop.txt...           rows of bench/gpus.sh beside the model
-    bench/scale.py --own                              the model beside the runs that its constants are from
+    bench/scale.py --own                              beside the runs that its constants are from
 
 One GPU takes F + bytes / rate, where F is launches and the ends of kernels. Bytes that stay in L2 are faster,
 and F is smaller then. On p GPUs an iteration takes
 
-    part (1 + split) + exchange(p) + max(0, halo - part)
+    part + exchange(p, part) + max(0, halo - part)
 
 part      one GPU's time for n / p rows: by this curve from the time for n rows
-split     a product in two kernels, and waiting for the slowest: a share of the part's time
 exchange  of one halo and two sums, whatever their bytes, by the path: peer memory and NCCL within a host, the
-          hosts' memory; between hosts a message for the halo and log2(hosts) steps for each sum
+          hosts' memory; between hosts a message for the halo and log2(hosts) steps for each sum. To it comes
+          a share of the part's time, for a product in two kernels and waiting for the slowest. By peer memory
+          phases may exchange by themselves: a smaller start, a larger share. The smaller sum counts
 halo      bytes over the link's rate: it travels while rows without ghosts are multiplied
 
 Rows in their own order make slabs: a part of a cube of k^3 nodes has two planes of k^2. A partition by a
@@ -35,9 +36,7 @@ PATHS = {"peer": "peer", "NCCL": "nccl", "through": "host"}  # by the first word
 # Bytes of a row and iteration: the matrix as in the middle of a mesh, and 13 passes over vectors (11 where cg
 # predicts, as it does for 7 points); unknowns of a node
 PROBLEMS = {"7": (7 * 12 + 4 + 88, 1), "27": (27 * 12 + 4 + 104, 1), "elasticity": (27 * 76 / 3 + 104, 3)}
-# two_gpus.txt: rows, entries of a halo, one GPU, two GPUs
-OWN = [("27", 32768, 32**2, 5.6, 14.4), ("27", 1030301, 101**2, 124.6, 95.8),
-       ("27", 4173281, 161**2, 459.1, 283.1), ("elasticity", 2022243, 3 * 41**2, 403.2, 269.2)]
+OWN = os.path.join(HERE, "results", "h200", "gpus_loop.txt")
 
 
 def constants(path):
@@ -68,10 +67,12 @@ class Model:
         """One GPU's us for a part of so many bytes, if all take `whole`."""
         return whole * self.curve(size / parts) / self.curve(size)
 
-    def exchange(self, path, gpus, hosts=1):
+    def exchange(self, path, part, gpus, hosts=1):
         """us of one halo and two sums, beside their bytes"""
-        here = self.c[path] + (self.c["peer_more"] * (gpus - 2) if path == "peer" else 0)
-        return here if hosts == 1 else here + self.c["hop"] * (1 + 2 * math.log2(hosts))
+        here = self.c[path] + self.c.get(path + "_more", 0) * (gpus - 2) + self.c["split"] * part
+        if hosts > 1:
+            return here + self.c["hop"] * (1 + 2 * math.log2(hosts))
+        return min(here, self.c["phases"] + self.c["phases_split"] * part) if path == "peer" else here
 
     def several(self, whole, size, gpus, entries, path, hosts=1):
         """us on so many GPUs of each host, of which one takes `whole`; entries: that a rank gets"""
@@ -81,7 +82,7 @@ class Model:
         rate = self.c[path + "_rate"] if hosts == 1 else min(self.c[path + "_rate"], self.c["network_rate"])
         part = self.part(whole, size, parts)
         travels = 8 * entries / rate / 1e3
-        return part * (1 + self.c["split"]) + self.exchange(path, gpus, hosts) + max(0, travels - part)
+        return part + self.exchange(path, part, gpus, hosts) + max(0, travels - part)
 
     def bound(self, whole, size, parts, largest, ghosts):
         """us of a product on one host; largest: nonzeros of the largest part over the mean"""
@@ -151,17 +152,6 @@ def compare(lines):
     if errors:
         print(f"\n{len(errors)} rows: the model is off by {100 * max(errors):.0f} % at most, "
               f"{100 * sum(errors) / len(errors):.0f} % on the average")
-
-
-def own(model):
-    print("The model beside the runs that its constants are from (results/h200/two_gpus.txt)\n")
-    print(f"{'matrix':<12}{'rows':>10}{'one GPU':>10}{'two':>10}{'model':>10}{'error %':>10}")
-    lines = []
-    for problem, rows, entries, one, two in OWN:
-        time = model.several(one, PROBLEMS[problem][0] * rows, 2, entries, "peer")
-        lines.append((two, time))
-        print(f"{problem:<12}{rows:>10}{one:>10.1f}{two:>10.1f}{time:>10.1f}{100 * (time / two - 1):>10.1f}")
-    compare(lines)
 
 
 class Row:
@@ -239,9 +229,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=4096, help="at most")
     given = parser.parse_args()
     model = Model(given.constants)
-    if given.own:
-        own(model)
-    for path in given.check or []:
+    for path in ([OWN] if given.own else []) + (given.check or []):
         check(model, path)
     if given.own or given.check:
         return 0

@@ -2,6 +2,7 @@
 #include "ranks_plan.h"
 
 #include "product_model.h"
+#include <math.h>
 
 static double OnOne(const DeviceModel *model, double bytes)
 {
@@ -15,7 +16,10 @@ double poiseIterationSeconds(const DeviceModel *model, double bytes, int ranks, 
 {
   if (!poiseModelIsGpu(model) || model->bandwidth <= 0) return 0;
   if (ranks == 1) return OnOne(model, bytes);
-  return (1 + RANKS_SPLIT) * OnOne(model, bytes / ranks) + (linked ? RANKS_LINK : RANKS_HOST);
+  double part = OnOne(model, bytes / ranks), split = (1 + RANKS_SPLIT) * part;
+  return linked ? fmin(split + RANKS_LINK + (ranks - 2) * RANKS_MORE,
+                       (1 + RANKS_PHASES_SPLIT) * part + RANKS_PHASES)
+                : split + RANKS_HOST;
 }
 
 int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool linked)
