@@ -26,6 +26,14 @@ typedef struct AmgExtendArgs {
   double *x;       /* their inverses, column by column */
 } AmgExtendArgs;
 
+/* Columns of P: [owned | ghosts], and places, in the order of global numbers, of which `below` ghosts come
+   first. May be the same array. */
+typedef struct AmgPlaceArgs {
+  int64_t n, below, nloc;
+  const int32_t *from;
+  int32_t *to;
+} AmgPlaceArgs;
+
 typedef struct AmgInterpolateArgs {
   int64_t n; /* nodes; rows of P's blocks; nodes times groups */
   AmgInterpolation p;
@@ -260,6 +268,19 @@ POISE_INLINE void amg_interpolate_item(const AmgInterpolateArgs *m, int64_t item
   w.begin = (int)(item % groups) * modes / groups;
   w.end = ((int)(item % groups) + 1) * modes / groups;
   poiseAmgInterpolateNode(m, &w);
+}
+
+/* Traffic of both: 8 bytes per entry. */
+POISE_INLINE void amg_from_places_item(const AmgPlaceArgs *a, int64_t k)
+{
+  int64_t p = a->from[k];
+  a->to[k] = (int32_t)(p < a->below ? p + a->nloc : p < a->below + a->nloc ? p - a->below : p);
+}
+
+POISE_INLINE void amg_to_places_item(const AmgPlaceArgs *a, int64_t k)
+{
+  int64_t p = a->from[k];
+  a->to[k] = (int32_t)(p < a->nloc ? p + a->below : p < a->nloc + a->below ? p - a->nloc : p);
 }
 
 #endif

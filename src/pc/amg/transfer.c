@@ -13,6 +13,7 @@
 #include "mat/types/bcsr_kernels.h"
 #include "vec/vec_kernels.h"
 #include "amg.h"
+#include "interpolation_kernels.h"
 
 /* ---- P --------------------------------------------------------------------------------------- */
 
@@ -25,35 +26,19 @@ static PoiseErr ListGhosts(PoiseContext ctx, const AmgPlaces *places, int64_t pe
   return POISE_OK;
 }
 
-/* Columns [owned | ghosts] from their places, as in AmgPlaces, and back. */
-static void NumberColumns(const Csr *c, int64_t below, const int32_t *place, int32_t *col)
-{
-  for (int64_t k = 0; k < c->nz; k++) {
-    int64_t p = place[k];
-    col[k] = (int32_t)(p < below ? p + c->nloc : p < below + c->nloc ? p - below : p);
-  }
-}
-
-static void PlaceColumns(const Csr *c, int64_t below, const int32_t *col, int32_t *place)
-{
-  for (int64_t k = 0; k < c->nz; k++) {
-    int64_t p = col[k];
-    place[k] = (int32_t)(p < c->nloc ? p + below : p < c->nloc + below ? p - c->nloc : p);
-  }
-}
-
 /* P's pattern, in local numbers. Local. */
 static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterpolation *p, Csr *c,
                       int64_t *pairs)
 {
   int64_t per = p->modes / p->side;
-  int32_t *col;
+  AmgPlaceArgs a = {.below = places->below * per};
   TRY(poiseAmgPattern(ctx, p, c, pairs));
   if (!places->nghost) return POISE_OK;
   TRY(ListGhosts(ctx, places, per, c));
-  TRY(poiseBufferUpdate(&c->col, HOST, &col));
-  NumberColumns(c, places->below * per, col, col);
-  return POISE_OK;
+  a.n = c->nz, a.nloc = c->nloc;
+  TRY(poiseBufferUpdate(&c->col, DEVICE, &a.to));
+  a.from = a.to;
+  return LAUNCH(ctx->device, amg_from_places, &a);
 }
 
 /* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
@@ -89,14 +74,12 @@ PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *
 /* Places of P's columns, by which its values are found. */
 static PoiseErr Places(AmgLevel *l, int64_t per, Buffer *places)
 {
-  const Csr *c = &l->P->csr;
-  HostCsr h;
-  int32_t *place;
-  TRY(poiseMatPattern(l->P, &h));
-  TRY(poiseBufferCreate(l->P->ctx->device, (size_t)c->nz * sizeof *place, "places of columns", places));
-  TRY(poiseBufferWrite(places, HOST, &place));
-  PlaceColumns(c, l->places.below * per, h.col, place);
-  return POISE_OK;
+  Csr *c = &l->P->csr;
+  Device *dev = l->P->ctx->device;
+  AmgPlaceArgs a = {.n = c->nz, .below = l->places.below * per, .nloc = c->nloc};
+  TRY(poiseBufferRead(&c->col, DEVICE, &a.from));
+  TRY(poiseAmgMake(dev, c->nz, sizeof *a.to, "places of columns", places, &a.to));
+  return LAUNCH(dev, amg_to_places, &a);
 }
 
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p)
