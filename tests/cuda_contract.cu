@@ -24,6 +24,7 @@
 #include "mat/csr/ghosts_kernels.h"
 #include "mat/types/hubs_kernels.h"
 #include "mat/csr/keys_kernels.h"
+#include "mat/multiply/fetched_rows_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "mat/types/seg_kernels.h"
 #include "mat/types/to_blocks_kernels.h"

@@ -600,8 +600,8 @@ static void TestLongRows(PoiseContext ctx)
   PoiseMatDestroy(&C);
 }
 
-/* Rows enough for threads to share. Entry (i, j) is stored for some |i - j| <= 40. */
-static PoiseErr MakeBand(PoiseContext ctx, PoiseInt M, PoiseInt N, uint64_t seed, PoiseMat *A)
+/* Rows enough for threads to share. Entry (i, j) is stored for some j around i N / M. */
+static PoiseErr MakeNear(PoiseContext ctx, PoiseInt M, PoiseInt N, int width, uint64_t seed, PoiseMat *A)
 {
   PoiseInt range[2];
   *A = NULL;
@@ -609,11 +609,16 @@ static PoiseErr MakeBand(PoiseContext ctx, PoiseInt M, PoiseInt N, uint64_t seed
   POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, N, A));
   for (PoiseInt i = range[0]; i < range[1]; i++)
     for (PoiseInt k = 0; k < 5; k++) {
-      PoiseInt j = i * N / M + (PoiseInt)(40 * TestRandom(seed, (uint64_t)(i * 5 + k)));
+      PoiseInt j = i * N / M + (PoiseInt)(width * TestRandom(seed, (uint64_t)(i * 5 + k)));
       double v = TestRandom(seed + 1, (uint64_t)(i * 5 + k));
       if (j >= 0 && j < N) POISE_TRY(PoiseMatSetEntries(*A, 1, &i, &j, &v));
     }
   return PoiseMatAssemble(*A);
+}
+
+static PoiseErr MakeBand(PoiseContext ctx, PoiseInt M, PoiseInt N, uint64_t seed, PoiseMat *A)
+{
+  return MakeNear(ctx, M, N, 40, seed, A);
 }
 
 /* Bits of C's pattern and numbers on this rank */
@@ -754,6 +759,22 @@ static void TestBytes(PoiseContext ctx)
   PoiseMatDestroy(&P);
 }
 
+/* Of what is made on a device, the host gets what is at the ranks' boundaries: less than a byte an entry. */
+static void TestStays(PoiseContext ctx)
+{
+  PoiseMat A, P, Q = NULL, C = NULL, D = NULL;
+  bool away = SampleIsAway(ctx);
+  if (!CHECK_OK(MakeNear(ctx, 20000, 20000, 5, 91, &A)) || !CHECK_OK(MakeNear(ctx, 20000, 9000, 5, 93, &P)))
+    return;
+  CHECK_OK(PoiseMatMatMult(A, P, &Q)); /* whose pattern the host never saw */
+  CHECK_OK(PoiseMatMatMult(A, Q, &C));
+  int64_t fetched = ctx->device->copied[COPY_TO_HOST];
+  CHECK_OK(PoiseMatPtAP(A, Q, &D));
+  CHECK(!away || ctx->device->copied[COPY_TO_HOST] - fetched < D->csr.nz);
+  PoiseMat *all[] = {&A, &P, &Q, &C, &D};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) PoiseMatDestroy(all[k]);
+}
+
 static const Test tests[] = {{"products", TestProducts, 0},
                              {"galerkin", TestGalerkin, 0},
                              {"existing", TestExisting, 0},
@@ -767,6 +788,7 @@ static const Test tests[] = {{"products", TestProducts, 0},
                              {"nan", TestNaN, 0},
                              {"memory", TestMemory, 0},
                              {"bytes", TestBytes, 0},
+                             {"stays", TestStays, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
   entries that it sends.
 */
 #include "fetched_rows.h"
+#include "fetched_rows_kernels.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts.h"
 #include "vec/vec_kernels.h"
@@ -234,11 +235,38 @@ LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
   return factor;
 }
 
-PoiseInt poiseFetchedGlobal(const FetchedRows *f, const Csr *B, int32_t place)
+/* How columns are numbered. The caller destroys the device's list of ghosts. */
+static PoiseErr Numbering(Device *dev, const Csr *B, PoiseInt *ghost, int64_t nghost, Buffer *list,
+                          GlobalColumns *c)
 {
-  if (place < f->below) return f->ghost[place];
-  if (place < f->below + B->nloc) return B->column + place - f->below;
-  return f->ghost[place - B->nloc];
+  c->nloc = B->nloc;
+  c->column = B->column;
+  TRY(poiseBufferWrap(dev, (size_t)nghost * sizeof *ghost, "ghost columns", ghost, POISE_BORROW, list));
+  return poiseBufferRead(list, DEVICE, &c->ghost);
+}
+
+static PoiseErr MakeEntries(FetchedRows *f, Csr *B, Csr *C, Buffer ghost[2], GlobalEntries *g)
+{
+  Device *dev = f->ctx->device;
+  GlobalEntriesArgs a = {.n = C->m, .columns.below = f->below};
+  size_t bytes = (size_t)C->nz * sizeof *a.row;
+  TRY(poiseCsrPattern(C, &a.C));
+  TRY(Numbering(dev, B, B->ghost, B->nghost, &ghost[0], &a.rows));
+  TRY(Numbering(dev, B, f->ghost, f->nghost, &ghost[1], &a.columns));
+  TRY(poiseBufferCreate(dev, bytes, "rows of a product", &g->row));
+  TRY(poiseBufferCreate(dev, bytes, "columns of a product", &g->col));
+  TRY(poiseBufferWrite(&g->row, DEVICE, &g->rows));
+  TRY(poiseBufferWrite(&g->col, DEVICE, &g->cols));
+  a.row = g->rows, a.col = g->cols;
+  return LAUNCH(dev, fetched_entries, &a);
+}
+
+PoiseErr poiseFetchedEntries(FetchedRows *f, Csr *B, Csr *C, GlobalEntries *g)
+{
+  Buffer ghost[2] = {{0}, {0}};
+  PoiseErr e = MakeEntries(f, B, C, ghost, g);
+  for (int k = 0; k < 2; k++) poiseBufferDestroy(&ghost[k]);
+  return e;
 }
 
 void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum)
@@ -260,3 +288,18 @@ void poiseFetchedDestroy(FetchedRows *f)
   poiseBufferDestroy(&f->received);
   *f = (FetchedRows){0};
 }
+
+/* ---- host kernels ---------------------------------------------------------------------------- */
+
+#define ROWS(name, Args)                                                                                    \
+  PoiseErr poiseHost_##name(Device *dev, const void *args)                                                  \
+  {                                                                                                         \
+    const Args *a = args;                                                                                   \
+    int64_t nblock = POISE_NBLOCKS(a->n);                                                                   \
+    (void)dev;                                                                                              \
+    HOST_PARALLEL_FOR(dev, nblock)                                                                          \
+    for (int64_t b = 0; b < nblock; b++)                                                                    \
+      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) name##_row(a, i, 0, 1); \
+    return POISE_OK;                                                                                        \
+  }
+ROWS(fetched_entries, GlobalEntriesArgs)

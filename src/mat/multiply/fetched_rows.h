@@ -16,13 +16,20 @@ typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own r
   Exchange ex;
 } FetchedRows;
 
+typedef struct GlobalEntries { /* rows and columns of entries, on the device */
+  Buffer row, col;
+  PoiseInt *rows, *cols; /* in these */
+} GlobalEntries;
+
 /* Ask for the rows of B's pattern. f is zero. Collective; agrees. */
 PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f);
 /* Bring the values of these rows. Collective; the caller agrees. */
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B);
 /* B with these rows as a factor. */
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B);
-PoiseInt poiseFetchedGlobal(const FetchedRows *f, const Csr *B, int32_t place); /* number of a column */
+/* Global rows and columns of C's entries. Its rows are B's local columns, its columns those of all these
+   rows. g is zero; the caller destroys its buffers. Local. */
+PoiseErr poiseFetchedEntries(FetchedRows *f, Csr *B, Csr *C, GlobalEntries *g);
 void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum);
 void poiseFetchedDestroy(FetchedRows *f);
 

@@ -167,43 +167,20 @@ static PoiseErr PatternPtAP(PoiseMat A, PoiseMat P, Multiplied *k, Csr *c)
   return poiseLocalPattern(dev, &k->second, c);
 }
 
-typedef struct PartialEntries {
-  PoiseInt *row, *col;
-} PartialEntries;
-
-/* Global rows and columns of this rank's part of P^T (A P). */
-static PoiseErr ListPartial(PoiseMat P, Multiplied *k, PartialEntries *t)
-{
-  Csr *c = &k->partial;
-  const Csr *p = &P->csr;
-  const void *ptr;
-  const int32_t *col;
-  TRY(poiseBufferRead(&c->ptr, HOST, &ptr));
-  TRY(poiseBufferRead(&c->col, HOST, &col));
-  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->row, "rows of a product", &t->row));
-  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->col, "columns of a product", &t->col));
-  for (int64_t i = 0; i < c->m; i++)
-    for (int64_t e = poiseCsrPtr(c, ptr, i); e < poiseCsrPtr(c, ptr, i + 1); e++) {
-      t->row[e] = poiseCsrGlobal(P, (int32_t)i);
-      t->col[e] = poiseFetchedGlobal(&k->rows, p, col[e]);
-    }
-  return POISE_OK;
-}
-
-/* C's pattern, of the entries of all ranks. */
+/* C's pattern, of the entries of all ranks. Beside it a rank holds 16 bytes per entry of its part. */
 static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
 {
-  PartialEntries t = {0};
-  PoiseErr e = PatternPtAP(A, P, k, &k->partial);
-  if (!e) e = ListPartial(P, k, &t);
+  Csr *part = &k->partial;
+  GlobalEntries g = {0};
+  PoiseErr e = PatternPtAP(A, P, k, part);
+  if (!e) e = poiseFetchedEntries(&k->rows, &P->csr, part, &g);
   e = PoiseAgree(A->ctx, e);
-  bool blocks = k->partial.b > 0;
-  if (!e && blocks) e = PoiseMatSetBlockSize(C, k->partial.b);
-  if (!e && blocks) e = PoiseMatSetType(C, "bcsr");
-  if (!e && blocks) e = PoiseMatSetBlockPatternCOO(C, k->partial.nz, t.row, t.col);
-  if (!e && !blocks) e = PoiseMatSetPatternCOO(C, k->partial.nz, t.row, t.col);
-  poiseFree(A->ctx, &t.row);
-  poiseFree(A->ctx, &t.col);
+  if (!e && part->b) e = PoiseMatSetBlockSize(C, part->b);
+  if (!e && part->b) e = PoiseMatSetType(C, "bcsr");
+  if (!e && part->b) e = PoiseMatSetBlockPatternDeviceCOO(C, part->nz, g.rows, g.cols);
+  if (!e && !part->b) e = PoiseMatSetPatternDeviceCOO(C, part->nz, g.rows, g.cols);
+  poiseBufferDestroy(&g.row);
+  poiseBufferDestroy(&g.col);
   return e;
 }
 
