@@ -20,6 +20,20 @@ static PoiseErr LaunchRows(Device *dev, const void *args)
   return POISE_OK;
 }
 
+/* Traffic: 8 bytes per entry, two offsets per row. */
+static __global__ void __launch_bounds__(THREADS) Own(const __grid_constant__ OwnRowsArgs a)
+{
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  if (k < a.n) fetched_own_item(&a, k);
+}
+
+extern "C" PoiseErr poiseCuda_fetched_own(Device *dev, const void *args)
+{
+  const OwnRowsArgs *a = (const OwnRowsArgs *)args;
+  if (a->n) Own<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
 extern "C" PoiseErr poiseCuda_fetched_entries(Device *dev, const void *args)
 {
   return LaunchRows<GlobalEntriesArgs, fetched_entries_row>(dev, args);

@@ -19,6 +19,9 @@ typedef struct Wishes {             /* bytes per rank, and what is in them, in t
   int64_t *values[2], *gathered;    /* of values: sent, received */
   PoiseInt *rows, *columns, *taken; /* that others want; of these; of the rows that this rank wants */
   int64_t *lengths, *got;           /* the same of lengths */
+  Buffer ghost;                     /* numbers of B's ghosts in the end */
+  void *ends;                       /* of the rows that this rank gets, and numbers of their columns */
+  int32_t *places;
 } Wishes;
 
 static void Forget(PoiseContext ctx, Wishes *w)
@@ -31,6 +34,9 @@ static void Forget(PoiseContext ctx, Wishes *w)
   poiseFree(ctx, &w->taken);
   poiseFree(ctx, &w->lengths);
   poiseFree(ctx, &w->got);
+  poiseFree(ctx, &w->ends);
+  poiseFree(ctx, &w->places);
+  poiseBufferDestroy(&w->ghost);
 }
 
 /* The rows that this rank wants are A's ghosts, which are in the order of their owners. */
@@ -136,31 +142,58 @@ static PoiseErr Collect(PoiseMat B, const Wishes *w, int64_t n, FetchedRows *f, 
   return POISE_OK;
 }
 
-/* B's own rows and those fetched. */
-static PoiseErr Join(PoiseMat A, PoiseMat B, const Wishes *w, FetchedRows *f, Ghosts *ghosts)
+/* B's own rows, numbered on the device; pointers to offsets and columns are there. */
+static PoiseErr PlaceOwn(PoiseMat B, Wishes *w, FetchedRows *f, const Ghosts *ghosts, OwnRowsArgs *a)
 {
   Csr *b = &B->csr;
-  int64_t n = 0, m = b->m, more = A->csr.nghost;
-  void *ptr;
-  int32_t *col;
-  HostCsr h;
+  int32_t *ghost;
+  a->n = b->nz > b->m + 1 ? b->nz : b->m + 1;
+  a->below = f->below;
+  TRY(poiseCsrPattern(b, &a->B));
+  TRY(poiseBufferCreate(B->ctx->device, (size_t)b->nghost * sizeof *ghost, "numbers of ghosts", &w->ghost));
+  TRY(poiseBufferWrite(&w->ghost, HOST, &ghost));
+  for (int64_t k = 0; k < b->nghost; k++) ghost[k] = Place(f, b, ghosts, b->ghost[k]);
+  TRY(poiseBufferRead(&w->ghost, DEVICE, &a->ghost));
+  TRY(poiseBufferWrite(&f->ptr, DEVICE, f->wide ? (void *)&a->ptr64 : (void *)&a->ptr32));
+  TRY(poiseBufferWrite(&f->col, DEVICE, &a->col));
+  return LAUNCH(B->ctx->device, fetched_own, a);
+}
+
+/* Behind them the rows fetched, which have n entries. */
+static PoiseErr PlaceFetched(PoiseMat B, Wishes *w, int64_t more, int64_t n, const FetchedRows *f,
+                             const Ghosts *ghosts, const OwnRowsArgs *a)
+{
+  Device *dev = B->ctx->device;
+  const Csr *b = &B->csr;
+  size_t width = f->wide ? sizeof(int64_t) : sizeof(int32_t);
+  char *ptr = f->wide ? (char *)a->ptr64 : (char *)a->ptr32;
+  TRY(poiseAllocArray(B->ctx, more, width, "offsets of rows fetched", &w->ends));
+  TRY(poiseAllocArray(B->ctx, n, sizeof *w->places, "columns of rows fetched", &w->places));
+  for (int64_t k = 0, end = b->nz; k < more; k++) {
+    end += w->got[k];
+    (void)poiseAdvance(f->wide, w->ends, k, end);
+  }
+  for (int64_t k = 0; k < n; k++) w->places[k] = Place(f, b, ghosts, w->taken[k]);
+  TRY(poiseDeviceCopyArray(dev, ptr + (size_t)(b->m + 1) * width, w->ends, (size_t)more * width,
+                           COPY_TO_DEVICE));
+  return poiseDeviceCopyArray(dev, a->col + b->nz, w->places, (size_t)n * sizeof *w->places, COPY_TO_DEVICE);
+}
+
+/* B's own rows and those fetched. */
+static PoiseErr Join(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *ghosts)
+{
+  Device *dev = B->ctx->device;
+  OwnRowsArgs a = {.n = 0};
+  int64_t n = 0, m = B->csr.m, nz = B->csr.nz, more = A->csr.nghost;
   for (int64_t k = 0; k < more; k++) n += w->got[k];
   TRY(Collect(B, w, n, f, ghosts));
-  TRY(poiseMatPattern(B, &h));
-  f->wide = b->nz + n > poiseContextHome(B->ctx)->hooks.most_narrow;
-  TRY(poiseBufferCreate(B->ctx->device, (size_t)(m + more + 1) * (f->wide ? 8 : 4), "offsets of rows",
-                        &f->ptr));
-  TRY(poiseBufferCreate(B->ctx->device, (size_t)(b->nz + n) * sizeof *col, "columns of rows", &f->col));
-  TRY(poiseBufferUpdate(&f->ptr, HOST, &ptr));
-  TRY(poiseBufferWrite(&f->col, HOST, &col));
-  for (int64_t i = 0, end = 0; i <= m + more; i++) {
-    (void)poiseAdvance(f->wide, ptr, i, end);
-    if (i < m) end = poiseCsrPtr(b, h.ptr, i + 1);
-    if (i >= m && i < m + more) end += w->got[i - m];
-  }
-  for (int64_t k = 0; k < b->nz; k++) col[k] = Place(f, b, ghosts, poiseCsrGlobal(B, h.col[k]));
-  for (int64_t k = 0; k < n; k++) col[b->nz + k] = Place(f, b, ghosts, w->taken[k]);
-  return POISE_OK;
+  f->wide = nz + n > poiseContextHome(B->ctx)->hooks.most_narrow;
+  TRY(poiseBufferCreate(dev, (size_t)(m + more + 1) * (f->wide ? 8 : 4), "offsets of rows", &f->ptr));
+  TRY(poiseBufferCreate(dev, (size_t)(nz + n) * sizeof *a.col, "columns of rows", &f->col));
+  PoiseErr e = PlaceOwn(B, w, f, ghosts, &a);
+  if (!e) e = PlaceFetched(B, w, more, n, f, ghosts, &a);
+  PoiseErr waited = poiseDeviceSync(dev); /* as what is copied is freed */
+  return e ? e : waited;
 }
 
 static PoiseErr Sides(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
@@ -291,15 +324,16 @@ void poiseFetchedDestroy(FetchedRows *f)
 
 /* ---- host kernels ---------------------------------------------------------------------------- */
 
-#define ROWS(name, Args)                                                                                    \
-  PoiseErr poiseHost_##name(Device *dev, const void *args)                                                  \
-  {                                                                                                         \
-    const Args *a = args;                                                                                   \
-    int64_t nblock = POISE_NBLOCKS(a->n);                                                                   \
-    (void)dev;                                                                                              \
-    HOST_PARALLEL_FOR(dev, nblock)                                                                          \
-    for (int64_t b = 0; b < nblock; b++)                                                                    \
-      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) name##_row(a, i, 0, 1); \
-    return POISE_OK;                                                                                        \
+#define LOOP(name, Args, call)                                                            \
+  PoiseErr poiseHost_##name(Device *dev, const void *args)                                \
+  {                                                                                       \
+    const Args *a = args;                                                                 \
+    int64_t nblock = POISE_NBLOCKS(a->n);                                                 \
+    (void)dev;                                                                            \
+    HOST_PARALLEL_FOR(dev, nblock)                                                        \
+    for (int64_t b = 0; b < nblock; b++)                                                  \
+      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) call; \
+    return POISE_OK;                                                                      \
   }
-ROWS(fetched_entries, GlobalEntriesArgs)
+LOOP(fetched_own, OwnRowsArgs, fetched_own_item(a, i))
+LOOP(fetched_entries, GlobalEntriesArgs, fetched_entries_row(a, i, 0, 1))

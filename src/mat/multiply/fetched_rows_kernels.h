@@ -13,6 +13,17 @@ typedef struct GlobalColumns {
   const int64_t *ghost;
 } GlobalColumns;
 
+/* B's own rows among those of a product: their offsets, and their columns in the order of the global ones, of
+   which `below` ghosts come first. ghost: numbers of B's ghosts. One of ptr64, ptr32 is NULL. n: the larger
+   of B.m + 1 and B.nz. */
+typedef struct OwnRowsArgs {
+  CsrView B;
+  int64_t n, below;
+  const int32_t *ghost;
+  int64_t *ptr64;
+  int32_t *ptr32, *col;
+} OwnRowsArgs;
+
 /* Global rows and columns of the entries of C's first n rows, whose local numbers are columns too. */
 typedef struct GlobalEntriesArgs {
   CsrView C;
@@ -25,6 +36,15 @@ POISE_INLINE int64_t poiseGlobalColumn(const GlobalColumns *c, int64_t local)
 {
   if (local < c->below) return c->ghost[local];
   return local < c->below + c->nloc ? c->column + local - c->below : c->ghost[local - c->nloc];
+}
+
+POISE_INLINE void fetched_own_item(const OwnRowsArgs *a, int64_t k)
+{
+  if (k <= a->B.m && a->ptr32) a->ptr32[k] = (int32_t)poiseCsrOffset(&a->B, k);
+  if (k <= a->B.m && a->ptr64) a->ptr64[k] = poiseCsrOffset(&a->B, k);
+  if (k >= a->B.nz) return;
+  int64_t col = a->B.col[k];
+  a->col[k] = col < a->B.nloc ? (int32_t)(col + a->below) : a->ghost[col - a->B.nloc];
 }
 
 POISE_INLINE void fetched_entries_row(const GlobalEntriesArgs *a, int64_t i, int lane, int lanes)
