@@ -10,33 +10,39 @@
 */
 #include "fetched_rows.h"
 #include "fetched_rows_kernels.h"
-#include "mat/csr/entries.h"
 #include "mat/csr/ghosts.h"
 #include "vec/vec_kernels.h"
 
-typedef struct Wishes {             /* bytes per rank, and what is in them, in the order of ranks */
-  int64_t *bytes[3], *received[3];  /* of rows, lengths, columns: as sent and as received */
-  int64_t *values[2], *gathered;    /* of values: sent, received */
-  PoiseInt *rows, *columns, *taken; /* that others want; of these; of the rows that this rank wants */
-  int64_t *lengths, *got;           /* the same of lengths */
-  Buffer ghost;                     /* numbers of B's ghosts in the end */
-  void *ends;                       /* of the rows that this rank gets, and numbers of their columns */
+typedef struct Wishes {            /* bytes per rank, and what is in them, in the order of ranks */
+  int64_t *bytes[3], *received[3]; /* of rows, lengths, columns: as sent and as received */
+  int64_t *values[2], *gathered;   /* of values: sent, received */
+  /* what others want: rows; their lengths and columns, and where each row's begin */
+  PoiseInt *rows;
+  Buffer row, length, first, column;
+  const int64_t *lengths;
+  const PoiseInt *columns;
+  WantedRowsArgs wanted; /* the same on the device */
+  Buffer list;           /* of the ghosts of B */
+  /* what this rank gets: lengths and columns; the rows' ends, and places of columns, as they are numbered */
+  int64_t *got;
+  PoiseInt *taken;
+  void *ends;
   int32_t *places;
+  Buffer ghost; /* B's ghosts, so numbered */
 } Wishes;
 
 static void Forget(PoiseContext ctx, Wishes *w)
 {
+  Buffer *there[] = {&w->row, &w->length, &w->first, &w->column, &w->list, &w->ghost};
+  for (size_t k = 0; k < sizeof there / sizeof *there; k++) poiseBufferDestroy(there[k]);
   for (int k = 0; k < 3; k++) poiseFree(ctx, &w->bytes[k]), poiseFree(ctx, &w->received[k]);
   for (int k = 0; k < 2; k++) poiseFree(ctx, &w->values[k]);
   poiseFree(ctx, &w->gathered);
   poiseFree(ctx, &w->rows);
-  poiseFree(ctx, &w->columns);
-  poiseFree(ctx, &w->taken);
-  poiseFree(ctx, &w->lengths);
   poiseFree(ctx, &w->got);
+  poiseFree(ctx, &w->taken);
   poiseFree(ctx, &w->ends);
   poiseFree(ctx, &w->places);
-  poiseBufferDestroy(&w->ghost);
 }
 
 /* The rows that this rank wants are A's ghosts, which are in the order of their owners. */
@@ -73,21 +79,35 @@ static PoiseErr Trade(PoiseContext ctx, PoiseErr mine, Wishes *w, int k, const v
   return comm->ops->alltoallv(comm, from, w->bytes[k], room, w->received[k]);
 }
 
+/* How columns are numbered. The caller destroys the device's list of ghosts. */
+static PoiseErr Numbering(Device *dev, const Csr *B, PoiseInt *ghost, int64_t nghost, Buffer *list,
+                          GlobalColumns *c)
+{
+  c->nloc = B->nloc;
+  c->column = B->column;
+  TRY(poiseBufferWrap(dev, (size_t)nghost * sizeof *ghost, "ghost columns", ghost, POISE_BORROW, list));
+  return poiseBufferRead(list, DEVICE, &c->ghost);
+}
+
 /* Lengths of the rows that others want, and bytes of their columns and values. */
 static PoiseErr Measure(PoiseMat B, int64_t tile, Wishes *w)
 {
-  int64_t n = 0;
-  HostCsr h;
-  TRY(poiseMatPattern(B, &h));
-  for (int r = 0; r < PoiseSize(B->ctx); r++) n += w->received[0][r] / (int64_t)sizeof(PoiseInt);
-  TRY(poiseAllocArray(B->ctx, n, sizeof *w->lengths, "lengths of rows", &w->lengths));
+  Device *dev = B->ctx->device;
+  WantedRowsArgs *a = &w->wanted;
+  const int64_t item = sizeof(PoiseInt);
+  a->begin = B->csr.row;
+  for (int r = 0; r < PoiseSize(B->ctx); r++) a->n += w->received[0][r] / item;
+  size_t bytes = (size_t)(a->n * item);
+  TRY(poiseCsrPattern(&B->csr, &a->B));
+  TRY(poiseBufferWrap(dev, bytes, "rows that others want", w->rows, POISE_BORROW, &w->row));
+  TRY(poiseBufferRead(&w->row, DEVICE, &a->row));
+  TRY(poiseBufferCreate(dev, bytes, "lengths of rows", &w->length));
+  TRY(poiseBufferWrite(&w->length, DEVICE, &a->length));
+  TRY(LAUNCH(dev, fetched_lengths, a));
+  TRY(poiseBufferRead(&w->length, HOST, &w->lengths));
   for (int64_t r = 0, k = 0; r < PoiseSize(B->ctx); r++) {
     w->bytes[1][r] = w->received[0][r];
-    for (int64_t end = k + w->received[0][r] / (int64_t)sizeof(PoiseInt); k < end; k++) {
-      int64_t i = w->rows[k] - B->csr.row;
-      w->lengths[k] = poiseCsrPtr(&B->csr, h.ptr, i + 1) - poiseCsrPtr(&B->csr, h.ptr, i);
-      w->bytes[2][r] += w->lengths[k] * (int64_t)sizeof(PoiseInt);
-    }
+    for (int64_t end = k + w->received[0][r] / item; k < end; k++) w->bytes[2][r] += w->lengths[k] * item;
     w->values[0][r] = w->bytes[2][r] * tile;
   }
   return POISE_OK;
@@ -96,28 +116,24 @@ static PoiseErr Measure(PoiseMat B, int64_t tile, Wishes *w)
 /* Columns of these rows, and the places of their scalars. */
 static PoiseErr List(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
 {
-  int64_t rows = 0, n = 0, out = 0;
-  void *send;
-  HostCsr h;
-  TRY(poiseMatPattern(B, &h));
-  for (int r = 0; r < PoiseSize(B->ctx); r++) {
-    rows += w->received[0][r] / (int64_t)sizeof(PoiseInt);
-    n += w->bytes[2][r] / (int64_t)sizeof(PoiseInt);
-  }
+  Device *dev = B->ctx->device;
+  Csr *b = &B->csr;
+  WantedRowsArgs *a = &w->wanted;
+  int64_t n = 0, *first;
   f->tile = tile;
-  f->wide_send = B->csr.nz > poiseContextHome(B->ctx)->hooks.most_narrow;
-  TRY(poiseAllocArray(B->ctx, n, sizeof *w->columns, "columns of rows", &w->columns));
-  TRY(poiseBufferCreate(B->ctx->device, (size_t)n * (f->wide_send ? 8 : 4), "values to send", &f->send));
-  TRY(poiseBufferCreate(B->ctx->device, (size_t)(n * tile) * sizeof(double), "values to send", &f->packed));
-  TRY(poiseBufferUpdate(&f->send, HOST, &send));
-  for (int64_t k = 0; k < rows; k++) {
-    int64_t first = poiseCsrPtr(&B->csr, h.ptr, w->rows[k] - B->csr.row);
-    for (int64_t e = first; e < first + w->lengths[k]; e++, out++) {
-      w->columns[out] = poiseCsrGlobal(B, h.col[e]);
-      (void)poiseAdvance(f->wide_send, send, out, e);
-    }
-  }
-  return POISE_OK;
+  f->wide_send = b->nz > poiseContextHome(B->ctx)->hooks.most_narrow;
+  TRY(Numbering(dev, b, b->ghost, b->nghost, &w->list, &a->columns));
+  TRY(poiseBufferCreate(dev, (size_t)a->n * sizeof *first, "columns of rows", &w->first));
+  TRY(poiseBufferWrite(&w->first, HOST, &first));
+  for (int64_t k = 0; k < a->n; k++) first[k] = n, n += w->lengths[k];
+  TRY(poiseBufferRead(&w->first, DEVICE, &a->first));
+  TRY(poiseBufferCreate(dev, (size_t)n * sizeof *a->col, "columns of rows", &w->column));
+  TRY(poiseBufferCreate(dev, (size_t)n * (f->wide_send ? 8 : 4), "values to send", &f->send));
+  TRY(poiseBufferCreate(dev, (size_t)(n * tile) * sizeof(double), "values to send", &f->packed));
+  TRY(poiseBufferWrite(&w->column, DEVICE, &a->col));
+  TRY(poiseBufferWrite(&f->send, DEVICE, f->wide_send ? (void *)&a->place64 : (void *)&a->place32));
+  TRY(LAUNCH(dev, fetched_columns, a));
+  return poiseBufferRead(&w->column, HOST, &w->columns);
 }
 
 static int32_t Place(const FetchedRows *f, const Csr *b, const Ghosts *ghosts, PoiseInt column)
@@ -268,16 +284,6 @@ LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
   return factor;
 }
 
-/* How columns are numbered. The caller destroys the device's list of ghosts. */
-static PoiseErr Numbering(Device *dev, const Csr *B, PoiseInt *ghost, int64_t nghost, Buffer *list,
-                          GlobalColumns *c)
-{
-  c->nloc = B->nloc;
-  c->column = B->column;
-  TRY(poiseBufferWrap(dev, (size_t)nghost * sizeof *ghost, "ghost columns", ghost, POISE_BORROW, list));
-  return poiseBufferRead(list, DEVICE, &c->ghost);
-}
-
 static PoiseErr MakeEntries(FetchedRows *f, Csr *B, Csr *C, Buffer ghost[2], GlobalEntries *g)
 {
   Device *dev = f->ctx->device;
@@ -335,5 +341,7 @@ void poiseFetchedDestroy(FetchedRows *f)
       for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) call; \
     return POISE_OK;                                                                      \
   }
+LOOP(fetched_lengths, WantedRowsArgs, fetched_lengths_item(a, i))
+LOOP(fetched_columns, WantedRowsArgs, fetched_columns_row(a, i, 0, 1))
 LOOP(fetched_own, OwnRowsArgs, fetched_own_item(a, i))
 LOOP(fetched_entries, GlobalEntriesArgs, fetched_entries_row(a, i, 0, 1))

@@ -13,6 +13,18 @@ typedef struct GlobalColumns {
   const int64_t *ghost;
 } GlobalColumns;
 
+/* n rows of B that other ranks want: row[k] is a global number, `begin` this rank's first. fetched_lengths:
+   length[k] of row k. fetched_columns: the global columns of its entries, and their places in B, from
+   first[k] on. One of place64, place32 is NULL. */
+typedef struct WantedRowsArgs {
+  CsrView B;
+  GlobalColumns columns;
+  int64_t n, begin;
+  const int64_t *row, *first;
+  int64_t *length, *col, *place64;
+  int32_t *place32;
+} WantedRowsArgs;
+
 /* B's own rows among those of a product: their offsets, and their columns in the order of the global ones, of
    which `below` ghosts come first. ghost: numbers of B's ghosts. One of ptr64, ptr32 is NULL. n: the larger
    of B.m + 1 and B.nz. */
@@ -36,6 +48,25 @@ POISE_INLINE int64_t poiseGlobalColumn(const GlobalColumns *c, int64_t local)
 {
   if (local < c->below) return c->ghost[local];
   return local < c->below + c->nloc ? c->column + local - c->below : c->ghost[local - c->nloc];
+}
+
+POISE_INLINE void fetched_lengths_item(const WantedRowsArgs *a, int64_t k)
+{
+  int64_t i = a->row[k] - a->begin;
+  a->length[k] = poiseCsrOffset(&a->B, i + 1) - poiseCsrOffset(&a->B, i);
+}
+
+POISE_INLINE void fetched_columns_row(const WantedRowsArgs *a, int64_t k, int lane, int lanes)
+{
+  int64_t i = a->row[k] - a->begin, from = poiseCsrOffset(&a->B, i), n = poiseCsrOffset(&a->B, i + 1) - from;
+  for (int64_t e = lane; e < n; e += lanes) {
+    int64_t to = a->first[k] + e;
+    a->col[to] = poiseGlobalColumn(&a->columns, a->B.col[from + e]);
+    if (a->place32)
+      a->place32[to] = (int32_t)(from + e);
+    else
+      a->place64[to] = from + e;
+  }
 }
 
 POISE_INLINE void fetched_own_item(const OwnRowsArgs *a, int64_t k)
