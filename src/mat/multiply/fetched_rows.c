@@ -3,10 +3,11 @@
   A product A B on several ranks needs the rows of B at A's ghost columns. Their columns travel once, through
   the host; their numbers by a plan, as often as there are new ones. Columns of all rows, own and fetched, are
   numbered anew, by the order of their global numbers: [ghosts of lower ranks | owned | ghosts of higher
-  ones].
+  ones]. The device does what is proportional to B. The host sees rows that travel, and lists of ghosts.
 
   Beside what it receives a rank holds a copy of its own rows' offsets and columns, and the places of the
-  entries that it sends.
+  entries that it sends: on the device alone. Until all is numbered it also holds, on both sides, 24 bytes per
+  row and 8 per entry that others want.
 */
 #include "fetched_rows.h"
 #include "fetched_rows_kernels.h"
