@@ -9,6 +9,7 @@
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
+#include "mat/multiply/fetched_rows_kernels.h"
 #include "mat/multiply/multiply.h"
 #include "mat/types/bcsr_kernels.h"
 #include "vec/vec_kernels.h"
@@ -155,27 +156,33 @@ static PoiseErr Restrict(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
 
 /* ---- R on several ranks ---------------------------------------------------------------------- */
 
-typedef struct Transposing { /* rows and columns of R, in the order of P's entries */
-  PoiseInt *row, *col;
-} Transposing;
+typedef struct Listed { /* rows and columns of P's entries, and its ghosts, on the device */
+  Buffer row, col, ghost;
+  PoiseInt *rows, *cols;
+} Listed;
 
-static PoiseErr ListEntries(PoiseMat P, Transposing *t)
+static PoiseErr ListEntries(PoiseMat P, Listed *t)
 {
-  const Csr *c = &P->csr;
-  HostCsr h;
-  TRY(poiseMatPattern(P, &h));
-  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->row, "rows of restriction", &t->row));
-  TRY(poiseAllocArray(P->ctx, c->nz, sizeof *t->col, "columns of restriction", &t->col));
-  for (int64_t i = 0; i < c->m; i++)
-    for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++)
-      t->row[k] = poiseCsrGlobal(P, h.col[k]), t->col[k] = c->row + i;
-  return POISE_OK;
+  Csr *c = &P->csr;
+  Device *dev = P->ctx->device;
+  PoiseInt *ghost;
+  GlobalEntriesArgs a = {
+      .n = c->m, .rows = {.nloc = c->m, .column = c->row}, .columns = {.nloc = c->nloc, .column = c->column}};
+  TRY(poiseCsrPattern(c, &a.C));
+  TRY(poiseBufferCreate(dev, (size_t)c->nghost * sizeof *ghost, "ghost columns", &t->ghost));
+  TRY(poiseBufferWrite(&t->ghost, HOST, &ghost));
+  if (c->nghost) memcpy(ghost, c->ghost, (size_t)c->nghost * sizeof *ghost);
+  TRY(poiseBufferRead(&t->ghost, DEVICE, &a.columns.ghost));
+  TRY(poiseAmgMake(dev, c->nz, sizeof *a.row, "rows of entries", &t->row, &t->rows));
+  TRY(poiseAmgMake(dev, c->nz, sizeof *a.col, "columns of entries", &t->col, &t->cols));
+  a.row = t->rows, a.col = t->cols;
+  return LAUNCH(dev, fetched_entries, &a);
 }
 
 static PoiseErr CreateRanksR(PoiseMat P, Buffer *turned, PoiseMat *R)
 {
   PoiseContext ctx = P->ctx;
-  Transposing t = {0};
+  Listed t = {0};
   int b = P->csr.b;
   TRY(poiseMatCreateTyped(ctx, b ? &poiseMatType_auto : P->type, P->cols->n, P->rows->n, P->cols->N,
                           P->rows->N, R));
@@ -186,9 +193,11 @@ static PoiseErr CreateRanksR(PoiseMat P, Buffer *turned, PoiseMat *R)
   e = PoiseAgree(ctx, e);
   if (!e && b) e = PoiseMatSetBlockSize(*R, b);
   if (!e && b) e = PoiseMatSetType(*R, "bcsr");
-  if (!e) e = (b ? PoiseMatSetBlockPatternCOO : PoiseMatSetPatternCOO)(*R, P->csr.nz, t.row, t.col);
-  poiseFree(ctx, &t.row);
-  poiseFree(ctx, &t.col);
+  if (!e)
+    e = (b ? PoiseMatSetBlockPatternDeviceCOO : PoiseMatSetPatternDeviceCOO)(*R, P->csr.nz, t.cols, t.rows);
+  poiseBufferDestroy(&t.row);
+  poiseBufferDestroy(&t.col);
+  poiseBufferDestroy(&t.ghost);
   return e;
 }
 
