@@ -146,11 +146,11 @@ def many_hosts(model, problem, rows, gpus, most):
         hosts *= 4
 
 
-def compare(lines):
+def compare(path, lines):
     """The largest and the mean error of (measured, model)."""
     errors = [abs(model / measured - 1) for measured, model in lines]
     if errors:
-        print(f"\n{len(errors)} rows: the model is off by {100 * max(errors):.0f} % at most, "
+        print(f"\n{path}, {len(errors)} rows: the model is off by {100 * max(errors):.0f} % at most, "
               f"{100 * sum(errors) / len(errors):.0f} % on the average")
 
 
@@ -188,7 +188,7 @@ def check(model, path):
     rows = read(path)
     print(f"\n{path}\n\n{'':<69}{'us':>10}{'one GPU':>10}{'speed-up':>9}{'eff.':>6}{'model':>9}"
           f"{'over it':>8}  largest part")
-    lines = []
+    lines = {}
     for row in rows:
         one = [r for r in rows if r.ranks == 1 and (r.problem, r.rows, r.nonzeros) == (
             row.problem, row.rows, row.nonzeros)]
@@ -197,11 +197,12 @@ def check(model, path):
             continue
         time = expected(model, row, one[0].us)
         if row.problem in PROBLEMS and row.exchange != "through_the_host":
-            lines.append((row.us, time))
+            lines.setdefault(PATHS.get(row.exchange.split("_")[0], "peer"), []).append((row.us, time))
         speed = one[0].us / row.us
         print(f"{row}{row.us:>10.1f}{one[0].us:>10.1f}{speed:>9.2f}{speed / row.ranks:>6.2f}"
               f"{time:>9.1f}{row.us / time:>8.2f}  {row.largest:.3f}")
-    compare(lines)
+    for way, errors in lines.items():
+        compare(way, errors)
     cost(rows)
 
 

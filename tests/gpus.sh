@@ -63,7 +63,8 @@ log=$(bench/gpus.sh --build "$dir/build" --out "$dir/out" no 2>&1) && wrong "a s
 # The model is as far off as the pages say; speed-up and efficiency of rows.
 if command -v python3 > /dev/null; then
   log=$(python3 bench/scale.py --own)
-  grep -q 'off by 15 % at most' <<< "$log" || wrong "the model's error" "$log"
+  grep -q '^peer.*off by 3 % at most' <<< "$log" || wrong "the model's error by peer memory" "$log"
+  grep -q '^nccl.*off by 15 % at most' <<< "$log" || wrong "the model's error by NCCL" "$log"
   echo 'loop 7 1000 6400 1 one none auto 100 99 101 5 1.000 0 1.0
 loop 7 1000 6400 2 threads peer_memory auto 80 79 81 5 1.000 200 1.0' > "$dir/rows"
   log=$(python3 bench/scale.py --check "$dir/rows")

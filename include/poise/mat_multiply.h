@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Products of sparse matrices. Factors have arrays of their own: scalars, or blocks of one size (type bcsr).
-  Each product is collective. It is made where the matrices are. On several ranks, rows and entries
-  that others need travel through the host: their pattern once, their numbers each time.
+  Each product is collective. It is made where the matrices are. On several ranks, rows and entries that
+  others need travel through the host: their pattern once, their numbers each time.
 
   *C = NULL makes C: of type bcsr from factors of type bcsr, else as PoiseMatCreateCSR makes it. Its rows are
   laid out as A's rows (P's columns), its columns as B's (P's). Its pattern is that of the factors' patterns.

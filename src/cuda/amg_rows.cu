@@ -8,22 +8,8 @@
 #include "pc/amg/lambda_kernels.h"
 #include "pc/amg/strength_kernels.h"
 #include "pc/amg/tentative_kernels.h"
-#include "cuda.h"
-
-template <typename Args, void (*Item)(const Args *, int64_t)>
-static __global__ void __launch_bounds__(THREADS) Items(const __grid_constant__ Args a)
-{
-  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i < a.n) Item(&a, i);
-}
-
-template <typename Args, void (*Item)(const Args *, int64_t)>
-static PoiseErr LaunchItems(Device *dev, const void *args)
-{
-  const Args *a = (const Args *)args;
-  if (a->n) Items<Args, Item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
-}
+#include "mat/multiply/spgemm_kernels.h"
+#include "items.h"
 
 /* ---- rows by lanes --------------------------------------------------------------------------- */
 
@@ -43,11 +29,8 @@ __device__ __forceinline__ Group GroupOf(const CsrView &A, int64_t n)
     g.i = i, g.first = poiseCsrOffset(&A, i);
     g.entries = (int)(poiseCsrOffset(&A, i + 1) - g.first);
   }
-  g.most = g.entries;
-  for (int apart = LANES; apart < 32; apart *= 2) {
-    int other = __shfl_xor_sync(~0u, g.most, apart);
-    g.most = other > g.most ? other : g.most;
-  }
+  SpgemmGroup lanes = {g.lane, LANES};
+  g.most = poiseGroupMost(&lanes, g.entries);
   return g;
 }
 

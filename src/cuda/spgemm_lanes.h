@@ -46,7 +46,7 @@ __device__ __forceinline__ void NumbersByLanes(const SpgemmArgs &a, int64_t i, c
   for (int k = g.lane; k < 1 << bits; k += LANES) sum[k] = 0, t.key[k] = -1;
   __syncwarp();
   for (int k = g.lane; k < n; k += LANES)
-    (void)poiseTablePlace(&t, poiseSpgemmPlace(&a, a.C.col[to + k]), &is_new);
+    (void)poiseTablePlace(&t, poisePlaceOfLocal(a.below, a.C.nloc, a.C.col[to + k]), &is_new);
   __syncwarp();
   for (int base = 0; base < most; base += LANES) {
     EntryOfA entry = LookUp(a, first + base + g.lane, base + g.lane < entries);
@@ -71,7 +71,7 @@ __device__ __forceinline__ void NumbersByLanes(const SpgemmArgs &a, int64_t i, c
     }
   }
   for (int k = g.lane; k < n; k += LANES)
-    a.val[to + k] = sum[poiseTablePlace(&t, poiseSpgemmPlace(&a, a.C.col[to + k]), &is_new)];
+    a.val[to + k] = sum[poiseTablePlace(&t, poisePlaceOfLocal(a.below, a.C.nloc, a.C.col[to + k]), &is_new)];
 }
 
 /* Columns of row i, if there are no more than `most`: else *t.used is more. 2^t.bits: at least most + the

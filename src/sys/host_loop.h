@@ -24,4 +24,17 @@
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
+/* The host's kernel `name`: call, of a and i, for each of the a->n items. */
+#define HOST_ITEMS(name, Args, call)                                                      \
+  PoiseErr poiseHost_##name(Device *dev, const void *args)                                \
+  {                                                                                       \
+    const Args *a = args;                                                                 \
+    int64_t nblock = POISE_NBLOCKS(a->n);                                                 \
+    (void)dev;                                                                            \
+    HOST_PARALLEL_FOR(dev, nblock)                                                        \
+    for (int64_t b = 0; b < nblock; b++)                                                  \
+      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) call; \
+    return POISE_OK;                                                                      \
+  }
+
 #endif

@@ -23,6 +23,20 @@ CSR_VIEW(double, )
 CSR_VIEW(float, _f32)
 #undef CSR_VIEW
 
+/* Local columns are [owned | ghosts]. Places are in the order of their global numbers: `below` ghosts, the
+   nloc owned ones, the other ghosts. */
+POISE_INLINE int32_t poiseLocalOfPlace(int64_t below, int64_t nloc, int32_t place)
+{
+  if (place >= below + nloc) return place;
+  return (int32_t)(place < below ? place + nloc : place - below);
+}
+
+POISE_INLINE int32_t poisePlaceOfLocal(int64_t below, int64_t nloc, int32_t local)
+{
+  if (local >= below + nloc) return local;
+  return (int32_t)(local < nloc ? local + below : local - nloc);
+}
+
 typedef struct RowBlock { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
   int64_t first;
   int32_t begin;

@@ -80,16 +80,6 @@ static PoiseErr Trade(PoiseContext ctx, PoiseErr mine, Wishes *w, int k, const v
   return comm->ops->alltoallv(comm, from, w->bytes[k], room, w->received[k]);
 }
 
-/* How columns are numbered. The caller destroys the device's list of ghosts. */
-static PoiseErr Numbering(Device *dev, const Csr *B, PoiseInt *ghost, int64_t nghost, Buffer *list,
-                          GlobalColumns *c)
-{
-  c->nloc = B->nloc;
-  c->column = B->column;
-  TRY(poiseBufferWrap(dev, (size_t)nghost * sizeof *ghost, "ghost columns", ghost, POISE_BORROW, list));
-  return poiseBufferRead(list, DEVICE, &c->ghost);
-}
-
 /* Lengths of the rows that others want, and bytes of their columns and values. */
 static PoiseErr Measure(PoiseMat B, int64_t tile, Wishes *w)
 {
@@ -123,7 +113,8 @@ static PoiseErr List(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
   int64_t n = 0, *first;
   f->tile = tile;
   f->wide_send = b->nz > poiseContextHome(B->ctx)->hooks.most_narrow;
-  TRY(Numbering(dev, b, b->ghost, b->nghost, &w->list, &a->columns));
+  a->columns = (GlobalColumns){.nloc = b->nloc, .column = b->column, .ghost = b->ghost};
+  TRY(poiseGhostsToDevice(dev, b->nghost, &w->list, &a->columns));
   TRY(poiseBufferCreate(dev, (size_t)a->n * sizeof *first, "columns of rows", &w->first));
   TRY(poiseBufferWrite(&w->first, HOST, &first));
   for (int64_t k = 0; k < a->n; k++) first[k] = n, n += w->lengths[k];
@@ -285,28 +276,11 @@ LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
   return factor;
 }
 
-static PoiseErr MakeEntries(FetchedRows *f, Csr *B, Csr *C, Buffer ghost[2], GlobalEntries *g)
+PoiseErr poiseFetchedEntries(FetchedRows *f, const Csr *B, Csr *C, GlobalEntries *g)
 {
-  Device *dev = f->ctx->device;
-  GlobalEntriesArgs a = {.n = C->m, .columns.below = f->below};
-  size_t bytes = (size_t)C->nz * sizeof *a.row;
-  TRY(poiseCsrPattern(C, &a.C));
-  TRY(Numbering(dev, B, B->ghost, B->nghost, &ghost[0], &a.rows));
-  TRY(Numbering(dev, B, f->ghost, f->nghost, &ghost[1], &a.columns));
-  TRY(poiseBufferCreate(dev, bytes, "rows of a product", &g->row));
-  TRY(poiseBufferCreate(dev, bytes, "columns of a product", &g->col));
-  TRY(poiseBufferWrite(&g->row, DEVICE, &g->rows));
-  TRY(poiseBufferWrite(&g->col, DEVICE, &g->cols));
-  a.row = g->rows, a.col = g->cols;
-  return LAUNCH(dev, fetched_entries, &a);
-}
-
-PoiseErr poiseFetchedEntries(FetchedRows *f, Csr *B, Csr *C, GlobalEntries *g)
-{
-  Buffer ghost[2] = {{0}, {0}};
-  PoiseErr e = MakeEntries(f, B, C, ghost, g);
-  for (int k = 0; k < 2; k++) poiseBufferDestroy(&ghost[k]);
-  return e;
+  GlobalColumns rows = {.nloc = B->nloc, .column = B->column, .ghost = B->ghost},
+                columns = {.below = f->below, .nloc = B->nloc, .column = B->column, .ghost = f->ghost};
+  return poiseGlobalEntries(f->ctx->device, C, rows, B->nghost, columns, f->nghost, g);
 }
 
 void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum)
@@ -331,18 +305,6 @@ void poiseFetchedDestroy(FetchedRows *f)
 
 /* ---- host kernels ---------------------------------------------------------------------------- */
 
-#define LOOP(name, Args, call)                                                            \
-  PoiseErr poiseHost_##name(Device *dev, const void *args)                                \
-  {                                                                                       \
-    const Args *a = args;                                                                 \
-    int64_t nblock = POISE_NBLOCKS(a->n);                                                 \
-    (void)dev;                                                                            \
-    HOST_PARALLEL_FOR(dev, nblock)                                                        \
-    for (int64_t b = 0; b < nblock; b++)                                                  \
-      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) call; \
-    return POISE_OK;                                                                      \
-  }
-LOOP(fetched_lengths, WantedRowsArgs, fetched_lengths_item(a, i))
-LOOP(fetched_columns, WantedRowsArgs, fetched_columns_row(a, i, 0, 1))
-LOOP(fetched_own, OwnRowsArgs, fetched_own_item(a, i))
-LOOP(fetched_entries, GlobalEntriesArgs, fetched_entries_row(a, i, 0, 1))
+HOST_ITEMS(fetched_lengths, WantedRowsArgs, fetched_lengths_item(a, i))
+HOST_ITEMS(fetched_columns, WantedRowsArgs, fetched_columns_row(a, i, 0, 1))
+HOST_ITEMS(fetched_own, OwnRowsArgs, fetched_own_item(a, i))

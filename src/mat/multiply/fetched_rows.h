@@ -3,6 +3,7 @@
 #ifndef POISE_FETCHED_ROWS_H
 #define POISE_FETCHED_ROWS_H
 
+#include "global_entries.h"
 #include "local_product.h"
 
 typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own rows; zero on one rank */
@@ -16,20 +17,15 @@ typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own r
   Exchange ex;
 } FetchedRows;
 
-typedef struct GlobalEntries { /* rows and columns of entries, on the device */
-  Buffer row, col;
-  PoiseInt *rows, *cols; /* in these */
-} GlobalEntries;
-
 /* Ask for the rows of B's pattern. f is zero. Collective; agrees. */
 PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f);
 /* Bring the values of these rows. Collective; the caller agrees. */
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B);
 /* B with these rows as a factor. */
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B);
-/* Global rows and columns of C's entries. Its rows are B's local columns, its columns those of all these
-   rows. g is zero; the caller destroys its buffers. Local. */
-PoiseErr poiseFetchedEntries(FetchedRows *f, Csr *B, Csr *C, GlobalEntries *g);
+/* Of C's entries, whose rows are B's local columns, and whose columns those of all these rows. As of
+   poiseGlobalEntries. */
+PoiseErr poiseFetchedEntries(FetchedRows *f, const Csr *B, Csr *C, GlobalEntries *g);
 void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum);
 void poiseFetchedDestroy(FetchedRows *f);
 

@@ -179,8 +179,7 @@ static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
   if (!e && part->b) e = PoiseMatSetType(C, "bcsr");
   if (!e && part->b) e = PoiseMatSetBlockPatternDeviceCOO(C, part->nz, g.rows, g.cols);
   if (!e && !part->b) e = PoiseMatSetPatternDeviceCOO(C, part->nz, g.rows, g.cols);
-  poiseBufferDestroy(&g.row);
-  poiseBufferDestroy(&g.col);
+  poiseGlobalEntriesDestroy(&g);
   return e;
 }
 

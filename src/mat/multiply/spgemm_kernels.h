@@ -222,19 +222,6 @@ POISE_INLINE void poiseGroupSort(int32_t *list, int n, const SpgemmGroup *g)
     }
 }
 
-/* Numbers of columns of C from their places in the order of global numbers, and back. */
-POISE_INLINE int32_t poiseSpgemmLocal(const SpgemmArgs *a, int32_t place)
-{
-  if (place >= a->below + a->C.nloc) return place;
-  return (int32_t)(place < a->below ? place + a->C.nloc : place - a->below);
-}
-
-POISE_INLINE int32_t poiseSpgemmPlace(const SpgemmArgs *a, int32_t local)
-{
-  if (local >= a->below + a->C.nloc) return local;
-  return (int32_t)(local < a->C.nloc ? local + a->below : local - a->C.nloc);
-}
-
 /* How many of the n different integers are smaller than one of them. */
 POISE_INLINE int poiseRank(const int32_t *list, int n, int32_t one)
 {
@@ -255,7 +242,7 @@ POISE_INLINE void poiseSpgemmColumns(const SpgemmArgs *a, int64_t i, const Spgem
   if (poiseGroupMost(g, n) > ranked) poiseGroupSort(t->value, n > ranked ? n : 0, g);
   for (int k = g->lane; k < n; k += g->lanes) {
     int32_t place = t->value[k];
-    col[n > ranked ? k : poiseRank(t->value, n, place)] = poiseSpgemmLocal(a, place);
+    col[n > ranked ? k : poiseRank(t->value, n, place)] = poiseLocalOfPlace(a->below, a->C.nloc, place);
   }
   poiseGroupSync(g);
 }
@@ -283,7 +270,8 @@ POISE_INLINE void poiseSpgemmNumbers(const SpgemmArgs *a, int64_t i, const Spgem
   poiseTableClear(t, g);
   for (int64_t k = g->lane; k < n; k += g->lanes) {
     int is_new;
-    t->value[poiseTablePlace(t, poiseSpgemmPlace(a, a->C.col[to + k]), &is_new)] = (int32_t)k;
+    t->value[poiseTablePlace(t, poisePlaceOfLocal(a->below, a->C.nloc, a->C.col[to + k]), &is_new)] =
+        (int32_t)k;
   }
   for (int64_t k = g->lane; k < n * p * s; k += g->lanes) val[k] = 0;
   poiseGroupSync(g);

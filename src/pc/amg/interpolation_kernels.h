@@ -26,8 +26,7 @@ typedef struct AmgExtendArgs {
   double *x;       /* their inverses, column by column */
 } AmgExtendArgs;
 
-/* Columns of P: [owned | ghosts], and places, in the order of global numbers, of which `below` ghosts come
-   first. May be the same array. */
+/* Columns of P from their places, and back (poiseLocalOfPlace). `from` and `to` may be the same array. */
 typedef struct AmgPlaceArgs {
   int64_t n, below, nloc;
   const int32_t *from;
@@ -273,14 +272,12 @@ POISE_INLINE void amg_interpolate_item(const AmgInterpolateArgs *m, int64_t item
 /* Traffic of both: 8 bytes per entry. */
 POISE_INLINE void amg_from_places_item(const AmgPlaceArgs *a, int64_t k)
 {
-  int64_t p = a->from[k];
-  a->to[k] = (int32_t)(p < a->below ? p + a->nloc : p < a->below + a->nloc ? p - a->below : p);
+  a->to[k] = poiseLocalOfPlace(a->below, a->nloc, a->from[k]);
 }
 
 POISE_INLINE void amg_to_places_item(const AmgPlaceArgs *a, int64_t k)
 {
-  int64_t p = a->from[k];
-  a->to[k] = (int32_t)(p < a->nloc ? p + a->below : p < a->nloc + a->below ? p - a->nloc : p);
+  a->to[k] = poisePlaceOfLocal(a->below, a->nloc, a->from[k]);
 }
 
 #endif

@@ -11,17 +11,7 @@
 #include "tentative_kernels.h"
 
 #define KERNEL(name, Args)
-#define ITEM_KERNEL(name, Args)                                                                        \
-  PoiseErr poiseHost_##name(Device *dev, const void *args)                                             \
-  {                                                                                                    \
-    const Args *a = args;                                                                              \
-    int64_t nblock = POISE_NBLOCKS(a->n);                                                              \
-    (void)dev;                                                                                         \
-    HOST_PARALLEL_FOR(dev, nblock)                                                                     \
-    for (int64_t b = 0; b < nblock; b++)                                                               \
-      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) name##_item(a, i); \
-    return POISE_OK;                                                                                   \
-  }
+#define ITEM_KERNEL(name, Args) HOST_ITEMS(name, Args, name##_item(a, i))
 #include "sys/kernels.def"
 #undef KERNEL
 

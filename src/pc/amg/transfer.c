@@ -9,7 +9,7 @@
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
-#include "mat/multiply/fetched_rows_kernels.h"
+#include "mat/multiply/global_entries.h"
 #include "mat/multiply/multiply.h"
 #include "mat/types/bcsr_kernels.h"
 #include "vec/vec_kernels.h"
@@ -156,37 +156,22 @@ static PoiseErr Restrict(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
 
 /* ---- R on several ranks ---------------------------------------------------------------------- */
 
-typedef struct Listed { /* rows and columns of P's entries, and its ghosts, on the device */
-  Buffer row, col, ghost;
-  PoiseInt *rows, *cols;
-} Listed;
-
-static PoiseErr ListEntries(PoiseMat P, Listed *t)
+static PoiseErr ListEntries(PoiseMat P, GlobalEntries *g)
 {
   Csr *c = &P->csr;
-  Device *dev = P->ctx->device;
-  PoiseInt *ghost;
-  GlobalEntriesArgs a = {
-      .n = c->m, .rows = {.nloc = c->m, .column = c->row}, .columns = {.nloc = c->nloc, .column = c->column}};
-  TRY(poiseCsrPattern(c, &a.C));
-  TRY(poiseBufferCreate(dev, (size_t)c->nghost * sizeof *ghost, "ghost columns", &t->ghost));
-  TRY(poiseBufferWrite(&t->ghost, HOST, &ghost));
-  if (c->nghost) memcpy(ghost, c->ghost, (size_t)c->nghost * sizeof *ghost);
-  TRY(poiseBufferRead(&t->ghost, DEVICE, &a.columns.ghost));
-  TRY(poiseAmgMake(dev, c->nz, sizeof *a.row, "rows of entries", &t->row, &t->rows));
-  TRY(poiseAmgMake(dev, c->nz, sizeof *a.col, "columns of entries", &t->col, &t->cols));
-  a.row = t->rows, a.col = t->cols;
-  return LAUNCH(dev, fetched_entries, &a);
+  GlobalColumns rows = {.nloc = c->m, .column = c->row},
+                columns = {.nloc = c->nloc, .column = c->column, .ghost = c->ghost};
+  return poiseGlobalEntries(P->ctx->device, c, rows, 0, columns, c->nghost, g);
 }
 
 static PoiseErr CreateRanksR(PoiseMat P, Buffer *turned, PoiseMat *R)
 {
   PoiseContext ctx = P->ctx;
-  Listed t = {0};
+  GlobalEntries g = {0}; /* of P: R has rows and columns the other way round */
   int b = P->csr.b;
   TRY(poiseMatCreateTyped(ctx, b ? &poiseMatType_auto : P->type, P->cols->n, P->rows->n, P->cols->N,
                           P->rows->N, R));
-  PoiseErr e = ListEntries(P, &t);
+  PoiseErr e = ListEntries(P, &g);
   if (!e && b)
     e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double),
                           "interpolation in turned blocks", turned);
@@ -194,10 +179,8 @@ static PoiseErr CreateRanksR(PoiseMat P, Buffer *turned, PoiseMat *R)
   if (!e && b) e = PoiseMatSetBlockSize(*R, b);
   if (!e && b) e = PoiseMatSetType(*R, "bcsr");
   if (!e)
-    e = (b ? PoiseMatSetBlockPatternDeviceCOO : PoiseMatSetPatternDeviceCOO)(*R, P->csr.nz, t.cols, t.rows);
-  poiseBufferDestroy(&t.row);
-  poiseBufferDestroy(&t.col);
-  poiseBufferDestroy(&t.ghost);
+    e = (b ? PoiseMatSetBlockPatternDeviceCOO : PoiseMatSetPatternDeviceCOO)(*R, P->csr.nz, g.cols, g.rows);
+  poiseGlobalEntriesDestroy(&g);
   return e;
 }
 
