@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of sparse matrices. A group of lanes does a row of C: a row of B is read by all of them, so a group
-  has as many lanes as such a row has entries, in the mean; where tables are large a warp, or a thread block.
-  Each class of rows is a launch, of those classes that have rows. Tables are in shared memory, those of the
-  last class in device memory.
+  Products of sparse matrices. Where short rows are many, a thread does a row of C (spgemm_threads.h). Of the
+  others a group of lanes does a row: a row of B is read by all of them, so a group has as many lanes as such
+  a row has entries, in the mean; where tables are large a warp, or a thread block. Each class of rows is a
+  launch, of those classes that have rows. Tables are in shared memory, those of the last class in device
+  memory.
 
   Traffic of the numbers, per product of entries: 8 bytes of a value and 4 of a column of B, read in runs of a
   row; per entry of A 12 bytes and two offsets of B; 8 per number of C.
 */
 #include "spgemm_lanes.h"
+#include "spgemm_threads.h"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -50,7 +52,8 @@ __device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const Spgemm
       poiseSpgemmCollect(&a, i, &g, share, &t);
       if (g.lane == 0 && i >= 0) a.length[i] = *t.used;
     } else if (TASK == COLUMNS) {
-      poiseSpgemmColumns(&a, i, &g, share, &t);
+      poiseSpgemmCollect(&a, i, &g, share, &t);
+      poiseSpgemmSorted(&a, &g, &t, a.col + poiseRowBegin(&a.C, i));
     } else {
       poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
     }
@@ -70,22 +73,29 @@ __device__ __forceinline__ int64_t TakeRow(int64_t first, int place, int groups,
   return own ? first + __ffs((int)own) - 1 : -1;
 }
 
+/* Is row i done already? Of numbers, those of rows with at most `done` are. */
+template <int TASK> __device__ __forceinline__ bool IsDone(const SpgemmArgs &a, int64_t i, int done)
+{
+  if (TASK == COUNT) return a.length[i] >= 0;
+  return TASK == COLUMNS ? a.at[i] >= 0 : poiseSpgemmWork(&a, i) <= done;
+}
+
 /* A warp looks at `width` rows at once, and does those of the class, by groups in step. In a group of several
    warps each looks at the same rows, so all know the same. */
 template <int TASK, int CLASS, int P, int Q, int S, int LANES>
 static __global__ void __launch_bounds__(threads_of[CLASS])
-    SpgemmRows(const __grid_constant__ SpgemmArgs a, int share, int width)
+    SpgemmRows(const __grid_constant__ SpgemmArgs a, int share, int width, int done)
 {
   extern __shared__ __align__(8) int32_t memory[];
   constexpr int UNIT = LANES < 32 ? 32 : LANES, UNITS = threads_of[CLASS] / UNIT;
   SpgemmGroup g = {(int)threadIdx.x % LANES, LANES};
-  int32_t *own =
-      CLASS == LAST ? a.table + blockIdx.x * a.room : memory + threadIdx.x / LANES * room<TASK, CLASS, P>;
+  int32_t *own = CLASS == LAST ? a.table + blockIdx.x * a.table_size
+                               : memory + threadIdx.x / LANES * room<TASK, CLASS, P>;
   for (int64_t first = (blockIdx.x * (int64_t)UNITS + threadIdx.x / UNIT) * width; first < a.A.m;
        first += (int64_t)gridDim.x * UNITS * width) {
     int64_t look = first + threadIdx.x % 32;
     bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) == CLASS;
-    if (TASK == COUNT && CLASS > 1 && mine) mine = a.length[look] < 0;
+    mine = mine && !IsDone<TASK>(a, look, done);
     for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
       int64_t i = TakeRow(first, threadIdx.x % UNIT / LANES, UNIT / LANES, &rows);
       Row<TASK, CLASS, P, Q, S, LANES>(a, i, g, share, own);
@@ -108,7 +118,8 @@ static __global__ void __launch_bounds__(ATTEMPT_THREADS)
   for (int64_t first = (blockIdx.x * (int64_t)UNITS + threadIdx.x / 32) * width; first < a.A.m;
        first += (int64_t)gridDim.x * UNITS * width) {
     int64_t look = first + threadIdx.x % 32;
-    bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) > 1;
+    bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) > 1 &&
+                !IsDone<COUNT>(a, look, 0);
     for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
       int64_t i = TakeRow(first, threadIdx.x % 32 / LANES, 32 / LANES, &rows);
       CollectUpTo(a, i, g, share, t, ATTEMPT_MOST);
@@ -142,41 +153,64 @@ static int LanesOfRow(const SpgemmArgs *a, int lanes)
 }
 
 template <int TASK, int CLASS, int P, int Q, int S, int FEW>
-static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a)
+static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a, int done)
 {
   constexpr int LANES = lanes<TASK, CLASS, P, FEW>, UNIT = LANES < 32 ? 32 : LANES;
   constexpr size_t bytes = (size_t)(threads_of[CLASS] / LANES) * room<TASK, CLASS, P> * sizeof(int32_t);
   int width = RowsAtOnce(dev, a->A.m, UNIT / LANES);
   unsigned blocks = BlocksOf(dev, a->A.m, threads_of[CLASS] / UNIT * width);
   int share = TASK != NUMBERS ? LanesOfRow(a, LANES) : a->p < LANES ? a->p : LANES;
-  void (*kernel)(SpgemmArgs, int, int) = SpgemmRows<TASK, CLASS, P, Q, S, LANES>;
+  void (*kernel)(SpgemmArgs, int, int, int) = SpgemmRows<TASK, CLASS, P, Q, S, LANES>;
   if (!a->rows_of[CLASS]) return POISE_OK;
   if (CLASS == LAST && blocks > a->tables) blocks = (unsigned)a->tables;
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
                        "shared memory of a sparse product"));
-  kernel<<<blocks, threads_of[CLASS], bytes, poiseCudaStream(dev)>>>(*a, share, width);
+  kernel<<<blocks, threads_of[CLASS], bytes, poiseCudaStream(dev)>>>(*a, share, width, done);
   return POISE_OK;
 }
 
 template <int TASK, int P, int Q, int S, int FEW>
-static PoiseErr LaunchClasses(Device *dev, const SpgemmArgs *a)
+static PoiseErr LaunchClasses(Device *dev, const SpgemmArgs *a, int done)
 {
-  TRY((LaunchClass<TASK, 0, P, Q, S, FEW>(dev, a)));
-  TRY((LaunchClass<TASK, 1, P, Q, S, FEW>(dev, a)));
-  TRY((LaunchClass<TASK, 2, P, Q, S, FEW>(dev, a)));
-  TRY((LaunchClass<TASK, 3, P, Q, S, FEW>(dev, a)));
-  TRY((LaunchClass<TASK, 4, P, Q, S, FEW>(dev, a)));
-  return LaunchClass<TASK, LAST, P, Q, S, FEW>(dev, a);
+  TRY((LaunchClass<TASK, 0, P, Q, S, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 1, P, Q, S, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 2, P, Q, S, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 3, P, Q, S, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 4, P, Q, S, FEW>(dev, a, done)));
+  return LaunchClass<TASK, LAST, P, Q, S, FEW>(dev, a, done);
 }
 
-template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, const SpgemmArgs *a)
+template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, const SpgemmArgs *a, int done)
 {
   int few = LanesOfRow(a, 32);
-  if (few <= 4) return LaunchClasses<TASK, P, Q, S, 4>(dev, a);
-  if (few == 8) return LaunchClasses<TASK, P, Q, S, 8>(dev, a);
-  if (few == 16) return LaunchClasses<TASK, P, Q, S, 16>(dev, a);
-  return LaunchClasses<TASK, P, Q, S, 32>(dev, a);
+  if (few <= 4) return LaunchClasses<TASK, P, Q, S, 4>(dev, a, done);
+  if (few == 8) return LaunchClasses<TASK, P, Q, S, 8>(dev, a, done);
+  if (few == 16) return LaunchClasses<TASK, P, Q, S, 16>(dev, a, done);
+  return LaunchClasses<TASK, P, Q, S, 32>(dev, a, done);
+}
+
+/* Nothing is known of any row, and nothing is kept. */
+static PoiseErr Begin(Device *dev, const SpgemmArgs *a)
+{
+  cudaStream_t stream = poiseCudaStream(dev);
+  cudaError_t e = cudaMemsetAsync(a->length, 0xff, (size_t)a->A.m * sizeof *a->length, stream);
+  if (e == cudaSuccess) e = cudaMemsetAsync(a->at, 0xff, (size_t)a->A.m * sizeof *a->at, stream);
+  if (e == cudaSuccess) e = cudaMemsetAsync(a->taken, 0, sizeof *a->taken, stream);
+  return poiseCudaCheck(e, "beginning a sparse product");
+}
+
+static unsigned RowBlocks(const SpgemmArgs *a)
+{
+  return (unsigned)((a->A.m + ROW_THREADS - 1) / ROW_THREADS);
+}
+
+/* By a smaller table first, which more rows have at once. */
+static void CountByThreads(Device *dev, const SpgemmArgs *a)
+{
+  cudaStream_t stream = poiseCudaStream(dev);
+  if (2 * a->rows_of[0] > a->A.m) SpgemmCountByThread<5><<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a, 32);
+  SpgemmCountByThread<6><<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a, THREAD_PRODUCTS);
 }
 
 template <int LANES> static void LaunchAttempts(Device *dev, const SpgemmArgs *a)
@@ -191,26 +225,38 @@ extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
   int64_t long_rows = 0;
+  TRY(Begin(dev, a));
+  if (ByThreads(dev, a)) CountByThreads(dev, a);
   for (int c = 2; c < SPGEMM_CLASSES; c++) long_rows += a->rows_of[c];
   if (long_rows && LanesOfRow(a, 32) <= 8) LaunchAttempts<16>(dev, a); /* two rows of B at once */
   if (long_rows && LanesOfRow(a, 32) > 8) LaunchAttempts<32>(dev, a);
-  return LaunchAll<COUNT, 0, 0, 0>(dev, a);
+  return LaunchAll<COUNT, 0, 0, 0>(dev, a, 0);
 }
 
 extern "C" PoiseErr poiseCuda_spgemm_columns(Device *dev, const void *args)
 {
-  return LaunchAll<COLUMNS, 0, 0, 0>(dev, (const SpgemmArgs *)args);
+  const SpgemmArgs *a = (const SpgemmArgs *)args;
+  if (ByThreads(dev, a)) SpgemmKept<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return LaunchAll<COLUMNS, 0, 0, 0>(dev, a, 0);
+}
+
+/* Short rows by threads, the others by lanes. */
+static PoiseErr ScalarNumbers(Device *dev, const SpgemmArgs *a)
+{
+  bool threads = NumbersByThreads(dev, a);
+  if (threads) SpgemmNumbersByThread<<<RowBlocks(a), ROW_THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return LaunchAll<NUMBERS, 1, 1, 1>(dev, a, threads ? FEW_NUMBERS : 0);
 }
 
 /* Sizes of tiles that are known when this is compiled; others take the last. */
 extern "C" PoiseErr poiseCuda_spgemm_numbers(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
-  if (a->p == 1 && a->q == 1 && a->s == 1) return LaunchAll<NUMBERS, 1, 1, 1>(dev, a);
-  if (a->p == 3 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 3, 3, 6>(dev, a);
-  if (a->p == 6 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 6, 3, 6>(dev, a);
-  if (a->p == 6 && a->q == 6 && a->s == 6) return LaunchAll<NUMBERS, 6, 6, 6>(dev, a);
-  return LaunchAll<NUMBERS, 0, 0, 0>(dev, a);
+  if (a->p == 1 && a->q == 1 && a->s == 1) return ScalarNumbers(dev, a);
+  if (a->p == 3 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 3, 3, 6>(dev, a, 0);
+  if (a->p == 6 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 6, 3, 6>(dev, a, 0);
+  if (a->p == 6 && a->q == 6 && a->s == 6) return LaunchAll<NUMBERS, 6, 6, 6>(dev, a, 0);
+  return LaunchAll<NUMBERS, 0, 0, 0>(dev, a, 0);
 }
 
 /* BOUND_LANES threads add the lengths of the rows of B that a row of A refers to. Traffic: 4 bytes per entry
@@ -224,32 +270,40 @@ static __global__ void __launch_bounds__(THREADS) SpgemmWork(const __grid_consta
          e += BOUND_LANES)
       sum += poiseCsrOffset(&a.B, a.A.col[e] + 1) - poiseCsrOffset(&a.B, a.A.col[e]);
   for (int apart = BOUND_LANES / 2; apart > 0; apart /= 2) sum += __shfl_xor_sync(~0u, (long long)sum, apart);
-  if (i < a.A.m && lane == 0) a.work[i] = (int32_t)(sum < a.columns ? sum : a.columns);
+  if (i < a.A.m && lane == 0) a.work[i] = poiseSpgemmProducts(sum);
 }
 
-/* Sums of integers: their order does not matter. Traffic: 4 or 8 bytes per row. */
+/* Sums and largest of integers: their order does not matter. Traffic: 4 or 8 bytes per row. */
 static __global__ void __launch_bounds__(THREADS) SpgemmClasses(const __grid_constant__ SpgemmArgs a)
 {
-  __shared__ unsigned long long sum[SPGEMM_CLASSES + 1];
-  unsigned long long mine[SPGEMM_CLASSES] = {0}, longest = 0;
-  if (threadIdx.x <= SPGEMM_CLASSES) sum[threadIdx.x] = 0;
+  __shared__ unsigned long long sum[SPGEMM_COUNTS];
+  unsigned long long mine[SPGEMM_COUNTS] = {0};
+  if (threadIdx.x < SPGEMM_COUNTS) sum[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m;
        i += (int64_t)gridDim.x * THREADS) {
-    unsigned long long work = poiseSpgemmWork(&a, i);
+    unsigned long long work = poiseSpgemmWork(&a, i), products = a.work ? a.work[i] : 0;
     int class_of = poiseSpgemmClass(work);
 #pragma unroll
     for (int c = 0; c < SPGEMM_CLASSES; c++) mine[c] += class_of == c;
-    longest = work > longest ? work : longest;
+    mine[SPGEMM_ROOM] += poiseSpgemmRoom(&a, i);
+    mine[SPGEMM_LONGEST] = work > mine[SPGEMM_LONGEST] ? work : mine[SPGEMM_LONGEST];
+    mine[SPGEMM_PRODUCTS] = products > mine[SPGEMM_PRODUCTS] ? products : mine[SPGEMM_PRODUCTS];
   }
 #pragma unroll
-  for (int c = 0; c < SPGEMM_CLASSES; c++)
-    if (mine[c]) atomicAdd(&sum[c], mine[c]);
-  atomicMax(&sum[SPGEMM_CLASSES], longest);
+  for (int c = 0; c < SPGEMM_COUNTS; c++) {
+    if (c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS)
+      atomicMax(&sum[c], mine[c]);
+    else if (mine[c])
+      atomicAdd(&sum[c], mine[c]);
+  }
   __syncthreads();
-  unsigned long long *to = (unsigned long long *)a.classes + threadIdx.x;
-  if (threadIdx.x < SPGEMM_CLASSES) atomicAdd(to, sum[threadIdx.x]);
-  if (threadIdx.x == SPGEMM_CLASSES) atomicMax(to, sum[threadIdx.x]);
+  int c = (int)threadIdx.x;
+  unsigned long long *to = (unsigned long long *)a.counts + c;
+  if (c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS)
+    atomicMax(to, sum[c]);
+  else if (c < SPGEMM_COUNTS)
+    atomicAdd(to, sum[c]);
 }
 
 /* Traffic: 4 bytes per row. */
@@ -293,9 +347,8 @@ extern "C" PoiseErr poiseCuda_spgemm_classes(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
   unsigned blocks = Grid(a->A.m), most = 8 * (unsigned)dev->model.multiprocessors;
-  TRY(poiseCudaCheck(
-      cudaMemsetAsync(a->classes, 0, (SPGEMM_CLASSES + 1) * sizeof *a->classes, poiseCudaStream(dev)),
-      "zeroing counts"));
+  TRY(poiseCudaCheck(cudaMemsetAsync(a->counts, 0, SPGEMM_COUNTS * sizeof *a->counts, poiseCudaStream(dev)),
+                     "zeroing counts"));
   if (blocks > most) blocks = most;
   if (blocks) SpgemmClasses<<<blocks, THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;

@@ -693,6 +693,90 @@ static void TestIdentities(PoiseContext ctx)
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) PoiseMatDestroy(all[k]);
 }
 
+/* Rows: on a GPU so many that each has a thread, on four ranks too. Most rows of C have some 10 columns, some
+   have 60, and none; row 5 of A has `longest` entries. */
+typedef struct Many {
+  PoiseInt m, longest;
+} Many;
+
+/* Entry k of row i of A, or of B, which ascend; -1: there are no more. */
+static PoiseInt ManyColumn(const Many *s, bool left, PoiseInt i, PoiseInt k)
+{
+  PoiseInt n = left ? (i == 5 ? s->longest : i % 97 == 0 ? 0 : i % 13 == 0 ? 90 : 7) : 1 + i % 4;
+  PoiseInt step = left ? 1 + i % 3 : 1 + i % 7, most = left ? s->m : s->m / 3, first = left ? i : i / 3;
+  if (k >= n) return -1;
+  return (first < most - n * step ? first : most - n * step) + k * step;
+}
+
+static double ManyValue(bool left, PoiseInt i, PoiseInt k)
+{
+  return TestRandom(left ? 7 : 8, (uint64_t)(i * 4096 + k));
+}
+
+static PoiseErr MakeMany(PoiseContext ctx, const Many *s, bool left, PoiseMat *A)
+{
+  PoiseInt range[2];
+  *A = NULL;
+  SampleRange(ctx, EVEN, s->m, range);
+  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, s->m, left ? s->m : s->m / 3, A));
+  for (PoiseInt i = range[0]; i < range[1]; i++)
+    for (PoiseInt k = 0, j; (j = ManyColumn(s, left, i, k)) >= 0; k++) {
+      double v = ManyValue(left, i, k);
+      POISE_TRY(PoiseMatSetEntries(*A, 1, &i, &j, &v));
+    }
+  return PoiseMatAssemble(*A);
+}
+
+/* sum and stored: one for each column, zero before and after */
+static bool IsManyRow(PoiseMat C, const Many *s, PoiseInt i, double *sum, bool *stored)
+{
+  PoiseInt n, found = 0, row, j, least = s->m / 3, last = -1;
+  const PoiseInt *cols;
+  const double *v;
+  bool good = CHECK_OK(PoiseMatGetRow(C, i, &n, &cols, &v));
+  for (PoiseInt k = 0; (row = ManyColumn(s, true, i, k)) >= 0; k++)
+    for (PoiseInt e = 0; (j = ManyColumn(s, false, row, e)) >= 0; e++) {
+      volatile double product = ManyValue(true, i, k) * ManyValue(false, row, e);
+      sum[j] += product, stored[j] = true;
+      if (j < least) least = j;
+      if (j > last) last = j;
+    }
+  for (j = least; j <= last; j++) {
+    if (stored[j]) {
+      good = good && found < n && cols[found] == j && SampleBits(v[found]) == SampleBits(sum[j]);
+      found++;
+    }
+    sum[j] = 0, stored[j] = false;
+  }
+  return good && found == n;
+}
+
+static void CheckMany(PoiseContext ctx, const Many *s)
+{
+  PoiseMat A, B, C = NULL, D = NULL, E = NULL, Bt;
+  double *sum = calloc((size_t)s->m / 3, sizeof *sum);
+  bool *stored = calloc((size_t)s->m / 3, sizeof *stored), good = true;
+  if (!CHECK_OK(MakeMany(ctx, s, true, &A)) || !CHECK_OK(MakeMany(ctx, s, false, &B))) return;
+  CHECK_OK(PoiseMatMatMult(A, B, &C));
+  for (PoiseInt i = C->rows->begin; good && i < C->rows->begin + C->rows->n; i++)
+    good = IsManyRow(C, s, i, sum, stored);
+  CHECK(good);
+  CHECK_OK(PoiseMatTranspose(B, &Bt));
+  CHECK_OK(PoiseMatMatMult(Bt, C, &D));
+  CHECK_OK(PoiseMatPtAP(A, B, &E));
+  if (PoiseSize(ctx) == 1) CheckSame(D, E);
+  PoiseMat *all[] = {&A, &B, &C, &D, &E, &Bt};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) PoiseMatDestroy(all[k]);
+  free(sum), free(stored);
+}
+
+static void TestManyRows(PoiseContext ctx)
+{
+  PoiseInt m = 300 * PoiseSize(ctx) * (PoiseInt)ctx->device->model.multiprocessors;
+  if (m < 12000) m = 12000;
+  for (PoiseInt longest = 7; longest <= 4007; longest += 4000) CheckMany(ctx, &(Many){m, longest});
+}
+
 /* NaN spreads to the entries that it is a factor of; those that C held do not stay. */
 static void TestNaN(PoiseContext ctx)
 {
@@ -787,6 +871,7 @@ static const Test tests[] = {{"products", TestProducts, 0},
                              {"long_rows", TestLongRows, 0},
                              {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
                              {"identities", TestIdentities, 0},
+                             {"many_rows", TestManyRows, 0},
                              {"nan", TestNaN, 0},
                              {"memory", TestMemory, 0},
                              {"bytes", TestBytes, 0},

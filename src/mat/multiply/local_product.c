@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A product of what one rank has. The pattern takes three passes over the products of columns: a bound for
-  each row, which decides its class; the number of different columns; the columns, sorted. Then numbers alone
-  are made, as often as there are new ones. Waits three times for counts, while the pattern is made.
+  A product of what one rank has. The pattern takes passes over the products of columns: their number in each
+  row, which decides its class; the number of different columns, and these where there is room to keep them;
+  the columns of the other rows. Then numbers alone are made, as often as there are new ones. Waits three
+  times for counts, while the pattern is made.
 
-  Beside C it holds 8 bytes per row while it makes the pattern, and the tables of rows too long for a GPU's
-  shared memory, or of threads of the host.
+  Beside C it holds while it makes the pattern 12 bytes per row, columns that are kept (2 bytes per product,
+  at most 256 per row), and the tables of rows too long for a GPU's shared memory, or of threads of the host.
 */
 #include "local_product.h"
 #include "mat/csr/keys_kernels.h"
@@ -14,15 +15,17 @@
 enum { TABLE_INTEGERS = 1 << 26 }; /* of a GPU's tables, unless one is larger */
 
 typedef struct Scratch {
-  Buffer work, length, classes, table;
+  Buffer work, length, counts, table, at, kept;
 } Scratch;
 
 static void Release(Scratch *s)
 {
   poiseBufferDestroy(&s->work);
   poiseBufferDestroy(&s->length);
-  poiseBufferDestroy(&s->classes);
+  poiseBufferDestroy(&s->counts);
   poiseBufferDestroy(&s->table);
+  poiseBufferDestroy(&s->at);
+  poiseBufferDestroy(&s->kept);
 }
 
 static PoiseErr Make(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p)
@@ -59,35 +62,35 @@ static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
 }
 
 /* Count the rows of each class, of a->work or, if that is NULL, of C's rows. */
-static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t classes[SPGEMM_CLASSES + 1])
+static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t counts[SPGEMM_COUNTS])
 {
-  size_t bytes = (SPGEMM_CLASSES + 1) * sizeof *classes;
-  if (!s->classes.dev) TRY(poiseBufferCreate(dev, bytes, "classes of rows", &s->classes));
-  TRY(poiseBufferWrite(&s->classes, DEVICE, &a->classes));
+  size_t bytes = (SPGEMM_COUNTS + 1) * sizeof *counts;
+  if (!s->counts.dev) TRY(poiseBufferCreate(dev, bytes, "counts of rows", &s->counts));
+  TRY(poiseBufferWrite(&s->counts, DEVICE, &a->counts));
   TRY(LAUNCH(dev, spgemm_classes, a));
-  TRY(poiseDeviceCopy(dev, classes, a->classes, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceCopy(dev, counts, a->counts, SPGEMM_COUNTS * sizeof *counts, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
-  if (classes[SPGEMM_CLASSES] > INT32_MAX / 2)
+  if (counts[SPGEMM_LONGEST] > INT32_MAX / 2)
     FAIL(POISE_ERR_UNSUPPORTED, "a row of the product has up to %lld columns, more than 2^30",
-         (long long)classes[SPGEMM_CLASSES]);
+         (long long)counts[SPGEMM_LONGEST]);
   return POISE_OK;
 }
 
 /* Tables for these rows: of each thread of the host; of some thread blocks of a GPU, for its last class, as
    many as keep it busy and fit in a quarter of a GB, or one. */
-static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t classes[SPGEMM_CLASSES + 1])
+static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t counts[SPGEMM_COUNTS])
 {
-  int64_t most = 2 * (int64_t)dev->model.multiprocessors, rows = classes[SPGEMM_CLASSES - 1];
-  memcpy(a->rows_of, classes, sizeof a->rows_of);
-  a->room = 1 + (INT64_C(2) << poiseSpgemmBits(classes[SPGEMM_CLASSES]));
+  int64_t most = 2 * (int64_t)dev->model.multiprocessors, rows = counts[SPGEMM_CLASSES - 1];
+  memcpy(a->rows_of, counts, sizeof a->rows_of);
+  a->table_size = 1 + (INT64_C(2) << poiseSpgemmBits(counts[SPGEMM_LONGEST]));
   a->tables = dev->threads;
   if (most) {
-    int64_t fit = TABLE_INTEGERS / a->room;
+    int64_t fit = TABLE_INTEGERS / a->table_size;
     a->tables = rows < most ? rows : most;
     if (a->tables > fit && rows) a->tables = fit > 1 ? fit : 1;
   }
   poiseBufferDestroy(&s->table);
-  return Make(dev, a->tables * a->room, sizeof(int32_t), "tables of columns", &s->table, &a->table);
+  return Make(dev, a->tables * a->table_size, sizeof(int32_t), "tables of columns", &s->table, &a->table);
 }
 
 static PoiseErr MakeOffsets(Device *dev, RowOffsetsArgs *o, Buffer *count, Csr *C)
@@ -113,24 +116,36 @@ PoiseErr poiseRowOffsets(Device *dev, int64_t m, const int32_t *length, Csr *C)
   return e;
 }
 
+/* Lengths of rows, and their columns where there is room. */
+static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
+{
+  TRY(Make(dev, p->m, sizeof *a->work, "products of rows", &s->work, &a->work));
+  TRY(LAUNCH(dev, spgemm_work, a));
+  TRY(Classify(dev, a, s, p->counts));
+  TRY(MakeTables(dev, a, s, p->counts));
+  a->products = p->products = p->counts[SPGEMM_PRODUCTS];
+  a->room = p->counts[SPGEMM_ROOM] < INT32_MAX ? p->counts[SPGEMM_ROOM] : INT32_MAX;
+  a->taken = a->counts + SPGEMM_COUNTS;
+  TRY(Make(dev, p->m, sizeof *a->length, "lengths of rows", &s->length, &a->length));
+  TRY(Make(dev, p->m, sizeof *a->at, "places of kept columns", &s->at, &a->at));
+  TRY(Make(dev, a->room, sizeof *a->kept, "kept columns", &s->kept, &a->kept));
+  return LAUNCH(dev, spgemm_count, a);
+}
+
 static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
 {
   SpgemmArgs a;
   TRY(Open(p, &a));
-  TRY(Make(dev, p->m, sizeof *a.work, "bounds of rows", &s->work, &a.work));
-  TRY(LAUNCH(dev, spgemm_work, &a));
-  TRY(Classify(dev, &a, s, p->classes));
-  TRY(MakeTables(dev, &a, s, p->classes));
-  TRY(Make(dev, p->m, sizeof *a.length, "lengths of rows", &s->length, &a.length));
-  TRY(LAUNCH(dev, spgemm_count, &a));
+  TRY(Count(dev, p, &a, s));
   TRY(poiseRowOffsets(dev, a.A.m, a.length, C));
   C->nloc = p->nloc;
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));
   a.work = NULL; /* now the lengths decide about classes */
-  TRY(Classify(dev, &a, s, p->classes));
-  TRY(MakeTables(dev, &a, s, p->classes));
+  TRY(Classify(dev, &a, s, p->counts));
+  TRY(MakeTables(dev, &a, s, p->counts));
   TRY(LAUNCH(dev, spgemm_columns, &a));
+  poiseBufferDestroy(&s->kept);
   int64_t tile = (int64_t)p->p * p->s;
   if (C->nz > PTRDIFF_MAX / (int64_t)sizeof(double) / tile)
     FAIL(POISE_ERR_MEMORY, "values of %lld entries of a product", (long long)C->nz);
@@ -159,7 +174,9 @@ static PoiseErr MakeNumbers(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(poiseBufferRead(&C->col, DEVICE, &a.C.col));
   TRY(poiseBufferWrite(&C->val, DEVICE, &a.val));
-  TRY(MakeTables(dev, &a, s, p->classes));
+  a.products = p->products;
+  a.C.nz = C->nz;
+  TRY(MakeTables(dev, &a, s, p->counts));
   return LAUNCH(dev, spgemm_numbers, &a);
 }
 

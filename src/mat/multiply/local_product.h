@@ -16,9 +16,10 @@ typedef struct LocalFactor { /* rows of a factor; lent */
 
 typedef struct LocalProduct {
   LocalFactor A, B;
-  int p, q, s;                         /* tiles are p x q and q x s */
-  int64_t m, columns, below, nloc;     /* rows; as in SpgemmArgs */
-  int64_t classes[SPGEMM_CLASSES + 1]; /* of C's rows */
+  int p, q, s;                     /* tiles are p x q and q x s */
+  int64_t m, columns, below, nloc; /* rows; as in SpgemmArgs */
+  int64_t counts[SPGEMM_COUNTS];   /* of C's rows */
+  int64_t products;                /* the most of a row */
 } LocalProduct;
 
 /* Make C's offsets, columns and room for its numbers; sets m, nz, wide and nloc of C, which is zero. */

@@ -25,28 +25,45 @@ static void NumbersOf(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
     poiseSpgemmNumbers(a, i, &one, 1, t, a->p, a->q, a->s);
 }
 
-static void Row(const SpgemmArgs *a, Task task, int64_t i, int32_t *memory)
+/* Columns that are found with the lengths are kept as long as there is room. */
+static void Count(const SpgemmArgs *a, int64_t i, const SpgemmTable *t, int64_t *next, int64_t end)
 {
   SpgemmGroup one = {.lanes = 1};
-  SpgemmTable t = poiseSpgemmTable(memory, poiseSpgemmWork(a, i));
-  if (task == COUNT) {
-    poiseSpgemmCollect(a, i, &one, 1, &t);
-    a->length[i] = *t.used;
-  } else if (task == COLUMNS) {
-    poiseSpgemmColumns(a, i, &one, 1, &t);
-  } else {
-    NumbersOf(a, i, &t);
-  }
+  poiseSpgemmCollect(a, i, &one, 1, t);
+  int n = a->length[i] = *t->used;
+  a->at[i] = n <= end - *next ? (int32_t)*next : -1;
+  if (a->at[i] < 0) return;
+  poiseSpgemmSorted(a, &one, t, a->kept + *next);
+  *next += n;
 }
 
+static void Columns(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
+{
+  SpgemmGroup one = {.lanes = 1};
+  int64_t first = poiseCsrOffset(&a->C, i), n = poiseCsrOffset(&a->C, i + 1) - first;
+  if (a->at[i] >= 0) {
+    memcpy(a->col + first, a->kept + a->at[i], (size_t)n * sizeof *a->col);
+    return;
+  }
+  poiseSpgemmCollect(a, i, &one, 1, t);
+  poiseSpgemmSorted(a, &one, t, a->col + first);
+}
+
+/* A worker has a share of the room for columns. */
 static PoiseErr Rows(const SpgemmArgs *a, Task task)
 {
   int64_t nblock = (a->A.m + ROWS - 1) / ROWS;
   HOST_PARALLEL_ITEMS((int)a->tables, nblock > HOST_FEW_BLOCKS)
-  for (int64_t w = 0; w < a->tables; w++)
+  for (int64_t w = 0; w < a->tables; w++) {
+    int64_t next = a->room / a->tables * w, end = a->room / a->tables * (w + 1);
     for (int64_t b = w; b < nblock; b += a->tables)
-      for (int64_t i = b * ROWS; i < (b + 1) * ROWS && i < a->A.m; i++)
-        Row(a, task, i, a->table + w * a->room);
+      for (int64_t i = b * ROWS; i < (b + 1) * ROWS && i < a->A.m; i++) {
+        SpgemmTable t = poiseSpgemmTable(a->table + w * a->table_size, poiseSpgemmWork(a, i));
+        if (task == COUNT) Count(a, i, &t, &next, end);
+        if (task == COLUMNS) Columns(a, i, &t);
+        if (task == NUMBERS) NumbersOf(a, i, &t);
+      }
+  }
   return POISE_OK;
 }
 
@@ -75,21 +92,27 @@ PoiseErr poiseHost_spgemm_work(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->A.m; i++)
-      a->work[i] = poiseSpgemmBound(a, i);
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->A.m; i++) {
+      int64_t sum = 0, last = poiseCsrOffset(&a->A, i + 1);
+      for (int64_t e = poiseCsrOffset(&a->A, i); e < last; e++)
+        sum += poiseCsrOffset(&a->B, a->A.col[e] + 1) - poiseCsrOffset(&a->B, a->A.col[e]);
+      a->work[i] = poiseSpgemmProducts(sum);
+    }
   return POISE_OK;
 }
 
 PoiseErr poiseHost_spgemm_classes(Device *dev, const void *args)
 {
   const SpgemmArgs *a = args;
-  int64_t *most = &a->classes[SPGEMM_CLASSES];
+  int64_t *count = a->counts;
   (void)dev;
-  memset(a->classes, 0, (SPGEMM_CLASSES + 1) * sizeof *a->classes);
+  memset(count, 0, SPGEMM_COUNTS * sizeof *count);
   for (int64_t i = 0; i < a->A.m; i++) {
-    int64_t work = poiseSpgemmWork(a, i);
-    a->classes[poiseSpgemmClass(work)]++;
-    if (work > *most) *most = work;
+    int64_t work = poiseSpgemmWork(a, i), products = a->work ? a->work[i] : 0;
+    count[poiseSpgemmClass(work)]++;
+    count[SPGEMM_ROOM] += poiseSpgemmRoom(a, i);
+    if (work > count[SPGEMM_LONGEST]) count[SPGEMM_LONGEST] = work;
+    if (products > count[SPGEMM_PRODUCTS]) count[SPGEMM_PRODUCTS] = products;
   }
   return POISE_OK;
 }

@@ -16,6 +16,10 @@
    have tables in device memory. */
 enum { SPGEMM_CLASSES = 6, SPGEMM_SMALLEST = 32 };
 
+/* What rows are counted for: those of each class; the largest number that decides; the most products of a
+   row; room for columns that are kept. */
+enum { SPGEMM_LONGEST = SPGEMM_CLASSES, SPGEMM_PRODUCTS, SPGEMM_ROOM, SPGEMM_COUNTS };
+
 typedef struct SpgemmArgs {
   CsrView A, B, C; /* what a kernel does not name in its comment may be NULL */
   int p, q, s;
@@ -24,14 +28,19 @@ typedef struct SpgemmArgs {
   const int32_t *from32;
   const double *received; /* tiles of B from entry ngiven on */
   int64_t ngiven;
-  int64_t columns;  /* of B, as B.col numbers them: in the order of their global numbers */
-  int64_t below;    /* C.col numbers them [owned | ghosts]; so many ghosts are below the C.nloc owned ones */
-  int32_t *work;    /* bounds of the rows' lengths, by which they have classes; NULL: C's rows decide */
-  int32_t *length;  /* of C's rows */
-  int64_t *classes; /* SPGEMM_CLASSES counts of rows, and the largest that decides */
-  int64_t rows_of[SPGEMM_CLASSES];
-  int32_t *table; /* `tables` tables of `room` integers each */
-  int64_t tables, room;
+  int64_t columns; /* of B, as B.col numbers them: in the order of their global numbers */
+  int64_t below;   /* C.col numbers them [owned | ghosts]; so many ghosts are below the C.nloc owned ones */
+  int32_t *work;   /* products of each row, which bound its length and decide its class; NULL: C's rows do */
+  int32_t *length; /* of C's rows */
+  int64_t *counts; /* SPGEMM_COUNTS numbers */
+  int64_t rows_of[SPGEMM_CLASSES], products; /* rows of each class; the most products of a row */
+  /* Columns that were found with the lengths: those of row i begin at kept[at[i]]; at[i] < 0: they are found
+     again. */
+  int32_t *kept, *at;
+  int64_t room;   /* of kept */
+  int64_t *taken; /* of it */
+  int32_t *table; /* `tables` tables of `table_size` integers each */
+  int64_t tables, table_size;
   int32_t *col; /* of C */
   double *val;
 } SpgemmArgs;
@@ -132,20 +141,25 @@ POISE_INLINE int64_t poiseRowEnd(const CsrView *v, int64_t i)
   return i < 0 ? 0 : poiseCsrOffset(v, i + 1);
 }
 
-/* What decides about the class of row i. */
+/* What decides about the class of row i: its length, or the most columns that it can have. */
 POISE_INLINE int64_t poiseSpgemmWork(const SpgemmArgs *a, int64_t i)
 {
   if (i < 0) return 0;
-  return a->work ? a->work[i] : poiseCsrOffset(&a->C, i + 1) - poiseCsrOffset(&a->C, i);
+  if (!a->work) return poiseCsrOffset(&a->C, i + 1) - poiseCsrOffset(&a->C, i);
+  return a->work[i] < a->columns ? a->work[i] : a->columns;
 }
 
-/* The most columns that row i of C can have. */
-POISE_INLINE int32_t poiseSpgemmBound(const SpgemmArgs *a, int64_t i)
+/* Products of row i of C. Nobody needs larger numbers. */
+POISE_INLINE int32_t poiseSpgemmProducts(int64_t sum)
 {
-  int64_t sum = 0, last = poiseCsrOffset(&a->A, i + 1);
-  for (int64_t e = poiseCsrOffset(&a->A, i); e < last; e++)
-    sum += poiseCsrOffset(&a->B, a->A.col[e] + 1) - poiseCsrOffset(&a->B, a->A.col[e]);
-  return (int32_t)(sum < a->columns ? sum : a->columns);
+  return (int32_t)(sum < INT32_MAX ? sum : INT32_MAX);
+}
+
+/* Room for columns of row i: as many as are often found among so many products. */
+POISE_INLINE int64_t poiseSpgemmRoom(const SpgemmArgs *a, int64_t i)
+{
+  const int64_t most = 64, half = a->work ? (a->work[i] + 1) / 2 : 0;
+  return half < most ? half : most;
 }
 
 /* Bits of a table that is half full with so many keys. */
@@ -230,15 +244,12 @@ POISE_INLINE int poiseRank(const int32_t *list, int n, int32_t one)
   return rank;
 }
 
-/* Row i of C's columns, ascending by global number. Short rows are not sorted: a column's place is its
-   rank. */
-POISE_INLINE void poiseSpgemmColumns(const SpgemmArgs *a, int64_t i, const SpgemmGroup *g, int share,
-                                     const SpgemmTable *t)
+/* The list of the table to `col`, ascending by global number, as C numbers columns. Short lists are not
+   sorted: a column's place is its rank. */
+POISE_INLINE void poiseSpgemmSorted(const SpgemmArgs *a, const SpgemmGroup *g, const SpgemmTable *t,
+                                    int32_t *col)
 {
-  const int ranked = 64;
-  int32_t *col = a->col + poiseRowBegin(&a->C, i);
-  poiseSpgemmCollect(a, i, g, share, t);
-  int n = *t->used;
+  const int ranked = 64, n = *t->used;
   if (poiseGroupMost(g, n) > ranked) poiseGroupSort(t->value, n > ranked ? n : 0, g);
   for (int k = g->lane; k < n; k += g->lanes) {
     int32_t place = t->value[k];
