@@ -74,7 +74,7 @@ PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *row
   int b = poiseMatAskedBlocks(A);
   int64_t side = b ? b : 1, M = A->rows->N / side, N = A->cols->N / side, m = A->rows->n / side;
   *k = (Keys){.n = n, .m = m, .bits = poiseBitsOf(N - 1), .wide = wide};
-  k->foreign = k->bits + poiseBitsOf(M > m + 1 ? M : m + 1);
+  k->foreign = k->bits + poiseBitsOf(M + 1); /* the same on all ranks, which read each other's keys */
   if (N > INT32_MAX || m > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank",
          (long long)A->rows->N, (long long)A->cols->N, b ? " of blocks" : "");

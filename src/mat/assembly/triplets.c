@@ -61,6 +61,8 @@ static void FreePattern(PoiseContext ctx, TripletPattern *p)
   poiseFree(ctx, &p->open);
   poiseFree(ctx, &p->seen);
   poiseKeysDestroy(&p->keys);
+  poiseFree(ctx, &p->foreign);
+  poiseFree(ctx, &p->came);
 }
 
 static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
@@ -80,8 +82,8 @@ static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
 /* The pattern where the triplets are, which the device sorts. */
 static PoiseErr BuildThere(PoiseMat A, Triplets *t, TripletPattern *p)
 {
-  PoiseErr e = PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, p) : POISE_OK;
-  t->map = (TripletMap){.numbers = t->numbers, .ngiven = p->n, .nreceived = p->stash.n};
+  PoiseErr e = PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, t, p) : POISE_OK;
+  t->map.numbers = t->numbers, t->map.ngiven = p->n, t->map.nreceived = p->ncame;
   return poiseTripletMapPattern(A, e, &p->keys, &t->map);
 }
 
@@ -190,7 +192,8 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
   if (comm->size == 1 || t->permutes) return POISE_OK; /* none travels */
   int64_t n = ex->send_start[ex->nsend];
   if (where == DEVICE) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
-  for (int64_t k = 0; where == HOST && k < n; k++) ex->send[k] = v[t->send[k]];
+  if (where == HOST && n && !t->send) e = poiseTripletMapPick(&t->map, v, n, ex->send);
+  for (int64_t k = 0; where == HOST && t->send && k < n; k++) ex->send[k] = v[t->send[k]];
   TRY(comm->ops->exchange_begin(comm, ex));
   TRY(comm->ops->exchange_end(comm, ex));
   return e;
