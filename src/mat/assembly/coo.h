@@ -21,6 +21,8 @@ typedef struct TripletMap {
 
 /* entry[k]: the entry of value k of n (given, then received), or -1. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
+/* Their number, and how rows and columns of A stand in a key. */
+PoiseErr poiseTripletKeysOpen(PoiseMat A, int64_t n, bool wide, Keys *keys);
 /* Keys of the n triplets of a rank, which are on side `where` (coo_pattern.c). It waits, as the indices may
    change after the call. Local. */
 PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *rows, const PoiseInt *cols,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triplets are checked, and travel to the owners of their rows. */
 #include "mat/csr/find.h"
-#include "triplet_plan.h"
+#include "shared_rows.h"
+#include "shared_rows_kernels.h"
 
 bool poiseTripletsStay(PoiseMat A, const TripletPattern *p)
 {
@@ -127,20 +128,6 @@ static PoiseErr PartKeys(PoiseMat A, Triplets *t, TripletPattern *p, bool wide)
   return poiseTripletKeysPart(A, &p->keys, &t->map.send, &p->nforeign, &p->foreign);
 }
 
-/* The first of the sorted keys that is not below `key`. */
-static int64_t FirstFrom(const TripletPattern *p, uint64_t key)
-{
-  int64_t low = 0, high = p->nforeign;
-  while (low < high) {
-    int64_t mid = low + (high - low) / 2;
-    if (p->foreign[mid] < key)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  return low;
-}
-
 /* The rows of a rank stand together. */
 static void AddressKeys(PoiseMat A, const Triplets *t, TripletPattern *p)
 {
@@ -148,14 +135,16 @@ static void AddressKeys(PoiseMat A, const Triplets *t, TripletPattern *p)
   for (int r = 0; r < PoiseSize(A->ctx); r++) {
     uint64_t begin = (uint64_t)(A->rows->start[r] / p->unit) << p->keys.bits,
              end = (uint64_t)(A->rows->start[r + 1] / p->unit) << p->keys.bits;
-    p->bytes[r] =
-        (FirstFrom(p, foreign | end) - FirstFrom(p, foreign | begin)) * t->numbers * (int64_t)sizeof(double);
+    int64_t first = poiseKeysFrom(p->foreign, 0, p->nforeign, foreign | begin),
+            last = poiseKeysFrom(p->foreign, first, p->nforeign, foreign | end);
+    p->bytes[r] = (last - first) * t->numbers * (int64_t)sizeof(double);
   }
 }
 
 PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
 {
   bool wide = poisePlacesAreWide(A->ctx, p->n + p->ncame);
+  if (p->shared) return poiseSharedRowsJoin(A, t, p);
   if (wide && !p->keys.wide) { /* only now that is known */
     poiseKeysDestroy(&p->keys);
     poiseFree(A->ctx, &p->foreign);
@@ -186,13 +175,13 @@ PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx);
   TRY(poiseMatCheckHolds(A, "PoiseMatSetPatternCOO"));
-  TRY(TakeIndices(A, p));
+  if (!p->shared) TRY(TakeIndices(A, p));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->bytes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->received));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->next));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "counts", &p->gathered));
   if (!poiseTripletsStay(A, p)) return size > 1 ? ListForeign(A, t, p) : POISE_OK;
-  TRY(PartKeys(A, t, p, poisePlacesAreWide(ctx, p->n)));
+  TRY(p->shared ? poiseSharedRowsPart(A, p) : PartKeys(A, t, p, poisePlacesAreWide(ctx, p->n)));
   AddressKeys(A, t, p);
   return POISE_OK;
 }

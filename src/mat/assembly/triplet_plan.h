@@ -24,6 +24,7 @@ typedef struct Triplets {
 
 /* A pattern in the making. */
 typedef struct TripletPattern {
+  struct SharedRows *shared;                   /* instead of indices; or NULL */
   Indices rows, cols;                          /* as given */
   int given;                                   /* b: each triplet stands for b x b scalar triplets, column
                                                   by column; else 1 */

@@ -15,8 +15,8 @@
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"
+#include "shared_rows.h"
 #include "sys/host_loop.h"
-#include "triplet_plan.h"
 #include "triplets.h"
 
 void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
@@ -98,33 +98,47 @@ static PoiseErr Build(PoiseMat A, Triplets *t, TripletPattern *p)
   return poiseMatReplace(A, e, &p->arrays);
 }
 
-/* b: 1, or A's block size. */
-static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
-                            const PoiseInt *cols)
+/* n triplets of p, whose b is 1, or A's block size. mine: this rank's error so far. p is freed. */
+static PoiseErr Make(PoiseMat A, PoiseErr mine, int b, PoiseInt n, TripletPattern *p)
 {
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
-  TripletPattern p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
   bool blocks = poiseMatAskedBlocks(A);
-  p.given = blocks ? 1 : b;
-  p.unit = blocks ? b : 1;
-  p.side = blocks ? A->block_size / b : 1;
-  p.n = n * p.given * p.given;
+  p->given = blocks ? 1 : b;
+  p->unit = blocks ? b : 1;
+  p->side = blocks ? A->block_size / b : 1;
+  p->n = n * p->given * p->given;
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, sizeof *t, "triplets", &t));
-  if (!e) t->numbers = p.unit * p.unit;
-  if (!e) e = Build(A, t, &p);
-  FreePattern(ctx, &p);
+  PoiseErr e = PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, sizeof *t, "triplets", &t));
+  if (!e) t->numbers = p->unit * p->unit;
+  if (!e) e = Build(A, t, p);
+  FreePattern(ctx, p);
   if (!e) {
     poiseMatDropPending(A);
     poiseTripletsDestroy(ctx, &A->assembly.triplets);
-    t->ngiven = p.n;
+    t->ngiven = p->n;
     t->built = A->csr.built;
     A->assembly.triplets = t;
     t = NULL;
   }
   poiseTripletsDestroy(ctx, &t);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
+  return e;
+}
+
+static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
+                            const PoiseInt *cols)
+{
+  TripletPattern p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
+  return Make(A, POISE_OK, b, n, &p);
+}
+
+PoiseErr poiseMatSetSharedRows(PoiseMat A, PoiseErr mine, SharedRows *s)
+{
+  int b = poiseMatAskedBlocks(A);
+  TripletPattern p = {.shared = s, .where = DEVICE};
+  PoiseErr e = Make(A, mine, b ? b : 1, s->C.nz, &p);
+  for (int k = 0; k < 2; k++) poiseBufferDestroy(&s->list[k]);
   return e;
 }
 
