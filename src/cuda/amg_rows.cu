@@ -6,6 +6,8 @@
 #include "pc/amg/diagonal_kernels.h"
 #include "pc/amg/interpolation_kernels.h"
 #include "pc/amg/lambda_kernels.h"
+#include "pc/amg/ranks_kernels.h"
+#include "pc/amg/redundant_kernels.h"
 #include "pc/amg/strength_kernels.h"
 #include "pc/amg/tentative_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"

@@ -2,7 +2,7 @@
 /* Kernels of assembly from triplets (COO): keys, sorting, sums of values. */
 #include "mat/assembly/coo_kernels.h"
 #include "mat/csr/keys_kernels.h"
-#include "cuda.h"
+#include "items.h"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -196,6 +196,12 @@ extern "C" PoiseErr poiseCuda_coo_keys(Device *dev, const void *args)
   const CooKeysArgs *a = (const CooKeysArgs *)args;
   if (a->n) CooKeys<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
+}
+
+/* Traffic: 16 bytes per key, and its place. */
+extern "C" PoiseErr poiseCuda_coo_received(Device *dev, const void *args)
+{
+  return LaunchItems<CooReceivedArgs, coo_received_item>(dev, args);
 }
 
 extern "C" PoiseErr poiseCuda_sort_keys(Device *dev, const void *args)

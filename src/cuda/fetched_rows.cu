@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that number rows of other ranks and their columns. */
-#include "mat/multiply/fetched_rows_kernels.h"
+#include "mat/assembly/shared_rows_kernels.h"
 #include "items.h"
 
 /* A warp for each row, so that a long one does not keep others. Traffic: fetched_columns 16 bytes per entry,
@@ -35,6 +35,17 @@ extern "C" PoiseErr poiseCuda_fetched_columns(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_fetched_own(Device *dev, const void *args)
 {
   return LaunchItems<OwnRowsArgs, fetched_own_item>(dev, args);
+}
+
+/* Traffic: 4 bytes per entry, and 12 that are written; keys received stay in L2. */
+extern "C" PoiseErr poiseCuda_shared_keys(Device *dev, const void *args)
+{
+  return LaunchRows<SharedKeysArgs, shared_keys_row>(dev, args);
+}
+
+extern "C" PoiseErr poiseCuda_shared_received(Device *dev, const void *args)
+{
+  return LaunchItems<SharedKeysArgs, shared_received_item>(dev, args);
 }
 
 extern "C" PoiseErr poiseCuda_fetched_entries(Device *dev, const void *args)

@@ -66,7 +66,7 @@ void poiseLayoutDestroy(Layout **layout)
 
 int poiseLayoutOwner(const Layout *l, PoiseInt row)
 {
-  int low = 0, high = PoiseSize(l->ctx); /* start[low] <= row < start[high] */
+  int low = 0, high = l->ctx->comm->size; /* start[low] <= row < start[high] */
   while (high - low > 1) {
     int mid = low + (high - low) / 2;
     if (l->start[mid] <= row)

@@ -497,6 +497,52 @@ static void TestFailures(PoiseContext ctx)
   SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold 0.4");
 }
 
+/* ---- what the host sees ----------------------------------------------------------------------- */
+
+/* On all levels a set-up, and then one by new values, bring less to the host, and back, than 4 bytes for each
+   row of A. A is on the device before. */
+static void CheckCopies(PoiseMat A)
+{
+  const Device *dev = PoiseMatContext(A)->device;
+  const int64_t most = 4 * A->rows->n;
+  PoiseVec x, y;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+  SampleFill(x, 1);
+  PoisePC pc = AmgOf(A, spread);
+  for (int again = 0; again < 2; again++) {
+    if (again) ScaleBy(A, Power);
+    CHECK_OK(PoiseMatMult(A, x, y));
+    int64_t fetched = dev->copied[COPY_TO_HOST], sent = dev->copied[COPY_TO_DEVICE];
+    CHECK(Made(pc)->count > 2);
+    CHECK(dev->copied[COPY_TO_HOST] - fetched <= most);
+    CHECK(dev->copied[COPY_TO_DEVICE] - sent <= most);
+  }
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+}
+
+/* Long and thin, so that a rank has few ghosts. */
+static void TestStays(PoiseContext ctx)
+{
+  enum { LONG = 10000 };
+  const Beam b[] = {{.type = "csr"}, {.type = "csr", .thin = true}, {.type = "bcsr"}};
+  if (!SampleIsAway(ctx)) TEST_SKIP("nothing is copied");
+  SetOptions(ctx, spread);
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = 4 * LONG});
+  CheckCopies(A);
+  PoiseMatDestroy(&A);
+  for (int k = 0; k < 3; k++) {
+    Beam beam = b[k];
+    beam.dim = 2, beam.length = 2, beam.width = LONG;
+    if (!CHECK_OK(Springs(ctx, beam, &A))) return;
+    if (k < 2) AttachMotions(A, beam); /* of blocks of 2, the host would make numbers */
+    CheckCopies(A);
+    PoiseMatDestroy(&A);
+  }
+}
+
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"levels", TestLevels, 0},
@@ -515,6 +561,7 @@ int main(int argc, char **argv)
                                {"bits", TestBits, TEST_SERIAL},
                                {"loop", TestLoop, 0},
                                {"view", TestView, 0},
+                               {"stays", TestStays, 0},
                                {"failures", TestFailures, TEST_HOST_ONLY},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg_ranks", tests);

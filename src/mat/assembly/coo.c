@@ -78,17 +78,19 @@ PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double 
   return e ? e : waited;
 }
 
+static PoiseErr TooMany(int64_t n)
+{
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
+       (long long)n);
+}
+
 static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *place)
 {
   int32_t *send;
-  if (t->ngiven * t->numbers > INT32_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "%lld values given on the device, of which some travel: more than 2^31 must be given on the host",
-         (long long)t->ngiven * t->numbers);
+  if (t->ngiven * t->numbers > INT32_MAX) return TooMany(t->ngiven * t->numbers);
   if (t->send.dev && poiseBufferIsCurrent(&t->send, DEVICE)) return POISE_OK;
-  poiseBufferDestroy(&t->packed); /* left by a call that failed */
-  poiseBufferDestroy(&t->send);
-  TRY(poiseBufferCreate(dev, (size_t)n * sizeof(double), "values to send", &t->packed));
+  poiseBufferDestroy(&t->send); /* left by a call that failed */
   TRY(poiseBufferCreate(dev, (size_t)n * sizeof *send, "values to send", &t->send));
   TRY(poiseBufferWrite(&t->send, HOST, &send));
   for (int64_t k = 0; k < n; k++) send[k] = (int32_t)place[k];
@@ -99,14 +101,28 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
                              const int64_t *place, double *packed)
 {
   Device *dev = ctx->device;
-  GatherArgs g = {.n = n, .x = v};
+  bool wide = !place && t->wide;
+  GatherArgs g = {.n = place ? n : n / t->numbers, .size = place ? 1 : t->numbers, .x = v};
   if (!n) return POISE_OK;
-  TRY(MakeSend(dev, t, n, place));
-  TRY(poiseBufferRead(&t->send, DEVICE, &g.idx));
+  if (place) TRY(MakeSend(dev, t, n, place));
+  if (!place && !wide && t->ngiven > INT32_MAX) return TooMany(t->ngiven);
+  if (!t->packed.dev) TRY(poiseBufferCreate(dev, (size_t)n * sizeof *v, "values to send", &t->packed));
+  TRY(poiseBufferRead(&t->send, DEVICE, wide ? (void *)&g.idx64 : (void *)&g.idx));
   TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
   TRY(LAUNCH(dev, gather, &g));
   TRY(poiseDeviceCopy(dev, packed, g.out, (size_t)n * sizeof *packed, COPY_TO_HOST));
   return poiseDeviceSync(dev);
+}
+
+PoiseErr poiseTripletMapPick(TripletMap *t, const double *v, int64_t n, double *packed)
+{
+  const void *send;
+  TRY(poiseBufferRead(&t->send, HOST, &send));
+  for (int64_t k = 0; k < n; k++) {
+    int64_t i = k / t->numbers, place = t->wide ? ((const int64_t *)send)[i] : ((const uint32_t *)send)[i];
+    packed[k] = v[place * t->numbers + k % t->numbers];
+  }
+  return POISE_OK;
 }
 
 /* ---- host kernel ----------------------------------------------------------------------------- */

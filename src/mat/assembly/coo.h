@@ -14,27 +14,26 @@ typedef struct TripletMap {
   /* entry e is the sum of the values at places from[start[e] .. start[e + 1]) */
   Buffer start, from;
   Buffer given, received; /* device copies of values from the host; made on first need */
-  /* int32: places of values for other ranks; and those values, if values are given on the device */
+  /* places of values for other ranks: as wide as from, where the device has found them, else int32, of
+     scalars; and those values, if values are given on the device */
   Buffer send, packed;
 } TripletMap;
 
 /* entry[k]: the entry of value k of n (given, then received), or -1. Local. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t);
+/* Their number, and how rows and columns of A stand in a key. */
+PoiseErr poiseTripletKeysOpen(PoiseMat A, int64_t n, bool wide, Keys *keys);
 /* Keys of the n triplets of a rank, which are on side `where` (coo_pattern.c). It waits, as the indices may
    change after the call. Local. */
 PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *rows, const PoiseInt *cols,
                           bool wide, Keys *keys);
 
-typedef struct TripletForeign { /* a triplet of another rank's row */
-  int64_t place;                /* among those given */
-  PoiseInt row, col;
-} TripletForeign;
-/* Set keys of other ranks' rows apart from this rank's (coo_ranks.c): *n of them, in the order of their
-   places. The caller frees the list. Local. */
-PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *keys, int64_t *n, TripletForeign **foreign);
-/* Keys of n received triplets, whose places are first, first + 1, ..., take the place of those set apart.
-   entry: rows and columns. Local. */
-PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *keys, int64_t n, const Entry *entry, int64_t first);
+/* Set keys of other ranks' rows apart from this rank's (coo_ranks.c): *n of them, sorted, which come to the
+   host, and their places in *send. The caller frees the list. Local. */
+PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *keys, Buffer *send, int64_t *n, uint64_t **foreign);
+/* Keys of n triplets received, whose places are first, first + 1, ..., take the place of those set apart.
+   Local. */
+PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *keys, int64_t n, const uint64_t *received, int64_t first);
 
 /* A's pattern from keys (coo_pattern.c). The device sorts them, and has pattern and map afterwards. mine: an
    earlier failure of this rank. Collective; agrees. */
@@ -45,9 +44,11 @@ static inline bool poisePlacesAreWide(PoiseContext ctx, int64_t n)
   return n > 2 * poiseContextHome(ctx)->hooks.most_narrow + 1;
 }
 void poiseTripletMapDestroy(TripletMap *t);
-/* packed (host) = v[place] for n places of scalars. */
+/* packed (host) = v[place] for n places of scalars. place = NULL: t->send has those of values. */
 PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n,
                              const int64_t *place, double *packed);
+/* The latter for v on the host. */
+PoiseErr poiseTripletMapPick(TripletMap *t, const double *v, int64_t n, double *packed);
 /* val = or += the sums. v: values given, on that side; received: on the host. Both may change after the
    call. */
 PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,

@@ -25,6 +25,24 @@ POISE_INLINE uint64_t poiseCooKey(const CooKeysArgs *a, int64_t k)
   return UINT64_C(1) << a->foreign | (uint64_t)row << a->bits | (uint64_t)a->col[k];
 }
 
+/* n keys as other ranks have made them, of rows of this rank, become its own keys; places are first + k. */
+typedef struct CooReceivedArgs {
+  int64_t n, first, begin;
+  int bits, foreign;
+  uint64_t *key;
+  int64_t *place64;
+  uint32_t *place32;
+} CooReceivedArgs;
+
+POISE_INLINE void coo_received_item(const CooReceivedArgs *a, int64_t k)
+{
+  a->key[k] = (a->key[k] & ~(UINT64_C(1) << a->foreign)) - ((uint64_t)a->begin << a->bits);
+  if (a->place32)
+    a->place32[k] = (uint32_t)(a->first + k);
+  else
+    a->place64[k] = a->first + k;
+}
+
 /* Entry e < n: val_e = the sum of the values at places from[k], start[e] <= k < start[e + 1], in that order,
    beginning with 0 or, with add, val_e. Places below ngiven are of `given`, those from there on of
    `received`. One of the widths is NULL. Entries and values are of so many numbers each, which are added one

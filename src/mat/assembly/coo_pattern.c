@@ -68,16 +68,22 @@ static PoiseErr MakeKeys(PoiseMat A, Side where, const PoiseInt *rows, const Poi
   return e;
 }
 
-PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *rows, const PoiseInt *cols,
-                          bool wide, Keys *k)
+PoiseErr poiseTripletKeysOpen(PoiseMat A, int64_t n, bool wide, Keys *k)
 {
   int b = poiseMatAskedBlocks(A);
   int64_t side = b ? b : 1, M = A->rows->N / side, N = A->cols->N / side, m = A->rows->n / side;
   *k = (Keys){.n = n, .m = m, .bits = poiseBitsOf(N - 1), .wide = wide};
-  k->foreign = k->bits + poiseBitsOf(M > m + 1 ? M : m + 1);
+  k->foreign = k->bits + poiseBitsOf(M + 1); /* the same on all ranks, which read each other's keys */
   if (N > INT32_MAX || m > INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "%lld x %lld: more than 2^31 rows or columns%s on one rank",
          (long long)A->rows->N, (long long)A->cols->N, b ? " of blocks" : "");
+  return POISE_OK;
+}
+
+PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *rows, const PoiseInt *cols,
+                          bool wide, Keys *k)
+{
+  TRY(poiseTripletKeysOpen(A, n, wide, k));
   PoiseErr e = MakeKeys(A, where, rows, cols, k);
   PoiseErr waited = poiseDeviceSync(A->ctx->device);
   return e ? e : waited;
@@ -86,7 +92,7 @@ PoiseErr poiseTripletKeys(PoiseMat A, Side where, int64_t n, const PoiseInt *row
 static PoiseErr Run(PoiseMat A, Keys *k, Csr *c, TripletMap *t)
 {
   Device *dev = A->ctx->device;
-  TRY(poiseKeysSort(dev, k, 0, k->bits + poiseBitsOf(k->m + 1)));
+  if (!k->sorted) TRY(poiseKeysSort(dev, k, 0, k->bits + poiseBitsOf(k->m + 1)));
   TRY(poiseKeysCount(dev, k, &c->nz));
   c->m = k->m;
   c->nloc = A->cols->n / poiseCsrSide(c);

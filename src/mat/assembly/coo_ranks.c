@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Triplets of several ranks on their devices. Those of other ranks' rows are set apart by one pass of the
-  sort, over the bit that marks them. They alone go to the host, and travel to their owners. What a rank
-  receives joins its own, behind them, so that an entry's values keep their order: given ones, then received
-  ones in the order of ranks.
+  sort, over the bit that marks them, and then sorted. Their keys alone go to the host, and travel to their
+  owners as they are. What a rank receives joins its own, behind them, so that an entry's values keep their
+  order: given ones, then received ones in the order of ranks.
 */
 #include "coo.h"
+#include "coo_kernels.h"
 #include "mat/csr/find.h"
 #include "mat/mat_type.h"
+#include "sys/host_loop.h"
 
 static int64_t PlaceBytes(const Keys *k)
 {
@@ -26,94 +28,86 @@ static PoiseErr CountOwn(PoiseContext ctx, Keys *k, int64_t *own)
       own);
 }
 
-/* Keys and places from number `own` on, to the host. */
-static PoiseErr Fetch(PoiseContext ctx, Keys *k, int64_t own, uint64_t *key, void *place)
+/* A view of the last n of an array's items. */
+static PoiseErr Lend(Device *dev, Buffer *all, int64_t first, int64_t n, int64_t width, Buffer *view)
 {
-  Device *dev = ctx->device;
-  const uint64_t *keys;
-  const char *places;
-  size_t n = (size_t)(k->n - own), width = (size_t)PlaceBytes(k);
-  TRY(poiseBufferRead(&k->key[1], DEVICE, &keys));
-  TRY(poiseBufferRead(&k->place[1], DEVICE, &places));
-  TRY(poiseDeviceCopy(dev, key, keys + own, n * sizeof *key, COPY_TO_HOST));
-  TRY(poiseDeviceCopy(dev, place, places + (size_t)own * width, n * width, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  char *there;
+  TRY(poiseBufferRead(all, DEVICE, &there));
+  poiseBufferSlice(dev, (size_t)(n * width), all->what, view);
+  poiseBufferPoint(view, there + first * width);
+  return POISE_OK;
 }
 
-static void Decode(const Keys *k, int64_t n, const uint64_t *key, const void *place, TripletForeign *foreign)
+/* The keys from number `own` on, sorted: their owners' rows stand together, and equal keys stay in order. */
+static PoiseErr SortForeign(Device *dev, Keys *k, int64_t own, Keys *foreign)
 {
-  const uint64_t column = (UINT64_C(1) << k->bits) - 1, row = (UINT64_C(1) << (k->foreign - k->bits)) - 1;
-  for (int64_t i = 0; i < n; i++)
-    foreign[i] = (TripletForeign){k->wide ? ((const int64_t *)place)[i] : ((const uint32_t *)place)[i],
-                                  (PoiseInt)(key[i] >> k->bits & row), (PoiseInt)(key[i] & column)};
+  TRY(Lend(dev, &k->key[1], own, foreign->n, (int64_t)sizeof(uint64_t), &foreign->key[0]));
+  TRY(Lend(dev, &k->place[1], own, foreign->n, PlaceBytes(k), &foreign->place[0]));
+  return poiseKeysSort(dev, foreign, 0, k->foreign);
 }
 
-PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *k, int64_t *n, TripletForeign **foreign)
+static PoiseErr Fetch(PoiseContext ctx, Keys *foreign, uint64_t **list)
+{
+  const uint64_t *key;
+  TRY(poiseAllocArray(ctx, foreign->n, sizeof **list, "keys of other ranks", list));
+  TRY(poiseBufferRead(&foreign->key[1], DEVICE, &key));
+  TRY(poiseDeviceCopyArray(ctx->device, *list, key, (size_t)foreign->n * sizeof *key, COPY_TO_HOST));
+  return poiseDeviceSync(ctx->device);
+}
+
+PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *k, Buffer *send, int64_t *n, uint64_t **foreign)
 {
   PoiseContext ctx = A->ctx;
-  uint64_t *key = NULL;
-  void *place = NULL;
   int64_t own;
   TRY(poiseKeysSort(ctx->device, k, k->foreign, 1));
   TRY(CountOwn(ctx, k, &own));
-  *n = k->n - own;
-  PoiseErr e = poiseAllocArray(ctx, *n, sizeof **foreign, "triplets of other ranks", foreign);
-  if (!e) e = poiseAllocArray(ctx, *n, sizeof *key, "keys of other ranks", &key);
-  if (!e) e = poiseAllocArray(ctx, *n, PlaceBytes(k), "places of other ranks", &place);
-  if (!e) e = Fetch(ctx, k, own, key, place);
-  if (!e) Decode(k, *n, key, place, *foreign);
+  Keys others = {.n = k->n - own, .wide = k->wide};
+  *n = others.n;
+  PoiseErr e = *n ? SortForeign(ctx->device, k, own, &others) : POISE_OK;
+  if (!e && *n) e = Fetch(ctx, &others, foreign);
+  poiseBufferDestroy(send);
+  if (!e) *send = poiseKeysTakePlaces(&others);
   if (!e) k->n = own;
-  poiseFree(ctx, &key);
-  poiseFree(ctx, &place);
+  poiseKeysDestroy(&others);
   return e;
 }
 
-/* What is received, as keys. */
-static void Encode(const Keys *k, int64_t begin, int64_t n, const Entry *entry, int64_t first, uint64_t *key,
-                   void *place)
+/* joined = the own keys, then those received. */
+static PoiseErr Join(PoiseMat A, Keys *k, const uint64_t *received, int64_t first, Keys *joined)
 {
-  for (int64_t i = 0; i < n; i++) {
-    key[i] = (uint64_t)(entry[i].row - begin) << k->bits | (uint64_t)entry[i].col;
-    if (k->wide)
-      ((int64_t *)place)[i] = first + i;
-    else
-      ((uint32_t *)place)[i] = (uint32_t)(first + i);
-  }
-}
-
-/* joined = the own keys, then `n` from the host. */
-static PoiseErr Join(Device *dev, Keys *k, int64_t n, const uint64_t *key, const void *place, Keys *joined)
-{
+  Device *dev = A->ctx->device;
   const void *own, *at;
-  uint64_t *to;
-  int64_t *to64;
-  uint32_t *to32;
-  size_t width = (size_t)PlaceBytes(k), count = (size_t)k->n;
-  TRY(poiseKeysCreate(dev, joined, &to, &to64, &to32));
-  char *places = k->wide ? (char *)to64 : (char *)to32;
+  CooReceivedArgs a = {.n = joined->n - k->n,
+                       .first = first,
+                       .begin = A->rows->begin / (poiseMatAskedBlocks(A) ? A->block_size : 1),
+                       .bits = k->bits,
+                       .foreign = k->foreign};
+  size_t count = (size_t)k->n, width = (size_t)PlaceBytes(k);
+  TRY(poiseKeysCreate(dev, joined, &a.key, &a.place64, &a.place32));
   TRY(poiseBufferRead(&k->key[1], DEVICE, &own));
   TRY(poiseBufferRead(&k->place[1], DEVICE, &at));
-  TRY(poiseDeviceCopy(dev, to, own, count * sizeof *to, COPY_ON_DEVICE));
-  TRY(poiseDeviceCopy(dev, places, at, count * width, COPY_ON_DEVICE));
-  TRY(poiseDeviceCopy(dev, to + count, key, (size_t)n * sizeof *to, COPY_TO_DEVICE));
-  return poiseDeviceCopy(dev, places + count * width, place, (size_t)n * width, COPY_TO_DEVICE);
+  TRY(poiseDeviceCopy(dev, a.key, own, count * sizeof *a.key, COPY_ON_DEVICE));
+  TRY(poiseDeviceCopy(dev, k->wide ? (void *)a.place64 : (void *)a.place32, at, count * width,
+                      COPY_ON_DEVICE));
+  a.key += count;
+  if (k->wide)
+    a.place64 += count;
+  else
+    a.place32 += count;
+  TRY(poiseDeviceCopyArray(dev, a.key, received, (size_t)a.n * sizeof *a.key, COPY_TO_DEVICE));
+  return LAUNCH(dev, coo_received, &a);
 }
 
-PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *k, int64_t n, const Entry *entry, int64_t first)
+PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *k, int64_t n, const uint64_t *received, int64_t first)
 {
-  PoiseContext ctx = A->ctx;
-  int64_t begin = A->rows->begin / (poiseMatAskedBlocks(A) ? A->block_size : 1);
   Keys joined = {.n = k->n + n, .m = k->m, .bits = k->bits, .foreign = k->foreign, .wide = k->wide};
-  uint64_t *key = NULL;
-  void *place = NULL;
-  PoiseErr e = poiseAllocArray(ctx, n, sizeof *key, "keys received", &key);
-  if (!e) e = poiseAllocArray(ctx, n, PlaceBytes(k), "places received", &place);
-  if (!e) Encode(k, begin, n, entry, first, key, place);
-  if (!e) e = Join(ctx->device, k, n, key, place, &joined);
-  PoiseErr waited = poiseDeviceSync(ctx->device); /* as the arrays are freed */
-  poiseFree(ctx, &key);
-  poiseFree(ctx, &place);
+  PoiseErr e = Join(A, k, received, first, &joined);
+  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* as the list is freed */
   poiseKeysDestroy(k);
   *k = joined;
   return e ? e : waited;
 }
+
+/* ---- host kernel ----------------------------------------------------------------------------- */
+
+HOST_ITEMS(coo_received, CooReceivedArgs, coo_received_item(a, i))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triplets are checked, and travel to the owners of their rows. */
 #include "mat/csr/find.h"
-#include "triplet_plan.h"
+#include "shared_rows.h"
+#include "shared_rows_kernels.h"
 
 bool poiseTripletsStay(PoiseMat A, const TripletPattern *p)
 {
@@ -10,9 +11,14 @@ bool poiseTripletsStay(PoiseMat A, const TripletPattern *p)
   return !A->ctx->device->ops->is_host && fits && p->side == 1 && p->given == 1;
 }
 
-typedef struct Foreigners { /* triplets of other ranks' rows, in their order */
+typedef struct Foreign { /* a triplet of another rank's row */
+  int64_t place;         /* among those given */
+  PoiseInt row, col;
+} Foreign;
+
+typedef struct Foreigners { /* all of them, in their order */
   int64_t n, capacity;
-  TripletForeign *list;
+  Foreign *list;
 } Foreigners;
 
 static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const char *what)
@@ -60,7 +66,7 @@ static PoiseErr TakeIndices(PoiseMat A, TripletPattern *p)
   return poiseIndicesCheck(dev, &p->cols, N, column, "matrix");
 }
 
-static PoiseErr Append(PoiseContext ctx, Foreigners *f, TripletForeign foreign)
+static PoiseErr Append(PoiseContext ctx, Foreigners *f, Foreign foreign)
 {
   if (f->n == f->capacity) {
     int64_t more = f->capacity + f->capacity / 2 + 1024;
@@ -73,17 +79,11 @@ static PoiseErr Append(PoiseContext ctx, Foreigners *f, TripletForeign foreign)
 }
 
 /* The triplets of other ranks' rows. */
-static PoiseErr FindForeign(PoiseMat A, TripletPattern *p, Foreigners *f)
+static PoiseErr FindForeign(PoiseMat A, const TripletPattern *p, Foreigners *f)
 {
   const Layout *l = A->rows;
-  if (poiseTripletsStay(A, p)) {
-    TRY(poiseTripletKeys(A, p->where, p->n, p->rows.index, p->cols.index, poisePlacesAreWide(A->ctx, p->n),
-                         &p->keys));
-    return PoiseSize(A->ctx) > 1 ? poiseTripletKeysPart(A, &p->keys, &f->n, &f->list) : POISE_OK;
-  }
-  if (PoiseSize(A->ctx) == 1) return POISE_OK;
   for (int64_t k = 0; k < p->n; k++) {
-    TripletForeign t = {k, poiseTripletRow(p, k), poiseTripletColumn(p, k)};
+    Foreign t = {k, poiseTripletRow(p, k), poiseTripletColumn(p, k)};
     PoiseInt row = t.row * p->unit;
     if (t.row >= 0 && t.col >= 0 && (row < l->begin || row >= l->begin + l->n)) TRY(Append(A->ctx, f, t));
   }
@@ -110,35 +110,80 @@ static PoiseErr Address(PoiseMat A, Triplets *t, TripletPattern *p, const Foreig
   return POISE_OK;
 }
 
+static PoiseErr ListForeign(PoiseMat A, Triplets *t, TripletPattern *p)
+{
+  Foreigners f = {0};
+  PoiseErr e = FindForeign(A, p, &f);
+  if (!e) e = Address(A, t, p, &f);
+  poiseFree(A->ctx, &f.list);
+  return e;
+}
+
+/* ---- those that stay on the device ----------------------------------------------------------- */
+
+static PoiseErr PartKeys(PoiseMat A, Triplets *t, TripletPattern *p, bool wide)
+{
+  TRY(poiseTripletKeys(A, p->where, p->n, p->rows.index, p->cols.index, wide, &p->keys));
+  if (PoiseSize(A->ctx) == 1) return POISE_OK;
+  return poiseTripletKeysPart(A, &p->keys, &t->map.send, &p->nforeign, &p->foreign);
+}
+
+/* The rows of a rank stand together. */
+static void AddressKeys(PoiseMat A, const Triplets *t, TripletPattern *p)
+{
+  const uint64_t foreign = UINT64_C(1) << p->keys.foreign;
+  for (int r = 0; r < PoiseSize(A->ctx); r++) {
+    uint64_t begin = (uint64_t)(A->rows->start[r] / p->unit) << p->keys.bits,
+             end = (uint64_t)(A->rows->start[r + 1] / p->unit) << p->keys.bits;
+    int64_t first = poiseKeysFrom(p->foreign, 0, p->nforeign, foreign | begin),
+            last = poiseKeysFrom(p->foreign, first, p->nforeign, foreign | end);
+    p->bytes[r] = (last - first) * t->numbers * (int64_t)sizeof(double);
+  }
+}
+
+PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
+{
+  bool wide = poisePlacesAreWide(A->ctx, p->n + p->ncame);
+  if (p->shared) return poiseSharedRowsJoin(A, t, p);
+  if (wide && !p->keys.wide) { /* only now that is known */
+    poiseKeysDestroy(&p->keys);
+    poiseFree(A->ctx, &p->foreign);
+    TRY(PartKeys(A, t, p, wide));
+  }
+  return poiseTripletKeysJoin(A, &p->keys, p->ncame, p->came, p->n);
+}
+
+/* Keys travel as they are, by numbers of bytes that are those of values for each number of a value. */
+static PoiseErr SendKeys(PoiseContext ctx, const Triplets *t, TripletPattern *p)
+{
+  Comm *comm = ctx->comm;
+  int64_t *send = p->next, *receive = p->gathered, total = 0;
+  _Static_assert(sizeof *p->came == sizeof(double), "a key is as long as a number");
+  for (int r = 0; r < comm->size; r++) {
+    send[r] = p->bytes[r] / t->numbers, receive[r] = p->received[r] / t->numbers;
+    total += receive[r];
+  }
+  p->ncame = total / (int64_t)sizeof *p->came;
+  TRY(PoiseAgree(ctx, poiseAlloc(ctx, (size_t)total, "keys of triplets received", &p->came)));
+  return comm->ops->alltoallv(comm, p->foreign, send, p->came, receive);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
 PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
 {
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx);
-  Foreigners f = {0};
   TRY(poiseMatCheckHolds(A, "PoiseMatSetPatternCOO"));
-  TRY(TakeIndices(A, p));
+  if (!p->shared) TRY(TakeIndices(A, p));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->bytes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->received));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->next));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "counts", &p->gathered));
-  PoiseErr e = FindForeign(A, p, &f);
-  if (!e && size > 1) e = Address(A, t, p, &f);
-  poiseFree(ctx, &f.list);
-  return e;
-}
-
-PoiseErr poiseTripletsJoin(PoiseMat A, TripletPattern *p)
-{
-  bool wide = poisePlacesAreWide(A->ctx, p->n + p->stash.n);
-  if (wide && !p->keys.wide) { /* only now that is known */
-    Foreigners f = {0};
-    poiseKeysDestroy(&p->keys);
-    TRY(poiseTripletKeys(A, p->where, p->n, p->rows.index, p->cols.index, wide, &p->keys));
-    PoiseErr e = poiseTripletKeysPart(A, &p->keys, &f.n, &f.list);
-    poiseFree(A->ctx, &f.list);
-    TRY(e);
-  }
-  return poiseTripletKeysJoin(A, &p->keys, p->stash.n, p->stash.entry, p->n);
+  if (!poiseTripletsStay(A, p)) return size > 1 ? ListForeign(A, t, p) : POISE_OK;
+  TRY(p->shared ? poiseSharedRowsPart(A, p) : PartKeys(A, t, p, poisePlacesAreWide(ctx, p->n)));
+  AddressKeys(A, t, p);
+  return POISE_OK;
 }
 
 static PoiseErr Sides(PoiseContext ctx, Triplets *t, const TripletPattern *p)
@@ -154,10 +199,14 @@ PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p)
   Comm *comm = ctx->comm;
   int size = PoiseSize(ctx);
   if (size == 1) return POISE_OK;
-  TRY(poiseStashExchange(ctx, &p->stash, A->rows));
-  for (int64_t k = 0; k < p->stash.n; k++) p->stash.entry[k].row /= p->unit;
   TRY(comm->ops->allgather(comm, p->bytes, (size_t)size * sizeof(int64_t), p->gathered));
   for (int r = 0; r < size; r++) p->received[r] = p->gathered[(int64_t)r * size + comm->rank];
   TRY(PoiseAgree(ctx, Sides(ctx, t, p)));
+  if (poiseTripletsStay(A, p)) {
+    TRY(SendKeys(ctx, t, p));
+  } else {
+    TRY(poiseStashExchange(ctx, &p->stash, A->rows));
+    for (int64_t k = 0; k < p->stash.n; k++) p->stash.entry[k].row /= p->unit;
+  }
   return comm->ops->exchange_setup(comm, &t->ex);
 }

@@ -18,12 +18,13 @@ typedef struct Triplets {
   TripletMap map;                /* on a device, instead of these four */
   bool permutes, wide;           /* each entry is one value, and all stay here; from is int64, else uint32 */
   void *from;                    /* then, on the host, instead of all these: the value of each entry */
-  int64_t *send;                 /* places of the scalars for other ranks, in rank order */
+  int64_t *send;                 /* places of the scalars for other ranks, in rank order; NULL: the map's */
   Exchange ex;
 } Triplets;
 
 /* A pattern in the making. */
 typedef struct TripletPattern {
+  struct SharedRows *shared;                   /* instead of indices; or NULL */
   Indices rows, cols;                          /* as given */
   int given;                                   /* b: each triplet stands for b x b scalar triplets, column
                                                   by column; else 1 */
@@ -42,7 +43,9 @@ typedef struct TripletPattern {
   struct Open *open;                           /* of every block */
   int64_t *seen;                               /* for every STEP entries; both of triplet_runs.c */
   RowArrays arrays;
-  Keys keys; /* of triplets that stay on the device */
+  Keys keys;                /* of triplets that stay on the device, */
+  uint64_t *foreign, *came; /* but for those of other ranks' rows; those of this rank's rows, from others */
+  int64_t nforeign, ncame;
 } TripletPattern;
 
 /* Row and column of triplet k, which may be negative. */
@@ -139,7 +142,7 @@ PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p);
    in their order. Collective; agrees. */
 PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p);
 /* Those that this rank has received join the keys of its own. Local. */
-PoiseErr poiseTripletsJoin(PoiseMat A, TripletPattern *p);
+PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p);
 
 /* triplet_rows.c: rows of entries, p->arrays, from the triplets of this rank's rows; p->inrow. Local. */
 PoiseErr poiseTripletsMakeRows(PoiseMat A, TripletPattern *p);

@@ -15,8 +15,8 @@
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"
+#include "shared_rows.h"
 #include "sys/host_loop.h"
-#include "triplet_plan.h"
 #include "triplets.h"
 
 void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
@@ -61,6 +61,8 @@ static void FreePattern(PoiseContext ctx, TripletPattern *p)
   poiseFree(ctx, &p->open);
   poiseFree(ctx, &p->seen);
   poiseKeysDestroy(&p->keys);
+  poiseFree(ctx, &p->foreign);
+  poiseFree(ctx, &p->came);
 }
 
 static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
@@ -80,8 +82,8 @@ static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
 /* The pattern where the triplets are, which the device sorts. */
 static PoiseErr BuildThere(PoiseMat A, Triplets *t, TripletPattern *p)
 {
-  PoiseErr e = PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, p) : POISE_OK;
-  t->map = (TripletMap){.numbers = t->numbers, .ngiven = p->n, .nreceived = p->stash.n};
+  PoiseErr e = PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, t, p) : POISE_OK;
+  t->map.numbers = t->numbers, t->map.ngiven = p->n, t->map.nreceived = p->ncame;
   return poiseTripletMapPattern(A, e, &p->keys, &t->map);
 }
 
@@ -96,33 +98,47 @@ static PoiseErr Build(PoiseMat A, Triplets *t, TripletPattern *p)
   return poiseMatReplace(A, e, &p->arrays);
 }
 
-/* b: 1, or A's block size. */
-static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
-                            const PoiseInt *cols)
+/* n triplets of p, whose b is 1, or A's block size. mine: this rank's error so far. p is freed. */
+static PoiseErr Make(PoiseMat A, PoiseErr mine, int b, PoiseInt n, TripletPattern *p)
 {
   PoiseContext ctx = A->ctx;
   Triplets *t = NULL;
-  TripletPattern p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
   bool blocks = poiseMatAskedBlocks(A);
-  p.given = blocks ? 1 : b;
-  p.unit = blocks ? b : 1;
-  p.side = blocks ? A->block_size / b : 1;
-  p.n = n * p.given * p.given;
+  p->given = blocks ? 1 : b;
+  p->unit = blocks ? b : 1;
+  p->side = blocks ? A->block_size / b : 1;
+  p->n = n * p->given * p->given;
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = PoiseAgree(ctx, poiseAlloc(ctx, sizeof *t, "triplets", &t));
-  if (!e) t->numbers = p.unit * p.unit;
-  if (!e) e = Build(A, t, &p);
-  FreePattern(ctx, &p);
+  PoiseErr e = PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, sizeof *t, "triplets", &t));
+  if (!e) t->numbers = p->unit * p->unit;
+  if (!e) e = Build(A, t, p);
+  FreePattern(ctx, p);
   if (!e) {
     poiseMatDropPending(A);
     poiseTripletsDestroy(ctx, &A->assembly.triplets);
-    t->ngiven = p.n;
+    t->ngiven = p->n;
     t->built = A->csr.built;
     A->assembly.triplets = t;
     t = NULL;
   }
   poiseTripletsDestroy(ctx, &t);
   poiseLogEnd(ctx, EVENT_MatAssemble, 0, 0);
+  return e;
+}
+
+static PoiseErr MakePattern(PoiseMat A, Side where, int b, PoiseInt n, const PoiseInt *rows,
+                            const PoiseInt *cols)
+{
+  TripletPattern p = {.rows = {n, rows, NULL}, .cols = {n, cols, NULL}, .where = where};
+  return Make(A, POISE_OK, b, n, &p);
+}
+
+PoiseErr poiseMatSetSharedRows(PoiseMat A, PoiseErr mine, SharedRows *s)
+{
+  int b = poiseMatAskedBlocks(A);
+  TripletPattern p = {.shared = s, .where = DEVICE};
+  PoiseErr e = Make(A, mine, b ? b : 1, s->C.nz, &p);
+  for (int k = 0; k < 2; k++) poiseBufferDestroy(&s->list[k]);
   return e;
 }
 
@@ -190,7 +206,8 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
   if (comm->size == 1 || t->permutes) return POISE_OK; /* none travels */
   int64_t n = ex->send_start[ex->nsend];
   if (where == DEVICE) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
-  for (int64_t k = 0; where == HOST && k < n; k++) ex->send[k] = v[t->send[k]];
+  if (where == HOST && n && !t->send) e = poiseTripletMapPick(&t->map, v, n, ex->send);
+  for (int64_t k = 0; where == HOST && t->send && k < n; k++) ex->send[k] = v[t->send[k]];
   TRY(comm->ops->exchange_begin(comm, ex));
   TRY(comm->ops->exchange_end(comm, ex));
   return e;

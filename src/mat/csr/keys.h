@@ -10,6 +10,7 @@ typedef struct Keys { /* the caller sets what is above the buffers, which are ze
   int bits;           /* of a column */
   int foreign;        /* bit that marks rows of other ranks, where there are such keys */
   bool wide;          /* places are int64, else int32 */
+  bool sorted;        /* key[1] and place[1] are sorted, not key[0] and place[0] to be sorted */
   Buffer key[2], place[2], scratch, count;
 } Keys;
 

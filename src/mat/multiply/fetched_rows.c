@@ -276,10 +276,16 @@ LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
   return factor;
 }
 
+void poiseFetchedColumns(const FetchedRows *f, const Csr *B, GlobalColumns *rows, GlobalColumns *columns)
+{
+  *rows = (GlobalColumns){.nloc = B->nloc, .column = B->column, .ghost = B->ghost};
+  *columns = (GlobalColumns){.below = f->below, .nloc = B->nloc, .column = B->column, .ghost = f->ghost};
+}
+
 PoiseErr poiseFetchedEntries(FetchedRows *f, const Csr *B, Csr *C, GlobalEntries *g)
 {
-  GlobalColumns rows = {.nloc = B->nloc, .column = B->column, .ghost = B->ghost},
-                columns = {.below = f->below, .nloc = B->nloc, .column = B->column, .ghost = f->ghost};
+  GlobalColumns rows, columns;
+  poiseFetchedColumns(f, B, &rows, &columns);
   return poiseGlobalEntries(f->ctx->device, C, rows, B->nghost, columns, f->nghost, g);
 }
 

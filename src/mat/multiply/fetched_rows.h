@@ -23,6 +23,8 @@ PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f);
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B);
 /* B with these rows as a factor. */
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B);
+/* Global numbers of B's local columns, and of the columns of all these rows; ghosts on the host. */
+void poiseFetchedColumns(const FetchedRows *f, const Csr *B, GlobalColumns *rows, GlobalColumns *columns);
 /* Of C's entries, whose rows are B's local columns, and whose columns those of all these rows. As of
    poiseGlobalEntries. */
 PoiseErr poiseFetchedEntries(FetchedRows *f, const Csr *B, Csr *C, GlobalEntries *g);

@@ -6,7 +6,7 @@
 */
 #include "fetched_rows.h"
 #include "mat/assembly/assemble.h"
-#include "mat/assembly/triplet_plan.h"
+#include "mat/assembly/shared_rows.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
@@ -167,20 +167,35 @@ static PoiseErr PatternPtAP(PoiseMat A, PoiseMat P, Multiplied *k, Csr *c)
   return poiseLocalPattern(dev, &k->second, c);
 }
 
-/* C's pattern, of the entries of all ranks. Beside it a rank holds 16 bytes per entry of its part. */
-static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
+/* The entries of this rank's part as triplets of C. Beside it a rank holds 16 bytes for each. */
+static PoiseErr ListPart(PoiseMat P, Multiplied *k, PoiseMat C)
 {
   Csr *part = &k->partial;
   GlobalEntries g = {0};
-  PoiseErr e = PatternPtAP(A, P, k, part);
-  if (!e) e = poiseFetchedEntries(&k->rows, &P->csr, part, &g);
-  e = PoiseAgree(A->ctx, e);
-  if (!e && part->b) e = PoiseMatSetBlockSize(C, part->b);
-  if (!e && part->b) e = PoiseMatSetType(C, "bcsr");
+  PoiseErr e = PoiseAgree(C->ctx, poiseFetchedEntries(&k->rows, &P->csr, part, &g));
   if (!e && part->b) e = PoiseMatSetBlockPatternDeviceCOO(C, part->nz, g.rows, g.cols);
   if (!e && !part->b) e = PoiseMatSetPatternDeviceCOO(C, part->nz, g.rows, g.cols);
   poiseGlobalEntriesDestroy(&g);
   return e;
+}
+
+/* The same, with no lists: rows of C, and of other ranks, as they are. */
+static PoiseErr SharePart(PoiseMat P, Multiplied *k, PoiseMat C)
+{
+  SharedRows s = {.nghost = {P->csr.nghost, k->rows.nghost}};
+  poiseFetchedColumns(&k->rows, &P->csr, &s.rows, &s.columns);
+  PoiseErr e = poiseCsrPattern(&k->partial, &s.C);
+  return poiseMatSetSharedRows(C, e, &s);
+}
+
+/* C's pattern, of the entries of all ranks. */
+static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
+{
+  Csr *part = &k->partial;
+  TRY(PoiseAgree(A->ctx, PatternPtAP(A, P, k, part)));
+  if (part->b) TRY(PoiseMatSetBlockSize(C, part->b));
+  if (part->b) TRY(PoiseMatSetType(C, "bcsr"));
+  return poiseSharedRowsStay(C) ? SharePart(P, k, C) : ListPart(P, k, C);
 }
 
 /* C has this CSR, of scalars, blocks, or tiles. */

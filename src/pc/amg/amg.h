@@ -114,8 +114,9 @@ PoiseErr poiseAmgInterpolate(PoiseContext ctx, const AmgInterpolation *p, Csr *c
 /* Collective; agrees. */
 PoiseErr poiseAmgGhostsCreate(PoiseMat A, int node, AmgGhosts **ghosts);
 void poiseAmgGhostsDestroy(PoiseContext ctx, AmgGhosts **ghosts);
-/* v has `width` numbers of each own node, and gets those of ghost nodes behind. mine: this rank's error so
-   far. Without ghosts: nothing. Collective; agrees. */
+/* v has `width` numbers of each own node, and gets those of ghost nodes behind, from device to device where a
+   halo does. mine: this rank's error so far. Without ghosts: nothing. Collective; the exchange takes place
+   whatever fails on this rank, and the caller agrees. */
 PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, Buffer *v);
 /* Aggregates that a rank's nodes and ghost nodes are in, numbered by their places in the order of global
    numbers: [of lower ranks | own | of higher ranks]. */

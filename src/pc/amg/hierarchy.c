@@ -185,7 +185,7 @@ static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch 
   return Took(s, STAGE_TENTATIVE);
 }
 
-/* The near null space with ghosts. */
+/* The near null space with ghosts. The caller agrees. */
 static PoiseErr FillModes(Building *s, const AmgMatrix *m, Scratch *w)
 {
   int64_t width = (int64_t)m->node * s->modes.count;
@@ -242,9 +242,9 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
                         .below = l->places.below};
   if (s->fresh) l->smoothed = s->amg->options.type == AMG_SMOOTHED;
   TRY(Tentative(s, l, m, w));
-  if (l->smoothed && l->weak && m->ghosts) TRY(FillModes(s, m, w));
   Buffer *places = l->places.place.dev ? &l->places.place : &l->aggregate;
-  PoiseErr e = poiseBufferRead(places, DEVICE, &p.aggregate);
+  PoiseErr e = l->smoothed && l->weak && m->ghosts ? FillModes(s, m, w) : POISE_OK;
+  if (!e) e = poiseBufferRead(places, DEVICE, &p.aggregate);
   if (!e) e = poiseBufferRead(&w->q, DEVICE, &p.q);
   if (!e && l->smoothed) e = ReadSmoothing(s, l, m, d, w, &p);
   TRY(PoiseAgree(s->ctx, e));

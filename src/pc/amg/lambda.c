@@ -48,17 +48,20 @@ static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double 
   return poiseAmgFetch(dev, there, sizeof *bound, bound);
 }
 
-/* (z, z) of all ranks: its place on the device. */
-static PoiseErr Squares(PoiseContext ctx, AmgPowerArgs *p, Scratch *s)
+/* (z, z) of all ranks: its place on the device. mine: this rank's error so far. Agrees, with the sum. */
+static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s)
 {
-  double *all, sum = 0;
-  if (PoiseSize(ctx) == 1) return Add(ctx->device, s, p->n, p->z, true, false, &p->squares);
-  PoiseErr e = p->n ? Add(ctx->device, s, p->n, p->z, true, false, &p->squares) : POISE_OK;
-  if (!e && p->n) e = poiseAmgFetch(ctx->device, p->squares, sizeof sum, &sum);
-  TRY(PoiseAgree(ctx, e));
-  TRY(poiseCommSum(ctx->comm, &sum, 1));
+  double *all, sum[] = {0, 0};
+  bool alone = PoiseSize(ctx) == 1;
+  PoiseErr e = mine;
+  if (!e && (p->n || alone)) e = Add(ctx->device, s, p->n, p->z, true, false, &p->squares);
+  if (alone) return e;
+  if (!e && p->n) e = poiseAmgFetch(ctx->device, p->squares, sizeof *sum, sum);
+  sum[1] = e != POISE_OK;
+  TRY(poiseCommSum(ctx->comm, sum, 2));
+  if (sum[1] > 0) return PoiseAgree(ctx, e);
   TRY(poiseBufferWrite(&s->all, HOST, &all));
-  *all = sum;
+  *all = sum[0];
   return poiseBufferRead(&s->all, DEVICE, &p->squares);
 }
 
@@ -86,20 +89,18 @@ static PoiseErr Run(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, double *lambd
   Device *dev = ctx->device;
   *lambda = 0;
   if (PoiseSize(ctx) == 1 && !p->n) return POISE_OK;
-  TRY(poiseAmgFillGhosts(ctx, &p->m, Open(dev, p, s), p->m.node, &s->x));
-  PoiseErr e = Product(dev, p);
+  PoiseErr e = poiseAmgFillGhosts(ctx, &p->m, Open(dev, p, s), p->m.node, &s->x);
+  if (!e) e = Product(dev, p);
   if (!e) e = RowBound(dev, p, s, &bound);
   TRY(PoiseAgree(ctx, e));
   TRY(poiseCommMax(ctx->comm, &bound, 1));
   *lambda = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
-  TRY(Squares(ctx, p, s));
+  TRY(Squares(ctx, POISE_OK, p, s));
   for (int k = 1; k < STEPS; k++) {
-    TRY(poiseAmgFillGhosts(ctx, &p->m, LAUNCH(dev, amg_power_scale, p), p->m.node, &s->x));
-    e = Product(dev, p);
-    if (PoiseSize(ctx) > 1) e = PoiseAgree(ctx, e);
-    TRY(e);
-    TRY(Squares(ctx, p, s));
+    e = poiseAmgFillGhosts(ctx, &p->m, LAUNCH(dev, amg_power_scale, p), p->m.node, &s->x);
+    if (!e) e = Product(dev, p);
+    TRY(Squares(ctx, e, p, s));
   }
   TRY(poiseAmgFetch(dev, p->squares, sizeof squares, &squares));
   double norm = sqrt(squares);

@@ -4,7 +4,9 @@
   other ranks' nodes stands behind that of the own ones: ghost nodes, in the order of their global numbers.
 */
 #include "mat/csr/entries.h"
+#include "mat/csr/ghosts.h"
 #include "amg.h"
+#include "ranks_kernels.h"
 
 /* ---- ghost nodes ----------------------------------------------------------------------------- */
 
@@ -33,32 +35,39 @@ static void Count(const Csr *c, int64_t per, AmgGhosts *g, bool *apart)
   *apart = g->nodes * per != c->nghost;
 }
 
-/* The rows of the nodes, and A's columns numbered as if all rows were its ghosts. */
-static PoiseErr MakeWhole(PoiseMat A, int node, AmgGhosts *g, PoiseInt **rows)
+/* The rows of the nodes, and the numbers of A's ghosts if all these rows were its ghosts. */
+static void ListRows(const Csr *c, int64_t node, PoiseInt *rows, int32_t *number)
 {
-  const Csr *c = &A->csr;
   int64_t per = node / poiseCsrSide(c), n = -1;
-  int32_t *local = NULL, *col;
-  HostCsr h;
-  TRY(poiseMatPattern(A, &h));
-  TRY(poiseAllocArray(A->ctx, g->nodes * node, sizeof **rows, "rows of ghost nodes", rows));
-  TRY(poiseBufferCreate(A->ctx->device, (size_t)c->nz * sizeof *col, "columns by nodes", &g->col));
-  TRY(poiseBufferWrite(&g->col, HOST, &col));
-  TRY(poiseAllocArray(A->ctx, c->nghost, sizeof *local, "columns of ghost nodes", &local));
   for (int64_t k = 0; k < c->nghost; k++) {
     n += IsFirst(c, per, k);
-    local[k] = (int32_t)(c->nloc + n * per + c->ghost[k] % per);
-    for (int64_t r = 0; r < node; r++) (*rows)[n * node + r] = c->ghost[k] / per * node + r;
+    number[k] = (int32_t)(c->nloc + n * per + c->ghost[k] % per);
+    for (int64_t r = 0; r < node; r++) rows[n * node + r] = c->ghost[k] / per * node + r;
   }
-  for (int64_t k = 0; k < c->nz; k++) col[k] = h.col[k] < c->nloc ? h.col[k] : local[h.col[k] - c->nloc];
-  poiseFree(A->ctx, &local);
-  return POISE_OK;
+}
+
+/* *rows: of the nodes. A's columns, numbered by these. */
+static PoiseErr MakeWhole(PoiseMat A, int node, AmgGhosts *g, Buffer *numbers, PoiseInt **rows)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  AmgRenumberArgs a = {.n = c->nz, .nloc = c->nloc};
+  int32_t *number;
+  TRY(poiseAllocArray(A->ctx, g->nodes * node, sizeof **rows, "rows of ghost nodes", rows));
+  TRY(poiseBufferCreate(dev, (size_t)c->nghost * sizeof *number, "columns of ghost nodes", numbers));
+  TRY(poiseBufferWrite(numbers, HOST, &number));
+  ListRows(c, node, *rows, number);
+  TRY(poiseBufferRead(numbers, DEVICE, &a.number));
+  TRY(poiseBufferRead(&c->col, DEVICE, &a.from));
+  TRY(poiseAmgMake(dev, c->nz, sizeof *a.to, "columns by nodes", &g->col, &a.to));
+  return LAUNCH(dev, amg_renumber, &a);
 }
 
 PoiseErr poiseAmgGhostsCreate(PoiseMat A, int node, AmgGhosts **ghosts)
 {
   PoiseContext ctx = A->ctx;
   PoiseInt *rows = NULL;
+  Buffer numbers = {0};
   bool apart = false;
   PoiseErr e = poiseAlloc(ctx, sizeof **ghosts, "ghost nodes", ghosts);
   if (!e) Count(&A->csr, node / poiseCsrSide(&A->csr), *ghosts, &apart);
@@ -66,128 +75,129 @@ PoiseErr poiseAmgGhostsCreate(PoiseMat A, int node, AmgGhosts **ghosts)
   int64_t some = apart;
   TRY(poiseCommMaxInt(ctx->comm, &some, 1));
   if (!some) return POISE_OK;
-  e = PoiseAgree(ctx, MakeWhole(A, node, *ghosts, &rows));
+  e = PoiseAgree(ctx, MakeWhole(A, node, *ghosts, &numbers, &rows));
   if (!e) e = poiseHaloCreate(A->cols, (*ghosts)->nodes * node, rows, &(*ghosts)->own);
+  poiseBufferDestroy(&numbers);
   poiseFree(ctx, &rows);
   return e;
 }
 
-/* A number for each row of a node: from device to device, if they can. */
-static PoiseErr FillRows(const AmgMatrix *m, Buffer *v)
+/* ---- their numbers --------------------------------------------------------------------------- */
+
+/* `count` columns of n rows, from those of width w into those of width v. */
+static PoiseErr CopyColumns(Device *dev, int64_t n, int64_t count, const double *from, int64_t w, double *to,
+                            int64_t v)
 {
-  size_t n = (size_t)(m->nodes * m->node), more = (size_t)(m->ghosts->nodes * m->node);
-  double *x = NULL;
-  const double *ghost;
-  PoiseErr e = poiseBufferUpdate(v, DEVICE, &x);
-  TRY(poiseHaloBegin(m->ghosts->halo, e, x));
-  TRY(poiseHaloEnd(m->ghosts->halo, &ghost));
-  return poiseDeviceCopy(v->dev, x + n, ghost, more * sizeof *x, COPY_ON_DEVICE);
+  AmgColumnsArgs a = {.n = n * count, .count = count, .from_width = w, .to_width = v, .from = from, .to = to};
+  return LAUNCH(dev, amg_copy_columns, &a);
 }
 
-/* Numbers c0 to c0 + count - 1 of each node, by the halo of its rows. */
-static PoiseErr FillSome(const AmgMatrix *m, int64_t width, int64_t c0, int64_t count, double *x, double *v)
+/* Numbers of ghost rows, for x of own rows. */
+static PoiseErr Bring(const AmgMatrix *m, PoiseErr mine, const double *x, const double **ghost)
 {
-  const double *ghost;
-  int64_t node = m->node;
-  for (int64_t i = 0; i < m->nodes; i++)
-    for (int64_t c = 0; c < count; c++) x[i * node + c] = v[i * width + c0 + c];
-  TRY(poiseHaloHost(m->ghosts->halo, POISE_OK, x, &ghost));
-  for (int64_t i = 0; i < m->ghosts->nodes; i++)
-    for (int64_t c = 0; c < count; c++) v[(m->nodes + i) * width + c0 + c] = ghost[i * node + c];
-  return POISE_OK;
-}
-
-/* Other widths go through the host. */
-static PoiseErr FillHost(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, double *v)
-{
-  double *x = NULL;
-  int64_t node = m->node;
-  PoiseErr e = mine ? mine : poiseAllocArray(ctx, m->nodes * node, sizeof *x, "what other ranks read", &x);
-  e = PoiseAgree(ctx, e);
-  for (int64_t c = 0; c < width && !e; c += node)
-    e = FillSome(m, width, c, width - c < node ? width - c : node, x, v);
-  poiseFree(ctx, &x);
-  return e;
+  TRY(poiseHaloBegin(m->ghosts->halo, mine, x));
+  return poiseHaloEnd(m->ghosts->halo, ghost);
 }
 
 PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, Buffer *v)
 {
-  double *host = NULL, *there;
-  if (!m->ghosts) return mine;
-  if (width == m->node) {
-    TRY(PoiseAgree(ctx, mine));
-    return PoiseAgree(ctx, FillRows(m, v));
+  Device *dev = ctx->device;
+  int64_t node = m->node;
+  bool apart = width != node; /* by arrays of a number for each row, which the halo takes */
+  double *all = NULL, *x = NULL;
+  const double *ghost = NULL;
+  Buffer part = {0};
+  PoiseErr e = mine;
+  if (!m->ghosts) return e;
+  if (!e) e = poiseBufferUpdate(v, DEVICE, &all);
+  if (!e && apart)
+    e = poiseBufferCreate(dev, (size_t)(m->nodes * node) * sizeof *x, "what other ranks read", &part);
+  if (!e && apart) e = poiseBufferUpdate(&part, DEVICE, &x);
+  for (int64_t c = 0; c < width; c += node) {
+    int64_t count = width - c < node ? width - c : node;
+    if (!e && apart) e = CopyColumns(dev, m->nodes, count, all + c, width, x, node);
+    PoiseErr exchanged = Bring(m, e, apart ? x : all, &ghost);
+    if (!e) e = exchanged;
+    if (!e) e = CopyColumns(dev, m->ghosts->nodes, count, ghost, node, all + m->nodes * width + c, width);
   }
-  PoiseErr e = mine ? mine : poiseBufferUpdate(v, HOST, &host);
-  TRY(FillHost(ctx, m, e, width, host));
-  return PoiseAgree(ctx, poiseBufferUpdate(v, DEVICE, &there));
+  poiseBufferDestroy(&part);
+  return e;
 }
 
 /* ---- aggregates ------------------------------------------------------------------------------ */
 
-static int Ascending(const void *a, const void *b)
-{
-  PoiseInt x = *(const PoiseInt *)a, y = *(const PoiseInt *)b;
-  return (x > y) - (x < y);
-}
+typedef struct Numbers { /* of aggregates */
+  int64_t first, total;
+  Buffer global; /* of own nodes and ghost nodes, as doubles */
+  double *ghost; /* of the latter, on the host, */
+  int32_t *place;
+  Ghosts others; /* and those of other ranks */
+} Numbers;
 
-/* The aggregates of other ranks that ghost nodes are in: all[m->nodes] and on, each once, ascending. */
-static PoiseErr CollectAggregates(PoiseContext ctx, const AmgMatrix *m, const double *all, int64_t first,
+/* The aggregates of other ranks that ghost nodes are in, each once, ascending. */
+static PoiseErr CollectAggregates(PoiseContext ctx, const AmgMatrix *m, int64_t count, Numbers *s,
                                   AmgPlaces *p)
 {
-  int64_t n = 0;
-  TRY(poiseAllocArray(ctx, m->ghosts->nodes, sizeof *p->ghost, "aggregates of other ranks", &p->ghost));
-  for (int64_t j = m->nodes; j < m->nodes + m->ghosts->nodes; j++)
-    if (all[j] >= 0) p->ghost[n++] = (PoiseInt)all[j];
-  if (n) qsort(p->ghost, (size_t)n, sizeof *p->ghost, Ascending);
-  for (int64_t k = 0; k < n; k++)
-    if (!k || p->ghost[k] != p->ghost[k - 1]) p->ghost[p->nghost++] = p->ghost[k];
-  while (p->below < p->nghost && p->ghost[p->below] < first) p->below++;
+  const double *all;
+  int64_t n = m->ghosts->nodes;
+  TRY(poiseAllocArray(ctx, n, sizeof *s->ghost, "aggregates of ghost nodes", &s->ghost));
+  TRY(poiseBufferRead(&s->global, DEVICE, &all));
+  TRY(poiseAmgFetch(ctx->device, all + m->nodes, (size_t)n * sizeof *all, s->ghost));
+  TRY(poiseGhostsCreate(ctx, s->total, &s->others));
+  for (int64_t j = 0; j < n; j++)
+    if (s->ghost[j] >= 0) TRY(poiseGhostsAdd(&s->others, (PoiseInt)s->ghost[j]));
+  TRY(poiseGhostsNumber(&s->others, INT32_MAX - count, &p->nghost, &p->ghost));
+  while (p->below < p->nghost && p->ghost[p->below] < s->first) p->below++;
   return POISE_OK;
 }
 
-static int32_t PlaceOf(const AmgPlaces *p, int64_t first, int64_t count, PoiseInt a)
+static int32_t PlaceOfGhost(const Numbers *s, const AmgPlaces *p, int64_t count, double a)
 {
   if (a < 0) return -1;
-  if (a >= first && a < first + count) return (int32_t)(a - first + p->below);
-  const PoiseInt *at = bsearch(&a, p->ghost, (size_t)p->nghost, sizeof a, Ascending);
-  return (int32_t)(at - p->ghost + (at - p->ghost < p->below ? 0 : count));
+  int32_t k = poiseGhostsFind(&s->others, (PoiseInt)a);
+  return k < p->below ? k : (int32_t)(k + count);
 }
 
-/* The places of all nodes' aggregates. */
-static PoiseErr Place(PoiseContext ctx, const AmgMatrix *m, int64_t count, const double *all, int64_t first,
+/* The places of all nodes' aggregates: of own nodes there, of ghost nodes from the host. */
+static PoiseErr Place(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, int64_t count, Numbers *s,
                       AmgPlaces *p)
 {
-  int64_t n = poiseAmgAllNodes(m);
-  int32_t *place;
-  TRY(CollectAggregates(ctx, m, all, first, p));
-  TRY(poiseBufferCreate(ctx->device, (size_t)n * sizeof *place, "places of aggregates", &p->place));
-  TRY(poiseBufferWrite(&p->place, HOST, &place));
-  for (int64_t i = 0; i < n; i++) place[i] = PlaceOf(p, first, count, (PoiseInt)all[i]);
-  return POISE_OK;
+  Device *dev = ctx->device;
+  int64_t n = m->ghosts->nodes;
+  TRY(CollectAggregates(ctx, m, count, s, p));
+  AmgAggregateNumbersArgs a = {.n = m->nodes, .below = p->below};
+  TRY(poiseBufferRead(aggregate, DEVICE, &a.aggregate));
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *a.place, "places of aggregates", &p->place, &a.place));
+  TRY(LAUNCH(dev, amg_place_aggregates, &a));
+  TRY(poiseAllocArray(ctx, n, sizeof *s->place, "places of aggregates", &s->place));
+  for (int64_t j = 0; j < n; j++) s->place[j] = PlaceOfGhost(s, p, count, s->ghost[j]);
+  TRY(poiseDeviceCopy(dev, a.place + m->nodes, s->place, (size_t)n * sizeof *a.place, COPY_TO_DEVICE));
+  return poiseDeviceSync(dev); /* as the host's places are freed */
 }
 
-/* Global numbers of the own nodes' aggregates. */
-static PoiseErr Globals(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, int64_t first, double **all)
+/* Global numbers of the own nodes' aggregates, with room for those of ghost nodes. */
+static PoiseErr Globals(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, Numbers *s)
 {
-  const int32_t *own;
-  TRY(poiseAllocArray(ctx, poiseAmgAllNodes(m), sizeof **all, "aggregates of nodes", all));
-  TRY(poiseBufferRead(aggregate, HOST, &own));
-  for (int64_t i = 0; i < m->nodes; i++) (*all)[i] = own[i] < 0 ? -1 : (double)(first + own[i]);
-  return POISE_OK;
+  AmgAggregateNumbersArgs a = {.n = m->nodes, .first = s->first};
+  TRY(poiseBufferRead(aggregate, DEVICE, &a.aggregate));
+  TRY(poiseAmgMake(ctx->device, poiseAmgAllNodes(m), sizeof *a.global, "aggregates of nodes", &s->global,
+                   &a.global));
+  return LAUNCH(ctx->device, amg_global_aggregates, &a);
 }
 
 PoiseErr poiseAmgPlacesCreate(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, int64_t count,
                               AmgPlaces *p)
 {
-  double *all = NULL;
-  int64_t first, total;
-  TRY(poiseCommScan(ctx->comm, count, &first, &total));
-  PoiseErr e = Globals(ctx, m, aggregate, first, &all);
-  e = FillHost(ctx, m, e, 1, all);
-  if (!e) e = PoiseAgree(ctx, Place(ctx, m, count, all, first, p));
-  poiseFree(ctx, &all);
-  return e;
+  Numbers s = {0};
+  TRY(poiseCommScan(ctx->comm, count, &s.first, &s.total));
+  PoiseErr e = Globals(ctx, m, aggregate, &s);
+  e = PoiseAgree(ctx, poiseAmgFillGhosts(ctx, m, e, 1, &s.global)); /* a rank that fails sends no numbers */
+  if (!e) e = Place(ctx, m, aggregate, count, &s, p);
+  poiseBufferDestroy(&s.global);
+  poiseGhostsDestroy(&s.others);
+  poiseFree(ctx, &s.ghost);
+  poiseFree(ctx, &s.place);
+  return PoiseAgree(ctx, e);
 }
 
 void poiseAmgPlacesDestroy(PoiseContext ctx, AmgPlaces *p)

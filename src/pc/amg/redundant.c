@@ -9,8 +9,10 @@
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
+#include "mat/multiply/global_entries.h"
 #include "vec/vec_kernels.h"
 #include "amg.h"
+#include "redundant_kernels.h"
 
 void poiseAmgRedundantDestroy(AmgRedundant *r)
 {
@@ -22,32 +24,61 @@ void poiseAmgRedundantDestroy(AmgRedundant *r)
 }
 
 /* data: rows [start[r], start[r + 1]) of rank r, `bytes` bytes each. All ranks get all rows. */
-static PoiseErr ShareRows(PoiseContext ctx, const int64_t *start, size_t bytes, void *data)
+static PoiseErr ShareRows(PoiseContext ctx, const int64_t *start, size_t bytes, char *data)
 {
   Comm *comm = ctx->comm;
   for (int r = 0; r < comm->size; r++)
     if (start[r + 1] > start[r])
-      TRY(comm->ops->bcast(comm, (char *)data + (size_t)start[r] * bytes,
-                           (size_t)(start[r + 1] - start[r]) * bytes, r));
+      TRY(comm->ops->bcast(comm, data + (size_t)start[r] * bytes, (size_t)(start[r + 1] - start[r]) * bytes,
+                           r));
   return POISE_OK;
+}
+
+/* The rows of this rank to the host, or all others from there. Waits. */
+static PoiseErr CopyRows(PoiseContext ctx, const int64_t *start, size_t bytes, char *there, char *here,
+                         bool own)
+{
+  Device *dev = ctx->device;
+  const int64_t *mine = start + PoiseRank(ctx);
+  size_t begin = (size_t)mine[0] * bytes, end = (size_t)mine[1] * bytes,
+         all = (size_t)start[PoiseSize(ctx)] * bytes;
+  if (own) {
+    TRY(poiseDeviceCopyArray(dev, here + begin, there + begin, end - begin, COPY_TO_HOST));
+  } else {
+    TRY(poiseDeviceCopyArray(dev, there, here, begin, COPY_TO_DEVICE));
+    TRY(poiseDeviceCopyArray(dev, there + end, here + end, all - end, COPY_TO_DEVICE));
+  }
+  return poiseDeviceSync(dev);
+}
+
+/* The same of data on the devices, through the hosts. mine: this rank's error so far. Collective; agrees. */
+static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, const int64_t *start, size_t bytes, void *data)
+{
+  bool away = !ctx->device->ops->is_host;
+  char *here = NULL;
+  if (!mine && away) mine = poiseAllocArray(ctx, start[PoiseSize(ctx)], bytes, "rows of all ranks", &here);
+  if (!mine && away) mine = CopyRows(ctx, start, bytes, data, here, true);
+  PoiseErr e = PoiseAgree(ctx, mine);
+  if (!e) e = ShareRows(ctx, start, bytes, away ? here : data);
+  if (!e && away) e = CopyRows(ctx, start, bytes, data, here, false);
+  poiseFree(ctx, &here);
+  return PoiseAgree(ctx, e);
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
 typedef struct Whole {   /* a matrix in the making; rows, columns and entries may be blocks */
   int64_t *rows, *first; /* [ranks + 1]: rows and entries before those of each rank */
-  int64_t *length;       /* of all rows */
-  PoiseInt *col;         /* of all entries */
-  RowArrays arrays;
+  Buffer ghost;          /* this rank's */
+  Csr csr;
 } Whole;
 
 static void Release(PoiseContext ctx, Whole *w)
 {
   poiseFree(ctx, &w->rows);
   poiseFree(ctx, &w->first);
-  poiseFree(ctx, &w->length);
-  poiseFree(ctx, &w->col);
-  poiseRowArraysDestroy(ctx, &w->arrays);
+  poiseBufferDestroy(&w->ghost);
+  poiseCsrDestroy(ctx, &w->csr);
 }
 
 /* Entries before those of each rank. Collective. */
@@ -59,38 +90,36 @@ static PoiseErr CountEntries(PoiseMat A, int64_t *first)
   return POISE_OK;
 }
 
-/* This rank's lengths and columns in their places. */
-static PoiseErr PutPattern(PoiseMat A, Whole *w)
+/* Arrays for all rows, with this rank's offsets and columns in their places. Local. */
+static PoiseErr PutPattern(PoiseMat A, Whole *w, AmgPartArgs *a, char **ptr, int32_t **col)
 {
-  const Csr *c = &A->csr;
+  Csr *c = &w->csr;
+  Device *dev = A->ctx->device;
   int size = PoiseSize(A->ctx), rank = PoiseRank(A->ctx);
-  HostCsr h;
-  TRY(poiseAllocArray(A->ctx, w->rows[size], sizeof *w->length, "lengths of all rows", &w->length));
-  TRY(poiseAllocArray(A->ctx, w->first[size], sizeof *w->col, "columns of all rows", &w->col));
-  TRY(poiseMatPattern(A, &h));
-  for (int64_t i = 0; i < c->m; i++)
-    w->length[w->rows[rank] + i] = poiseCsrPtr(c, h.ptr, i + 1) - poiseCsrPtr(c, h.ptr, i);
-  for (int64_t k = 0; k < c->nz; k++) w->col[w->first[rank] + k] = poiseCsrGlobal(A, h.col[k]);
-  return POISE_OK;
+  int64_t row = w->rows[rank];
+  c->b = A->csr.b;
+  c->nz = w->first[size];
+  c->wide = c->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
+  TRY(poiseCsrPattern(&A->csr, &a->A));
+  a->columns = (GlobalColumns){.nloc = A->csr.nloc, .column = A->csr.column, .ghost = A->csr.ghost};
+  TRY(poiseGhostsToDevice(dev, A->csr.nghost, &w->ghost, &a->columns));
+  TRY(poiseAmgMake(dev, w->rows[size] + 1, c->wide ? 8 : 4, "row offsets", &c->ptr, ptr));
+  TRY(poiseAmgMake(dev, c->nz, sizeof **col, "columns", &c->col, col));
+  TRY(poiseBufferCreate(dev, (size_t)poiseCsrScalars(c) * sizeof(double), "values", &c->val));
+  a->n = A->csr.nz > A->csr.m + 1 ? A->csr.nz : A->csr.m + 1;
+  a->before = w->first[rank], a->end = w->rows[size] - row, a->total = c->nz;
+  a->ptr64 = c->wide ? (int64_t *)(void *)*ptr + row : NULL;
+  a->ptr32 = c->wide ? NULL : (int32_t *)(void *)*ptr + row;
+  a->col = *col + w->first[rank];
+  return LAUNCH(dev, amg_part_pattern, a);
 }
 
-/* The arrays of all rows, without values, for the matrix B of this rank alone. */
-static PoiseErr Fill(PoiseMat A, const Whole *w, PoiseMat B, RowArrays *to)
-{
-  int size = PoiseSize(A->ctx);
-  int64_t n = w->rows[size];
-  TRY(poiseRowArraysCreateBlocks(B, A->csr.b, w->first[size], to));
-  for (int64_t i = 0; i < n; i++) to->ptr[i + 1] = to->ptr[i] + w->length[i];
-  for (int64_t k = 0; k < w->first[size]; k++) poiseRowArraysPutColumn(to, k, w->col[k]);
-  return POISE_OK;
-}
-
-static PoiseErr CreateWhole(PoiseMat A, PoiseMat *B)
+static PoiseErr CreateWhole(PoiseMat A, Whole *w, PoiseMat *B)
 {
   PoiseInt n = A->rows->N;
   TRY(poiseMatCreateTyped(poiseContextSelf(A->ctx), &poiseMatType_auto, n, n, n, n, B));
   if (A->csr.b) (*B)->block_size = A->csr.b;
-  return POISE_OK;
+  return poiseMatReplaceCsr(*B, POISE_OK, &w->csr); /* of this rank alone */
 }
 
 static PoiseErr Collect(PoiseMat A, Whole *w, PoiseMat *B)
@@ -98,40 +127,42 @@ static PoiseErr Collect(PoiseMat A, Whole *w, PoiseMat *B)
   PoiseContext ctx = A->ctx;
   int size = PoiseSize(ctx);
   int64_t side = poiseCsrSide(&A->csr);
+  AmgPartArgs a = {.n = 0};
+  char *ptr = NULL;
+  int32_t *col = NULL;
   PoiseErr e = poiseAllocArray(ctx, size + 1, sizeof *w->rows, "rows of ranks", &w->rows);
   if (!e) e = poiseAllocArray(ctx, size + 1, sizeof *w->first, "entries of ranks", &w->first);
   TRY(PoiseAgree(ctx, e));
   for (int r = 0; r <= size; r++) w->rows[r] = A->rows->start[r] / side;
   TRY(CountEntries(A, w->first));
-  TRY(PoiseAgree(ctx, PutPattern(A, w)));
-  TRY(ShareRows(ctx, w->rows, sizeof *w->length, w->length));
-  TRY(ShareRows(ctx, w->first, sizeof *w->col, w->col));
-  e = CreateWhole(A, B);
-  if (!e) e = Fill(A, w, *B, &w->arrays);
-  if (!e) e = poiseMatReplace(*B, POISE_OK, &w->arrays); /* of this rank alone */
-  return PoiseAgree(ctx, e);
+  e = PutPattern(A, w, &a, &ptr, &col);
+  TRY(ShareThere(ctx, e, w->rows, w->csr.wide ? 8 : 4, ptr));
+  TRY(ShareThere(ctx, POISE_OK, w->first, sizeof *col, col));
+  return PoiseAgree(ctx, CreateWhole(A, w, B));
 }
 
 /* Where the values of all rows go, with this rank's there. */
 static PoiseErr PutValues(PoiseMat A, PoiseMat B, int64_t begin, double **all)
 {
   const double *val;
-  TRY(poiseBufferRead(&A->csr.val, HOST, &val));
-  TRY(poiseBufferWrite(&B->csr.val, HOST, all));
-  if (A->csr.nz) memcpy(*all + begin, val, (size_t)poiseCsrScalars(&A->csr) * sizeof *val);
-  return POISE_OK;
+  TRY(poiseBufferRead(&A->csr.val, DEVICE, &val));
+  TRY(poiseBufferWrite(&B->csr.val, DEVICE, all));
+  return poiseDeviceCopy(A->ctx->device, *all + begin, val, (size_t)poiseCsrScalars(&A->csr) * sizeof *val,
+                         COPY_ON_DEVICE);
 }
 
 PoiseErr poiseAmgRedundantValues(const AmgRedundant *r, PoiseMat B)
 {
   PoiseMat A = r->A;
   PoiseContext ctx = A->ctx;
-  int64_t *first = NULL, size = PoiseSize(ctx);
+  int64_t *first = NULL, size = PoiseSize(ctx), entry = poiseCsrEntry(&A->csr);
   double *all = NULL;
   PoiseErr e = PoiseAgree(ctx, poiseAllocArray(ctx, size + 1, sizeof *first, "entries of ranks", &first));
   if (!e) e = CountEntries(A, first);
-  if (!e) e = PoiseAgree(ctx, PutValues(A, B, first[PoiseRank(ctx)] * poiseCsrEntry(&A->csr), &all));
-  if (!e) e = ShareRows(ctx, first, (size_t)poiseCsrEntry(&A->csr) * sizeof *all, all);
+  if (!e) {
+    e = PutValues(A, B, first[PoiseRank(ctx)] * entry, &all);
+    e = ShareThere(ctx, e, first, (size_t)entry * sizeof *all, all);
+  }
   B->state++;
   poiseFree(ctx, &first);
   return e;
@@ -140,19 +171,20 @@ PoiseErr poiseAmgRedundantValues(const AmgRedundant *r, PoiseMat B)
 PoiseErr poiseAmgRedundantModes(const AmgRedundant *r, AmgModes *modes)
 {
   PoiseMat A = r->A;
-  PoiseContext ctx = A->ctx;
+  Device *dev = A->ctx->device;
   AmgModes all = {.count = modes->count, .n = A->rows->N};
   size_t width = (size_t)modes->count * sizeof(double);
   const char *part;
   char *whole = NULL;
-  PoiseErr e = poiseBufferRead(&modes->b, HOST, &part);
-  if (!e) e = poiseBufferCreate(ctx->device, (size_t)all.n * width, "near null space", &all.b);
-  if (!e) e = poiseBufferWrite(&all.b, HOST, &whole);
-  if (!e && modes->n) memcpy(whole + (size_t)A->rows->begin * width, part, (size_t)modes->n * width);
+  PoiseErr e = poiseBufferRead(&modes->b, DEVICE, &part);
+  if (!e) e = poiseAmgMake(dev, all.n, width, "near null space", &all.b, &whole);
+  if (!e)
+    e = poiseDeviceCopy(dev, whole + (size_t)A->rows->begin * width, part, (size_t)modes->n * width,
+                        COPY_ON_DEVICE);
+  e = ShareThere(A->ctx, e, A->rows->start, width, whole);
   poiseBufferDestroy(&modes->b);
   *modes = all;
-  TRY(PoiseAgree(ctx, e));
-  return ShareRows(ctx, A->rows->start, width, whole);
+  return e;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 #include "diagonal_kernels.h"
 #include "interpolation_kernels.h"
 #include "lambda_kernels.h"
+#include "ranks_kernels.h"
+#include "redundant_kernels.h"
 #include "strength_kernels.h"
 #include "tentative_kernels.h"
 

@@ -6,6 +6,7 @@
   entries from these: they are triplets, whose plan new values use again.
 */
 #include "mat/assembly/assemble.h"
+#include "mat/assembly/shared_rows.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
@@ -164,24 +165,46 @@ static PoiseErr ListEntries(PoiseMat P, GlobalEntries *g)
   return poiseGlobalEntries(P->ctx->device, c, rows, 0, columns, c->nghost, g);
 }
 
-static PoiseErr CreateRanksR(PoiseMat P, Buffer *turned, PoiseMat *R)
+/* Of P's entries as triplets: R has rows and columns the other way round. */
+static PoiseErr ListR(PoiseMat P, PoiseMat R)
+{
+  GlobalEntries g = {0};
+  PoiseErr e = PoiseAgree(P->ctx, ListEntries(P, &g));
+  if (!e && P->csr.b) e = PoiseMatSetBlockPatternDeviceCOO(R, P->csr.nz, g.cols, g.rows);
+  if (!e && !P->csr.b) e = PoiseMatSetPatternDeviceCOO(R, P->csr.nz, g.cols, g.rows);
+  poiseGlobalEntriesDestroy(&g);
+  return e;
+}
+
+/* Of P by columns, which the product keeps: its owned columns are R's rows, its ghosts those of others. */
+static PoiseErr ShareR(PoiseMat P, Transposed *t, PoiseMat R)
+{
+  Csr *c = &P->csr;
+  SharedRows s = {.C = {.b = c->b, .m = c->nloc + c->nghost, .nz = c->nz},
+                  .wide = t->wide,
+                  .rows = {.nloc = c->nloc, .column = c->column, .ghost = c->ghost},
+                  .columns = {.nloc = c->m, .column = c->row},
+                  .nghost = {c->nghost, 0}};
+  PoiseErr e = poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&s.C.ptr64 : (void *)&s.C.ptr32);
+  if (!e) e = poiseBufferRead(&t->row, DEVICE, &s.C.col);
+  if (!e) e = poiseBufferRead(&t->from, DEVICE, &s.from);
+  return poiseMatSetSharedRows(R, e, &s);
+}
+
+static PoiseErr CreateRanksR(PoiseMat P, Transposed *t, Buffer *turned, PoiseMat *R)
 {
   PoiseContext ctx = P->ctx;
-  GlobalEntries g = {0}; /* of P: R has rows and columns the other way round */
   int b = P->csr.b;
   TRY(poiseMatCreateTyped(ctx, b ? &poiseMatType_auto : P->type, P->cols->n, P->rows->n, P->cols->N,
                           P->rows->N, R));
-  PoiseErr e = ListEntries(P, &g);
-  if (!e && b)
+  PoiseErr e = POISE_OK;
+  if (b)
     e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double),
                           "interpolation in turned blocks", turned);
-  e = PoiseAgree(ctx, e);
-  if (!e && b) e = PoiseMatSetBlockSize(*R, b);
-  if (!e && b) e = PoiseMatSetType(*R, "bcsr");
-  if (!e)
-    e = (b ? PoiseMatSetBlockPatternDeviceCOO : PoiseMatSetPatternDeviceCOO)(*R, P->csr.nz, g.cols, g.rows);
-  poiseGlobalEntriesDestroy(&g);
-  return e;
+  TRY(PoiseAgree(ctx, e));
+  if (b) TRY(PoiseMatSetBlockSize(*R, b));
+  if (b) TRY(PoiseMatSetType(*R, "bcsr"));
+  return poiseSharedRowsStay(*R) ? ShareR(P, t, *R) : ListR(P, *R);
 }
 
 static PoiseErr Turn(PoiseMat P, Buffer *turned, Side side, const double **val)
@@ -207,6 +230,6 @@ static PoiseErr SendR(PoiseMat P, Buffer *turned, PoiseMat R)
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
 {
   if (PoiseSize(l->P->ctx) == 1) return Restrict(pc, l, C, keeps);
-  if (!l->R) TRY(CreateRanksR(l->P, &l->turned, &l->R));
+  if (!l->R) TRY(CreateRanksR(l->P, poiseMultipliedByColumns(C->made.multiplied), &l->turned, &l->R));
   return keeps ? POISE_OK : SendR(l->P, &l->turned, l->R);
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Rows of a rank, of which some are other ranks', as triplets that are sorted already: those of own rows stay
+  in their order, those of other ranks' rows stand together by their owners. So nothing is sorted but what a
+  rank receives, between which its own entries find their places. As with other triplets, an entry's values
+  keep their order: this rank's, then received ones in the order of ranks.
+
+  Bytes held beside n entries and r received ones: 12 (n + r), and 24 r in the sort.
+*/
+#include "coo_kernels.h"
+#include "mat/csr/keys.h"
+#include "mat/mat_type.h"
+#include "shared_rows.h"
+#include "shared_rows_kernels.h"
+#include "sys/host_loop.h"
+
+bool poiseSharedRowsStay(PoiseMat A)
+{
+  int b = poiseMatAskedBlocks(A);
+  int64_t side = b ? b : 1;
+  return !A->ctx->device->ops->is_host && A->rows->N / side <= INT32_MAX && A->cols->N / side <= INT32_MAX;
+}
+
+/* All arguments but what is written. */
+static SharedKeysArgs Arguments(const SharedRows *s, const Keys *k)
+{
+  SharedKeysArgs a = {
+      .C = s->C, .rows = s->rows, .columns = s->columns, .bits = k->bits, .foreign = k->foreign};
+  if (s->wide)
+    a.from64 = s->from;
+  else
+    a.from32 = s->from;
+  return a;
+}
+
+static SharedKeysArgs OfOthers(const SharedRows *s, const Keys *k)
+{
+  SharedKeysArgs a = Arguments(s, k);
+  a.first = s->rows.nloc, a.n = s->C.m - s->rows.nloc, a.skip = s->own;
+  return a;
+}
+
+/* The number of entries in own rows. */
+static PoiseErr CountOwn(Device *dev, SharedRows *s)
+{
+  int64_t own64 = 0;
+  int32_t own32 = 0;
+  const CsrView *C = &s->C;
+  if (C->ptr32)
+    TRY(poiseDeviceCopy(dev, &own32, C->ptr32 + s->rows.nloc, sizeof own32, COPY_TO_HOST));
+  else
+    TRY(poiseDeviceCopy(dev, &own64, C->ptr64 + s->rows.nloc, sizeof own64, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  s->own = C->ptr32 ? own32 : own64;
+  return POISE_OK;
+}
+
+static PoiseErr ListOthers(PoiseMat A, TripletPattern *p, Buffer *key)
+{
+  PoiseContext ctx = A->ctx;
+  SharedKeysArgs a = OfOthers(p->shared, &p->keys);
+  size_t bytes = (size_t)p->nforeign * sizeof *p->foreign;
+  TRY(poiseBufferCreate(ctx->device, bytes, "keys of other ranks", key));
+  TRY(poiseBufferWrite(key, DEVICE, &a.key));
+  TRY(LAUNCH(ctx->device, shared_keys, &a));
+  TRY(poiseAllocArray(ctx, p->nforeign, sizeof *p->foreign, "keys of other ranks", &p->foreign));
+  TRY(poiseDeviceCopyArray(ctx->device, p->foreign, a.key, bytes, COPY_TO_HOST));
+  return poiseDeviceSync(ctx->device);
+}
+
+PoiseErr poiseSharedRowsPart(PoiseMat A, TripletPattern *p)
+{
+  Device *dev = A->ctx->device;
+  SharedRows *s = p->shared;
+  Buffer key = {0};
+  TRY(poiseTripletKeysOpen(A, 0, false, &p->keys));
+  TRY(poiseGhostsToDevice(dev, s->nghost[0], &s->list[0], &s->rows));
+  TRY(poiseGhostsToDevice(dev, s->nghost[1], &s->list[1], &s->columns));
+  TRY(CountOwn(dev, s));
+  p->nforeign = s->C.nz - s->own;
+  PoiseErr e = ListOthers(A, p, &key);
+  poiseBufferDestroy(&key);
+  return e;
+}
+
+/* Places of values for other ranks. */
+static PoiseErr ListSend(PoiseMat A, Triplets *t, const TripletPattern *p, bool wide)
+{
+  Device *dev = A->ctx->device;
+  SharedKeysArgs a = OfOthers(p->shared, &p->keys);
+  TRY(poiseBufferCreate(dev, (size_t)p->nforeign * (wide ? 8 : 4), "values to send", &t->map.send));
+  TRY(poiseBufferWrite(&t->map.send, DEVICE, wide ? (void *)&a.place64 : (void *)&a.place32));
+  return LAUNCH(dev, shared_keys, &a);
+}
+
+/* What is received, sorted. */
+static PoiseErr Sort(PoiseMat A, const TripletPattern *p, Keys *got)
+{
+  Device *dev = A->ctx->device;
+  CooReceivedArgs a = {.n = p->ncame,
+                       .first = p->n,
+                       .begin = A->rows->begin / p->unit,
+                       .bits = got->bits,
+                       .foreign = got->foreign};
+  TRY(poiseKeysCreate(dev, got, &a.key, &a.place64, &a.place32));
+  TRY(poiseDeviceCopyArray(dev, a.key, p->came, (size_t)a.n * sizeof *a.key, COPY_TO_DEVICE));
+  TRY(LAUNCH(dev, coo_received, &a));
+  return poiseKeysSort(dev, got, 0, got->bits + poiseBitsOf(got->m));
+}
+
+/* Own entries, and between them those received. */
+static PoiseErr Merge(PoiseMat A, Keys *got, TripletPattern *p)
+{
+  Device *dev = A->ctx->device;
+  Keys *k = &p->keys;
+  SharedKeysArgs a = Arguments(p->shared, k);
+  a.n = p->shared->rows.nloc, a.nreceived = got->n;
+  TRY(poiseBufferCreate(dev, (size_t)k->n * sizeof *a.key, "keys", &k->key[1]));
+  TRY(poiseBufferCreate(dev, (size_t)k->n * (k->wide ? 8 : 4), "places of keys", &k->place[1]));
+  TRY(poiseBufferWrite(&k->key[1], DEVICE, &a.key));
+  TRY(poiseBufferWrite(&k->place[1], DEVICE, k->wide ? (void *)&a.place64 : (void *)&a.place32));
+  if (got->n) {
+    TRY(poiseBufferRead(&got->key[1], DEVICE, &a.received));
+    TRY(poiseBufferRead(&got->place[1], DEVICE, k->wide ? (void *)&a.received64 : (void *)&a.received32));
+  }
+  TRY(LAUNCH(dev, shared_keys, &a));
+  a.n = got->n;
+  return LAUNCH(dev, shared_received, &a);
+}
+
+PoiseErr poiseSharedRowsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
+{
+  Keys *k = &p->keys;
+  bool wide = poisePlacesAreWide(A->ctx, p->n + p->ncame);
+  Keys got = {.n = p->ncame, .m = k->m, .bits = k->bits, .foreign = k->foreign, .wide = wide};
+  k->n = p->shared->own + p->ncame;
+  k->wide = wide, k->sorted = true;
+  PoiseErr e = ListSend(A, t, p, wide);
+  if (!e && got.n) e = Sort(A, p, &got);
+  if (!e) e = Merge(A, &got, p);
+  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* as the list received is freed */
+  poiseKeysDestroy(&got);
+  return e ? e : waited;
+}
+
+/* ---- host kernels: for devices that run them ---------------------------------------------------- */
+
+HOST_ITEMS(shared_keys, SharedKeysArgs, shared_keys_row(a, i, 0, 1))
+HOST_ITEMS(shared_received, SharedKeysArgs, shared_received_item(a, i))

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a level of several ranks keeps for nodes of other ranks (ranks.c). */
+#ifndef POISE_AMG_RANKS_KERNELS_H
+#define POISE_AMG_RANKS_KERNELS_H
+
+#include "sys/kernels.h"
+
+/* `count` columns of an array by rows, into those of another one; an item is a number of these. */
+typedef struct AmgColumnsArgs {
+  int64_t n, count, from_width, to_width;
+  const double *from;
+  double *to;
+} AmgColumnsArgs;
+
+/* Traffic: 16 bytes for each number. */
+POISE_INLINE void amg_copy_columns_item(const AmgColumnsArgs *a, int64_t k)
+{
+  int64_t i = k / a->count, c = k % a->count;
+  a->to[i * a->to_width + c] = a->from[i * a->from_width + c];
+}
+
+/* Columns of A's entries, of which those of ghosts get other numbers. */
+typedef struct AmgRenumberArgs {
+  int64_t n, nloc;
+  const int32_t *from, *number;
+  int32_t *to;
+} AmgRenumberArgs;
+
+/* Traffic: 8 bytes for each entry; numbers of ghosts stay in a cache. */
+POISE_INLINE void amg_renumber_item(const AmgRenumberArgs *a, int64_t k)
+{
+  int32_t col = a->from[k];
+  a->to[k] = col < a->nloc ? col : a->number[col - a->nloc];
+}
+
+/* Own aggregates of own nodes: their global numbers, as they travel; their places. -1: of none. */
+typedef struct AmgAggregateNumbersArgs {
+  int64_t n, first, below;
+  const int32_t *aggregate;
+  double *global;
+  int32_t *place;
+} AmgAggregateNumbersArgs;
+
+/* Traffic: 12 bytes for each node. */
+POISE_INLINE void amg_global_aggregates_item(const AmgAggregateNumbersArgs *a, int64_t i)
+{
+  a->global[i] = a->aggregate[i] < 0 ? -1 : (double)(a->first + a->aggregate[i]);
+}
+
+/* Traffic: 8 bytes for each node. */
+POISE_INLINE void amg_place_aggregates_item(const AmgAggregateNumbersArgs *a, int64_t i)
+{
+  a->place[i] = a->aggregate[i] < 0 ? -1 : (int32_t)(a->aggregate[i] + a->below);
+}
+
+#endif
