@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Rows of a sparse product by a thread each, where they are short and many: a warp has 32 chains of loads under
-  way, and no lane waits for others of its row. A thread's table is in shared memory, in banks of its own.
-  The sums have the order and the roundings of spgemm_kernels.h.
+  Rows of a sparse product by a thread each, where they are short and many: a warp has 32 chains of loads
+  under way, and no lane waits for others of its row. A thread's table is in shared memory, in banks of its
+  own. The sums have the order and the roundings of spgemm_kernels.h.
 */
 #ifndef POISE_SPGEMM_THREADS_H
 #define POISE_SPGEMM_THREADS_H
@@ -135,8 +135,8 @@ static __global__ void __launch_bounds__(THREADS) SpgemmKept(const __grid_consta
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The sums of row i, whose n columns are at key[k * ROW_THREADS]. A row of B usually ascends, as the columns do: so each
-   is looked for behind the one before. */
+/* The sums of row i, whose n columns are at key[k * ROW_THREADS]. A row of B usually ascends, as the columns
+   do: so each is looked for behind the one before. */
 __device__ __forceinline__ void SumsByThread(const SpgemmArgs &a, int64_t i, int n, const int32_t *key,
                                              double *sum)
 {
