@@ -23,6 +23,7 @@ struct Recording {         /* what is being captured */
   cudaGraphConditionalHandle again;
   const double *done;
   Turns *turns;
+  int gpu;        /* which counts this device */
   int most;       /* as Turns has it once the stream is there */
   bool exchanges; /* NCCL has been called in the capture */
   Graph *graphs;  /* those that live and have such calls */
@@ -174,18 +175,34 @@ static cudaError_t BeginStep(Recording *r, Device *dev)
 
 /* ---- the device's functions ------------------------------------------------------------------ */
 
+/* Devices of this process on each GPU. Where graphs with conditions of several streams run at once on a GPU,
+   drivers (580, say) end them with a launch failure, sooner or later. So only the first device has loops. A
+   parent does not count for its workers: it waits for them. */
+enum { GPUS = 64 };
+static int devices_on[GPUS];
+
+static bool IsAlone(Device *dev, int others)
+{
+  const PoiseContext parent = dev->ctx->parent;
+  bool waits = parent && parent->device->ops == dev->ops && parent->device->id == dev->id;
+  return others - waits == 0;
+}
+
 PoiseErr poiseCudaRecorderCreate(Device *dev, Recording **recording)
 {
   int driver = 0;
   TRY(poiseAlloc(dev->ctx, sizeof **recording, "recorder of graphs", recording));
+  (*recording)->gpu = dev->id % GPUS;
+  int others = __atomic_fetch_add(&devices_on[(*recording)->gpu], 1, __ATOMIC_RELAXED);
   TRY(poiseCudaCheck(cudaDriverGetVersion(&driver), "asking for the version of the driver"));
-  dev->loops = driver >= 12040; /* the first with WHILE and IF */
+  dev->loops = driver >= 12040 && IsAlone(dev, others); /* the first with WHILE and IF */
   return poiseCudaCheck(cudaMalloc((void **)&(*recording)->turns, sizeof(Turns)), "scratch of the device");
 }
 
 void poiseCudaRecorderDestroy(Device *dev, Recording **recording)
 {
   if (!*recording) return;
+  (void)__atomic_fetch_sub(&devices_on[(*recording)->gpu], 1, __ATOMIC_RELAXED);
   if ((*recording)->turns) cudaFree((*recording)->turns);
   poiseFree(dev->ctx, recording);
 }

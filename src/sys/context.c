@@ -267,6 +267,15 @@ static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const Devi
   return CreateSelf(ctx);
 }
 
+/* Ranks replay alike: loops on all of their devices, or on none. */
+static PoiseErr AgreeOnLoops(PoiseContext ctx)
+{
+  int64_t without = !ctx->device->loops;
+  TRY(poiseCommMaxInt(ctx->comm, &without, 1));
+  ctx->device->loops = !without;
+  return POISE_OK;
+}
+
 PoiseErr poiseRankFill(PoiseContext ctx)
 {
   System system = {0};
@@ -280,6 +289,7 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
   TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
+  TRY(AgreeOnLoops(ctx));
   TRY(poiseLinkOpen(ctx, (LinkWish)system.exchange));
   poiseLinkSetPatience(ctx, system.patience);
   poiseLinkSetFused(ctx, system.fuse);
