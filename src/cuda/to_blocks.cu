@@ -3,8 +3,9 @@
   CSR of numbers to blocks. A group of lanes has a block row, and a lane walks a row of it; the next block is
   the least that a lane of the group has reached. Lanes of a warp serve 32 / LANES block rows.
 */
+#include "mat/types/from_blocks_kernels.h"
 #include "mat/types/to_blocks_kernels.h"
-#include "cuda.h"
+#include "items.h"
 
 template <int LANES> struct Group {
   int64_t i; /* block row */
@@ -76,4 +77,10 @@ extern "C" PoiseErr poiseCuda_to_blocks_fill(Device *dev, const void *args)
 {
   static const Kernel kernel[] = {Fill<1>, Fill<2>, Fill<4>, Fill<8>, Fill<16>, Fill<32>};
   return Run(dev, (const ToBlocksArgs *)args, kernel);
+}
+
+/* Blocks to CSR of numbers. Traffic: 20 bytes per number. */
+extern "C" PoiseErr poiseCuda_from_blocks(Device *dev, const void *args)
+{
+  return LaunchRows<FromBlocksArgs, from_blocks_row>(dev, args);
 }

@@ -244,14 +244,13 @@ static PoiseErr Pack(FetchedRows *f, Csr *B)
 {
   int64_t scalars = f->ex.send_start[f->ex.nsend];
   GatherArgs g = {.n = scalars / f->tile, .size = f->tile};
-  const double *packed;
+  Device *dev = f->ctx->device;
   TRY(poiseBufferRead(&f->send, DEVICE, f->wide_send ? (void *)&g.idx64 : (void *)&g.idx));
   TRY(poiseBufferRead(&B->val, DEVICE, &g.x));
   TRY(poiseBufferWrite(&f->packed, DEVICE, &g.out));
-  TRY(LAUNCH(f->ctx->device, gather, &g));
-  TRY(poiseBufferRead(&f->packed, HOST, &packed));
-  if (scalars) memcpy(f->ex.send, packed, (size_t)scalars * sizeof *packed);
-  return POISE_OK;
+  TRY(LAUNCH(dev, gather, &g));
+  TRY(poiseDeviceCopyArray(dev, f->ex.send, g.out, (size_t)scalars * sizeof *g.out, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
 }
 
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)
@@ -263,9 +262,9 @@ PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)
   TRY(comm->ops->exchange_begin(comm, &f->ex));
   TRY(comm->ops->exchange_end(comm, &f->ex));
   TRY(e);
-  TRY(poiseBufferWrite(&f->received, HOST, &received));
-  if (f->received.bytes) memcpy(received, f->ex.recv, f->received.bytes);
-  return POISE_OK;
+  TRY(poiseBufferWrite(&f->received, DEVICE, &received));
+  TRY(poiseDeviceCopyArray(f->ctx->device, received, f->ex.recv, f->received.bytes, COPY_TO_DEVICE));
+  return poiseDeviceSync(f->ctx->device); /* as the next exchange fills the host's again */
 }
 
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)

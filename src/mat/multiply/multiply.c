@@ -11,6 +11,8 @@
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "multiply.h"
+#include "same_pattern_kernels.h"
+#include "sys/host_loop.h"
 #include "tiles.h"
 
 typedef struct Multiplied {
@@ -292,9 +294,35 @@ static PoiseErr SameRow(PoiseMat C, const HostCsr *c, PoiseMat D, const HostCsr 
   return POISE_OK;
 }
 
+/* *same = have they the same arrays, where these are? */
+static PoiseErr SameArrays(PoiseMat C, PoiseMat D, Buffer *flag, bool *same)
+{
+  Csr *c = &C->csr, *d = &D->csr;
+  Device *dev = C->ctx->device;
+  SamePatternArgs a = {.n = c->nz > c->m + 1 ? c->nz : c->m + 1};
+  int32_t differs;
+  *same = c->m == d->m && c->nz == d->nz && c->nghost == d->nghost;
+  for (int64_t k = 0; k < c->nghost && *same; k++) *same = c->ghost[k] == d->ghost[k];
+  if (!*same) return POISE_OK;
+  TRY(poiseCsrPattern(c, &a.C));
+  TRY(poiseCsrPattern(d, &a.D));
+  TRY(poiseFlagCreate(dev, flag, &a.differs));
+  TRY(LAUNCH(dev, same_pattern, &a));
+  TRY(poiseDeviceCopy(dev, &differs, a.differs, sizeof differs, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  *same = !differs;
+  return POISE_OK;
+}
+
+/* A row that differs is looked for on the host. */
 static PoiseErr SamePattern(PoiseMat C, PoiseMat D)
 {
   HostCsr c, d;
+  Buffer flag = {0};
+  bool same;
+  PoiseErr e = SameArrays(C, D, &flag, &same);
+  poiseBufferDestroy(&flag);
+  if (e || same) return e;
   TRY(poiseMatPattern(C, &c));
   TRY(poiseMatPattern(D, &d));
   for (int64_t i = 0; i < C->csr.m; i++) TRY(SameRow(C, &c, D, &d, i));
@@ -358,3 +386,7 @@ PoiseErr PoiseMatPtAP(PoiseMat A, PoiseMat P, PoiseMat *C)
   CALLED(OBJECT(A), OBJECT_OR_NO(*C));
   return Multiply(A, P, true, C);
 }
+
+/* ---- host kernel ----------------------------------------------------------------------------- */
+
+HOST_ITEMS(same_pattern, SamePatternArgs, same_pattern_item(a, i))

@@ -3,11 +3,14 @@
 #include "auto.h"
 #include "bcsr_kernels.h"
 #include "blocks.h"
+#include "from_blocks_kernels.h"
 #include "mat/assembly/assemble.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/adopt.h"
 #include "mat/csr/entries.h"
+#include "mat/csr/ghosts.h"
 #include "mat/mat_type.h"
+#include "sys/host_loop.h"
 
 /* ---- from arrays ----------------------------------------------------------------------------- */
 
@@ -113,36 +116,42 @@ PoiseErr PoiseMatCreateDeviceBCSR(PoiseContext ctx, int b, PoiseInt m, PoiseInt 
 
 /* ---- from CSR and back ----------------------------------------------------------------------- */
 
-/* Make CSR rows with all scalars of the blocks, zeros too. */
-static PoiseErr MakeRows(PoiseMat A, RowArrays *r)
+/* Columns of other ranks, of numbers. */
+static PoiseErr ListGhosts(PoiseMat A, Csr *made)
 {
-  Device *dev = A->ctx->device;
-  HostCsr h;
-  const double *val;
-  int64_t b = A->csr.b, m = A->csr.m, chunks = POISE_NBLOCKS(m);
-  (void)dev;
-  TRY(poiseMatPattern(A, &h));
-  TRY(poiseBufferRead(&A->csr.val, HOST, &val));
-  TRY(poiseRowArraysCreate(A, poiseCsrScalars(&A->csr), r));
-  HOST_PARALLEL_FOR(dev, chunks)
-  for (int64_t c = 0; c < chunks; c++)
-    for (int64_t i = c * POISE_BLOCK; i < (c + 1) * POISE_BLOCK && i < m; i++) {
-      int64_t first = poiseCsrPtr(&A->csr, h.ptr, i), n = poiseCsrPtr(&A->csr, h.ptr, i + 1) - first;
-      for (int64_t row = 0; row < b; row++) {
-        int64_t out = (first * b + row * n) * b;
-        r->ptr[i * b + row + 1] = out + n * b;
-        for (int64_t k = first; k < first + n; k++)
-          for (int64_t col = 0; col < b; col++)
-            poiseRowArraysPut(r, out++, poiseCsrGlobal(A, h.col[k]) * b + col, val[(k * b + col) * b + row]);
-      }
-    }
+  const Csr *c = &A->csr;
+  int64_t b = c->b;
+  made->nloc = c->nloc * b, made->nghost = c->nghost * b;
+  if (made->nghost > INT32_MAX - made->nloc) return poiseTooManyGhosts(A->ctx, made->nghost);
+  TRY(poiseAllocArray(A->ctx, made->nghost, sizeof *made->ghost, "ghost columns", &made->ghost));
+  for (int64_t k = 0; k < made->nghost; k++) made->ghost[k] = c->ghost[k / b] * b + k % b;
   return POISE_OK;
 }
 
-/* Replace A's entries by those, and its type. After a failure both stay. */
-static PoiseErr Convert(PoiseMat A, PoiseErr mine, RowArrays *r, Csr *made)
+/* A CSR of all scalars of the blocks, zeros too, where these are. */
+static PoiseErr MakeScalars(PoiseMat A, Csr *made)
 {
-  TRY(poiseMatReplaceAs(A, mine, r, made));
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  FromBlocksArgs a = {.n = c->m * c->b + 1};
+  made->nz = poiseCsrScalars(c);
+  made->wide = made->nz > poiseContextHome(A->ctx)->hooks.most_narrow;
+  size_t nz = (size_t)made->nz;
+  TRY(ListGhosts(A, made));
+  TRY(poiseCsrView(c, &a.A));
+  TRY(poiseBufferCreate(dev, (size_t)a.n * (made->wide ? 8 : 4), "row offsets", &made->ptr));
+  TRY(poiseBufferCreate(dev, nz * sizeof *a.col, "columns", &made->col));
+  TRY(poiseBufferCreate(dev, nz * sizeof *a.val, "values", &made->val));
+  TRY(poiseBufferWrite(&made->ptr, DEVICE, made->wide ? (void *)&a.ptr64 : (void *)&a.ptr32));
+  TRY(poiseBufferWrite(&made->col, DEVICE, &a.col));
+  TRY(poiseBufferWrite(&made->val, DEVICE, &a.val));
+  return LAUNCH(dev, from_blocks, &a);
+}
+
+/* Replace A's entries by those, and its type. After a failure both stay. */
+static PoiseErr Convert(PoiseMat A, PoiseErr mine, Csr *made)
+{
+  TRY(poiseMatReplaceAs(A, mine, NULL, made));
   poiseTripletsDestroy(A->ctx, &A->assembly.triplets); /* its places refer to the old arrays */
   return POISE_OK;
 }
@@ -161,7 +170,7 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
   Csr made = {.b = A->block_size};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
   if (!e) e = poiseMatMakeBlocks(A, A->block_size, &made);
-  e = Convert(A, e, NULL, &made);
+  e = Convert(A, e, &made);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   if (e && found) A->block_size = before, A->asked.find = true;
   return e;
@@ -169,9 +178,13 @@ PoiseErr poiseMatToBlocks(PoiseMat A)
 
 PoiseErr poiseMatFromBlocks(PoiseMat A)
 {
-  RowArrays r = {0};
+  Csr made = {0};
   poiseLogBegin(A->ctx, EVENT_MatConvert);
-  PoiseErr e = Convert(A, MakeRows(A, &r), &r, NULL);
+  PoiseErr e = Convert(A, MakeScalars(A, &made), &made);
   poiseLogEnd(A->ctx, EVENT_MatConvert, 0, 0);
   return e;
 }
+
+/* ---- host kernel ----------------------------------------------------------------------------- */
+
+HOST_ITEMS(from_blocks, FromBlocksArgs, from_blocks_row(a, i, 0, 1))

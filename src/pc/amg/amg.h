@@ -219,7 +219,9 @@ enum {
   STAGE_LAMBDA,
   STAGE_INTERPOLATION,
   STAGE_GALERKIN,
+  STAGE_GATHER, /* the level that every rank holds */
   STAGE_BOTTOM,
+  STAGE_READY, /* what a cycle needs beside the levels */
   STAGES
 };
 

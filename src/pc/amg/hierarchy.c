@@ -169,9 +169,9 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
     *ended = "no node has a strong neighbour";
   else if (all[0] * s->modes.count > 0.8 * (double)l->A->rows->N)
     *ended = "coarsening stalls";
-  TRY(Took(s, STAGE_AGGREGATE));
-  if (*ended || !m->ghosts || s->amg->options.type == AMG_UNSMOOTHED) return POISE_OK;
-  return poiseAmgPlacesCreate(ctx, m, &l->aggregate, l->aggregates, &l->places);
+  if (!*ended && m->ghosts && s->amg->options.type == AMG_SMOOTHED)
+    TRY(poiseAmgPlacesCreate(ctx, m, &l->aggregate, l->aggregates, &l->places));
+  return Took(s, STAGE_AGGREGATE);
 }
 
 /* ---- interpolation --------------------------------------------------------------------------- */
@@ -365,6 +365,7 @@ static PoiseErr MakeRedundant(Building *s, int k)
   }
   TRY(poiseAmgRedundantValues(r, l->A));
   if (!KeepsP(s)) TRY(poiseAmgRedundantModes(r, &s->modes));
+  TRY(Took(s, STAGE_GATHER));
   s->ctx = poiseContextSelf(s->pc->ctx);
   return POISE_OK;
 }
@@ -439,7 +440,9 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   amg->moved = 0;
   PoiseErr e = PoiseAgree(pc->ctx, Build(&s));
   poiseBufferDestroy(&s.modes.b);
+  s.ctx = pc->ctx;
   if (!e) e = poiseAmgVectors(pc);
+  if (!e) e = Took(&s, STAGE_READY);
   if (!e) e = poiseCommMaxInt(pc->ctx->comm, &amg->moved, 1); /* ranks record their loops together */
   if (e) {
     poiseAmgDestroy(pc);

@@ -194,8 +194,9 @@ static PoiseErr ViewPeak(PoisePC pc)
 
 static PoiseErr ViewSeconds(PoisePC pc)
 {
-  static const char *const names[STAGES] = {"strength",      "aggregates",        "tentative", "lambda",
-                                            "interpolation", "Galerkin products", "last level"};
+  static const char *const names[STAGES] = {"strength",       "aggregates",    "tentative",
+                                            "lambda",         "interpolation", "Galerkin products",
+                                            "gathered level", "last level",    "cycle"};
   const Amg *amg = pc->data;
   TRY(poisePrint(pc->ctx, "  %s, in ms:", amg->refreshed ? "new values" : "set-up"));
   for (int k = 0; k < STAGES; k++)
