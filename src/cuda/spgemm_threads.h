@@ -106,6 +106,7 @@ static __global__ void __launch_bounds__(ROW_THREADS)
   bool mine = i < a.A.m && a.length[i] < 0 && a.work[i] <= products;
   int n = mine ? CollectByThread<BITS>(a, i, own) : -1, begin, all = EntriesBefore(n > 0 ? n : 0, &begin);
   if (n > 0) SortByThread<BITS>(own);
+  __syncwarp(); /* all lanes write what any has found */
   if (n >= 0) a.length[i] = n;
   if (threadIdx.x % 32 == 0 && all)
     base = (int64_t)atomicAdd((unsigned long long *)a.taken, (unsigned long long)all);
