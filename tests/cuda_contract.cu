@@ -28,6 +28,8 @@
 #include "mat/multiply/fetched_rows_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "mat/types/seg_kernels.h"
+#include "mat/multiply/same_pattern_kernels.h"
+#include "mat/types/from_blocks_kernels.h"
 #include "mat/types/to_blocks_kernels.h"
 #include "mat/types/transpose_kernels.h"
 #include "pc/amg/aggregate_kernels.h"
