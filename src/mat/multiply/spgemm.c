@@ -32,7 +32,7 @@ static void Count(const SpgemmArgs *a, int64_t i, const SpgemmTable *t, int64_t 
   poiseSpgemmCollect(a, i, &one, 1, t);
   int n = a->length[i] = *t->used;
   a->at[i] = n <= end - *next ? (int32_t)*next : -1;
-  if (a->at[i] < 0) return;
+  if (a->at[i] < 0 || n == 0) return;
   poiseSpgemmSorted(a, &one, t, a->kept + *next);
   *next += n;
 }
@@ -42,7 +42,7 @@ static void Columns(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
   SpgemmGroup one = {.lanes = 1};
   int64_t first = poiseCsrOffset(&a->C, i), n = poiseCsrOffset(&a->C, i + 1) - first;
   if (a->at[i] >= 0) {
-    memcpy(a->col + first, a->kept + a->at[i], (size_t)n * sizeof *a->col);
+    if (n) memcpy(a->col + first, a->kept + a->at[i], (size_t)n * sizeof *a->col);
     return;
   }
   poiseSpgemmCollect(a, i, &one, 1, t);
