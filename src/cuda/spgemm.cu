@@ -190,13 +190,12 @@ template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, 
   return LaunchClasses<TASK, P, Q, S, 32>(dev, a, done);
 }
 
-/* Nothing is known of any row, and nothing is kept. */
+/* Nothing is known of any row. */
 static PoiseErr Begin(Device *dev, const SpgemmArgs *a)
 {
   cudaStream_t stream = poiseCudaStream(dev);
   cudaError_t e = cudaMemsetAsync(a->length, 0xff, (size_t)a->A.m * sizeof *a->length, stream);
   if (e == cudaSuccess) e = cudaMemsetAsync(a->at, 0xff, (size_t)a->A.m * sizeof *a->at, stream);
-  if (e == cudaSuccess) e = cudaMemsetAsync(a->taken, 0, sizeof *a->taken, stream);
   return poiseCudaCheck(e, "beginning a sparse product");
 }
 

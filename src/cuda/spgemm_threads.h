@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(ROW_THREADS)
   __syncwarp(); /* all lanes write what any has found */
   if (n >= 0) a.length[i] = n;
   if (threadIdx.x % 32 == 0 && all)
-    base = (int64_t)atomicAdd((unsigned long long *)a.taken, (unsigned long long)all);
+    base = (int64_t)atomicAdd((unsigned long long *)a.counts + SPGEMM_TAKEN, (unsigned long long)all);
   base = __shfl_sync(~0u, (long long)base, 0);
   if (base + all > a.room) return;
   if (n >= 0) a.at[i] = (int32_t)(base + begin);

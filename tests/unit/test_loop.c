@@ -5,6 +5,8 @@
   same holds for a device whose graphs cannot be loops. What a small solve costs beside its iterations is
   counted.
 */
+#include <unistd.h>
+
 #include "ksp/ksp.h"
 #include "sample.h"
 
@@ -145,6 +147,22 @@ static void TestTwoLoops(PoiseContext ctx)
   }
   Close(&a);
   Close(&b);
+}
+
+/* Ranks of a process that share a GPU have no loops, and all ranks have them alike: graphs with conditions
+   must not run at once on a GPU. */
+static void TestShared(PoiseContext ctx)
+{
+  const Device *dev = ctx->device;
+  double place[16] = {0}, loops[1] = {dev->loops};
+  int rank = PoiseRank(ctx), size = PoiseSize(ctx), sharing = 0;
+  place[2 * rank] = (double)getpid(), place[2 * rank + 1] = dev->id;
+  CHECK_OK(PoiseSum(ctx, 16, place));
+  CHECK_OK(PoiseSum(ctx, 1, loops));
+  CHECK(loops[0] == 0 || loops[0] == size);
+  for (int r = 0; r < size; r++)
+    sharing += place[2 * r] == place[2 * rank] && place[2 * r + 1] == place[2 * rank + 1];
+  if (strcmp(dev->ops->name, "cuda") == 0 && sharing > 1) CHECK(!dev->loops);
 }
 
 /* Where graphs cannot be loops, what is captured runs once a replay. */
@@ -635,6 +653,7 @@ static const Test tests[] = {{"forms", TestForms, 0},
                              {"device", TestDevice, 0},
                              {"first", TestFirst, 0},
                              {"two_loops", TestTwoLoops, 0},
+                             {"shared", TestShared, 0},
                              {"plain", TestPlain, 0},
                              {"refused", TestRefused, 0},
                              {"turns", TestTurns, 0},

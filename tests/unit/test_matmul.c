@@ -693,8 +693,8 @@ static void TestIdentities(PoiseContext ctx)
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) PoiseMatDestroy(all[k]);
 }
 
-/* Rows: on a GPU so many that each has a thread, on four ranks too. Most rows of C have some 10 columns, some
-   have 60, and none; row 5 of A has `longest` entries. */
+/* Rows: on a GPU so many that each has a thread, as each row of P^T (A P) on one rank. Most rows of C have
+   some 10 columns, some have 60, and none; row 5 of A has `longest` entries. */
 typedef struct Many {
   PoiseInt m, longest;
 } Many;
@@ -772,7 +772,7 @@ static void CheckMany(PoiseContext ctx, const Many *s)
 
 static void TestManyRows(PoiseContext ctx)
 {
-  PoiseInt m = 300 * PoiseSize(ctx) * (PoiseInt)ctx->device->model.multiprocessors;
+  PoiseInt m = 800 * PoiseSize(ctx) * (PoiseInt)ctx->device->model.multiprocessors;
   if (m < 12000) m = 12000;
   for (PoiseInt longest = 7; longest <= 4007; longest += 4000) CheckMany(ctx, &(Many){m, longest});
 }

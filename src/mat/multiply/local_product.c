@@ -64,11 +64,11 @@ static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
 /* Count the rows of each class, of a->work or, if that is NULL, of C's rows. */
 static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t counts[SPGEMM_COUNTS])
 {
-  size_t bytes = (SPGEMM_COUNTS + 1) * sizeof *counts;
+  size_t bytes = SPGEMM_COUNTS * sizeof *counts;
   if (!s->counts.dev) TRY(poiseBufferCreate(dev, bytes, "counts of rows", &s->counts));
   TRY(poiseBufferWrite(&s->counts, DEVICE, &a->counts));
   TRY(LAUNCH(dev, spgemm_classes, a));
-  TRY(poiseDeviceCopy(dev, counts, a->counts, SPGEMM_COUNTS * sizeof *counts, COPY_TO_HOST));
+  TRY(poiseDeviceCopy(dev, counts, a->counts, bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   if (counts[SPGEMM_LONGEST] > INT32_MAX / 2)
     FAIL(POISE_ERR_UNSUPPORTED, "a row of the product has up to %lld columns, more than 2^30",
@@ -123,9 +123,8 @@ static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
   TRY(LAUNCH(dev, spgemm_work, a));
   TRY(Classify(dev, a, s, p->counts));
   TRY(MakeTables(dev, a, s, p->counts));
-  a->products = p->products = p->counts[SPGEMM_PRODUCTS];
+  p->products = p->counts[SPGEMM_PRODUCTS];
   a->room = p->counts[SPGEMM_ROOM] < INT32_MAX ? p->counts[SPGEMM_ROOM] : INT32_MAX;
-  a->taken = a->counts + SPGEMM_COUNTS;
   TRY(Make(dev, p->m, sizeof *a->length, "lengths of rows", &s->length, &a->length));
   TRY(Make(dev, p->m, sizeof *a->at, "places of kept columns", &s->at, &a->at));
   TRY(Make(dev, a->room, sizeof *a->kept, "kept columns", &s->kept, &a->kept));

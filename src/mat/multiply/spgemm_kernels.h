@@ -17,8 +17,8 @@
 enum { SPGEMM_CLASSES = 6, SPGEMM_SMALLEST = 32 };
 
 /* What rows are counted for: those of each class; the largest number that decides; the most products of a
-   row; room for columns that are kept. */
-enum { SPGEMM_LONGEST = SPGEMM_CLASSES, SPGEMM_PRODUCTS, SPGEMM_ROOM, SPGEMM_COUNTS };
+   row; room for columns that are kept. Then what of that room is taken, 0 at first. */
+enum { SPGEMM_LONGEST = SPGEMM_CLASSES, SPGEMM_PRODUCTS, SPGEMM_ROOM, SPGEMM_TAKEN, SPGEMM_COUNTS };
 
 typedef struct SpgemmArgs {
   CsrView A, B, C; /* what a kernel does not name in its comment may be NULL */
@@ -38,7 +38,6 @@ typedef struct SpgemmArgs {
      again. */
   int32_t *kept, *at;
   int64_t room;   /* of kept */
-  int64_t *taken; /* of it */
   int32_t *table; /* `tables` tables of `table_size` integers each */
   int64_t tables, table_size;
   int32_t *col; /* of C */
