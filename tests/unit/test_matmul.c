@@ -772,7 +772,8 @@ static void CheckMany(PoiseContext ctx, const Many *s)
 
 static void TestManyRows(PoiseContext ctx)
 {
-  PoiseInt m = 800 * PoiseSize(ctx) * (PoiseInt)ctx->device->model.multiprocessors;
+  int size = PoiseSize(ctx);
+  PoiseInt m = (size == 1 ? 800 : 300 * size) * (PoiseInt)ctx->device->model.multiprocessors;
   if (m < 12000) m = 12000;
   for (PoiseInt longest = 7; longest <= 4007; longest += 4000) CheckMany(ctx, &(Many){m, longest});
 }
