@@ -12,6 +12,7 @@
 #include "pc/amg/tentative_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "items.h"
+#include "staged_rows.h"
 
 /* ---- rows by lanes --------------------------------------------------------------------------- */
 
@@ -89,13 +90,28 @@ template <typename Args> static PoiseErr LaunchLanes(Device *dev, const void *ar
   return POISE_OK;
 }
 
+static __device__ __host__ CsrView &MatrixOf(AmgPowerArgs &a)
+{
+  return a.m.A;
+}
+
+static __device__ __host__ CsrView &MatrixOf(AmgStrengthArgs &a)
+{
+  return a.A;
+}
+
+/* Short rows by threads, others by lanes. */
 template <> PoiseErr LaunchItems<AmgPowerArgs, amg_power_scalar_item>(Device *dev, const void *args)
 {
+  const AmgPowerArgs *a = (const AmgPowerArgs *)args;
+  if (LaunchStaged<AmgPowerArgs, amg_power_scalar_item, MatrixOf, true>(dev, a, a->n)) return POISE_OK;
   return LaunchLanes<AmgPowerArgs>(dev, args, PowerByLanes);
 }
 
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device *dev, const void *args)
 {
+  const AmgStrengthArgs *a = (const AmgStrengthArgs *)args;
+  if (LaunchStaged<AmgStrengthArgs, amg_strong_count_item, MatrixOf, true>(dev, a, a->n)) return POISE_OK;
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<false>);
 }
 

@@ -4,40 +4,53 @@
 #include "mat/types/index16_kernels.h"
 #include "cuda.h"
 
-/* A thread block per row block. It looks for the next column band until all columns have one; after the
-   first pass the columns are in cache. */
+/* Columns that a thread holds in registers. Others it reads again in each pass, from cache. */
+enum { HELD = 8 };
+
+/* Let `least` be the least of all threads' columns from `from` on; INT32_MAX, which it was: there is none.
+   Below `from` a column less `from` is negative, which is large without a sign. */
+__device__ __forceinline__ void FindLeast(const int32_t (&held)[HELD], const int32_t *col, int64_t more,
+                                          int64_t end, int32_t from, int32_t *least)
+{
+  uint32_t mine = UINT32_MAX;
+#pragma unroll
+  for (int r = 0; r < HELD; r++) mine = min(mine, (uint32_t)held[r] - (uint32_t)from);
+  for (int64_t k = more; k < end; k += THREADS) mine = min(mine, (uint32_t)col[k] - (uint32_t)from);
+  mine = __reduce_min_sync(~0u, mine);
+  if (threadIdx.x % 32 == 0 && mine <= INT32_MAX) atomicMin(least, from + (int32_t)mine);
+}
+
+/* A thread block per row block. It looks for the next column band until all columns have one. */
 static __global__ void __launch_bounds__(THREADS) CsrIndex16(const __grid_constant__ CsrIndex16Args a)
 {
-  __shared__ int32_t base[POISE_BANDS], found;
-  int64_t b = blockIdx.x, row = (b + 1) * a.rows, from = 0;
-  int64_t begin = poiseCsrOffset(&a.A, b * a.rows), end = poiseCsrOffset(&a.A, row < a.A.m ? row : a.A.m);
+  __shared__ int32_t base[POISE_BANDS + 1];
+  int64_t b = blockIdx.x, row = (b + 1) * a.rows;
+  int64_t begin = poiseCsrOffset(&a.A, b * a.rows), end = poiseCsrOffset(&a.A, row < a.A.m ? row : a.A.m),
+          first = begin + threadIdx.x, more = first + HELD * THREADS;
+  int32_t held[HELD], from = 0;
   int n = 0;
-  if (threadIdx.x < POISE_BANDS) base[threadIdx.x] = 0;
+  if (threadIdx.x <= POISE_BANDS) base[threadIdx.x] = INT32_MAX;
+#pragma unroll
+  for (int r = 0; r < HELD; r++) held[r] = first + r * THREADS < end ? a.A.col[first + r * THREADS] : -1;
+  __syncthreads();
   for (;; n++) {
-    int32_t least = INT32_MAX;
-    for (int64_t k = begin + threadIdx.x; k < end; k += THREADS) {
-      int32_t c = a.A.col[k];
-      if (c >= from && c < least) least = c;
-    }
-    double left[1] = {(double)(INT32_MAX - least)}; /* 0: every column has a band */
-    BlockReduce<1, COMBINE_MAX>(left);
-    if (threadIdx.x == 0) found = INT32_MAX - (int32_t)left[0];
+    FindLeast(held, a.A.col, more, end, from, &base[n]);
     __syncthreads();
-    least = found;
-    if (least == INT32_MAX) break;
-    if (n == POISE_BANDS || least >= a.A.nloc) {
+    if (base[n] == INT32_MAX) break;
+    if (n == POISE_BANDS || base[n] >= a.A.nloc) {
       n = POISE_BANDS + 1;
       break;
     }
-    if (threadIdx.x == 0) base[n] = least;
-    from = poiseIndex16End(&a.A, least);
+    from = (int32_t)poiseIndex16End(&a.A, base[n]);
   }
-  __syncthreads();
   bool fits = n <= POISE_BANDS;
-  if (threadIdx.x < POISE_BANDS) a.base[b * POISE_BANDS + threadIdx.x] = fits ? base[threadIdx.x] : -1;
+  if (threadIdx.x < POISE_BANDS)
+    a.base[b * POISE_BANDS + threadIdx.x] = !fits ? -1 : (int)threadIdx.x < n ? base[threadIdx.x] : 0;
   if (!fits) return;
-  for (int64_t k = begin + threadIdx.x; k < end; k += THREADS)
-    a.code[k] = poiseIndex16Code(base, n, a.A.col[k]);
+#pragma unroll
+  for (int r = 0; r < HELD; r++)
+    if (held[r] >= 0) a.code[first + r * THREADS] = poiseIndex16Code(base, n, held[r]);
+  for (int64_t k = more; k < end; k += THREADS) a.code[k] = poiseIndex16Code(base, n, a.A.col[k]);
   if (threadIdx.x == 0) atomicAdd((unsigned long long *)a.fits, (unsigned long long)(end - begin));
 }
 

@@ -11,6 +11,7 @@
 */
 #include "spgemm_lanes.h"
 #include "spgemm_threads.h"
+#include "staged_rows.h"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -258,6 +259,21 @@ extern "C" PoiseErr poiseCuda_spgemm_numbers(Device *dev, const void *args)
   return LaunchAll<NUMBERS, 0, 0, 0>(dev, a, 0);
 }
 
+/* The lengths of the rows of B that row i of A refers to, some at once. */
+static __device__ __forceinline__ void WorkOfRow(const SpgemmArgs *a, int64_t i)
+{
+  int64_t sum = 0;
+#pragma unroll 4
+  for (int64_t e = poiseCsrOffset(&a->A, i), last = poiseCsrOffset(&a->A, i + 1); e < last; e++)
+    sum += poiseCsrOffset(&a->B, a->A.col[e] + 1) - poiseCsrOffset(&a->B, a->A.col[e]);
+  a->work[i] = poiseSpgemmProducts(sum);
+}
+
+static __device__ __host__ CsrView &LeftOf(SpgemmArgs &a)
+{
+  return a.A;
+}
+
 /* BOUND_LANES threads add the lengths of the rows of B that a row of A refers to. Traffic: 4 bytes per entry
    of A, and two offsets of B, which are often near one another. */
 static __global__ void __launch_bounds__(THREADS) SpgemmWork(const __grid_constant__ SpgemmArgs a)
@@ -338,6 +354,7 @@ static __global__ void __launch_bounds__(THREADS) RowOffsets(const __grid_consta
 extern "C" PoiseErr poiseCuda_spgemm_work(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
+  if (LaunchStaged<SpgemmArgs, WorkOfRow, LeftOf, false>(dev, a, a->A.m)) return POISE_OK;
   if (a->A.m) SpgemmWork<<<Grid(a->A.m * BOUND_LANES), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

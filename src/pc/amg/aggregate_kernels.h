@@ -41,31 +41,34 @@ POISE_INLINE void amg_rank_item(const AmgAggregateArgs *a, int64_t i)
   if (i == 0) *a->left = 0;
 }
 
-/* A root stays where it is, so what has one beside it need not look again. Traffic: the graph, and 8 bytes of
-   each neighbour. */
-POISE_INLINE void amg_near_item(const AmgAggregateArgs *a, int64_t i)
+/* The largest of r and the numbers at the neighbours of node i: some at once, until it can grow no more. */
+POISE_INLINE uint64_t poiseAmgLargest(const AmgAggregateArgs *a, const uint64_t *of, int64_t i, uint64_t r)
 {
-  uint64_t r = a->rank[i];
-  if (!poiseAmgSees(a, i) || (a->round > 1 && a->near[i] == UINT64_MAX)) return;
+  enum { AT_ONCE = 4 };
   for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); r < UINT64_MAX && k < last;
-       k++) {
-    int32_t j = a->g.col[k];
-    if (poiseAmgSees(a, j) && a->rank[j] > r) r = a->rank[j];
-  }
-  a->near[i] = r;
+       k += AT_ONCE)
+    for (int e = 0; e < AT_ONCE; e++) {
+      int32_t j = a->g.col[k + e < last ? k + e : last - 1];
+      uint64_t there = j < a->n ? of[j] : 0;
+      r = there > r ? there : r;
+    }
+  return r;
 }
 
-/* The largest within distance 2 is a root; what has a root there is covered. Others see of a state only
-   whether it is lonely, which does not change. */
+/* Only nodes of the pass have priorities. Roots stay, and what is decided otherwise has no priority any more:
+   beside a root, and beside decided nodes alone, nothing changes. Traffic: the graph, and 8 bytes of each
+   neighbour, of what changes. */
+POISE_INLINE void amg_near_item(const AmgAggregateArgs *a, int64_t i)
+{
+  if (a->round == 1) a->near[i] = poiseAmgSees(a, i);
+  if (a->near[i] != 0 && a->near[i] != UINT64_MAX) a->near[i] = poiseAmgLargest(a, a->rank, i, a->rank[i]);
+}
+
+/* The largest within distance 2 is a root; what has a root there is covered. */
 POISE_INLINE void amg_decide_item(const AmgAggregateArgs *a, int64_t i)
 {
   if (a->state[i] != AMG_FREE) return;
-  uint64_t r = a->near[i];
-  for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); r < UINT64_MAX && k < last;
-       k++) {
-    int32_t j = a->g.col[k];
-    if (poiseAmgSees(a, j) && a->near[j] > r) r = a->near[j];
-  }
+  uint64_t r = poiseAmgLargest(a, a->near, i, a->near[i]);
   if (r == UINT64_MAX)
     a->state[i] = AMG_COVERED;
   else if (r == a->rank[i])

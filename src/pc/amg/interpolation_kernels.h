@@ -142,27 +142,69 @@ POISE_INLINE int poiseAmgIsKept(const AmgInterpolation *p, int64_t j, int64_t *a
   return *at < end && col[*at] == j;
 }
 
+/* Row i of A times T, by sums of n aggregates; *weak: what goes on in the own one, by weak connections. In
+   memory, for any n: */
+POISE_INLINE void poiseAmgSums(const AmgInterpolateArgs *m, int64_t i, int64_t first, int64_t n, double *v,
+                               double *weak)
+{
+  const AmgInterpolation *p = &m->p;
+  const CsrView *A = &p->A.A;
+  int64_t end, at = poiseAmgNeighbours(p, i, &end);
+  for (int64_t e = 0; e < n; e++) v[e] = 0;
+  if (!p->smooth) return;
+  for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
+    int32_t j = A->col[k], a = p->aggregate[j];
+    if (!poiseAmgIsKept(p, j, &at, end))
+      *weak += A->val[k] * p->b[j];
+    else if (a >= 0)
+      v[poiseAmgPlace(&m->P, first, n, 1, a)] += A->val[k] * p->q[j];
+  }
+}
+
+/* For at most AMG_FEW, whose sums a GPU keeps in registers: no number waits for one in memory. */
+enum { AMG_FEW = 8 };
+
+POISE_INLINE void poiseAmgFewSums(const AmgInterpolation *p, int64_t i, const int32_t *col, double *v,
+                                  double *weak)
+{
+  const CsrView *A = &p->A.A;
+  int64_t end, at = poiseAmgNeighbours(p, i, &end);
+  for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
+    int32_t j = A->col[k], a = p->aggregate[j];
+    int kept = poiseAmgIsKept(p, j, &at, end);
+    double t = A->val[k] * (kept ? p->q[j] : p->b[j]);
+    if (!kept) *weak += t;
+    for (int e = 0; e < AMG_FEW; e++)
+      if (kept && a >= 0 && col[e] == a) v[e] += t;
+  }
+}
+
+/* A number of row i of P from its sum. own: it is of the node's aggregate. */
+POISE_INLINE double poiseAmgFromSum(const AmgInterpolation *p, int64_t i, double v, int own, double weak)
+{
+  if (own && weak != 0) v += weak * p->x[p->aggregate[i] - p->below];
+  if (p->smooth) v *= -p->omega * p->d[i];
+  return own ? v + p->q[i] : v;
+}
+
 /* Nodes of one row, one vector. */
 POISE_INLINE void poiseAmgInterpolateScalar(const AmgInterpolateArgs *m, int64_t i)
 {
   const AmgInterpolation *p = &m->p;
-  const CsrView *P = &m->P, *A = &p->A.A;
-  int64_t first = poiseCsrOffset(P, i), n = poiseCsrOffset(P, i + 1) - first, end,
-          at = poiseAmgNeighbours(p, i, &end), k = p->smooth ? poiseCsrOffset(A, i) : 0,
-          last = p->smooth ? poiseCsrOffset(A, i + 1) : 0, own = p->aggregate[i];
+  int64_t first = poiseCsrOffset(&m->P, i), n = poiseCsrOffset(&m->P, i + 1) - first;
+  const int32_t *col = m->P.col + first, own = p->aggregate[i];
   double *v = m->val + first, weak = 0;
-  for (int64_t a = 0; a < n; a++) v[a] = 0;
-  for (; k < last; k++) {
-    int32_t j = A->col[k], a = p->aggregate[j];
-    if (!poiseAmgIsKept(p, j, &at, end))
-      weak += A->val[k] * p->b[j];
-    else if (a >= 0)
-      v[poiseAmgPlace(P, first, n, 1, a)] += A->val[k] * p->q[j];
+  if (n > AMG_FEW || !p->smooth) {
+    poiseAmgSums(m, i, first, n, v, &weak);
+    for (int64_t e = 0; e < n; e++) v[e] = poiseAmgFromSum(p, i, v[e], col[e] == own, weak);
+    return;
   }
-  int64_t place = own < 0 ? 0 : poiseAmgPlace(P, first, n, 1, (int32_t)own);
-  if (own >= 0 && weak != 0) v[place] += weak * p->x[own - p->below];
-  for (int64_t a = 0; p->smooth && a < n; a++) v[a] *= -p->omega * p->d[i];
-  if (own >= 0) v[place] += p->q[i];
+  int32_t few[AMG_FEW];
+  double sum[AMG_FEW];
+  for (int e = 0; e < AMG_FEW; e++) few[e] = e < n ? col[e] : -1, sum[e] = 0;
+  poiseAmgFewSums(p, i, few, sum, &weak);
+  for (int e = 0; e < AMG_FEW; e++)
+    if (e < n) v[e] = poiseAmgFromSum(p, i, sum[e], few[e] == own, weak);
 }
 
 typedef struct AmgNodeRows { /* of P: those of node i, columns [begin, end) of each aggregate's */
