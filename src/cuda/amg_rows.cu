@@ -37,24 +37,52 @@ __device__ __forceinline__ Group GroupOf(const CsrView &A, int64_t n)
   return g;
 }
 
-/* amg_power_scalar_item: lanes multiply, and each adds all products in their order. */
+/* amg_power_scalar_item: lanes multiply, and each adds all products in their order. SIZES: and the sizes of
+   entries. */
+template <bool SIZES>
 static __global__ void __launch_bounds__(THREADS) PowerByLanes(const __grid_constant__ AmgPowerArgs p)
 {
+  __shared__ double product[THREADS], entry[SIZES ? THREADS : 1];
+  const int first_lane = threadIdx.x / LANES * LANES;
   const Group g = GroupOf(p.m.A, p.n);
   double s = 0, size = 0;
   for (int base = 0; base < g.most; base += LANES) {
     int left = g.entries - base;
     int64_t k = g.first + base + g.lane;
-    double a = g.lane < left ? p.m.A.val[k] : 0, product = g.lane < left ? a * p.x[p.m.A.col[k]] : 0;
+    double a = g.lane < left ? p.m.A.val[k] : 0;
+    product[threadIdx.x] = g.lane < left ? a * p.x[p.m.A.col[k]] : 0;
+    if (SIZES) entry[threadIdx.x] = fabs(a);
+    __syncwarp();
 #pragma unroll
     for (int j = 0; j < LANES; j++) {
-      double next = __shfl_sync(~0u, product, j, LANES), entry = __shfl_sync(~0u, a, j, LANES);
-      if (j < left) s += next, size += fabs(entry);
+      if (j < left) s += product[first_lane + j];
+      if (SIZES && j < left) size += entry[first_lane + j];
     }
+    __syncwarp();
   }
   if (g.lane != 0 || g.i < 0) return;
   p.z[g.i] = p.d[g.i] * s;
-  p.row[g.i] = fabs(p.d[g.i]) * size;
+  if (SIZES) p.row[g.i] = fabs(p.d[g.i]) * size;
+}
+
+/* amg_sizes_item: the least and the largest, in any order, and the one on the diagonal. */
+static __global__ void __launch_bounds__(THREADS) SizesByLanes(const __grid_constant__ AmgStrengthArgs s)
+{
+  const Group g = GroupOf(s.A, s.n);
+  double diagonal = 0, least = 0, most = 0;
+  for (int k = g.lane; k < g.entries; k += LANES) {
+    double a = s.A.val[g.first + k];
+    if (s.A.col[g.first + k] == g.i)
+      diagonal = a;
+    else
+      least = a < least ? a : least, most = a > most ? a : most;
+  }
+  for (int apart = 1; apart < LANES; apart *= 2) {
+    double low = __shfl_xor_sync(~0u, least, apart), high = __shfl_xor_sync(~0u, most, apart);
+    least = low < least ? low : least, most = high > most ? high : most;
+    diagonal += __shfl_xor_sync(~0u, diagonal, apart);
+  }
+  if (g.lane == 0 && g.i >= 0) s.size[g.i] = diagonal > 0 ? -least : diagonal < 0 ? -most : 0;
 }
 
 /* amg_strong_count_item, amg_strong_write_item */
@@ -105,7 +133,7 @@ template <> PoiseErr LaunchItems<AmgPowerArgs, amg_power_scalar_item>(Device *de
 {
   const AmgPowerArgs *a = (const AmgPowerArgs *)args;
   if (LaunchStaged<AmgPowerArgs, amg_power_scalar_item, MatrixOf, true>(dev, a, a->n)) return POISE_OK;
-  return LaunchLanes<AmgPowerArgs>(dev, args, PowerByLanes);
+  return LaunchLanes<AmgPowerArgs>(dev, args, a->row ? PowerByLanes<true> : PowerByLanes<false>);
 }
 
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device *dev, const void *args)
@@ -113,6 +141,11 @@ template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device 
   const AmgStrengthArgs *a = (const AmgStrengthArgs *)args;
   if (LaunchStaged<AmgStrengthArgs, amg_strong_count_item, MatrixOf, true>(dev, a, a->n)) return POISE_OK;
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<false>);
+}
+
+template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_sizes_item>(Device *dev, const void *args)
+{
+  return LaunchLanes<AmgStrengthArgs>(dev, args, SizesByLanes);
 }
 
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_write_item>(Device *dev, const void *args)

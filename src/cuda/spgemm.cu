@@ -9,6 +9,7 @@
   Traffic of the numbers, per product of entries: 8 bytes of a value and 4 of a column of B, read in runs of a
   row; per entry of A 12 bytes and two offsets of B; 8 per number of C.
 */
+#include "spgemm_columns.h"
 #include "spgemm_lanes.h"
 #include "spgemm_threads.h"
 #include "staged_rows.h"
@@ -240,12 +241,21 @@ extern "C" PoiseErr poiseCuda_spgemm_columns(Device *dev, const void *args)
   return LaunchAll<COLUMNS, 0, 0, 0>(dev, a, 0);
 }
 
-/* Short rows by threads, the others by lanes. */
+/* Short rows by threads, not so long ones by columns, the others by lanes. */
 static PoiseErr ScalarNumbers(Device *dev, const SpgemmArgs *a)
 {
-  bool threads = NumbersByThreads(dev, a);
-  if (threads) SpgemmNumbersByThread<<<RowBlocks(a), ROW_THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return LaunchAll<NUMBERS, 1, 1, 1>(dev, a, threads ? FEW_NUMBERS : 0);
+  const int64_t warps = COLUMN_THREADS / 32;
+  cudaStream_t stream = poiseCudaStream(dev);
+  int done = 0;
+  if (NumbersByThreads(dev, a)) {
+    SpgemmNumbersByThread<<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a);
+    done = FEW_NUMBERS;
+  }
+  if (a->A.m && NumbersByColumns(a)) {
+    SpgemmNumbersByColumn<<<(unsigned)((a->A.m + warps - 1) / warps), COLUMN_THREADS, 0, stream>>>(*a, done);
+    done = COLUMN_NUMBERS;
+  }
+  return LaunchAll<NUMBERS, 1, 1, 1>(dev, a, done);
 }
 
 /* Sizes of tiles that are known when this is compiled; others take the last. */

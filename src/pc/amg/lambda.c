@@ -97,6 +97,7 @@ static PoiseErr Run(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, double *lambd
   *lambda = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
   TRY(Squares(ctx, POISE_OK, p, s));
+  p->row = NULL;
   for (int k = 1; k < STEPS; k++) {
     e = poiseAmgFillGhosts(ctx, &p->m, LAUNCH(dev, amg_power_scale, p), p->m.node, &s->x);
     if (!e) e = Product(dev, p);

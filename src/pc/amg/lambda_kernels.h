@@ -10,7 +10,7 @@ typedef struct AmgPowerArgs {
   AmgMatrix m;
   const double *d;
   double *x, *y, *z;     /* y = A x, z = D^-1 y */
-  double *row;           /* sums of rows of |D^-1 A|, where nodes have one row */
+  double *row;           /* sums of rows of |D^-1 A|, where nodes have one row; NULL: not asked for */
   const double *squares; /* (z, z) */
 } AmgPowerArgs;
 
@@ -38,7 +38,7 @@ POISE_INLINE void amg_power_scalar_item(const AmgPowerArgs *p, int64_t i)
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++)
     s += A->val[k] * p->x[A->col[k]], size += fabs(A->val[k]);
   p->z[i] = p->d[i] * s;
-  p->row[i] = fabs(p->d[i]) * size;
+  if (p->row) p->row[i] = fabs(p->d[i]) * size;
 }
 
 /* y = A x. Neighbouring rows of a block read neighbouring numbers. */
