@@ -69,16 +69,17 @@ static PoiseErr Compute(const Elements *of, PoiseInt e, PoiseInt place)
   const FemMesh *mesh = of->s->mesh;
   const PoiseInt n = of->n;
   double *K = of->K == NULL ? NULL : of->K + place * n * n, *F = of->F + place * n;
+  FemElement element;
   FemPoint p;
   if (K != NULL) memset(K, 0, (size_t)(n * n) * sizeof *K);
   memset(F, 0, (size_t)n * sizeof *F);
   if (of->facet == NULL)
-    FemCellBegin(mesh, &of->reference, e, &p);
+    POISE_TRY(FemCellBegin(mesh, &of->reference, e, &element, &p));
   else
     FemFacetBegin(mesh, &of->reference, of->facet[e], &p);
   for (int q = 0; q < of->reference.points; q++) {
     if (of->facet == NULL)
-      POISE_TRY(FemCellPoint(mesh, &of->reference, q, &p));
+      FemCellPoint(q, &p);
     else
       FemFacetPoint(&of->reference, q, &p);
     of->form(&p, of->arg, K, F);
