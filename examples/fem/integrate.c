@@ -15,6 +15,7 @@ static PoiseErr Gather(const FemMesh *mesh, int components, PoiseVec x, PoiseInt
     rows[i] = components * mesh->global[(own + i) / components] + i % components;
   POISE_TRY(PoiseVecGetValues(x, others, rows, values + own));
   POISE_TRY(PoiseVecGetRead(x, &v));
+#pragma omp parallel for
   for (PoiseInt i = 0; i < own; i++) values[i] = v[i]; /* v may be NULL where there are none */
   return PoiseVecRestore(x, &v);
 }
