@@ -146,13 +146,13 @@ static FemMaterial Data(const FemPoint *p, const Level *l)
                        .source = l->which == SMOOTH ? SmoothSource(p, l) : 0};
 }
 
-static double Tau(const FemPoint *p, const FemMaterial *data)
+static double Tau(int nodes, const FemVector *grad, const FemMaterial *data)
 {
   const double speed = sqrt(FemDot(data->velocity, data->velocity));
   double along[3];
   if (speed == 0) return 0;
   for (int c = 0; c < 3; c++) along[c] = data->velocity[c] / speed;
-  return FemStreamTime(p->nodes, p->grad[0], along, data->conductivity / speed) / speed;
+  return FemStreamTime(nodes, grad[0], along, data->conductivity / speed) / speed;
 }
 
 /* K_ab = (k grad N_a, grad N_b) + (N_a + tau s_a, s_b),  F_a = (N_a + tau s_a, f),  s_a = beta . grad N_a */
@@ -160,13 +160,14 @@ static void Transport(const FemPoint *p, void *arg, double *K, double *F)
 {
   const Level *l = arg;
   const FemMaterial data = Data(p, l);
-  const double tau = l->set->stabilise ? Tau(p, &data) : 0;
+  const FemVector *grad = FemGrad(p);
+  const double tau = l->set->stabilise ? Tau(p->nodes, grad, &data) : 0;
   double s[FEM_MAX_NODES];
-  for (int a = 0; a < p->nodes; a++) s[a] = FemDot(data.velocity, p->grad[a]);
+  for (int a = 0; a < p->nodes; a++) s[a] = FemDot(data.velocity, grad[a]);
   for (int a = 0; a < p->nodes; a++) {
     const double test = p->N[a] + tau * s[a];
     for (int b = 0; b < p->nodes && K != NULL; b++)
-      K[a * p->nodes + b] += p->dV * (data.conductivity * FemDot(p->grad[a], p->grad[b]) + test * s[b]);
+      K[a * p->nodes + b] += p->dV * (data.conductivity * FemDot(grad[a], grad[b]) + test * s[b]);
     F[a] += p->dV * test * data.source;
   }
 }

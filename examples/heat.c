@@ -152,11 +152,10 @@ static void Form(const FemPoint *p, void *arg, double *K, double *F)
   const Term *term = arg;
   FemMaterial data = {.conductivity = 1, .capacity = 1};
   if (term->body->set->own) data = FemMaterialAt(&term->body->data, p);
+  const FemVector *grad = K != NULL ? FemGrad(p) : NULL;
   for (int a = 0; a < p->nodes; a++) {
-    const double *ga = p->grad[a];
     for (int b = 0; b < p->nodes && K != NULL; b++) {
-      const double *gb = p->grad[b];
-      double dot = ga[0] * gb[0] + ga[1] * gb[1] + ga[2] * gb[2];
+      double dot = grad[a][0] * grad[b][0] + grad[a][1] * grad[b][1] + grad[a][2] * grad[b][2];
       K[a * p->nodes + b] += p->dV * (term->mass * data.capacity * p->N[a] * p->N[b] +
                                       term->stiffness * data.conductivity * dot);
     }

@@ -79,49 +79,49 @@ static const PoiseOption options[] = {
 typedef struct Level {
   const Settings *set;
   FemMesh mesh;
-  double low[3], size; /* the known solution is one of (x - low) / size */
+  double low[3], scale; /* the known solution is one of scale (x - low) */
   FemScalar own;
   FemSystem system;
   PoiseKSP ksp;
   double *values;
 } Level;
 
-/* u and its gradient; z is 0 in 2D. */
+/* u, and its gradient unless that is NULL; z is 0 in 2D. */
 static double Exact(const double x[3], void *arg, double gradient[3])
 {
   const Level *l = arg;
   double s[3];
-  for (int c = 0; c < 3; c++) s[c] = (x[c] - l->low[c]) / l->size;
+  for (int c = 0; c < 3; c++) s[c] = l->scale * (x[c] - l->low[c]);
   const double sine = sin(pi * s[0]), e = exp(s[1]), cosine = cos(s[2]), u = sine * e * cosine;
-  gradient[0] = pi * cos(pi * s[0]) * e * cosine / l->size;
-  gradient[1] = u / l->size;
-  gradient[2] = -sine * e * sin(s[2]) / l->size;
+  if (gradient == NULL) return u;
+  gradient[0] = l->scale * pi * cos(pi * s[0]) * e * cosine;
+  gradient[1] = l->scale * u;
+  gradient[2] = -l->scale * sine * e * sin(s[2]);
   return u;
 }
 
 static void ExactValue(const double x[3], void *arg, double *value)
 {
-  double gradient[3];
-  *value = Exact(x, arg, gradient);
+  *value = Exact(x, arg, NULL);
 }
 
 /* k and f at a point. */
 static FemMaterial Data(const FemPoint *p, const Level *l)
 {
   if (l->set->own) return FemMaterialAt(&l->own, p);
-  double gradient[3], u = Exact(p->x, (void *)l, gradient);
+  const double u = Exact(p->x, (void *)l, NULL);
   return (FemMaterial){.conductivity = 1,
-                       .source = (p->dim == 2 ? pi * pi - 1 : pi * pi) * u / (l->size * l->size)};
+                       .source = (p->dim == 2 ? pi * pi - 1 : pi * pi) * u * l->scale * l->scale};
 }
 
 /* K_ab = (k grad N_a, grad N_b),  F_a = (f, N_a) */
 static void Stiffness(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemMaterial data = Data(p, arg);
+  const FemVector *grad = K != NULL ? FemGrad(p) : NULL;
   for (int a = 0; a < p->nodes; a++) {
     for (int b = 0; b < p->nodes && K != NULL; b++) {
-      double dot =
-          p->grad[a][0] * p->grad[b][0] + p->grad[a][1] * p->grad[b][1] + p->grad[a][2] * p->grad[b][2];
+      double dot = grad[a][0] * grad[b][0] + grad[a][1] * grad[b][1] + grad[a][2] * grad[b][2];
       K[a * p->nodes + b] += p->dV * data.conductivity * dot;
     }
     F[a] += p->dV * data.source * p->N[a];
@@ -227,11 +227,12 @@ static PoiseErr Measure(Level *l, double *far)
     most[6] = fmax(most[6], fabs(l->mesh.x[k]));
   }
   POISE_TRY(PoiseMax(l->mesh.ctx, 7, most));
-  l->size = 0;
+  double size = 0;
   for (int c = 0; c < 3; c++) {
     l->low[c] = -most[c];
-    l->size = fmax(l->size, most[3 + c] + most[c]);
+    size = fmax(size, most[3 + c] + most[c]);
   }
+  l->scale = 1 / size;
   *far = most[6];
   return POISE_OK;
 }
@@ -360,7 +361,7 @@ static PoiseErr Converge(PoiseContext ctx, const Settings *set, FemTimes *times)
   const FemMesh kind = {.cell = (FemCell)set->cell};
   double e[MOST_LEVELS + 1][2] = {{0}}, order[MOST_LEVELS + 1][2];
   for (PoiseInt level = 0; level <= set->refinements; level++) {
-    Level l = {.set = set, .size = 1};
+    Level l = {.set = set, .scale = 1};
     PoiseErr err = SolveLevel(ctx, set, n << level, level == set->refinements, times, &l, e[level]);
     for (int k = 0; k < 2 && level > 0; k++) order[level][k] = log2(e[level - 1][k] / e[level][k]);
     if (err == POISE_OK) err = Report(ctx, &l, e[level], level == 0 ? NULL : order[level]);

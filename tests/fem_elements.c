@@ -77,6 +77,7 @@ static FemMesh OneCell(FemCell cell, double x[FEM_MAX_NODES][3], PoiseInt nodes[
 static void CheckIntegrals(FemCell cell, const FemMesh *mesh, int fine, int degree)
 {
   FemReference r;
+  FemElement element;
   FemPoint p;
   FemReferenceCell(cell, fine, &r);
   for (int i = 0; i <= degree; i++) {
@@ -84,9 +85,9 @@ static void CheckIntegrals(FemCell cell, const FemMesh *mesh, int fine, int degr
       for (int k = 0; i + j + k <= degree && (mesh->dim == 3 || k == 0); k++) {
         const int e[3] = {i, j, k};
         double sum = 0;
-        FemCellBegin(mesh, &r, 0, &p);
+        if (FemCellBegin(mesh, &r, 0, &element, &p) != POISE_OK) failures++;
         for (int q = 0; q < r.points; q++) {
-          if (FemCellPoint(mesh, &r, q, &p) != POISE_OK) failures++;
+          FemCellPoint(q, &p);
           sum += p.dV * Power(p.x[0], i) * Power(p.x[1], j) * Power(p.x[2], k);
         }
         Expect(cell, "an integral", sum, Integral(cell, e));
@@ -100,11 +101,13 @@ static void CheckShapes(FemCell cell, const FemMesh *mesh)
 {
   const int quadratic = FemOrder(cell) == 2;
   FemReference r;
+  FemElement element;
   FemPoint p;
   FemReferenceCell(cell, 1, &r);
-  FemCellBegin(mesh, &r, 0, &p);
+  if (FemCellBegin(mesh, &r, 0, &element, &p) != POISE_OK) failures++;
   for (int q = 0; q < r.points; q++) {
-    if (FemCellPoint(mesh, &r, q, &p) != POISE_OK) failures++;
+    FemCellPoint(q, &p);
+    const FemVector *grad = FemGrad(&p);
     double u = 0, g[3] = {0}, one = 0;
     for (int a = 0; a < p.nodes; a++) {
       const double *x = p.corner[a];
@@ -112,7 +115,7 @@ static void CheckShapes(FemCell cell, const FemMesh *mesh)
           1 + 2 * x[0] - x[1] + 3 * x[2] + (quadratic ? x[0] * x[1] - x[1] * x[1] + 2 * x[0] * x[2] : 0);
       u += at * p.N[a];
       one += p.N[a];
-      for (int c = 0; c < 3; c++) g[c] += at * p.grad[a][c];
+      for (int c = 0; c < 3; c++) g[c] += at * grad[a][c];
     }
     const double *x = p.x, z = mesh->dim == 3;
     Expect(cell, "the sum of shape functions", one, 1);
@@ -150,12 +153,13 @@ static void CheckFacets(FemCell cell, const FemMesh *mesh)
 static void CheckNodes(FemCell cell, const FemMesh *mesh)
 {
   FemReference r;
+  FemElement element;
   FemPoint p;
   FemReferenceNodes(cell, &r);
   Expect(cell, "the number of nodes", r.points, FemCellInfoOf(cell)->nodes);
-  FemCellBegin(mesh, &r, 0, &p);
+  if (FemCellBegin(mesh, &r, 0, &element, &p) != POISE_OK) failures++;
   for (int q = 0; q < r.points; q++) {
-    if (FemCellPoint(mesh, &r, q, &p) != POISE_OK) failures++;
+    FemCellPoint(q, &p);
     Expect(cell, "the weight of a node", p.dV, 0);
     for (int k = 0; k < r.nodes; k++) Expect(cell, "a shape function at a node", p.N[k], k == q);
     for (int c = 0; c < 3; c++) Expect(cell, "a coordinate of a node", p.x[c], mesh->x[3 * q + c]);
@@ -280,12 +284,11 @@ int main(void)
     nodes[0] = 1; /* two corners change places: the cell is inside out */
     nodes[1] = 0;
     FemReference r;
+    FemElement element;
     FemPoint p;
-    PoiseErr err = POISE_OK;
     FemReferenceCell(cell, 0, &r);
-    FemCellBegin(&mesh, &r, 0, &p);
-    for (int q = 0; q < r.points && err == POISE_OK; q++) err = FemCellPoint(&mesh, &r, q, &p);
-    if (err != POISE_ERR_NUMERIC || strstr(PoiseErrorMessage(), "cell 0 (") == NULL) {
+    if (FemCellBegin(&mesh, &r, 0, &element, &p) != POISE_ERR_NUMERIC ||
+        strstr(PoiseErrorMessage(), "cell 0 (") == NULL) {
       printf("%s: a cell that is inside out is not refused\n", FemCellInfoOf(cell)->name);
       failures++;
     }

@@ -28,10 +28,11 @@ static PoiseErr Near(const Test *t, const char *what, double is, double must)
 static void Form(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemMaterial data = FemMaterialAt(arg, p);
+  const FemVector *grad = FemGrad(p);
   for (int a = 0; a < p->nodes; a++) {
     for (int b = 0; b < p->nodes; b++) {
       for (int c = 0; c < p->dim; c++)
-        K[a * p->nodes + b] += p->dV * data.conductivity * p->grad[a][c] * p->grad[b][c];
+        K[a * p->nodes + b] += p->dV * data.conductivity * grad[a][c] * grad[b][c];
     }
     F[a] += p->dV * data.source * p->N[a];
   }

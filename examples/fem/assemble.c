@@ -5,9 +5,10 @@
 #include <string.h>
 
 enum {
-  /* elements that the threads compute before their values are added in the order of the elements */
+  /* The threads compute some elements before their values are added in the order of the elements: so many, or
+     of vectors alone so many values, whose rows then suffice for all threads. */
   WITH_MATRICES = 1024,
-  WITH_VECTORS = 32768
+  VALUES = 1 << 20
 };
 
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *s)
@@ -68,16 +69,17 @@ static PoiseErr Compute(const Elements *of, PoiseInt e, PoiseInt place)
   const FemMesh *mesh = of->s->mesh;
   const PoiseInt n = of->n;
   double *K = of->K == NULL ? NULL : of->K + place * n * n, *F = of->F + place * n;
+  FemElement element;
   FemPoint p;
   if (K != NULL) memset(K, 0, (size_t)(n * n) * sizeof *K);
   memset(F, 0, (size_t)n * sizeof *F);
   if (of->facet == NULL)
-    FemCellBegin(mesh, &of->reference, e, &p);
+    POISE_TRY(FemCellBegin(mesh, &of->reference, e, &element, &p));
   else
     FemFacetBegin(mesh, &of->reference, of->facet[e], &p);
   for (int q = 0; q < of->reference.points; q++) {
     if (of->facet == NULL)
-      POISE_TRY(FemCellPoint(mesh, &of->reference, q, &p));
+      FemCellPoint(q, &p);
     else
       FemFacetPoint(&of->reference, q, &p);
     of->form(&p, of->arg, K, F);
@@ -117,7 +119,7 @@ static PoiseErr AddBatches(Elements *of, PoiseMat A, double *v, PoiseInt most)
 
 static PoiseErr Add(Elements *of, PoiseMat A, double *v)
 {
-  const PoiseInt n = of->n, room = A != NULL ? WITH_MATRICES : WITH_VECTORS,
+  const PoiseInt n = of->n, room = A != NULL ? WITH_MATRICES : VALUES / n,
                  most = of->count < room ? of->count : room;
   double *K = NULL;
   PoiseErr err = FemAlloc(most * n, sizeof *of->F, &of->F);
@@ -278,51 +280,69 @@ PoiseErr FemAssembleFacets(FemSystem *s, int group, FemForm form, void *arg)
   return FemAssembleFacetsOf(s, 1, &group, form, arg);
 }
 
-/* Set the values of a node, and note its rows. */
-static PoiseErr FixNode(FemSystem *s, PoiseInt node, FemValue value, void *arg)
+/* The nodes of this rank's facets in the group (NULL: all nodes), each once. */
+static PoiseErr FindNodes(const FemMesh *mesh, const int *group, PoiseInt **node, PoiseInt *count)
 {
-  double v[3] = {FEM_FREE, FEM_FREE, FEM_FREE};
-  value(s->mesh->x + 3 * node, arg, v);
-  for (int c = 0; c < s->components; c++) {
-    PoiseInt row = s->components * s->mesh->global[node] + c;
-    if (isnan(v[c])) continue;
-    POISE_TRY(PoiseVecSetValues(s->x, 1, &row, &v[c]));
-    s->fixedRows[s->fixed++] = row;
+  const int nodes = FemCellInfoOf(mesh->cell)->facetNodes;
+  const PoiseInt most = mesh->facets * nodes < mesh->nodes ? mesh->facets * nodes : mesh->nodes;
+  char *seen = NULL;
+  *count = 0;
+  POISE_TRY(FemAlloc(group == NULL ? mesh->nodes : most, sizeof **node, node));
+  for (; group == NULL && *count < mesh->nodes; ++*count) (*node)[*count] = *count;
+  if (group == NULL) return POISE_OK;
+  POISE_TRY(FemAlloc(mesh->nodes, 1, &seen));
+  for (PoiseInt f = 0; f < mesh->facets; f++) {
+    if (!FemFacetIn(mesh, f, *group)) continue;
+    for (int k = 0; k < nodes; k++) {
+      const PoiseInt i = mesh->facetNodes[f * nodes + k];
+      if (!seen[i]) (*node)[(*count)++] = i;
+      seen[i] = 1;
+    }
   }
+  free(seen);
   return POISE_OK;
 }
 
-/* Do it once for each node of this rank's facets in the group (NULL: for all nodes). `seen` says which were
-   set. */
-static PoiseErr FixNodes(FemSystem *s, const int *group, FemValue value, void *arg, char *seen)
+/* Set the values of these nodes, which have room in v, and note their rows. */
+static PoiseErr FixNodes(FemSystem *s, const PoiseInt *node, PoiseInt count, FemValue value, void *arg,
+                         double *v)
 {
-  const FemMesh *mesh = s->mesh;
-  const int nodes = FemCellInfoOf(mesh->cell)->facetNodes;
-  for (PoiseInt i = 0; group == NULL && i < mesh->nodes; i++) POISE_TRY(FixNode(s, i, value, arg));
-  for (PoiseInt f = 0; group != NULL && f < mesh->facets; f++) {
-    for (int k = 0; k < nodes && FemFacetIn(mesh, f, *group); k++) {
-      PoiseInt node = mesh->facetNodes[f * nodes + k];
-      if (seen[node]) continue;
-      seen[node] = 1;
-      POISE_TRY(FixNode(s, node, value, arg));
-    }
+  const int c = s->components;
+  PoiseInt *rows = s->fixedRows + s->fixed, n = 0;
+#pragma omp parallel for
+  for (PoiseInt k = 0; k < count; k++) {
+    for (int i = 0; i < c; i++) v[k * c + i] = FEM_FREE;
+    value(s->mesh->x + 3 * node[k], arg, v + k * c);
   }
-  return POISE_OK;
+  for (PoiseInt k = 0; k < count * c; k++) {
+    if (isnan(v[k])) continue;
+    rows[n] = c * s->mesh->global[node[k / c]] + k % c;
+    v[n++] = v[k];
+  }
+  s->fixed += n;
+  return PoiseVecSetValues(s->x, n, rows, v);
+}
+
+static PoiseErr FixGroup(FemSystem *s, const int *group, FemValue value, void *arg)
+{
+  PoiseInt *node = NULL, count = 0;
+  double *v = NULL;
+  PoiseErr err = FindNodes(s->mesh, group, &node, &count);
+  if (err == POISE_OK) err = FemAlloc(s->components * count, sizeof *v, &v);
+  const size_t room = (size_t)(s->fixed + s->components * count) + 1;
+  PoiseInt *rows = err == POISE_OK ? realloc(s->fixedRows, room * sizeof *rows) : NULL;
+  if (rows != NULL) s->fixedRows = rows;
+  if (err == POISE_OK && rows == NULL)
+    err = PoiseErrorSet(POISE_ERR_MEMORY, __func__, __FILE__, __LINE__, "no memory for %zu rows", room);
+  if (err == POISE_OK) err = FixNodes(s, node, count, value, arg, v);
+  free(node);
+  free(v);
+  return err;
 }
 
 static PoiseErr Fix(FemSystem *s, const int *group, FemValue value, void *arg)
 {
-  const size_t room = (size_t)(s->fixed + s->components * s->mesh->nodes) + 1;
-  char *seen = NULL;
-  PoiseErr err = FemAlloc(s->mesh->nodes, 1, &seen);
-  PoiseInt *rows = realloc(s->fixedRows, room * sizeof *rows);
-  if (rows != NULL) s->fixedRows = rows;
-  if (err == POISE_OK && rows == NULL) {
-    err = PoiseErrorSet(POISE_ERR_MEMORY, __func__, __FILE__, __LINE__, "no memory for %zu rows", room);
-  }
-  if (err == POISE_OK) err = FixNodes(s, group, value, arg, seen);
-  free(seen);
-  POISE_TRY(PoiseAgree(s->mesh->ctx, err));
+  POISE_TRY(PoiseAgree(s->mesh->ctx, FixGroup(s, group, value, arg)));
   return PoiseVecAssemble(s->x);
 }
 

@@ -54,16 +54,19 @@ FEM_INLINE int FemPointSize(const FemWork *w)
   return 2 + 3 * w->nodes;
 }
 
+/* c = a x b, of numbers or of vectors of GNU C. */
+#define FEM_CROSS(a, b, c)                      \
+  do {                                          \
+    (c)[0] = (a)[1] * (b)[2] - (a)[2] * (b)[1]; \
+    (c)[1] = (a)[2] * (b)[0] - (a)[0] * (b)[2]; \
+    (c)[2] = (a)[0] * (b)[1] - (a)[1] * (b)[0]; \
+  } while (0)
+
 /* det J and inverse[d] = det J d s_d / d x, where J[d] = d x / d s_d; in the plane J[2] becomes (0, 0, 1). */
 FEM_INLINE double FemCofactors(int dim, double J[3][3], double inverse[3][3])
 {
   if (dim == 2) J[2][2] = 1;
-  for (int d = 0; d < 3; d++) {
-    const double *a = J[(d + 1) % 3], *b = J[(d + 2) % 3];
-    inverse[d][0] = a[1] * b[2] - a[2] * b[1];
-    inverse[d][1] = a[2] * b[0] - a[0] * b[2];
-    inverse[d][2] = a[0] * b[1] - a[1] * b[0];
-  }
+  for (int d = 0; d < 3; d++) FEM_CROSS(J[(d + 1) % 3], J[(d + 2) % 3], inverse[d]);
   return J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
 }
 
@@ -81,13 +84,10 @@ FEM_INLINE double FemJacobian(int dim, int nodes, const double *corner, const do
   return FemCofactors(dim, J, inverse);
 }
 
-/* Gradients of the shape functions at a point, as above. Returns the Jacobian, and sets nothing unless it is
-   positive. */
-FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+/* Gradients of the shape functions at a point, from what FemJacobian gives. */
+FEM_INLINE void FemGradientsBy(int dim, int nodes, double det, double inverse[3][3], const double *dN,
+                               double *grad)
 {
-  double inverse[3][3];
-  const double det = FemJacobian(dim, nodes, corner, dN, inverse);
-  if (!(det > 0)) return det;
   const double scale = 1 / det; /* as nine divisions take longer than all else here */
   for (int d = 0; d < dim; d++) {
     for (int c = 0; c < 3; c++) inverse[d][c] *= scale;
@@ -99,6 +99,14 @@ FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const d
       grad[3 * k + c] = sum;
     }
   }
+}
+
+/* The same from the nodes. Returns the Jacobian, and sets nothing unless it is positive. */
+FEM_INLINE double FemGradients(int dim, int nodes, const double *corner, const double *dN, double *grad)
+{
+  double inverse[3][3];
+  const double det = FemJacobian(dim, nodes, corner, dN, inverse);
+  if (det > 0) FemGradientsBy(dim, nodes, det, inverse, dN, grad);
   return det;
 }
 

@@ -43,9 +43,9 @@ static double Hoop(FemSolid kind, const FemPoint *p, int a)
 }
 
 /* theta of a unit of each unknown of node a */
-static void Dilation(FemSolid kind, const FemPoint *p, int a, double theta[3])
+static void Dilation(FemSolid kind, const FemPoint *p, const FemVector *grad, int a, double theta[3])
 {
-  for (int i = 0; i < 3; i++) theta[i] = p->grad[a][i];
+  for (int i = 0; i < 3; i++) theta[i] = grad[a][i];
   theta[0] += Hoop(kind, p, a);
 }
 
@@ -61,11 +61,12 @@ static void AddMean(const FemPoint *p, void *arg, double *sums)
   const Means *of = arg;
   const FemSolid kind = of->elastic->kind;
   const double dV = FemElasticVolume(kind, p);
+  const FemVector *grad = FemGrad(p);
   double *mean = of->elastic->dilation + p->element * p->nodes * p->dim;
   (void)sums;
   for (int a = 0; a < p->nodes; a++) {
     double theta[3];
-    Dilation(kind, p, a, theta);
+    Dilation(kind, p, grad, a, theta);
     for (int i = 0; i < p->dim; i++) mean[a * p->dim + i] += dV * theta[i];
   }
   of->volume[p->element] += dV;
@@ -102,16 +103,17 @@ void FemElasticForm(const FemPoint *p, void *arg, double *K, double *F)
   const double *law = elastic->law + 3 * p->element, dV = FemElasticVolume(elastic->kind, p);
   const double lambda = law[0] * dV, mu = law[1] * dV, kappa = law[2] * dV;
   const double *mean = kappa == 0 ? NULL : elastic->dilation + p->element * n;
+  const FemVector *grad = FemGrad(p);
   (void)F;
   for (int a = 0; a < p->nodes; a++) {
     double theta[3];
-    Dilation(elastic->kind, p, a, theta);
+    Dilation(elastic->kind, p, grad, a, theta);
     for (int b = 0; b < p->nodes; b++) {
-      const double *g = p->grad[a], *h = p->grad[b];
+      const double *g = grad[a], *h = grad[b];
       const double dot = mu * (g[0] * h[0] + g[1] * h[1] + g[2] * h[2]);
       const double hoop = Hoop(elastic->kind, p, a) * Hoop(elastic->kind, p, b);
       double other[3];
-      Dilation(elastic->kind, p, b, other);
+      Dilation(elastic->kind, p, grad, b, other);
       for (int i = 0; i < dim; i++) {
         for (int j = 0; j < dim; j++) {
           double *entry = &K[(dim * a + i) * n + dim * b + j];
@@ -128,11 +130,12 @@ double FemElasticStress(const FemElastic *elastic, const FemPoint *p, const doub
 {
   const int dim = p->dim;
   const double *law = elastic->law + 3 * p->element;
+  const FemVector *grad = FemGrad(p);
   double d[3][3] = {{0}}, mean = 0, product = 0;
   for (int a = 0; a < p->nodes; a++) {
     const double *v = u + dim * p->node[a];
     for (int i = 0; i < dim; i++) {
-      for (int j = 0; j < dim; j++) d[i][j] += v[i] * p->grad[a][j];
+      for (int j = 0; j < dim; j++) d[i][j] += v[i] * grad[a][j];
       if (law[2] != 0) mean += elastic->dilation[(p->element * p->nodes + a) * dim + i] * v[i];
     }
     d[2][2] += Hoop(elastic->kind, p, a) * v[0];
@@ -151,9 +154,10 @@ double FemElasticStress(const FemElastic *elastic, const FemPoint *p, const doub
 void FemElasticForces(const FemElastic *elastic, const FemPoint *p, double sigma[3][3], double *F)
 {
   const double dV = FemElasticVolume(elastic->kind, p);
+  const FemVector *grad = FemGrad(p);
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < p->dim; i++) {
-      for (int j = 0; j < p->dim; j++) F[p->dim * a + i] += dV * sigma[i][j] * p->grad[a][j];
+      for (int j = 0; j < p->dim; j++) F[p->dim * a + i] += dV * sigma[i][j] * grad[a][j];
     }
     F[p->dim * a] += dV * sigma[2][2] * Hoop(elastic->kind, p, a);
   }

@@ -146,6 +146,19 @@ static void SimplexRule(int dim, int degree, Rule *rule)
   }
 }
 
+/* The last point also fills up the last pack. */
+static void FillPacks(FemReference *r)
+{
+  r->packs = (r->points + FEM_LANES - 1) / FEM_LANES;
+  for (int k = 0; k < r->packs * FEM_LANES; k++) {
+    const int q = k < r->points ? k : r->points - 1;
+    for (int a = 0; a < r->nodes; a++) {
+      r->pack[k / FEM_LANES][0][a][k % FEM_LANES] = r->N[q][a];
+      for (int d = 0; d < r->dim; d++) r->pack[k / FEM_LANES][1 + d][a][k % FEM_LANES] = r->dN[q][a][d];
+    }
+  }
+}
+
 static void AtPoints(int simplex, int dim, int order, const Rule *rule, FemReference *r)
 {
   static const int edges[4] = {0, 1, 3, 6};
@@ -159,6 +172,7 @@ static void AtPoints(int simplex, int dim, int order, const Rule *rule, FemRefer
     else
       Cube(dim, rule->s[q], r->N[q], r->dN[q]);
   }
+  FillPacks(r);
 }
 
 static void Reference(int simplex, int dim, int order, int degree, FemReference *r)
@@ -208,12 +222,11 @@ static void Begin(const FemMesh *mesh, int nodes, const PoiseInt *node, PoiseInt
   p->nodes = nodes;
   p->element = e;
   p->node = node;
-  for (int k = 0; k < nodes; k++) memcpy(p->corner[k], mesh->x + 3 * node[k], sizeof p->corner[k]);
-}
-
-void FemCellBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p)
-{
-  Begin(mesh, reference->nodes, mesh->cellNodes + e * reference->nodes, e, p);
+  p->of = NULL;
+  for (int k = 0; k < nodes; k++) {
+    memcpy(p->corner[k], mesh->x + 3 * node[k], 3 * sizeof(double));
+    p->corner[k][3] = 0;
+  }
 }
 
 void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p)
@@ -221,7 +234,7 @@ void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt 
   Begin(mesh, reference->nodes, mesh->facetNodes + e * reference->nodes, e, p);
 }
 
-/* x at a point. */
+/* x at a point of a facet. */
 static void Place(const FemReference *r, int q, FemPoint *p)
 {
   double x[3] = {0};
@@ -232,11 +245,56 @@ static void Place(const FemReference *r, int q, FemPoint *p)
   memcpy(p->x, x, sizeof x);
 }
 
-static void Cross(const double a[3], const double b[3], double c[3])
+/* Some points of a pack: a vector of GNU C that has a register. */
+#ifdef __AVX__
+enum { SOME = 4 };
+#else
+enum { SOME = 2 };
+#endif
+typedef double Some __attribute__((vector_size(SOME * sizeof(double)), aligned(8), may_alias));
+
+/* Sums over the nodes at the points of a pack. Columns are known to the compiler, and sums in registers. */
+FEM_INLINE void Sums(int nodes, int columns, const double N[][FEM_LANES], double node[][4],
+                     double to[][FEM_LANES])
 {
-  c[0] = a[1] * b[2] - a[2] * b[1];
-  c[1] = a[2] * b[0] - a[0] * b[2];
-  c[2] = a[0] * b[1] - a[1] * b[0];
+  Some sum[4][FEM_LANES / SOME] = {{{0}}};
+  for (int k = 0; k < nodes; k++)
+    for (int c = 0; c < columns; c++)
+      for (int l = 0; l < FEM_LANES / SOME; l++) sum[c][l] += ((const Some *)N[k])[l] * node[k][c];
+  for (int c = 0; c < columns; c++)
+    for (int l = 0; l < FEM_LANES / SOME; l++) ((Some *)to[c])[l] = sum[c][l];
+}
+
+/* FemCofactors of some points, from l on. */
+FEM_INLINE void Invert(FemPack *p, int l)
+{
+  Some J[3][3], inverse[3][3];
+  for (int d = 0; d < 3; d++)
+    for (int c = 0; c < 3; c++) J[d][c] = *(const Some *)&p->d[d][c][l];
+  for (int d = 0; d < 3; d++) FEM_CROSS(J[(d + 1) % 3], J[(d + 2) % 3], inverse[d]);
+  for (int d = 0; d < 3; d++)
+    for (int c = 0; c < 3; c++) *(Some *)&p->inverse[d][c][l] = inverse[d][c];
+  *(Some *)&p->det[l] = J[0][0] * inverse[0][0] + J[0][1] * inverse[0][1] + J[0][2] * inverse[0][2];
+}
+
+FEM_INLINE int Packs(const FemReference *r, int columns, double node[][4], FemPack *pack)
+{
+  int good = 1;
+  for (int b = 0; b < r->packs; b++) {
+    FemPack *p = &pack[b];
+    Sums(r->nodes, columns, r->pack[b][0], node, p->x);
+    for (int d = 0; d < r->dim; d++) Sums(r->nodes, columns, r->pack[b][1 + d], node, p->d[d]);
+    if (r->dim == 2) memset(p->d[2], 0, sizeof p->d[2]);
+    for (int l = 0; l < FEM_LANES && r->dim == 2; l++) p->d[2][2][l] = 1;
+    for (int l = 0; l < FEM_LANES; l += SOME) Invert(p, l);
+    for (int l = 0; l < FEM_LANES; l++) good &= p->det[l] > 0;
+  }
+  return good;
+}
+
+int FemPacks(const FemReference *r, int columns, double node[FEM_MAX_NODES][4], FemPack pack[FEM_MAX_PACKS])
+{
+  return columns == 3 ? Packs(r, 3, node, pack) : Packs(r, 4, node, pack);
 }
 
 static PoiseErr Flat(const FemMesh *mesh, const FemPoint *p, double jacobian)
@@ -252,22 +310,57 @@ static PoiseErr Flat(const FemMesh *mesh, const FemPoint *p, double jacobian)
              jacobian);
 }
 
-PoiseErr FemCellPoint(const FemMesh *mesh, const FemReference *r, int q, FemPoint *p)
+static double Jacobian(const FemPoint *p)
 {
-  Place(r, q, p);
+  return p->of->pack[p->q / FEM_LANES].det[p->q % FEM_LANES];
+}
+
+PoiseErr FemCellBegin(const FemMesh *mesh, const FemReference *r, PoiseInt e, FemElement *of, FemPoint *p)
+{
+  Begin(mesh, r->nodes, mesh->cellNodes + e * r->nodes, e, p);
+  p->of = of;
+  of->reference = r;
+  if (FemPacks(r, 3, p->corner, of->pack)) return POISE_OK;
+  for (int q = 0; q < r->points; q++) {
+    FemCellPoint(q, p);
+    if (!(Jacobian(p) > 0)) break;
+  }
+  return Flat(mesh, p, Jacobian(p));
+}
+
+void FemCellPoint(int q, FemPoint *p)
+{
+  const FemReference *r = p->of->reference;
+  const FemPack *pack = &p->of->pack[q / FEM_LANES];
+  const int l = q % FEM_LANES;
+  p->q = q;
+  p->N = r->N[q];
+  p->dV = r->w[q] * pack->det[l];
+  for (int c = 0; c < 3; c++) p->x[c] = pack->x[c][l];
+}
+
+const FemVector *FemGrad(const FemPoint *p)
+{
+  FemElement *of = p->of;
+  const FemPack *pack = &of->pack[p->q / FEM_LANES];
+  const double *dN = of->reference->dN[p->q][0];
+  const int l = p->q % FEM_LANES;
+  double inverse[3][3];
+  for (int d = 0; d < 3; d++)
+    for (int c = 0; c < 3; c++) inverse[d][c] = pack->inverse[d][c][l];
   /* the compiler unrolls loops over a known dimension */
-  double det = p->dim == 3 ? FemGradients(3, r->nodes, p->corner[0], r->dN[q][0], p->grad[0])
-                           : FemGradients(2, r->nodes, p->corner[0], r->dN[q][0], p->grad[0]);
-  if (!(det > 0)) return Flat(mesh, p, det);
-  p->dV = r->w[q] * det;
-  return POISE_OK;
+  if (p->dim == 3)
+    FemGradientsBy(3, p->nodes, pack->det[l], inverse, dN, of->grad[0]);
+  else
+    FemGradientsBy(2, p->nodes, pack->det[l], inverse, dN, of->grad[0]);
+  return (const FemVector *)of->grad;
 }
 
 PoiseErr FemInverted(const FemMesh *mesh, const FemReference *r, PoiseInt e)
 {
+  FemElement element;
   FemPoint p;
-  FemCellBegin(mesh, r, e, &p);
-  for (int q = 0; q < r->points; q++) POISE_TRY(FemCellPoint(mesh, r, q, &p));
+  POISE_TRY(FemCellBegin(mesh, r, e, &element, &p));
   POISE_FAIL(POISE_ERR_NUMERIC, "cell %" PRId64 " is flat to rounding", mesh->firstCell + e);
 }
 
@@ -281,7 +374,7 @@ void FemFacetPoint(const FemReference *r, int q, FemPoint *p)
     }
   }
   if (p->dim == 2) J[1][2] = 1; /* t x z is t turned clockwise */
-  Cross(J[0], J[1], p->normal);
+  FEM_CROSS(J[0], J[1], p->normal);
   double area = sqrt(p->normal[0] * p->normal[0] + p->normal[1] * p->normal[1] + p->normal[2] * p->normal[2]);
   for (int c = 0; c < 3; c++) p->normal[c] /= area;
   p->dV = r->w[q] * area;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a solution to numbers: values at nodes, integrals, errors. */
 #include "assemble.h"
-#include "cells.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@ static PoiseErr Gather(const FemMesh *mesh, int components, PoiseVec x, PoiseInt
     rows[i] = components * mesh->global[(own + i) / components] + i % components;
   POISE_TRY(PoiseVecGetValues(x, others, rows, values + own));
   POISE_TRY(PoiseVecGetRead(x, &v));
+#pragma omp parallel for
   for (PoiseInt i = 0; i < own; i++) values[i] = v[i]; /* v may be NULL where there are none */
   return PoiseVecRestore(x, &v);
 }
@@ -93,10 +93,11 @@ typedef struct Integrals {
 static PoiseErr AddIntegrals(void *arg, PoiseInt e, double *sums)
 {
   const Integrals *of = arg;
+  FemElement element;
   FemPoint p;
-  FemCellBegin(of->mesh, &of->reference, e, &p);
+  POISE_TRY(FemCellBegin(of->mesh, &of->reference, e, &element, &p));
   for (int q = 0; q < of->reference.points; q++) {
-    POISE_TRY(FemCellPoint(of->mesh, &of->reference, q, &p));
+    FemCellPoint(q, &p);
     of->integrand(&p, of->arg, sums);
   }
   return POISE_OK;
@@ -128,45 +129,43 @@ typedef struct Comparison {
   FemExact exact;
   void *arg;
   FemReference reference;
-  double shape[FEM_MAX_POINTS][FEM_MAX_NODES][4]; /* N, and its derivatives, at the points */
 } Comparison;
 
-/* s[0] = x and u_h at a point, s[1 + d] = their derivatives along s_d. Loops over 4 become vectors. */
-static void Interpolate(int nodes, const double shape[][4], double at[][4], double s[4][4])
+/* grad u_h at the points of a pack, not from those of all shape functions. */
+static void Gradients(const FemPack *p, double g[3][FEM_LANES])
 {
-  double sum[4][4] = {{0}}; /* in registers */
-  for (int k = 0; k < nodes; k++)
-    for (int d = 0; d < 4; d++)
-      for (int c = 0; c < 4; c++) sum[d][c] += shape[k][d] * at[k][c];
-  memcpy(s, sum, sizeof sum);
+  for (int l = 0; l < FEM_LANES; l++) {
+    const double scale = 1 / p->det[l], a = scale * p->d[0][3][l], b = scale * p->d[1][3][l],
+                 c = scale * p->d[2][3][l];
+    for (int i = 0; i < 3; i++)
+      g[i][l] = a * p->inverse[0][i][l] + b * p->inverse[1][i][l] + c * p->inverse[2][i][l];
+  }
 }
 
-/* sums: 1, e, e^2, |grad e|^2. grad u_h is formed at each point, not those of all shape functions. */
+/* sums: 1, e, e^2, |grad e|^2. */
 static PoiseErr AddErrors(void *arg, PoiseInt cell, double *sums)
 {
   const Comparison *of = arg;
   const FemMesh *mesh = of->mesh;
-  const int nodes = of->reference.nodes;
-  double at[FEM_MAX_NODES][4]; /* x and u_h at the nodes */
-  for (int k = 0; k < nodes; k++) {
-    const PoiseInt node = mesh->cellNodes[cell * nodes + k];
+  const FemReference *r = &of->reference;
+  double at[FEM_MAX_NODES][4], g[3][FEM_LANES], exact[3]; /* at: x and u_h at the nodes */
+  FemPack pack[FEM_MAX_PACKS];
+  for (int k = 0; k < r->nodes; k++) {
+    const PoiseInt node = mesh->cellNodes[cell * r->nodes + k];
     memcpy(at[k], mesh->x + 3 * node, 3 * sizeof(double));
     at[k][3] = of->values[node];
   }
-  for (int q = 0; q < of->reference.points; q++) {
-    double s[4][4], J[3][3], inverse[3][3], g[3];
-    Interpolate(nodes, of->shape[q], at, s);
-    for (int d = 0; d < 3; d++) memcpy(J[d], s[1 + d], sizeof J[d]);
-    const double det = FemCofactors(mesh->dim, J, inverse);
-    if (!(det > 0)) return FemInverted(mesh, &of->reference, cell);
-    const double dV = of->reference.w[q] * det, e = s[0][3] - of->exact(s[0], of->arg, g);
+  if (!FemPacks(r, 4, at, pack)) return FemInverted(mesh, r, cell);
+  for (int q = 0; q < r->points; q++) {
+    const FemPack *p = &pack[q / FEM_LANES];
+    const int l = q % FEM_LANES;
+    if (l == 0) Gradients(p, g);
+    const double x[3] = {p->x[0][l], p->x[1][l], p->x[2][l]};
+    const double dV = r->w[q] * p->det[l], e = p->x[3][l] - of->exact(x, of->arg, exact);
     sums[0] += dV;
     sums[1] += dV * e;
     sums[2] += dV * e * e;
-    for (int c = 0; c < mesh->dim; c++) {
-      const double of_u = (s[1][3] * inverse[0][c] + s[2][3] * inverse[1][c] + s[3][3] * inverse[2][c]) / det;
-      sums[3] += dV * (of_u - g[c]) * (of_u - g[c]);
-    }
+    for (int c = 0; c < mesh->dim; c++) sums[3] += dV * (g[c][l] - exact[c]) * (g[c][l] - exact[c]);
   }
   return POISE_OK;
 }
@@ -175,15 +174,8 @@ PoiseErr FemErrors(const FemMesh *mesh, const double *values, FemExact exact, vo
                    double *H1, double *mean)
 {
   Comparison with = {.mesh = mesh, .values = values, .exact = exact, .arg = arg};
-  FemReference *r = &with.reference;
   double sums[4];
-  FemReferenceCell(mesh->cell, 1, r);
-  for (int q = 0; q < r->points; q++) {
-    for (int k = 0; k < r->nodes; k++) {
-      with.shape[q][k][0] = r->N[q][k];
-      for (int d = 0; d < r->dim; d++) with.shape[q][k][1 + d] = r->dN[q][k][d];
-    }
-  }
+  FemReferenceCell(mesh->cell, 1, &with.reference);
   POISE_TRY(Sum(mesh, AddErrors, &with, 4, sums));
   *mean = sums[1] / sums[0];
   *L2 = sqrt(sums[2]);

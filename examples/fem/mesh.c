@@ -335,7 +335,8 @@ static void AddFacets(const Grid *g, const PoiseInt place[3], const int *corner,
   const FemCellInfo *info = &infos[mesh->cell];
   for (int f = 0; f < info->facets; f++) {
     for (int side = 0; side < 2 * g->dim; side++) {
-      int d = side / 2, upper = side % 2, on = place[d] == (upper ? g->n[d] - 1 : 0);
+      int d = side / 2, upper = side % 2, on = 1;
+      if (place[d] != (upper ? g->n[d] - 1 : 0)) continue;
       for (int k = 0; k < info->facetCorners; k++) on = on && (corner[info->facet[f][k]] >> d & 1) == upper;
       if (!on) continue;
       for (int k = 0; k < info->facetNodes; k++) {
@@ -369,7 +370,7 @@ static void AddBrick(const Grid *g, const Part *part, const PoiseInt place[3], P
   }
 }
 
-/* Bricks by all threads; then the facets, one after the other, of those on the sides of the box. */
+/* Bricks by all threads; then the facets, one after the other, of those that may be on sides of the box. */
 static void FillCells(const Grid *g, const Part *part, FemMesh *mesh)
 {
   const Template *cut = TemplateOf(mesh->cell);
@@ -383,14 +384,15 @@ static void FillCells(const Grid *g, const Part *part, FemMesh *mesh)
       AddBrick(g, part, place, row * n[0] + i, mesh);
     }
   }
-  for (PoiseInt number = 0; number < n[0] * n[1] * n[2]; number++) {
-    const PoiseInt row = number / n[0],
-                   place[3] = {part->brickBegin[0] + number % n[0], part->brickBegin[1] + row % n[1],
-                               part->brickBegin[2] + row / n[1]};
-    int outside = 0;
-    for (int d = 0; d < g->dim; d++) outside |= place[d] == 0 || place[d] == g->n[d] - 1;
-    for (int c = 0; c < cut->cells && outside; c++)
-      AddFacets(g, place, cut->corner[c], number * cut->cells + c, mesh);
+  for (PoiseInt row = 0; row < n[1] * n[2]; row++) {
+    PoiseInt place[3] = {0, part->brickBegin[1] + row % n[1], part->brickBegin[2] + row / n[1]};
+    int outside = n[0] == 1;
+    for (int d = 1; d < g->dim; d++) outside |= place[d] == 0 || place[d] == g->n[d] - 1;
+    for (PoiseInt i = 0; i < n[0]; i += outside ? 1 : n[0] - 1) { /* of a row inside, its ends alone */
+      place[0] = part->brickBegin[0] + i;
+      for (int c = 0; c < cut->cells; c++)
+        AddFacets(g, place, cut->corner[c], (row * n[0] + i) * cut->cells + c, mesh);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rigid.h"
+#include "cells.h"
 #include <stdio.h>
 
 /* Numbers of the motions of each kind of body. 0 1 2: translations along x, y, z; 3 4 5: rotations about
@@ -33,11 +34,12 @@ static PoiseErr FindCentre(const FemMesh *mesh, FemRigid *rigid)
 #pragma omp parallel for reduction(max : size, far)
   for (PoiseInt i = 0; i < mesh->owned; i++) {
     const double *x = mesh->x + 3 * i, *m = rigid->centre;
-    size = fmax(size, hypot(hypot(x[0] - m[0], x[1] - m[1]), x[2] - m[2]));
-    far = fmax(far, hypot(hypot(x[0], x[1]), x[2]));
+    const double from[3] = {x[0] - m[0], x[1] - m[1], x[2] - m[2]};
+    size = fmax(size, FemDot(from, from));
+    far = fmax(far, FemDot(x, x));
   }
-  rigid->size = size;
-  rigid->far = far;
+  rigid->size = sqrt(size);
+  rigid->far = sqrt(far);
   POISE_TRY(PoiseMax(mesh->ctx, 1, &rigid->size));
   return PoiseMax(mesh->ctx, 1, &rigid->far);
 }

@@ -48,16 +48,24 @@ PoiseErr poiseValuesCheck(int64_t n, const double *v)
   return POISE_OK;
 }
 
-/* The first index that is not below `limit`, or n. */
+/* The first of the indices k .. end - 1 that is not below `limit`, or `end`. */
+static PoiseInt FirstOf(const Indices *x, PoiseInt k, PoiseInt end, PoiseInt limit)
+{
+  while (k < end && x->index[k] < limit) k++;
+  return k;
+}
+
+/* The first of all, or n. Of a few, in most calls of assembly, a parallel region even of one thread would
+   take longer than all else. */
 static PoiseInt FirstBeyond(Device *dev, const Indices *x, PoiseInt limit)
 {
   const int64_t nblock = POISE_NBLOCKS(x->n);
   PoiseInt first = x->n;
-  (void)dev;
+  if (!HOST_SHARED_OUT(dev, nblock)) return FirstOf(x, 0, x->n, limit);
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
-    PoiseInt k = b * POISE_BLOCK, end = k + POISE_BLOCK < x->n ? k + POISE_BLOCK : x->n;
-    while (k < end && x->index[k] < limit) k++;
+    const PoiseInt end = b + 1 < nblock ? (b + 1) * POISE_BLOCK : x->n,
+                   k = FirstOf(x, b * POISE_BLOCK, end, limit);
     if (k == end) continue;
     HOST_CRITICAL
     if (k < first) first = k;

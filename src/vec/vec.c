@@ -282,14 +282,35 @@ static void TakeRange(const Inserted *s, PoiseInt k, PoiseInt end, PoiseInt low,
   }
 }
 
-static Span SpanOf(const Inserted *s, PoiseInt n, PoiseInt k, PoiseInt end)
+/* The rows of a block of values. Nodes of a cell may lie far apart, and the span be wide. So there is
+   also a bit for each part of 2^shift rows, which is also that of the parts 64, 128 ... further on. */
+typedef struct Touched {
+  Span span;
+  uint64_t parts;
+} Touched;
+
+static uint64_t PartOf(int64_t i, int shift)
 {
-  Span span = {n, 0};
+  return (uint64_t)1 << ((i >> shift) & 63);
+}
+
+static Touched TouchedBy(const Inserted *s, PoiseInt n, int shift, PoiseInt k, PoiseInt end)
+{
+  Touched rows = {.span = {n, 0}};
   for (; k < end; k++) {
     PoiseInt row = poiseIndex(&s->rows, k), i = row - s->begin;
-    if (row >= 0 && i >= 0 && i < n) poiseSpanAdd(&span, i);
+    if (row < 0 || i < 0 || i >= n) continue;
+    poiseSpanAdd(&rows.span, i);
+    rows.parts |= PartOf(i, shift);
   }
-  return span;
+  return rows;
+}
+
+static uint64_t PartsOf(int64_t low, int64_t high, int shift)
+{
+  uint64_t parts = 0;
+  for (int64_t k = low >> shift; k << shift < high && ~parts; k++) parts |= PartOf(k << shift, shift);
+  return parts;
 }
 
 /* Take all by all threads. Each has a share of the rows, and looks at the blocks of values that have some of
@@ -299,21 +320,25 @@ static PoiseErr TakeShared(PoiseVec x, const Inserted *s)
   Device *dev = x->ctx->device;
   const int64_t n = s->rows.n, nblock = POISE_NBLOCKS(n);
   const int threads = dev->threads;
-  Span all = {x->layout->n, 0}, *span;
-  TRY(poiseAllocArray(x->ctx, nblock, sizeof *span, "rows of values", &span));
+  Span all = {x->layout->n, 0};
+  Touched *rows;
+  int shift = 0;
+  while (n >> shift > 512) shift++; /* so that 64 parts have n / 8 rows or more, as those of n values do */
+  TRY(poiseAllocArray(x->ctx, nblock, sizeof *rows, "rows of values", &rows));
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    span[b] = SpanOf(s, x->layout->n, b * POISE_BLOCK, b + 1 < nblock ? (b + 1) * POISE_BLOCK : n);
-  for (int64_t b = 0; b < nblock; b++) poiseSpanJoin(&all, span[b]);
+    rows[b] = TouchedBy(s, x->layout->n, shift, b * POISE_BLOCK, b + 1 < nblock ? (b + 1) * POISE_BLOCK : n);
+  for (int64_t b = 0; b < nblock; b++) poiseSpanJoin(&all, rows[b].span);
   const int64_t share = all.high > all.low ? (all.high - all.low + threads - 1) / threads : 0;
-  HOST_PARALLEL_ITEMS(threads, true)
+  HOST_PARALLEL_FOR(dev, nblock)
   for (int t = 0; t < threads; t++) {
     const int64_t low = all.low + t * share, high = low + share < all.high ? low + share : all.high;
+    const uint64_t parts = PartsOf(low, high, shift);
     for (int64_t b = 0; b < nblock; b++)
-      if (poiseSpanHas(span[b], low, high))
+      if (rows[b].parts & parts && poiseSpanHas(rows[b].span, low, high))
         TakeRange(s, b * POISE_BLOCK, b + 1 < nblock ? (b + 1) * POISE_BLOCK : n, low, high);
   }
-  poiseFree(x->ctx, &span);
+  poiseFree(x->ctx, &rows);
   return POISE_OK;
 }
 
