@@ -148,20 +148,20 @@ static PoiseErr Open(Sharing *s, const Offer *all, Shared *m)
   return POISE_OK;
 }
 
-PoiseErr poiseShare(Sharing *s, size_t bytes, const char *what, Shared *m)
+PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *m)
 {
   PoiseContext ctx = s->ctx;
-  Offer mine, *all = NULL;
-  memset(&mine, 0, sizeof mine); /* sent as bytes */
+  Offer own, *all = NULL;
+  memset(&own, 0, sizeof own); /* sent as bytes */
   *m = (Shared){.bytes = poiseShareBytes(s, bytes)};
   TRY(poiseShareFreeGiven(s));
   s->made++;
-  PoiseErr e = Allocate(s, what, m, &mine, &all);
-  if (!e) e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->opened, what, &m->opened);
-  e = PoiseAgree(ctx, e);
+  if (!mine) mine = Allocate(s, what, m, &own, &all);
+  if (!mine) mine = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->opened, what, &m->opened);
+  PoiseErr e = poiseAgreeGather(ctx, mine, &own, sizeof own, all);
   if (!e && m->block) m->block->opened = true;
-  if (!e) e = ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, all);
-  if (!e) e = PoiseAgree(ctx, Open(s, all, m));
+  if (!e) e = Open(s, all, m);
+  if (s->processes) e = PoiseAgree(ctx, e); /* threads open nothing */
   poiseFree(ctx, &all);
   if (e) poiseUnshare(s, m);
   return e;

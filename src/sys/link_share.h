@@ -21,7 +21,7 @@ typedef struct Sharing {
 } Sharing;
 
 /* As poiseLinkShare and poiseLinkUnshare. */
-PoiseErr poiseShare(Sharing *s, size_t bytes, const char *what, Shared *shared);
+PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *shared);
 void poiseUnshare(Sharing *s, Shared *shared);
 /* What is allocated for so many bytes. */
 size_t poiseShareBytes(const Sharing *s, size_t bytes);

@@ -290,7 +290,7 @@ static void TestShared(PoiseContext ctx)
   CHECK_OK(poiseBufferWrite(&number, DEVICE, &device));
   int64_t before = ctx->device->bytes;
   for (int k = 0; k < BLOCKS; k++)
-    if (!CHECK_OK(poiseLinkShare(link, BytesOf(ctx, k), "block", &shared[k]))) return;
+    if (!CHECK_OK(poiseLinkShare(link, POISE_OK, BytesOf(ctx, k), "block", &shared[k]))) return;
   for (int k = 0; k < BLOCKS; k++) StoreAll(ctx, &shared[k], k, device);
   CHECK_OK(PoiseBarrier(ctx));
   int kept = PoiseSize(ctx); /* which all have */
@@ -300,13 +300,13 @@ static void TestShared(PoiseContext ctx)
   }
   bool keeps = AreProcesses(ctx) || !PoiseRank(ctx);
   for (int k = 0; k < 2; k++) { /* more were given up than are spoken of at a time */
-    CHECK_OK(poiseLinkShare(link, 0, "nothing", &last));
+    CHECK_OK(poiseLinkShare(link, POISE_OK, 0, "nothing", &last));
     poiseLinkUnshare(link, &last);
   }
   CHECK_INT(ctx->device->bytes - before, keeps ? poiseLinkBytes(link, (int64_t)BytesOf(ctx, kept)) : 0);
   CHECK_OK(PoiseBarrier(ctx));
   if (!PoiseRank(ctx)) poiseLinkUnshare(link, &shared[kept]);
-  CHECK_OK(poiseLinkShare(link, 0, "nothing", &late));
+  CHECK_OK(poiseLinkShare(link, POISE_OK, 0, "nothing", &late));
   CHECK_INT(ctx->device->bytes, before);
   poiseLinkUnshare(link, &late);
   poiseBufferDestroy(&number);
