@@ -18,6 +18,7 @@ typedef struct Sharing {
   bool processes;            /* ranks are processes */
   int64_t made;              /* blocks so far, the same number on all ranks */
   struct SharedBlock *given; /* up, by number */
+  struct SharedArena *arena; /* of this rank's device, the latest first */
 } Sharing;
 
 /* As poiseLinkShare and poiseLinkUnshare. */
