@@ -146,11 +146,10 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
   return o->redundant_size > o->coarse_size ? o->redundant_size : o->coarse_size;
 }
 
-/* *B: r->A's pattern in the context of this rank alone; then its values, and near null space. Collective;
-   agree. */
+/* *B: r->A's pattern in the context of this rank alone; then its values and, if there are any, the near null
+   space of all rows instead of this rank's. Collective; agree. */
 PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
-PoiseErr poiseAmgRedundantValues(const AmgRedundant *r, PoiseMat B);
-PoiseErr poiseAmgRedundantModes(const AmgRedundant *r, AmgModes *modes);
+PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes);
 PoiseErr poiseAmgRedundantReady(AmgRedundant *r); /* all that a cycle needs is on the device; local */
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
 void poiseAmgRedundantDestroy(AmgRedundant *r);

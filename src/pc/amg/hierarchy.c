@@ -360,8 +360,7 @@ static PoiseErr MakeRedundant(Building *s, int k)
     l->node = node;
     TRY(poiseAmgRedundantCreate(r, &l->A));
   }
-  TRY(poiseAmgRedundantValues(r, l->A));
-  if (!KeepsP(s)) TRY(poiseAmgRedundantModes(r, &s->modes));
+  TRY(poiseAmgRedundantNumbers(r, l->A, KeepsP(s) ? NULL : &s->modes));
   TRY(Took(s, STAGE_GATHER, POISE_OK));
   s->ctx = poiseContextSelf(s->pc->ctx);
   return POISE_OK;
