@@ -127,6 +127,17 @@ static int32_t Place(const FetchedRows *f, const Csr *b, const Ghosts *ghosts, P
   return k < f->below ? k : (int32_t)(k + b->nloc);
 }
 
+static void PlaceAll(const Device *dev, int64_t n, const FetchedRows *f, const Csr *b, const Ghosts *ghosts,
+                     Wishes *w)
+{
+  const int64_t nblock = POISE_NBLOCKS(n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t block = 0; block < nblock; block++)
+    for (int64_t k = block * POISE_BLOCK; k < (block + 1) * POISE_BLOCK && k < n; k++)
+      w->places[k] = Place(f, b, ghosts, w->taken[k]);
+}
+
 /* All columns of other ranks, once. */
 static PoiseErr Collect(PoiseMat B, const Wishes *w, int64_t n, FetchedRows *f, Ghosts *ghosts)
 {
@@ -173,7 +184,7 @@ static PoiseErr PlaceFetched(PoiseMat B, Wishes *w, int64_t more, int64_t n, con
     end += w->got[k];
     (void)poiseAdvance(f->wide, w->ends, k, end);
   }
-  for (int64_t k = 0; k < n; k++) w->places[k] = Place(f, b, ghosts, w->taken[k]);
+  PlaceAll(dev, n, f, b, ghosts, w);
   TRY(poiseDeviceCopyArray(dev, ptr + (size_t)(b->m + 1) * width, w->ends, (size_t)more * width,
                            COPY_TO_DEVICE));
   return poiseDeviceCopyArray(dev, a->col + b->nz, w->places, (size_t)n * sizeof *w->places, COPY_TO_DEVICE);
