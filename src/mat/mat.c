@@ -37,6 +37,15 @@ PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, 
   return e;
 }
 
+PoiseErr poiseMatCreateLocal(const MatType *type, Layout *rows, Layout *cols, PoiseMat *A)
+{
+  *A = NULL;
+  TRY(Allocate(rows->ctx, type, A));
+  (*A)->rows = poiseLayoutShare(rows);
+  if (cols) (*A)->cols = poiseLayoutShare(cols);
+  return POISE_OK;
+}
+
 PoiseErr PoiseMatCreate(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N, PoiseMat *A)
 {
   CALLED(OBJECT(ctx), GIVEN(A));

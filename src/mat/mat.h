@@ -145,6 +145,9 @@ struct PoiseMat_s {
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M,
                              PoiseInt N, PoiseMat *A);
+/* The same with layouts that others have; cols: NULL, if the caller makes them. The caller agrees on errors,
+   and destroys after a failure. */
+PoiseErr poiseMatCreateLocal(const MatType *type, Layout *rows, Layout *cols, PoiseMat *A);
 /* From a user's arrays, which may be on the device. by_columns: they are the columns of what the user calls
    the matrix, and A is its transpose. */
 PoiseErr poiseMatCreateArrays(PoiseContext ctx, const MatType *type, bool by_columns, PoiseInt m, PoiseInt n,

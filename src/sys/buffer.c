@@ -96,7 +96,7 @@ void poiseBufferPoint(Buffer *b, void *device)
 void poiseBufferDestroy(Buffer *b)
 {
   if (!b->dev) return;
-  if (b->host && b->device && !b->dev->ops->is_host)
+  if (b->host && b->device && !b->quiet && !b->dev->ops->is_host)
     (void)b->dev->ops->sync(b->dev); /* a copy from the host's array may still be running; the next wait
                                         reports failures */
   if (b->own_device == POISE_ADOPT && b->device) {
@@ -224,19 +224,23 @@ PoiseErr poiseFlagCreate(Device *dev, Buffer *b, int32_t **flag)
 PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
 {
   if (b->dev->ops->is_host) side = HOST;
+  bool is_new = side == HOST && !b->host;
   TRY(side == HOST ? AllocHost(b) : AllocDevice(b));
   Point(p, side == HOST ? b->host : b->device);
   if (b->dev->ops->is_host) return POISE_OK;
   b->host_valid = side == HOST;
   b->device_valid = side == DEVICE;
-  bool quiet = b->quiet && side == HOST && !b->dev->ops->poison;
+  bool quiet = (b->quiet || is_new) && side == HOST && !b->dev->ops->poison;
   b->quiet = false;
   TRY(PoisonStale(b, side));
   bool users = side == HOST ? b->own != POISE_COPY : b->own_device == POISE_BORROW;
   if (b->dev->ops->poison && b->bytes && !users) /* "every entry will be written" */
     TRY(b->dev->ops->poison(b->dev, side == HOST ? b->host : b->device, b->bytes));
   if (side == DEVICE) return POISE_OK;
-  if (!quiet) TRY(poiseDeviceSync(b->dev)); /* a copy from this side may still be queued */
+  if (is_new && !quiet)
+    TRY(b->dev->ops->sync(b->dev)); /* the poison alone */
+  else if (!quiet)
+    TRY(poiseDeviceSync(b->dev)); /* a copy from this side may still be queued */
   b->quiet = true;
   return POISE_OK;
 }

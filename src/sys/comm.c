@@ -87,6 +87,12 @@ PoiseErr poiseCommSum(Comm *comm, double *v, int n)
   return POISE_OK;
 }
 
+/* A NaN stays: nothing is larger than it. */
+static void TakeLarger(double *v, double w)
+{
+  if (w > *v || w != w) *v = w;
+}
+
 PoiseErr poiseCommMax(Comm *comm, double *v, int n)
 {
   for (int chunk; n > 0 && comm->size > 1; v += chunk, n -= chunk) {
@@ -94,10 +100,7 @@ PoiseErr poiseCommMax(Comm *comm, double *v, int n)
     TRY(Gather(comm, COMM_MAX, v, (size_t)chunk * sizeof *v, comm->scratch));
     for (int i = 0; i < chunk; i++) {
       v[i] = comm->scratch[i];
-      for (int r = 1; r < comm->size; r++) {
-        double w = comm->scratch[r * chunk + i];
-        if (w > v[i] || w != w) v[i] = w; /* a NaN stays: nothing is larger than it */
-      }
+      for (int r = 1; r < comm->size; r++) TakeLarger(&v[i], comm->scratch[r * chunk + i]);
     }
   }
   return POISE_OK;
@@ -130,22 +133,33 @@ PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total)
 
 /* ---- agreement ------------------------------------------------------------------------------- */
 
-/* The first rank with an error of its own; else the first with any; else -1. */
-static int FirstFailing(const int64_t *code, int size)
+/* Words of a rank's record: the code, and so many bytes. */
+static int Apart(size_t bytes)
+{
+  return 1 + (int)((bytes + sizeof(double) - 1) / sizeof(double));
+}
+
+/* bytes: of `in`, behind the code, which fit; read if mine is none. Those of all ranks: in scratch. */
+static int FirstFailing(const int64_t *code, int apart, int size)
 {
   int first = -1;
-  for (int r = size - 1; r >= 0; r--)
-    if (code[r] && (code[r] != POISE_ERR_REMOTE || first < 0 || code[first] == POISE_ERR_REMOTE)) first = r;
+  for (int r = size - 1; r >= 0; r--) {
+    int64_t c = code[r * apart];
+    if (c && (c != POISE_ERR_REMOTE || first < 0 || code[first * apart] == POISE_ERR_REMOTE)) first = r;
+  }
   return first;
 }
 
-static PoiseErr Agree(PoiseContext ctx, PoiseErr mine)
+/* bytes: of `in`, behind the code, which fit; read if mine is none. Those of all ranks: in the scratch. */
+static PoiseErr Agree(PoiseContext ctx, PoiseErr mine, const void *in, size_t bytes)
 {
   Comm *comm = ctx->comm;
   char words[512];
-  int64_t code = mine;
-  TRY(Gather(comm, COMM_AGREE, &code, sizeof code, comm->scratch));
-  int first = FirstFailing((const void *)comm->scratch, comm->size);
+  int64_t record[POISE_COMM_WIDTH] = {mine};
+  int apart = Apart(bytes);
+  if (bytes && !mine) memcpy(record + 1, in, bytes);
+  TRY(Gather(comm, COMM_AGREE, record, (size_t)apart * sizeof *record, comm->scratch));
+  int first = FirstFailing((const void *)comm->scratch, apart, comm->size);
   if (first < 0) return POISE_OK;
   snprintf(words, sizeof words, "%s: %s", PoiseErrorString(mine), PoiseErrorMessage());
   TRY(comm->ops->bcast(comm, words, sizeof words, first));
@@ -154,13 +168,54 @@ static PoiseErr Agree(PoiseContext ctx, PoiseErr mine)
 }
 
 /* The own error stays as it is, also where telling the others of it fails. */
-PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
+static PoiseErr AgreeWith(PoiseContext ctx, PoiseErr mine, const void *in, size_t bytes)
 {
-  CALLED_OR(POISE_ERR_ARG, OBJECT(ctx));
   ErrorState own;
   if (ctx->comm->size == 1) return mine;
   if (mine) poiseErrorSave(&own);
-  PoiseErr e = Agree(ctx, mine);
+  PoiseErr e = Agree(ctx, mine, in, bytes);
   if (mine) poiseErrorRestore(&own);
   return mine ? mine : e;
+}
+
+PoiseErr PoiseAgree(PoiseContext ctx, PoiseErr mine)
+{
+  CALLED_OR(POISE_ERR_ARG, OBJECT(ctx));
+  return AgreeWith(ctx, mine, NULL, 0);
+}
+
+PoiseErr poiseAgreeGather(PoiseContext ctx, PoiseErr mine, const void *in, size_t bytes, void *out)
+{
+  Comm *comm = ctx->comm;
+  const size_t room = (POISE_COMM_WIDTH - 1) * sizeof(double);
+  bool fits = comm->size > 1 && bytes <= room;
+  TRY(fits ? AgreeWith(ctx, mine, in, bytes) : PoiseAgree(ctx, mine));
+  if (!fits) return comm->ops->allgather(comm, in, bytes, out);
+  for (int r = 0; r < comm->size; r++)
+    memcpy((char *)out + (size_t)r * bytes, comm->scratch + r * Apart(bytes) + 1, bytes);
+  return POISE_OK;
+}
+
+PoiseErr poiseAgreeSum(PoiseContext ctx, PoiseErr mine, double *v, int n)
+{
+  const Comm *comm = ctx->comm;
+  size_t bytes = (size_t)n * sizeof *v;
+  TRY(AgreeWith(ctx, mine, v, bytes));
+  for (int i = 0; i < n && comm->size > 1; i++) {
+    v[i] = comm->scratch[1 + i];
+    for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * Apart(bytes) + 1 + i];
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseAgreeMax(PoiseContext ctx, PoiseErr mine, double *v)
+{
+  const Comm *comm = ctx->comm;
+  TRY(AgreeWith(ctx, mine, v, sizeof *v));
+  for (int r = 0; r < comm->size && comm->size > 1; r++) {
+    double w = comm->scratch[r * Apart(sizeof *v) + 1];
+    if (r == 0) *v = w;
+    TakeLarger(v, w);
+  }
+  return POISE_OK;
 }

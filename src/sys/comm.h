@@ -95,6 +95,13 @@ PoiseErr poiseCommEnd(Comm *comm);
 PoiseErr poiseCommSum(Comm *comm, double *v, int n);
 PoiseErr poiseCommMax(Comm *comm, double *v, int n);
 PoiseErr poiseCommMaxInt(Comm *comm, int64_t *v, int n);
+/* Agree on an error, and gather: out = every rank's `bytes` bytes of `in` in rank order, unless one has
+   failed. Then `in` and `out` may be NULL. One collective where they are short. */
+PoiseErr poiseAgreeGather(PoiseContext ctx, PoiseErr mine, const void *in, size_t bytes, void *out);
+/* Agree on an error, and take the largest as poiseCommMax, unless a rank has failed. */
+PoiseErr poiseAgreeMax(PoiseContext ctx, PoiseErr mine, double *v);
+/* Agree on an error, and add as poiseCommSum, unless a rank has failed. n < POISE_COMM_WIDTH. */
+PoiseErr poiseAgreeSum(PoiseContext ctx, PoiseErr mine, double *v, int n);
 /* *before = sum of v over lower ranks, *total = over all. */
 PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total);
 

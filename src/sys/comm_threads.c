@@ -343,8 +343,8 @@ static PoiseErr Connect(Comm *comm, Exchange *ex, Plan **plans)
 
 static PoiseErr Setup(Comm *comm, Exchange *ex, Plan ***plans)
 {
-  TRY(PoiseAgree(comm->ctx, CreatePlan(comm, ex, plans)));
-  TRY(Allgather(comm, &ex->priv, sizeof ex->priv, *plans));
+  PoiseErr e = CreatePlan(comm, ex, plans);
+  TRY(poiseAgreeGather(comm->ctx, e, &ex->priv, sizeof ex->priv, *plans));
   return PoiseAgree(comm->ctx, Connect(comm, ex, *plans));
 }
 

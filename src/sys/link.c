@@ -15,9 +15,9 @@ void poiseLinkFree(Link *link, size_t bytes, void *p)
   poiseShareFreeOwn(&link->sharing, bytes, p);
 }
 
-PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *s)
+PoiseErr poiseLinkShare(Link *link, PoiseErr mine, size_t bytes, const char *what, Shared *s)
 {
-  return poiseShare(&link->sharing, bytes, what, s);
+  return poiseShare(&link->sharing, mine, bytes, what, s);
 }
 
 void poiseLinkUnshare(Link *link, Shared *s)

@@ -68,8 +68,9 @@ void poiseLinkRemoveEpochs(Link *link, LinkEpochs *e);
 /* All exchanges begin anew, behind a solve that has failed. Waits. Collective; agrees. */
 PoiseErr poiseLinkReset(PoiseContext ctx);
 
-/* Zeroed; bytes may differ between ranks, and are rounded up (poiseLinkBytes). Collective; agrees. */
-PoiseErr poiseLinkShare(Link *link, size_t bytes, const char *what, Shared *shared);
+/* Zeroed; bytes may differ between ranks, and are rounded up (poiseLinkBytes). mine: this rank's error so
+   far. Collective; agrees. */
+PoiseErr poiseLinkShare(Link *link, PoiseErr mine, size_t bytes, const char *what, Shared *shared);
 /* Nobody's device uses it any more: work that does has ended. Between processes the memory is kept until all
    ranks meet next: in poiseLinkShare, or at the end. */
 void poiseLinkUnshare(Link *link, Shared *shared);

@@ -137,7 +137,7 @@ static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
   if (!e) e = Reach(ctx, all);
   TRY(PoiseAgree(ctx, e));
   size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMail);
-  TRY(poiseLinkShare(link, bytes, "mailboxes of the link", &link->mail));
+  TRY(poiseLinkShare(link, POISE_OK, bytes, "mailboxes of the link", &link->mail));
   return PoiseAgree(ctx, FillBoxes(link));
 }
 

@@ -18,20 +18,59 @@ typedef struct Offer { /* what a rank tells the others of its block */
   LinkHandle handle; /* for processes */
 } Offer;
 
+/* ---- memory in no pool, in larger pieces ------------------------------------------------------ */
+
+/* To allocate it takes long, as other devices must reach it. So small pieces are parts of one allocation.
+   None is used again, as each is zero at first: it goes with the last of its pieces. */
+typedef struct SharedArena {
+  char *p;
+  size_t bytes, used;
+  int64_t pieces;
+  struct SharedArena *next;
+} SharedArena;
+
+enum { PIECE = 256, ARENA_MOST = 8 << 20, PIECES = 4 }; /* bytes: of units of pieces; of an arena */
+
+static PoiseErr OpenArena(Sharing *s, size_t piece, const char *what)
+{
+  SharedArena *a = NULL;
+  TRY(poiseAlloc(s->ctx, sizeof *a, "shared memory", &a));
+  a->bytes = PIECES * piece < ARENA_MOST ? PIECES * piece : piece;
+  PoiseErr e = s->ops->alloc(s->ctx->device, a->bytes, what, (void **)&a->p);
+  if (e) {
+    poiseFree(s->ctx, &a);
+    return e;
+  }
+  a->next = s->arena;
+  s->arena = a;
+  return POISE_OK;
+}
+
 PoiseErr poiseShareAllocOwn(Sharing *s, size_t bytes, const char *what, void **p)
 {
-  Device *dev = s->ctx->device;
-  TRY(s->ops->alloc(dev, bytes, what, p));
-  dev->bytes += (int64_t)bytes;
+  size_t piece = (bytes + PIECE - 1) / PIECE * PIECE;
+  *p = NULL;
+  if (!bytes) return POISE_OK;
+  if (!s->arena || s->arena->bytes - s->arena->used < piece) TRY(OpenArena(s, piece, what));
+  SharedArena *a = s->arena;
+  *p = a->p + a->used;
+  a->used += piece;
+  a->pieces++;
+  s->ctx->device->bytes += (int64_t)bytes;
   return POISE_OK;
 }
 
 void poiseShareFreeOwn(Sharing *s, size_t bytes, void *p)
 {
-  Device *dev = s->ctx->device;
+  SharedArena **at = &s->arena, *a;
   if (!p) return;
-  s->ops->free(dev, p);
-  dev->bytes -= (int64_t)bytes;
+  while ((char *)p < (*at)->p || (char *)p >= (*at)->p + (*at)->bytes) at = &(*at)->next;
+  s->ctx->device->bytes -= (int64_t)bytes;
+  a = *at;
+  if (--a->pieces) return;
+  *at = a->next;
+  s->ops->free(s->ctx->device, a->p);
+  poiseFree(s->ctx, &a);
 }
 
 /* ---- blocks of processes --------------------------------------------------------------------- */
@@ -148,20 +187,20 @@ static PoiseErr Open(Sharing *s, const Offer *all, Shared *m)
   return POISE_OK;
 }
 
-PoiseErr poiseShare(Sharing *s, size_t bytes, const char *what, Shared *m)
+PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *m)
 {
   PoiseContext ctx = s->ctx;
-  Offer mine, *all = NULL;
-  memset(&mine, 0, sizeof mine); /* sent as bytes */
+  Offer own, *all = NULL;
+  memset(&own, 0, sizeof own); /* sent as bytes */
   *m = (Shared){.bytes = poiseShareBytes(s, bytes)};
   TRY(poiseShareFreeGiven(s));
   s->made++;
-  PoiseErr e = Allocate(s, what, m, &mine, &all);
-  if (!e) e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->opened, what, &m->opened);
-  e = PoiseAgree(ctx, e);
+  if (!mine) mine = Allocate(s, what, m, &own, &all);
+  if (!mine) mine = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->opened, what, &m->opened);
+  PoiseErr e = poiseAgreeGather(ctx, mine, &own, sizeof own, all);
   if (!e && m->block) m->block->opened = true;
-  if (!e) e = ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, all);
-  if (!e) e = PoiseAgree(ctx, Open(s, all, m));
+  if (!e) e = Open(s, all, m);
+  if (s->processes) e = PoiseAgree(ctx, e); /* threads open nothing */
   poiseFree(ctx, &all);
   if (e) poiseUnshare(s, m);
   return e;

@@ -18,10 +18,11 @@ typedef struct Sharing {
   bool processes;            /* ranks are processes */
   int64_t made;              /* blocks so far, the same number on all ranks */
   struct SharedBlock *given; /* up, by number */
+  struct SharedArena *arena; /* of this rank's device, the latest first */
 } Sharing;
 
 /* As poiseLinkShare and poiseLinkUnshare. */
-PoiseErr poiseShare(Sharing *s, size_t bytes, const char *what, Shared *shared);
+PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *shared);
 void poiseUnshare(Sharing *s, Shared *shared);
 /* What is allocated for so many bytes. */
 size_t poiseShareBytes(const Sharing *s, size_t bytes);

@@ -75,7 +75,7 @@ bool poiseStagingTakes(Device *dev, const void *host, size_t bytes)
 /* By the host's threads, each a part of whole cache lines. */
 static void CopyByThreads(const Device *dev, void *to, const void *from, size_t bytes)
 {
-  enum { LINE = 64, FEW = 1 << 16 };
+  enum { LINE = 64, FEW = 1 << 17 };
   int parts = dev->threads < MOST_THREADS ? dev->threads : MOST_THREADS;
   size_t each = (bytes / (size_t)parts + LINE) / LINE * LINE;
   HOST_PARALLEL_ITEMS(parts, parts > 1 && bytes >= FEW)
@@ -138,11 +138,12 @@ static PoiseErr Down(Device *dev, char *to, const char *from, size_t bytes, size
   return Receive(dev, before, to + last, bytes - last);
 }
 
-/* Short copies are cut, too, so that both sides work at once. */
+/* Short copies are cut, too, so that both sides work at once; not where that saves less than calls take. */
 static size_t Chunk(const Staging *s, size_t bytes)
 {
-  enum { PIECES = 4, ROUND = 64 };
+  enum { PIECES = 4, ROUND = 64, LEAST_SHARE = 16 };
   size_t chunk = (bytes / PIECES + ROUND) / ROUND * ROUND;
+  if (chunk < s->bytes / LEAST_SHARE) chunk = s->bytes / LEAST_SHARE;
   return chunk < s->bytes ? chunk : s->bytes;
 }
 

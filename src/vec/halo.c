@@ -56,6 +56,7 @@ typedef struct Plan {                /* how many entries this rank wants from ea
                                         this one; lists in rank order */
   int64_t *want, *wanted, *gathered; /* bytes per rank */
   PoiseInt *list;                    /* global rows that others want from this rank */
+  int32_t *index;                    /* where their local numbers go */
 } Plan;
 
 static void FreePlan(PoiseContext ctx, Plan *p)
@@ -94,18 +95,18 @@ PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, i
   return poiseAllocArray(ctx, (*start)[*count], sizeof(double), "halo buffer", buffer);
 }
 
-static PoiseErr Fill(Halo *h, const Layout *layout, const Plan *p)
+/* All that is allocated, so that ranks agree on it once. */
+static PoiseErr Furnish(Halo *h, Plan *p)
 {
   PoiseContext ctx = h->ctx;
   Exchange *ex = &h->ex;
-  int32_t *index;
   double *device;
   TRY(poiseExchangeSide(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
   TRY(poiseExchangeSide(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
   h->nsend = ex->send_start[ex->nsend];
+  TRY(poiseAllocArray(ctx, h->nsend, sizeof *p->list, "halo list", &p->list));
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(int32_t), "halo index", &h->index));
-  TRY(poiseBufferWrite(&h->index, HOST, &index));
-  for (int64_t i = 0; i < h->nsend; i++) index[i] = (int32_t)(p->list[i] - layout->begin);
+  TRY(poiseBufferWrite(&h->index, HOST, &p->index));
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(double), "halo send", &h->send));
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nghost * sizeof(double), "halo ghosts", &h->ghost));
   TRY(poiseBufferWrite(&h->send, DEVICE, &device)); /* now, so that an exchange allocates nothing */
@@ -126,19 +127,17 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   PoiseContext ctx = layout->ctx;
   Comm *comm = ctx->comm;
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
-  int64_t total = 0;
   PoiseErr e = poiseAlloc(ctx, sizeof **halo, "halo", halo);
   if (!e) {
     (*halo)->ctx = ctx;
     (*halo)->nghost = nghost;
     e = CountWants(layout, nghost, ghost, p);
   }
-  TRY(PoiseAgree(ctx, e));
-  TRY(comm->ops->allgather(comm, p->want, (size_t)size * sizeof(int64_t), p->gathered));
-  for (int r = 0; r < size; r++) total += p->wanted[r] = p->gathered[(int64_t)r * size + rank];
-  TRY(PoiseAgree(ctx, poiseAlloc(ctx, (size_t)total, "halo list", &p->list)));
+  TRY(poiseAgreeGather(ctx, e, p->want, (size_t)size * sizeof(int64_t), p->gathered));
+  for (int r = 0; r < size; r++) p->wanted[r] = p->gathered[(int64_t)r * size + rank];
+  TRY(PoiseAgree(ctx, Furnish(*halo, p)));
   TRY(comm->ops->alltoallv(comm, ghost, p->want, p->list, p->wanted));
-  TRY(PoiseAgree(ctx, Fill(*halo, layout, p)));
+  for (int64_t i = 0; i < (*halo)->nsend; i++) p->index[i] = (int32_t)(p->list[i] - layout->begin);
   TRY(comm->ops->exchange_setup(comm, &(*halo)->ex));
   TRY(comm->ops->exchange_setup(comm, &(*halo)->back));
   if (!ctx->link) return POISE_OK;

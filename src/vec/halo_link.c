@@ -17,13 +17,15 @@ enum { EPOCH, SENT, ARRIVED, STATE };
 enum { OUT, BACK, WAYS };
 
 typedef struct Way {
-  double *in;         /* entries that come, by sender */
-  uint64_t *came;     /* [nrecv]: set by the senders */
-  uint64_t *state;    /* [STATE] */
+  double *in;      /* entries that come, by sender */
+  uint64_t *came;  /* [nrecv]: set by the senders */
+  uint64_t *state; /* [STATE] */
+  /* tables, one behind the other, with room for all ranks */
   int64_t *start;     /* [nrecv + 1]: offsets of the senders' entries */
   LinkTarget *target; /* [nsend] */
-  LinkTarget *there;  /* [nsend]: the same on the host */
   int32_t *from;      /* [nrecv]: the senders */
+  void *here;         /* the tables on the host */
+  LinkTarget *there;  /* targets there */
   LinkEpochs epochs;  /* came and state, one behind the other */
   LinkSent sent;
 } Way;
@@ -38,14 +40,20 @@ typedef struct Where { /* what a rank has for a sender in its room, in bytes fro
   int64_t in, epoch;   /* epoch = 0: nothing */
 } Where;
 
+/* of start, target, from; and of all that a way has beside entries */
 static int64_t TableBytes(int64_t size)
 {
-  return 8 * (size + STATE + size + 1) + size * (int64_t)(sizeof(LinkTarget) + sizeof(int64_t));
+  return 8 * (size + 1) + size * (int64_t)(sizeof(LinkTarget) + sizeof(int64_t));
+}
+
+static int64_t WayBytes(int64_t size)
+{
+  return 8 * (size + STATE) + TableBytes(size);
 }
 
 static int64_t RoomBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
-  return nghost + nsend ? 8 * (nghost + nsend) + WAYS * TableBytes(PoiseSize(dev->ctx)) : 0;
+  return nghost + nsend ? 8 * (nghost + nsend) + WAYS * WayBytes(PoiseSize(dev->ctx)) : 0;
 }
 
 static const Exchange *ExchangeOf(const Halo *h, int way)
@@ -62,7 +70,7 @@ static void Furnish(Halo *h)
   for (int k = 0; k < WAYS; k++) {
     Way *w = &l->way[k];
     w->in = in + (k == OUT ? 0 : h->nghost);
-    w->came = (uint64_t *)(void *)((char *)tables + k * TableBytes(size));
+    w->came = (uint64_t *)(void *)((char *)tables + k * WayBytes(size));
     w->state = w->came + size;
     w->start = (int64_t *)(void *)(w->state + STATE);
     w->target = (LinkTarget *)(void *)(w->start + size + 1);
@@ -71,71 +79,70 @@ static void Furnish(Halo *h)
   }
 }
 
-/* where: of all ranks, for each sender. */
+/* The tables of the host stay, so that nobody waits for the copy. where: of all ranks, for each sender. */
 static PoiseErr Upload(Halo *h, int way, const Where *where)
 {
   PoiseContext ctx = h->ctx;
   Way *w = &h->link->way[way];
   const Exchange *ex = ExchangeOf(h, way);
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
-  int32_t *from = ex->recv_rank; /* int, as it is on all machines with a device */
+  size_t bytes = (size_t)TableBytes(size);
   _Static_assert(sizeof(int) == sizeof(int32_t), "ranks are int32 on a device");
-  TRY(poiseAllocArray(ctx, ex->nsend, sizeof *w->there, "halo targets", &w->there));
+  TRY(poiseAlloc(ctx, bytes, "halo targets", &w->here));
+  int64_t *start = w->here;
+  w->there = (LinkTarget *)(void *)(start + size + 1);
   for (int k = 0; k < ex->nsend; k++) {
     int to = ex->send_rank[k];
-    const Where *there = &where[(int64_t)to * size + rank];
+    const Where *there = &where[((int64_t)to * WAYS + way) * size + rank];
     char *room = h->link->room.all[to];
     w->there[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + there->in),
                                (uint64_t *)(void *)(room + there->epoch)};
   }
-  Device *dev = ctx->device;
-  size_t nrecv = (size_t)ex->nrecv;
-  PoiseErr e =
-      poiseDeviceCopy(dev, w->target, w->there, (size_t)ex->nsend * sizeof *w->there, COPY_TO_DEVICE);
-  if (!e) e = poiseDeviceCopy(dev, w->from, from, nrecv * sizeof *from, COPY_TO_DEVICE);
-  if (!e) e = poiseDeviceCopy(dev, w->start, ex->recv_start, (nrecv + 1) * sizeof *w->start, COPY_TO_DEVICE);
-  return e ? e : poiseDeviceSync(dev);
+  memcpy(start, ex->recv_start, (size_t)(ex->nrecv + 1) * sizeof *start);
+  if (ex->nrecv) memcpy(w->there + size, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
+  return poiseDeviceCopy(ctx->device, w->start, start, bytes, COPY_TO_DEVICE);
 }
 
-/* *where = what all ranks have for each sender. Collective; agrees. */
-static PoiseErr Meet(Halo *h, int way, Where **where)
+/* What this rank has for each sender, way by way. */
+static void List(const Halo *h, Where *mine)
+{
+  const char *room = h->link->room.mine;
+  int size = PoiseSize(h->ctx);
+  for (int way = 0; way < WAYS; way++) {
+    const Exchange *ex = ExchangeOf(h, way);
+    const Way *w = &h->link->way[way];
+    for (int k = 0; k < ex->nrecv; k++)
+      mine[way * size + ex->recv_rank[k]] =
+          (Where){(char *)(w->in + ex->recv_start[k]) - room, (char *)(w->came + k) - room};
+  }
+}
+
+static PoiseErr Connect(Halo *h)
 {
   PoiseContext ctx = h->ctx;
-  const Exchange *ex = ExchangeOf(h, way);
-  const Way *w = &h->link->way[way];
-  const char *room = h->link->room.mine;
-  int size = PoiseSize(ctx);
-  Where *mine = NULL;
-  PoiseErr e = poiseAllocArray(ctx, (int64_t)size * size, sizeof **where, "places of entries", where);
-  if (!e) e = poiseAllocArray(ctx, size, sizeof *mine, "places of entries", &mine);
-  e = PoiseAgree(ctx, e);
-  for (int k = 0; k < ex->nrecv && !e; k++)
-    mine[ex->recv_rank[k]] =
-        (Where){(char *)(w->in + ex->recv_start[k]) - room, (char *)(w->came + k) - room};
-  if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, (size_t)size * sizeof *mine, *where);
+  int64_t count = (int64_t)WAYS * PoiseSize(ctx);
+  Where *mine = NULL, *all = NULL;
+  PoiseErr e = poiseAllocArray(ctx, count, sizeof *mine, "places of entries", &mine);
+  if (!e) e = poiseAllocArray(ctx, count * PoiseSize(ctx), sizeof *all, "places of entries", &all);
+  if (!e) List(h, mine);
+  e = poiseAgreeGather(ctx, e, mine, (size_t)count * sizeof *mine, all);
+  for (int way = 0; way < WAYS && !e && h->link->room.mine; way++) e = Upload(h, way, all);
   poiseFree(ctx, &mine);
-  return e;
-}
-
-static PoiseErr Connect(Halo *h, int way)
-{
-  Where *where = NULL;
-  PoiseErr e = Meet(h, way, &where);
-  if (!e) e = PoiseAgree(h->ctx, h->link->room.mine ? Upload(h, way, where) : POISE_OK);
-  poiseFree(h->ctx, &where);
-  return e;
+  poiseFree(ctx, &all);
+  return PoiseAgree(ctx, e);
 }
 
 PoiseErr poiseHaloLinkCreate(Halo *h)
 {
   PoiseContext ctx = h->ctx;
   size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost, h->nsend);
-  TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link)));
+  Shared room;
+  PoiseErr e = poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link);
+  TRY(poiseLinkShare(ctx->link, e, bytes, "room of a halo", &room));
   h->link->number = poiseLinkNumber(ctx->link);
-  TRY(poiseLinkShare(ctx->link, bytes, "room of a halo", &h->link->room));
+  h->link->room = room;
   if (h->link->room.mine) Furnish(h);
-  TRY(Connect(h, OUT));
-  return Connect(h, BACK);
+  return Connect(h);
 }
 
 void poiseHaloLinkDestroy(Halo *h)
@@ -143,7 +150,7 @@ void poiseHaloLinkDestroy(Halo *h)
   if (!h->link) return;
   for (int k = 0; k < WAYS; k++) {
     poiseLinkRemoveEpochs(h->ctx->link, &h->link->way[k].epochs);
-    poiseFree(h->ctx, &h->link->way[k].there);
+    poiseFree(h->ctx, &h->link->way[k].here);
   }
   poiseLinkUnshare(h->ctx->link, &h->link->room);
   poiseFree(h->ctx, &h->link);

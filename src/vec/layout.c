@@ -29,21 +29,39 @@ static PoiseErr Create(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *wha
   return POISE_OK;
 }
 
+static PoiseErr CheckSum(const Layout *l, PoiseInt N, const char *what)
+{
+  if (N != POISE_DECIDE && N != l->N)
+    FAIL(POISE_ERR_SIZE, "%s: local sizes add up to %lld, the global size is %lld", what, (long long)l->N,
+         (long long)N);
+  return POISE_OK;
+}
+
+typedef struct Sizes { /* as a rank gives them, but for its own, if that is to be decided */
+  PoiseInt n, N;
+} Sizes;
+
+/* Ranks agree on what is wrong only where it is, which all see. */
+static PoiseErr Add(Layout *l, const Sizes *all, PoiseInt N, const char *what)
+{
+  PoiseContext ctx = l->ctx;
+  bool wrong = false;
+  for (int r = 0; r < PoiseSize(ctx); r++) l->start[r + 1] = l->start[r] + all[r].n;
+  l->begin = l->start[PoiseRank(ctx)];
+  l->N = l->start[PoiseSize(ctx)];
+  for (int r = 0; r < PoiseSize(ctx); r++) wrong |= all[r].N != POISE_DECIDE && all[r].N != l->N;
+  return wrong ? PoiseAgree(ctx, CheckSum(l, N, what)) : POISE_OK;
+}
+
 PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *what, Layout **layout)
 {
-  PoiseErr e = PoiseAgree(ctx, Create(ctx, n, N, what, layout));
-  if (!e) {
-    Layout *l = *layout;
-    e = ctx->comm->ops->allgather(ctx->comm, &l->n, sizeof l->n, l->start + 1);
-    for (int r = 0; r < PoiseSize(ctx); r++) l->start[r + 1] += l->start[r];
-    l->begin = l->start[PoiseRank(ctx)];
-    l->N = l->start[PoiseSize(ctx)];
-    if (!e && N != POISE_DECIDE && N != l->N)
-      e = PoiseErrorSet(POISE_ERR_SIZE, __func__, __FILE__, __LINE__,
-                        "%s: local sizes add up to %lld, the global size is %lld", what, (long long)l->N,
-                        (long long)N);
-    e = PoiseAgree(ctx, e);
-  }
+  Sizes mine = {.N = N}, *all = NULL;
+  PoiseErr e = Create(ctx, n, N, what, layout);
+  if (!e) e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *all, "layout", &all);
+  if (!e) mine.n = (*layout)->n;
+  e = poiseAgreeGather(ctx, e, &mine, sizeof mine, all);
+  if (!e) e = Add(*layout, all, N, what);
+  poiseFree(ctx, &all);
   if (e) poiseLayoutDestroy(layout);
   return e;
 }

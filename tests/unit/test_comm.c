@@ -379,6 +379,40 @@ static void TestAgree(PoiseContext ctx)
 }
 
 /* A second agreement about the same failure still names its origin. */
+/* What is gathered, added, or the largest, comes with the agreement; a rank that fails brings nothing. */
+static void TestAgreeWith(PoiseContext ctx)
+{
+  static const size_t lengths_of[] = {0, 1, 16, 503, 504, 505, 4096};
+  int size = PoiseSize(ctx), rank = PoiseRank(ctx);
+  unsigned char in[4096], *out = malloc((size_t)size * sizeof in + 1);
+  for (size_t k = 0; k < sizeof lengths_of / sizeof *lengths_of; k++) {
+    size_t bytes = lengths_of[k];
+    Put(in, rank, (int)k, (int64_t)bytes);
+    memset(out, 0xee, (size_t)size * bytes + 1);
+    CHECK_OK(poiseAgreeGather(ctx, POISE_OK, in, bytes, out));
+    for (int r = 0; r < size; r++) CHECK(Holds(out + (size_t)r * bytes, r, (int)k, (int64_t)bytes));
+    CHECK(out[(size_t)size * bytes] == 0xee);
+    PoiseErr mine = rank == size - 1 ? POISE_ERR_MEMORY : POISE_OK, others = POISE_ERR_REMOTE;
+    PoiseErr e = poiseAgreeGather(ctx, mine, mine ? NULL : in, bytes, mine ? NULL : out);
+    CHECK_INT(e, mine ? mine : others);
+    PoiseErrorClear();
+  }
+  free(out);
+  double v[] = {Value(rank, 0), Value(rank, 1)}, w[] = {v[0], v[1]}, most = v[0], largest = v[0];
+  CHECK_OK(poiseAgreeSum(ctx, POISE_OK, v, 2));
+  CHECK_OK(poiseCommSum(ctx->comm, w, 2));
+  CHECK(v[0] == w[0] && v[1] == w[1]);
+  CHECK_OK(poiseAgreeMax(ctx, POISE_OK, &most));
+  CHECK_OK(poiseCommMax(ctx->comm, &largest, 1));
+  CHECK(most == largest);
+  most = rank == size - 1 ? NAN : 1;
+  CHECK_OK(poiseAgreeMax(ctx, POISE_OK, &most));
+  CHECK(isnan(most));
+  CHECK_INT(poiseAgreeMax(ctx, rank ? POISE_OK : POISE_ERR_NUMERIC, &most),
+            rank ? POISE_ERR_REMOTE : POISE_ERR_NUMERIC);
+  PoiseErrorClear();
+}
+
 static void TestAgreeTwice(PoiseContext ctx)
 {
   int last = PoiseSize(ctx) - 1;
@@ -525,6 +559,7 @@ static const Test tests[] = {
     {"exchanges_overlap", TestExchangesOverlap, 0},
     {"exchange_mismatch", TestExchangeMismatch, 0},
     {"agree", TestAgree, 0},
+    {"agree_with", TestAgreeWith, 0},
     {"agree_twice", TestAgreeTwice, 0},
     {"exchange_memory", TestExchangeMemory, 0},
     {"memory", TestMemory, TEST_SERIAL},

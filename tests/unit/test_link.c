@@ -290,7 +290,7 @@ static void TestShared(PoiseContext ctx)
   CHECK_OK(poiseBufferWrite(&number, DEVICE, &device));
   int64_t before = ctx->device->bytes;
   for (int k = 0; k < BLOCKS; k++)
-    if (!CHECK_OK(poiseLinkShare(link, BytesOf(ctx, k), "block", &shared[k]))) return;
+    if (!CHECK_OK(poiseLinkShare(link, POISE_OK, BytesOf(ctx, k), "block", &shared[k]))) return;
   for (int k = 0; k < BLOCKS; k++) StoreAll(ctx, &shared[k], k, device);
   CHECK_OK(PoiseBarrier(ctx));
   int kept = PoiseSize(ctx); /* which all have */
@@ -300,16 +300,51 @@ static void TestShared(PoiseContext ctx)
   }
   bool keeps = AreProcesses(ctx) || !PoiseRank(ctx);
   for (int k = 0; k < 2; k++) { /* more were given up than are spoken of at a time */
-    CHECK_OK(poiseLinkShare(link, 0, "nothing", &last));
+    CHECK_OK(poiseLinkShare(link, POISE_OK, 0, "nothing", &last));
     poiseLinkUnshare(link, &last);
   }
   CHECK_INT(ctx->device->bytes - before, keeps ? poiseLinkBytes(link, (int64_t)BytesOf(ctx, kept)) : 0);
   CHECK_OK(PoiseBarrier(ctx));
   if (!PoiseRank(ctx)) poiseLinkUnshare(link, &shared[kept]);
-  CHECK_OK(poiseLinkShare(link, 0, "nothing", &late));
+  CHECK_OK(poiseLinkShare(link, POISE_OK, 0, "nothing", &late));
   CHECK_INT(ctx->device->bytes, before);
   poiseLinkUnshare(link, &late);
   poiseBufferDestroy(&number);
+}
+
+/* Pieces of few allocations: zero, aligned, none over another one, freed in any order. */
+static void TestPieces(PoiseContext ctx)
+{
+  enum { PIECES = 40, STEP = 24, LARGEST = PIECES * STEP };
+  char *p[PIECES], here[LARGEST], zeros[LARGEST] = {0};
+  NEEDS_LINK(ctx, LINK_PEER);
+  Device *dev = ctx->device;
+  int64_t before = dev->bytes, calls = ctx->memory.calls;
+  for (int again = 0; again < 2; again++) {
+    for (int k = 0; k < PIECES; k++) {
+      size_t bytes = (size_t)((k * 7 % PIECES + 1) * STEP);
+      if (!CHECK_OK(poiseLinkAlloc(ctx->link, bytes, "piece", (void **)&p[k]))) return;
+      CHECK_INT((uintptr_t)p[k] % 64, 0);
+      CHECK_OK(poiseDeviceCopy(dev, here, p[k], bytes, COPY_TO_HOST));
+      CHECK_OK(poiseDeviceSync(dev));
+      CHECK(!memcmp(here, zeros, bytes));
+      memset(here, k + 1, bytes);
+      CHECK_OK(poiseDeviceCopy(dev, p[k], here, bytes, COPY_TO_DEVICE));
+      CHECK_OK(poiseDeviceSync(dev));
+    }
+    for (int k = 0; k < PIECES; k++) {
+      size_t bytes = (size_t)((k * 7 % PIECES + 1) * STEP);
+      CHECK_OK(poiseDeviceCopy(dev, here, p[k], bytes, COPY_TO_HOST));
+      CHECK_OK(poiseDeviceSync(dev));
+      for (size_t i = 0; i < bytes; i++) CHECK_INT(here[i], k + 1);
+    }
+    for (int k = 0; k < PIECES; k++) {
+      int at = k * 11 % PIECES;
+      poiseLinkFree(ctx->link, (size_t)((at * 7 % PIECES + 1) * STEP), p[at]);
+    }
+    CHECK_INT(dev->bytes, before);
+  }
+  CHECK(ctx->memory.calls - calls < 2 * PIECES);
 }
 
 /* ---- what goes wrong ------------------------------------------------------------------------- */
@@ -526,10 +561,16 @@ static void TestCalls(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"sums", TestSums, 0},     {"ghosts", TestGhosts, 0},
-                               {"solves", TestSolves, 0}, {"uneven", TestUneven, 0},
-                               {"late", TestLate, 0},     {"faults", TestFaults, 0},
-                               {"twice", TestTwice, 0},   {"calls", TestCalls, 0},
-                               {"shared", TestShared, 0}, {NULL, NULL, 0}};
+  static const Test tests[] = {{"sums", TestSums, 0},
+                               {"ghosts", TestGhosts, 0},
+                               {"solves", TestSolves, 0},
+                               {"uneven", TestUneven, 0},
+                               {"late", TestLate, 0},
+                               {"faults", TestFaults, 0},
+                               {"twice", TestTwice, 0},
+                               {"calls", TestCalls, 0},
+                               {"shared", TestShared, 0},
+                               {"pieces", TestPieces, 0},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }

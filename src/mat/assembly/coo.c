@@ -72,8 +72,8 @@ PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double 
                             bool add)
 {
   PoiseErr e = EnqueueSum(A, t, where, v, received, add);
-  if (where == DEVICE && !t->nreceived) return e;
-  /* wait, as the host's arrays may change after the call */
+  if (where == DEVICE && !e) return e;
+  /* wait, as the host's array may change after the call, or the other one, if there will be no next one */
   PoiseErr waited = poiseDeviceSync(A->ctx->device);
   return e ? e : waited;
 }

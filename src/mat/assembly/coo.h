@@ -49,8 +49,8 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
                              const int64_t *place, double *packed);
 /* The latter for v on the host. */
 PoiseErr poiseTripletMapPick(TripletMap *t, const double *v, int64_t n, double *packed);
-/* val = or += the sums. v: values given, on that side; received: on the host. Both may change after the
-   call. */
+/* val = or += the sums. v: values given, on that side; they may change after the call. received: on the host;
+   if v is on the device, its copy may still run. */
 PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
                             bool add);
 

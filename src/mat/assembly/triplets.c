@@ -23,6 +23,7 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
 {
   Triplets *t = *triplets;
   if (!t) return;
+  if (t->map.received.dev) (void)ctx->device->ops->sync(ctx->device); /* a copy of values received may run */
   poiseExchangeDestroy(ctx, &t->ex, true);
   poiseTripletMapDestroy(&t->map);
   poiseFree(ctx, &t->to);
@@ -112,6 +113,8 @@ static PoiseErr Make(PoiseMat A, PoiseErr mine, int b, PoiseInt n, TripletPatter
   PoiseErr e = PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, sizeof *t, "triplets", &t));
   if (!e) t->numbers = p->unit * p->unit;
   if (!e) e = Build(A, t, p);
+  if (e && p->came)
+    (void)ctx->device->ops->sync(ctx->device); /* its copy may run; else somebody has waited */
   FreePattern(ctx, p);
   if (!e) {
     poiseMatDropPending(A);
@@ -205,9 +208,12 @@ static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *
   PoiseErr e = POISE_OK;
   if (comm->size == 1 || t->permutes) return POISE_OK; /* none travels */
   int64_t n = ex->send_start[ex->nsend];
-  if (where == DEVICE) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
+  bool packs = where == DEVICE && n > 0;                            /* which waits */
+  if (!packs && t->map.nreceived) e = poiseDeviceSync(ctx->device); /* for the copy of what came last time */
+  if (where == DEVICE && !e) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
   if (where == HOST && n && !t->send) e = poiseTripletMapPick(&t->map, v, n, ex->send);
   for (int64_t k = 0; where == HOST && t->send && k < n; k++) ex->send[k] = v[t->send[k]];
+  if (e && t->map.nreceived) (void)ctx->device->ops->sync(ctx->device);
   TRY(comm->ops->exchange_begin(comm, ex));
   TRY(comm->ops->exchange_end(comm, ex));
   return e;
@@ -225,22 +231,22 @@ static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
   return POISE_OK;
 }
 
-static PoiseErr Take(PoiseMat A, Side where, const double *v, bool add)
+static PoiseErr Take(PoiseMat A, PoiseErr mine, Side where, const double *v, bool add)
 {
   Triplets *t = A->assembly.triplets;
   bool is_host = A->ctx->device->ops->is_host;
-  TRY(PoiseAgree(A->ctx, Check(A, where, v)));
-  TRY(PoiseAgree(A->ctx, Travel(A->ctx, t, is_host ? HOST : where, v)));
-  TRY(PoiseAgree(A->ctx,
-                 is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add)));
+  TRY(PoiseAgree(A->ctx, mine ? mine : Check(A, where, v)));
+  PoiseErr e = Travel(A->ctx, t, is_host ? HOST : where, v);
+  if (!e) e = is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add);
+  TRY(PoiseAgree(A->ctx, e));
   A->state++;
   return POISE_OK;
 }
 
-PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
+PoiseErr poiseMatTakeCOO(PoiseMat A, PoiseErr mine, Side where, const double *v, bool add)
 {
   poiseLogBegin(A->ctx, EVENT_MatAssemble);
-  PoiseErr e = Take(A, where, v, add);
+  PoiseErr e = Take(A, mine, where, v, add);
   const Triplets *t = A->assembly.triplets;
   double numbers = t ? (double)t->ngiven * t->numbers : 0;
   poiseLogEnd(A->ctx, EVENT_MatAssemble, 0,
@@ -251,23 +257,23 @@ PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add)
 PoiseErr PoiseMatSetValuesCOO(PoiseMat A, const double *v)
 {
   CALLED(OBJECT(A));
-  return poiseMatTakeCOO(A, HOST, v, false);
+  return poiseMatTakeCOO(A, POISE_OK, HOST, v, false);
 }
 
 PoiseErr PoiseMatAddValuesCOO(PoiseMat A, const double *v)
 {
   CALLED(OBJECT(A));
-  return poiseMatTakeCOO(A, HOST, v, true);
+  return poiseMatTakeCOO(A, POISE_OK, HOST, v, true);
 }
 
 PoiseErr PoiseMatSetValuesDeviceCOO(PoiseMat A, const double *v)
 {
   CALLED(OBJECT(A));
-  return poiseMatTakeCOO(A, DEVICE, v, false);
+  return poiseMatTakeCOO(A, POISE_OK, DEVICE, v, false);
 }
 
 PoiseErr PoiseMatAddValuesDeviceCOO(PoiseMat A, const double *v)
 {
   CALLED(OBJECT(A));
-  return poiseMatTakeCOO(A, DEVICE, v, true);
+  return poiseMatTakeCOO(A, POISE_OK, DEVICE, v, true);
 }

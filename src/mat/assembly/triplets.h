@@ -8,8 +8,9 @@
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets);
 /* sum += what it holds; NULL: nothing */
 void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);
-/* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. Collective; agrees. */
-PoiseErr poiseMatTakeCOO(PoiseMat A, Side where, const double *v, bool add);
+/* PoiseMatSetValuesCOO, AddValuesCOO with v on one side of A's device. mine: this rank's error so far.
+   Collective; agrees. */
+PoiseErr poiseMatTakeCOO(PoiseMat A, PoiseErr mine, Side where, const double *v, bool add);
 
 /* triplet_permuted.c: B's pattern becomes A's, with rows and columns renumbered, and its triplets A's
    entries. No row leaves its rank. column: new numbers of the scalars of A's local columns. mine: this rank's

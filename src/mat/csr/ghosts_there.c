@@ -29,8 +29,8 @@ static PoiseErr Pick(PoiseMat A, int64_t side, const Csr *c, const int32_t *col,
   return LAUNCH(dev, ghost_pick, &a);
 }
 
-/* The columns among the keys: on the device, and for the host. */
-static PoiseErr Different(PoiseContext ctx, Keys *g, Buffer *list, Csr *c)
+/* The columns among the keys: *there, on the device, and for the host. */
+static PoiseErr Different(PoiseContext ctx, Keys *g, Buffer *list, Csr *c, const int32_t **there)
 {
   Buffer ptr = {0};
   const int32_t *ghost;
@@ -41,7 +41,8 @@ static PoiseErr Different(PoiseContext ctx, Keys *g, Buffer *list, Csr *c)
   poiseBufferDestroy(&ptr);
   TRY(e);
   TRY(poiseAllocArray(ctx, c->nghost, sizeof *c->ghost, "ghost columns", &c->ghost));
-  TRY(poiseBufferRead(list, HOST, &ghost));
+  TRY(poiseBufferRead(list, DEVICE, there));
+  TRY(poiseBufferRead(list, HOST, &ghost)); /* last, so that nobody waits again when it is freed */
   for (int64_t k = 0; k < c->nghost; k++) c->ghost[k] = ghost[k];
   return POISE_OK;
 }
@@ -51,8 +52,7 @@ static PoiseErr Number(PoiseMat A, int64_t side, Csr *c, Buffer *list, Buffer *c
   GhostNumberArgs a = {.n = c->nz, .begin = A->cols->begin / side, .nloc = c->nloc};
   TRY(poiseBufferUpdate(&c->col, DEVICE, &a.col));
   TRY(Pick(A, side, c, a.col, count, g));
-  if (g->n) TRY(Different(A->ctx, g, list, c));
-  if (g->n) TRY(poiseBufferRead(list, DEVICE, &a.ghost));
+  if (g->n) TRY(Different(A->ctx, g, list, c, &a.ghost));
   a.nghost = c->nghost;
   return LAUNCH(A->ctx->device, ghost_number, &a);
 }
@@ -64,11 +64,10 @@ PoiseErr poiseGhostsNumberThere(PoiseMat A, Csr *c)
   Buffer list = {0}, count = {0};
   c->nghost = 0;
   PoiseErr e = Number(A, side, c, &list, &count, &g);
-  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* as the list is freed */
   poiseBufferDestroy(&list);
   poiseBufferDestroy(&count);
   poiseKeysDestroy(&g);
-  return e ? e : waited;
+  return e;
 }
 
 /* ---- host kernels ---------------------------------------------------------------------------- */

@@ -14,12 +14,10 @@
 #include "mat/csr/ghosts.h"
 #include "vec/vec_kernels.h"
 
-typedef struct Wishes {            /* bytes per rank, and what is in them, in the order of ranks */
-  int64_t *bytes[3], *received[3]; /* of rows, lengths, columns: as sent and as received */
-  int64_t *values[2], *gathered;   /* of values: sent, received */
+typedef struct Wishes {         /* bytes per rank, and what is in them, in the order of ranks */
+  int64_t *sent[3], *got_of[3]; /* of lengths, columns, values: sent, received */
   /* what others want: rows; their lengths and columns, and where each row's begin */
-  PoiseInt *rows;
-  Buffer row, length, first, column;
+  Buffer length, first, column;
   const int64_t *lengths;
   const PoiseInt *columns;
   WantedRowsArgs wanted; /* the same on the device */
@@ -31,80 +29,74 @@ typedef struct Wishes {            /* bytes per rank, and what is in them, in th
   int32_t *places;
   Buffer ghost; /* B's ghosts, so numbered */
 } Wishes;
+enum { LENGTHS, COLUMNS, VALUES };
 
 static void Forget(PoiseContext ctx, Wishes *w)
 {
-  Buffer *there[] = {&w->row, &w->length, &w->first, &w->column, &w->list, &w->ghost};
+  Buffer *there[] = {&w->length, &w->first, &w->column, &w->list, &w->ghost};
   for (size_t k = 0; k < sizeof there / sizeof *there; k++) poiseBufferDestroy(there[k]);
-  for (int k = 0; k < 3; k++) poiseFree(ctx, &w->bytes[k]), poiseFree(ctx, &w->received[k]);
-  for (int k = 0; k < 2; k++) poiseFree(ctx, &w->values[k]);
-  poiseFree(ctx, &w->gathered);
-  poiseFree(ctx, &w->rows);
+  for (int k = 0; k < 3; k++) poiseFree(ctx, &w->sent[k]), poiseFree(ctx, &w->got_of[k]);
   poiseFree(ctx, &w->got);
   poiseFree(ctx, &w->taken);
   poiseFree(ctx, &w->ends);
   poiseFree(ctx, &w->places);
 }
 
-/* The rows that this rank wants are A's ghosts, which are in the order of their owners. */
+/* The rows that a rank wants are A's ghosts. So A's halo knows who wants which ones. */
 static PoiseErr Begin(PoiseMat A, Wishes *w)
 {
   PoiseContext ctx = A->ctx;
-  int64_t size = PoiseSize(ctx), side = poiseCsrAcross(&A->csr);
+  const Exchange *ex = &A->csr.halo->ex;
+  int64_t side = poiseCsrAcross(&A->csr), item = sizeof(int64_t);
   for (int k = 0; k < 3; k++) {
-    TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of rows", &w->bytes[k]));
-    TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of rows", &w->received[k]));
+    TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof(int64_t), "counts of rows", &w->sent[k]));
+    TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof(int64_t), "counts of rows", &w->got_of[k]));
   }
-  for (int k = 0; k < 2; k++)
-    TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts of values", &w->values[k]));
-  TRY(poiseAllocArray(ctx, size * size, sizeof(int64_t), "counts of rows", &w->gathered));
-  for (int64_t k = 0; k < A->csr.nghost; k++)
-    w->bytes[0][poiseLayoutOwner(A->cols, A->csr.ghost[k] * side)] += (int64_t)sizeof(PoiseInt);
-  return POISE_OK;
+  for (int k = 0; k < ex->nsend; k++)
+    w->sent[LENGTHS][ex->send_rank[k]] = (ex->send_start[k + 1] - ex->send_start[k]) / side * item;
+  for (int k = 0; k < ex->nrecv; k++)
+    w->got_of[LENGTHS][ex->recv_rank[k]] = (ex->recv_start[k + 1] - ex->recv_start[k]) / side * item;
+  w->wanted.n = A->csr.halo->nsend / side;
+  w->wanted.side = side;
+  return poiseBufferRead(&A->csr.halo->index, DEVICE, &w->wanted.scalar);
 }
 
 /* All to all: *to = what others send. mine: this rank's error so far. */
-static PoiseErr Trade(PoiseContext ctx, PoiseErr mine, Wishes *w, int k, const void *from, void *to)
+static PoiseErr Trade(PoiseContext ctx, PoiseErr mine, const Wishes *w, int k, const void *from, void *to)
 {
-  Comm *comm = ctx->comm;
-  size_t total = 0;
+  int64_t total = 0;
   void *room;
-  TRY(PoiseAgree(ctx, mine));
-  TRY(comm->ops->allgather(comm, w->bytes[k], (size_t)comm->size * sizeof(int64_t), w->gathered));
-  for (int r = 0; r < comm->size; r++) {
-    w->received[k][r] = w->gathered[(int64_t)r * comm->size + comm->rank];
-    total += (size_t)w->received[k][r];
-  }
-  TRY(PoiseAgree(ctx, poiseAlloc(ctx, total, "rows of other ranks", to)));
+  for (int r = 0; r < PoiseSize(ctx) && !mine; r++) total += w->got_of[k][r];
+  TRY(PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, (size_t)total, "rows of other ranks", to)));
   memcpy(&room, to, sizeof room);
-  return comm->ops->alltoallv(comm, from, w->bytes[k], room, w->received[k]);
+  return ctx->comm->ops->alltoallv(ctx->comm, from, w->sent[k], room, w->got_of[k]);
 }
 
-/* Lengths of the rows that others want, and bytes of their columns and values. */
+/* Bytes of columns and values of the rows, of which there are so many bytes of lengths. */
+static void Weigh(PoiseContext ctx, int64_t tile, const int64_t *length, int64_t *const bytes[3])
+{
+  const int64_t item = sizeof(int64_t);
+  for (int64_t r = 0, k = 0; r < PoiseSize(ctx); r++) {
+    for (int64_t end = k + bytes[LENGTHS][r] / item; k < end; k++) bytes[COLUMNS][r] += length[k] * item;
+    bytes[VALUES][r] = bytes[COLUMNS][r] * tile;
+  }
+}
+
+/* Lengths of the rows that others want. */
 static PoiseErr Measure(PoiseMat B, int64_t tile, Wishes *w)
 {
   Device *dev = B->ctx->device;
   WantedRowsArgs *a = &w->wanted;
-  const int64_t item = sizeof(PoiseInt);
-  a->begin = B->csr.row;
-  for (int r = 0; r < PoiseSize(B->ctx); r++) a->n += w->received[0][r] / item;
-  size_t bytes = (size_t)(a->n * item);
   TRY(poiseCsrPattern(&B->csr, &a->B));
-  TRY(poiseBufferWrap(dev, bytes, "rows that others want", w->rows, POISE_BORROW, &w->row));
-  TRY(poiseBufferRead(&w->row, DEVICE, &a->row));
-  TRY(poiseBufferCreate(dev, bytes, "lengths of rows", &w->length));
+  TRY(poiseBufferCreate(dev, (size_t)a->n * sizeof *a->length, "lengths of rows", &w->length));
   TRY(poiseBufferWrite(&w->length, DEVICE, &a->length));
   TRY(LAUNCH(dev, fetched_lengths, a));
   TRY(poiseBufferRead(&w->length, HOST, &w->lengths));
-  for (int64_t r = 0, k = 0; r < PoiseSize(B->ctx); r++) {
-    w->bytes[1][r] = w->received[0][r];
-    for (int64_t end = k + w->received[0][r] / item; k < end; k++) w->bytes[2][r] += w->lengths[k] * item;
-    w->values[0][r] = w->bytes[2][r] * tile;
-  }
+  Weigh(B->ctx, tile, w->lengths, w->sent);
   return POISE_OK;
 }
 
-/* Columns of these rows, and the places of their scalars. */
+/* The columns of these rows, and the places of their scalars. */
 static PoiseErr List(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
 {
   Device *dev = B->ctx->device;
@@ -133,6 +125,17 @@ static int32_t Place(const FetchedRows *f, const Csr *b, const Ghosts *ghosts, P
   if (column >= b->column && column < b->column + b->nloc) return (int32_t)(column - b->column + f->below);
   int32_t k = poiseGhostsFind(ghosts, column);
   return k < f->below ? k : (int32_t)(k + b->nloc);
+}
+
+static void PlaceAll(const Device *dev, int64_t n, const FetchedRows *f, const Csr *b, const Ghosts *ghosts,
+                     Wishes *w)
+{
+  const int64_t nblock = POISE_NBLOCKS(n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t block = 0; block < nblock; block++)
+    for (int64_t k = block * POISE_BLOCK; k < (block + 1) * POISE_BLOCK && k < n; k++)
+      w->places[k] = Place(f, b, ghosts, w->taken[k]);
 }
 
 /* All columns of other ranks, once. */
@@ -181,7 +184,7 @@ static PoiseErr PlaceFetched(PoiseMat B, Wishes *w, int64_t more, int64_t n, con
     end += w->got[k];
     (void)poiseAdvance(f->wide, w->ends, k, end);
   }
-  for (int64_t k = 0; k < n; k++) w->places[k] = Place(f, b, ghosts, w->taken[k]);
+  PlaceAll(dev, n, f, b, ghosts, w);
   TRY(poiseDeviceCopyArray(dev, ptr + (size_t)(b->m + 1) * width, w->ends, (size_t)more * width,
                            COPY_TO_DEVICE));
   return poiseDeviceCopyArray(dev, a->col + b->nz, w->places, (size_t)n * sizeof *w->places, COPY_TO_DEVICE);
@@ -204,12 +207,11 @@ static PoiseErr Join(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *
   return e ? e : waited;
 }
 
-static PoiseErr Sides(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
+static PoiseErr Sides(PoiseMat B, const Wishes *w, FetchedRows *f)
 {
   Exchange *ex = &f->ex;
-  for (int r = 0; r < PoiseSize(B->ctx); r++) w->values[1][r] = w->received[2][r] * tile;
-  TRY(poiseExchangeSide(B->ctx, w->values[0], &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
-  TRY(poiseExchangeSide(B->ctx, w->values[1], &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
+  TRY(poiseExchangeSide(B->ctx, w->sent[VALUES], &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
+  TRY(poiseExchangeSide(B->ctx, w->got_of[VALUES], &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
   return poiseBufferCreate(B->ctx->device, (size_t)ex->recv_start[ex->nrecv] * sizeof(double),
                            "values of rows of other ranks", &f->received);
 }
@@ -219,13 +221,13 @@ static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *g
   PoiseContext ctx = A->ctx;
   int64_t tile = poiseCsrEntry(&B->csr);
   PoiseErr e = Begin(A, w);
-  TRY(Trade(ctx, e, w, 0, A->csr.ghost, &w->rows));
-  e = Measure(B, tile, w);
-  TRY(Trade(ctx, e, w, 1, w->lengths, &w->got));
+  if (!e) e = Measure(B, tile, w);
+  TRY(Trade(ctx, e, w, LENGTHS, w->lengths, &w->got));
+  Weigh(ctx, tile, w->got, w->got_of);
   e = List(B, tile, w, f);
-  TRY(Trade(ctx, e, w, 2, w->columns, &w->taken));
+  TRY(Trade(ctx, e, w, COLUMNS, w->columns, &w->taken));
   e = Join(A, B, w, f, ghosts);
-  TRY(PoiseAgree(ctx, e ? e : Sides(B, tile, w, f)));
+  TRY(PoiseAgree(ctx, e ? e : Sides(B, w, f)));
   return ctx->comm->ops->exchange_setup(ctx->comm, &f->ex);
 }
 
@@ -258,13 +260,13 @@ PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)
   double *received;
   if (!f->ctx) return POISE_OK;
   Comm *comm = f->ctx->comm;
-  PoiseErr e = Pack(f, B); /* the exchange takes place all the same */
+  PoiseErr e = Pack(f, B);                                /* the exchange takes place all the same */
+  if (e) (void)f->ctx->device->ops->sync(f->ctx->device); /* for the copy of what came last time */
   TRY(comm->ops->exchange_begin(comm, &f->ex));
   TRY(comm->ops->exchange_end(comm, &f->ex));
   TRY(e);
   TRY(poiseBufferWrite(&f->received, DEVICE, &received));
-  TRY(poiseDeviceCopyArray(f->ctx->device, received, f->ex.recv, f->received.bytes, COPY_TO_DEVICE));
-  return poiseDeviceSync(f->ctx->device); /* as the next exchange fills the host's again */
+  return poiseDeviceCopyArray(f->ctx->device, received, f->ex.recv, f->received.bytes, COPY_TO_DEVICE);
 }
 
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
@@ -298,6 +300,7 @@ void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum)
 void poiseFetchedDestroy(FetchedRows *f)
 {
   if (!f->ctx) return;
+  (void)f->ctx->device->ops->sync(f->ctx->device); /* a copy of values received may still run */
   poiseExchangeDestroy(f->ctx, &f->ex, true);
   poiseFree(f->ctx, &f->ghost);
   poiseBufferDestroy(&f->ptr);

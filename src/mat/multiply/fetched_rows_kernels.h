@@ -13,14 +13,15 @@ typedef struct GlobalColumns {
   const int64_t *ghost;
 } GlobalColumns;
 
-/* n rows of B that other ranks want: row[k] is a global number, `begin` this rank's first. fetched_lengths:
-   length[k] of row k. fetched_columns: the global columns of its entries, and their places in B, from
-   first[k] on. One of place64, place32 is NULL. */
+/* n rows of B, of `side` scalar rows each, that other ranks want: of row k, scalar[k * side] is the first.
+   fetched_lengths: length[k] of row k. fetched_columns: the global columns of its entries, and their places
+   in B, from first[k] on. One of place64, place32 is NULL. */
 typedef struct WantedRowsArgs {
   CsrView B;
   GlobalColumns columns;
-  int64_t n, begin;
-  const int64_t *row, *first;
+  int64_t n, side;
+  const int32_t *scalar;
+  const int64_t *first;
   int64_t *length, *col, *place64;
   int32_t *place32;
 } WantedRowsArgs;
@@ -52,13 +53,14 @@ POISE_INLINE int64_t poiseGlobalColumn(const GlobalColumns *c, int64_t local)
 
 POISE_INLINE void fetched_lengths_item(const WantedRowsArgs *a, int64_t k)
 {
-  int64_t i = a->row[k] - a->begin;
+  int64_t i = a->scalar[k * a->side] / a->side;
   a->length[k] = poiseCsrOffset(&a->B, i + 1) - poiseCsrOffset(&a->B, i);
 }
 
 POISE_INLINE void fetched_columns_row(const WantedRowsArgs *a, int64_t k, int lane, int lanes)
 {
-  int64_t i = a->row[k] - a->begin, from = poiseCsrOffset(&a->B, i), n = poiseCsrOffset(&a->B, i + 1) - from;
+  int64_t i = a->scalar[k * a->side] / a->side, from = poiseCsrOffset(&a->B, i),
+          n = poiseCsrOffset(&a->B, i + 1) - from;
   for (int64_t e = lane; e < n; e += lanes) {
     int64_t to = a->first[k] + e;
     a->col[to] = poiseGlobalColumn(&a->columns, a->B.col[from + e]);

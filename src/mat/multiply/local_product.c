@@ -2,8 +2,8 @@
 /*
   A product of what one rank has. The pattern takes passes over the products of columns: their number in each
   row, which decides its class; the number of different columns, and these where there is room to keep them;
-  the columns of the other rows. Then numbers alone are made, as often as there are new ones. Waits three
-  times for counts, while the pattern is made.
+  the columns of the other rows. Then numbers alone are made, as often as there are new ones. Waits twice for
+  counts, while the pattern is made.
 
   Beside C it holds while it makes the pattern 12 bytes per row, columns that are kept (2 bytes per product,
   at most 256 per row), and the tables of rows too long for a GPU's shared memory, or of threads of the host.
@@ -61,11 +61,11 @@ static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
   return POISE_OK;
 }
 
-/* Count the rows of each class, of a->work or, if that is NULL, of C's rows. */
+/* Count the rows of each class, of a->work. */
 static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t counts[SPGEMM_COUNTS])
 {
   size_t bytes = SPGEMM_COUNTS * sizeof *counts;
-  if (!s->counts.dev) TRY(poiseBufferCreate(dev, bytes, "counts of rows", &s->counts));
+  TRY(poiseBufferCreate(dev, bytes, "counts of rows", &s->counts));
   TRY(poiseBufferWrite(&s->counts, DEVICE, &a->counts));
   TRY(LAUNCH(dev, spgemm_classes, a));
   TRY(poiseDeviceCopy(dev, counts, a->counts, bytes, COPY_TO_HOST));
@@ -93,25 +93,52 @@ static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t
   return Make(dev, a->tables * a->table_size, sizeof(int32_t), "tables of columns", &s->table, &a->table);
 }
 
-static PoiseErr MakeOffsets(Device *dev, RowOffsetsArgs *o, Buffer *count, Csr *C)
+/* found[0]: the sum of the lengths. classes: it brings counts of classes behind that; else NULL. Waits. */
+static PoiseErr SumLengths(Device *dev, RowOffsetsArgs *o, SpgemmArgs *classes, Buffer *count, int64_t *found)
 {
-  int64_t nblock = POISE_NBLOCKS(o->m);
-  TRY(Make(dev, nblock + 1, sizeof *o->count, "entries of blocks of rows", count, &o->count));
+  int64_t nblock = POISE_NBLOCKS(o->m), n = classes ? 1 + SPGEMM_COUNTS : 1;
+  TRY(Make(dev, nblock + n, sizeof *o->count, "entries of blocks of rows", count, &o->count));
   TRY(LAUNCH(dev, row_sums, o));
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = o->count}));
-  TRY(poiseDeviceCopy(dev, &C->nz, o->count + nblock, sizeof C->nz, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
-  C->m = o->m;
-  C->wide = C->nz > poiseContextHome(dev->ctx)->hooks.most_narrow;
+  if (classes) classes->counts = o->count + nblock + 1;
+  if (classes) TRY(LAUNCH(dev, spgemm_classes, classes));
+  TRY(poiseDeviceCopy(dev, found, o->count + nblock, (size_t)n * sizeof *found, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
+}
+
+static PoiseErr MakeOffsets(Device *dev, RowOffsetsArgs *o, int64_t nz, Csr *C)
+{
+  C->m = o->m, C->nz = nz;
+  C->wide = nz > poiseContextHome(dev->ctx)->hooks.most_narrow;
   TRY(Make(dev, C->m + 1, C->wide ? 8 : 4, "row offsets", &C->ptr,
            C->wide ? (void *)&o->ptr64 : (void *)&o->ptr32));
   return LAUNCH(dev, row_offsets, o);
 }
 
+/* The same with the counts of classes by these lengths, where they are asked for. */
+static PoiseErr OffsetsAndClasses(Device *dev, int64_t m, const int32_t *length, Csr *C, SpgemmArgs *classes,
+                                  int64_t counts[SPGEMM_COUNTS])
+{
+  RowOffsetsArgs o = {.m = m, .length = length};
+  int64_t found[1 + SPGEMM_COUNTS];
+  Buffer count = {0};
+  PoiseErr e = SumLengths(dev, &o, classes, &count, found);
+  if (!e) e = MakeOffsets(dev, &o, found[0], C);
+  if (!e && classes) memcpy(counts, found + 1, SPGEMM_COUNTS * sizeof *counts);
+  if (classes) classes->counts = NULL;
+  poiseBufferDestroy(&count);
+  return e;
+}
+
 PoiseErr poiseRowOffsets(Device *dev, int64_t m, const int32_t *length, Csr *C)
 {
+  return OffsetsAndClasses(dev, m, length, C, NULL, NULL);
+}
+
+PoiseErr poiseRowSum(Device *dev, int64_t m, const int32_t *length, int64_t *sum)
+{
   Buffer count = {0};
-  PoiseErr e = MakeOffsets(dev, &(RowOffsetsArgs){.m = m, .length = length}, &count, C);
+  PoiseErr e = SumLengths(dev, &(RowOffsetsArgs){.m = m, .length = length}, NULL, &count, sum);
   poiseBufferDestroy(&count);
   return e;
 }
@@ -136,12 +163,12 @@ static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   SpgemmArgs a;
   TRY(Open(p, &a));
   TRY(Count(dev, p, &a, s));
-  TRY(poiseRowOffsets(dev, a.A.m, a.length, C));
+  a.work = a.length; /* these decide about classes now */
+  TRY(OffsetsAndClasses(dev, a.A.m, a.length, C, &a, p->counts));
+  a.work = NULL;
   C->nloc = p->nloc;
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));
-  a.work = NULL; /* now the lengths decide about classes */
-  TRY(Classify(dev, &a, s, p->counts));
   TRY(MakeTables(dev, &a, s, p->counts));
   TRY(LAUNCH(dev, spgemm_columns, &a));
   poiseBufferDestroy(&s->kept);

@@ -28,5 +28,7 @@ PoiseErr poiseLocalPattern(Device *dev, LocalProduct *p, Csr *C);
 PoiseErr poiseLocalNumbers(Device *dev, LocalProduct *p, Csr *C);
 /* Offsets from the lengths of m rows, on the device: sets ptr, m, nz and wide of C. Waits for nz. */
 PoiseErr poiseRowOffsets(Device *dev, int64_t m, const int32_t *length, Csr *C);
+/* Their sum alone. Waits for it. */
+PoiseErr poiseRowSum(Device *dev, int64_t m, const int32_t *length, int64_t *sum);
 
 #endif

@@ -212,7 +212,6 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
 {
   PoiseContext ctx = A->ctx;
   Csr c = {0};
-  TRY(PoiseAgree(ctx, poiseAlloc(ctx, sizeof *C->made.multiplied, "a product", &C->made.multiplied)));
   Multiplied *k = C->made.multiplied;
   k->galerkin = galerkin;
   if (PoiseSize(ctx) > 1) TRY(poiseFetchPattern(A, B, &k->rows));
@@ -251,8 +250,8 @@ static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
   if (!e) e = LocalNumbers(A, k, spread ? &k->partial : &C->csr);
   if (!e && spread) e = poiseBufferRead(&k->partial.val, side, &v);
   if (!e && !spread) e = poiseBufferSyncBorrowed(&C->csr.val);
+  if (spread) return poiseMatTakeCOO(C, e, side, v, false);
   TRY(PoiseAgree(ctx, e));
-  if (spread) return poiseMatTakeCOO(C, side, v, false);
   C->state++;
   return POISE_OK;
 }
@@ -261,11 +260,12 @@ static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
 
 static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
 {
-  const Layout *rows = galerkin ? B->cols : A->rows;
   bool tiles = !galerkin && poiseCsrSide(&A->csr) != poiseCsrAcross(&B->csr);
-  TRY(poiseMatCreateTyped(A->ctx, tiles ? &poiseMatType_tiles : &poiseMatType_auto, rows->n, B->cols->n,
-                          rows->N, B->cols->N, C));
-  PoiseErr e = Pattern(A, B, galerkin, *C);
+  PoiseErr e = poiseMatCreateLocal(tiles ? &poiseMatType_tiles : &poiseMatType_auto,
+                                   galerkin ? B->cols : A->rows, B->cols, C);
+  if (!e) e = poiseAlloc(A->ctx, sizeof *(*C)->made.multiplied, "a product", &(*C)->made.multiplied);
+  e = PoiseAgree(A->ctx, e);
+  if (!e) e = Pattern(A, B, galerkin, *C);
   if (!e) e = Numbers(A, B, *C);
   if (e) PoiseMatDestroy(C);
   return e;

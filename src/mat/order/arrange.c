@@ -318,7 +318,7 @@ static PoiseErr MoveValues(PoiseMat A, PoiseMat B)
   PoiseErr e = poiseMatCheckUsable(A);
   if (!e) e = poiseBufferRead(&A->csr.val, DEVICE, &val);
   TRY(PoiseAgree(A->ctx, e));
-  return poiseMatTakeCOO(B, DEVICE, val, false);
+  return poiseMatTakeCOO(B, POISE_OK, DEVICE, val, false);
 }
 
 PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B)

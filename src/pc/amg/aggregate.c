@@ -60,10 +60,7 @@ static PoiseErr Number(Device *dev, AmgAggregateArgs *a, Scratch *s, int64_t *co
   else
     TRY(poiseBufferRead(&s->number.ptr, DEVICE, &a->number.ptr32));
   TRY(LAUNCH(dev, amg_number, a));
-  poiseCsrDestroy(dev->ctx, &s->number);
-  TRY(poiseRowOffsets(dev, a->n, a->next, &s->number));
-  *members = s->number.nz;
-  return POISE_OK;
+  return poiseRowSum(dev, a->n, a->next, members);
 }
 
 static PoiseErr Run(Device *dev, AmgAggregateArgs *a, Scratch *s, int64_t *count, int64_t *members)

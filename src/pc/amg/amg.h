@@ -94,9 +94,9 @@ PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d);
 
 /* ---- lambda.c -------------------------------------------------------------------------------- */
 
-/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. Collective, and the
-   same on all ranks of ctx. */
-PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, double *lambda);
+/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. The same on all ranks
+   of ctx. mine: this rank's error so far. Collective; the caller agrees. */
+PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda);
 
 /* ---- interpolation.c ------------------------------------------------------------------------- */
 
@@ -146,11 +146,10 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
   return o->redundant_size > o->coarse_size ? o->redundant_size : o->coarse_size;
 }
 
-/* *B: r->A's pattern in the context of this rank alone; then its values, and near null space. Collective;
-   agree. */
+/* *B: r->A's pattern in the context of this rank alone; then its values and, if there are any, the near null
+   space of all rows instead of this rank's. Collective; agree. */
 PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
-PoiseErr poiseAmgRedundantValues(const AmgRedundant *r, PoiseMat B);
-PoiseErr poiseAmgRedundantModes(const AmgRedundant *r, AmgModes *modes);
+PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes);
 PoiseErr poiseAmgRedundantReady(AmgRedundant *r); /* all that a cycle needs is on the device; local */
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
 void poiseAmgRedundantDestroy(AmgRedundant *r);
@@ -245,8 +244,9 @@ typedef struct Amg {
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
 
-/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full); its values;
-   l->R, or its values alone, behind C = R A P. keeps: P has not changed. Collective; agree. */
+/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full); its values,
+   locally; l->R, or its values alone, behind C = R A P. keeps: P has not changed. But for the values
+   collective; agree. */
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);

@@ -56,10 +56,10 @@ typedef struct Building {
   double since;
 } Building;
 
-/* The stage ends when the device has done it. */
-static PoiseErr Took(Building *s, int stage)
+/* The stage ends when the device has done it. mine: this rank's error so far. Agrees. */
+static PoiseErr Took(Building *s, int stage, PoiseErr mine)
 {
-  TRY(PoiseAgree(s->ctx, poiseDeviceSync(s->ctx->device)));
+  TRY(PoiseAgree(s->ctx, mine ? mine : poiseDeviceSync(s->ctx->device)));
   double now = PoiseTime();
   s->amg->seconds[stage] += now - s->since;
   s->since = now;
@@ -143,10 +143,9 @@ static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
 static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
-  TRY(PoiseAgree(s->ctx, Diagonal(s, k, m, w, d)));
-  TRY(PoiseAgree(s->ctx, poiseAmgLambda(s->ctx, m, *d, &l->lambda)));
-  TRY(CheckLambda(s, k, l->lambda));
-  return Took(s, STAGE_LAMBDA);
+  PoiseErr e = Diagonal(s, k, m, w, d);
+  TRY(Took(s, STAGE_LAMBDA, poiseAmgLambda(s->ctx, e, m, *d, &l->lambda)));
+  return CheckLambda(s, k, l->lambda);
 }
 
 /* Strong connections and aggregates. Too few: *ended says so. */
@@ -154,14 +153,14 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseContext ctx = s->ctx;
-  TRY(PoiseAgree(ctx, poiseAmgStrength(ctx, m, s->pc->P->block_size, s->amg->options.threshold, &l->graph)));
-  TRY(Took(s, STAGE_STRENGTH));
-  TRY(PoiseAgree(ctx, poiseAmgAggregate(ctx, &l->graph, s->amg->options.aggregate_min, &l->aggregate,
-                                        &l->aggregates, &l->members)));
+  PoiseErr e = poiseAmgStrength(ctx, m, s->pc->P->block_size, s->amg->options.threshold, &l->graph);
+  TRY(Took(s, STAGE_STRENGTH, e));
+  e = poiseAmgAggregate(ctx, &l->graph, s->amg->options.aggregate_min, &l->aggregate, &l->aggregates,
+                        &l->members);
   poiseBufferDestroy(&l->graph.weight);
   l->connections = l->graph.csr.nz;
   double all[] = {(double)l->aggregates, (double)l->graph.dropped};
-  TRY(poiseCommSum(ctx->comm, all, 2));
+  TRY(poiseAgreeSum(ctx, e, all, 2));
   l->weak = all[1] > 0 && s->amg->options.type == AMG_SMOOTHED;
   if (!l->weak) poiseAmgGraphDestroy(ctx, &l->graph);
   *ended = NULL;
@@ -170,8 +169,8 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
   else if (all[0] * s->modes.count > 0.8 * (double)l->A->rows->N)
     *ended = "coarsening stalls";
   if (!*ended && m->ghosts && s->amg->options.type == AMG_SMOOTHED)
-    TRY(poiseAmgPlacesCreate(ctx, m, &l->aggregate, l->aggregates, &l->places));
-  return Took(s, STAGE_AGGREGATE);
+    e = poiseAmgPlacesCreate(ctx, m, &l->aggregate, l->aggregates, &l->places);
+  return Took(s, STAGE_AGGREGATE, e);
 }
 
 /* ---- interpolation --------------------------------------------------------------------------- */
@@ -181,8 +180,7 @@ static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch 
 {
   PoiseErr e = poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &w->q, &w->coarse);
   if (l->smoothed) e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
-  TRY(PoiseAgree(s->ctx, e));
-  return Took(s, STAGE_TENTATIVE);
+  return Took(s, STAGE_TENTATIVE, e);
 }
 
 /* The near null space with ghosts. The caller agrees. */
@@ -249,8 +247,7 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
   if (!e && l->smoothed) e = ReadSmoothing(s, l, m, d, w, &p);
   TRY(PoiseAgree(s->ctx, e));
   if (s->fresh) TRY(CreateP(s, l, &p));
-  TRY(poiseAmgFillP(s->ctx, l, &p));
-  return Took(s, STAGE_INTERPOLATION);
+  return Took(s, STAGE_INTERPOLATION, poiseAmgFillP(s->ctx, l, &p));
 }
 
 /* ---- the Galerkin product -------------------------------------------------------------------- */
@@ -268,7 +265,7 @@ static PoiseErr Galerkin(Building *s, int k)
   PoiseMatDestroy(&copy);
   TRY(e);
   coarse->node = s->modes.count;
-  return Took(s, STAGE_GALERKIN);
+  return Took(s, STAGE_GALERKIN, POISE_OK);
 }
 
 /* ---- all levels ------------------------------------------------------------------------------ */
@@ -313,7 +310,7 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   poiseBufferDestroy(&w->inverse);
   TRY(Galerkin(s, k));
   TRY(poiseAmgMakeR(s->pc, l, s->amg->level[k + 1].A, keeps));
-  TRY(Took(s, STAGE_INTERPOLATION));
+  TRY(Took(s, STAGE_INTERPOLATION, POISE_OK));
   if (keeps) return POISE_OK;
   poiseBufferDestroy(&s->modes.b);
   s->modes = w->coarse;
@@ -363,9 +360,8 @@ static PoiseErr MakeRedundant(Building *s, int k)
     l->node = node;
     TRY(poiseAmgRedundantCreate(r, &l->A));
   }
-  TRY(poiseAmgRedundantValues(r, l->A));
-  if (!KeepsP(s)) TRY(poiseAmgRedundantModes(r, &s->modes));
-  TRY(Took(s, STAGE_GATHER));
+  TRY(poiseAmgRedundantNumbers(r, l->A, KeepsP(s) ? NULL : &s->modes));
+  TRY(Took(s, STAGE_GATHER, POISE_OK));
   s->ctx = poiseContextSelf(s->pc->ctx);
   return POISE_OK;
 }
@@ -399,7 +395,7 @@ static PoiseErr MakeBottom(Building *s)
   TRY(Read(l->A, l->node, NULL, &m));
   TRY(poiseAmgBottomSetUp(s->ctx, &m, &amg->bottom, &amg->fallback));
   amg->dense = !amg->fallback;
-  return Took(s, STAGE_BOTTOM);
+  return Took(s, STAGE_BOTTOM, POISE_OK);
 }
 
 static PoiseErr Build(Building *s)
@@ -442,7 +438,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   poiseBufferDestroy(&s.modes.b);
   s.ctx = pc->ctx;
   if (!e) e = poiseAmgVectors(pc);
-  if (!e) e = Took(&s, STAGE_READY);
+  if (!e) e = Took(&s, STAGE_READY, POISE_OK);
   if (!e) e = poiseCommMaxInt(pc->ctx->comm, &amg->moved, 1); /* ranks record their loops together */
   if (e) {
     poiseAmgDestroy(pc);

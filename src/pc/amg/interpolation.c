@@ -27,14 +27,10 @@ typedef struct Scratch {
 } Scratch;
 
 /* Of all nodes; a->n is their number. */
-static PoiseErr CountPairs(PoiseContext ctx, AmgInterpolateArgs *a, int64_t *pairs)
+static PoiseErr CountPairs(Device *dev, AmgInterpolateArgs *a, int64_t *pairs)
 {
-  Csr sums = {0};
-  TRY(LAUNCH(ctx->device, amg_pairs, a));
-  PoiseErr e = poiseRowOffsets(ctx->device, a->n, a->length, &sums);
-  *pairs = sums.nz;
-  poiseCsrDestroy(ctx, &sums);
-  return e;
+  TRY(LAUNCH(dev, amg_pairs, a));
+  return poiseRowSum(dev, a->n, a->length, pairs);
 }
 
 static PoiseErr MakePattern(PoiseContext ctx, AmgInterpolateArgs *a, Scratch *s, Csr *c, int64_t *pairs)
@@ -48,7 +44,7 @@ static PoiseErr MakePattern(PoiseContext ctx, AmgInterpolateArgs *a, Scratch *s,
   TRY(poiseAmgMake(dev, nodes * rows, sizeof *a->length, "rows of interpolation", &s->length, &a->length));
   TRY(LAUNCH(dev, amg_find, a));
   *pairs = 0;
-  if (a->p.smooth) TRY(CountPairs(ctx, a, pairs));
+  if (a->p.smooth) TRY(CountPairs(dev, a, pairs));
   a->n = nodes * rows;
   TRY(LAUNCH(dev, amg_row_lengths, a));
   TRY(poiseRowOffsets(dev, a->n, a->length, c));

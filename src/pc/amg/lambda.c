@@ -48,20 +48,20 @@ static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double 
   return poiseAmgFetch(dev, there, sizeof *bound, bound);
 }
 
-/* (z, z) of all ranks: its place on the device. mine: this rank's error so far. Agrees, with the sum. */
-static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s)
+/* (z, z) of all ranks: its place on the device, and on several ranks *here. mine: this rank's error so far.
+   Agrees, with the sum. */
+static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *here)
 {
-  double *all, sum[] = {0, 0};
+  double *all;
   bool alone = PoiseSize(ctx) == 1;
   PoiseErr e = mine;
+  *here = 0;
   if (!e && (p->n || alone)) e = Add(ctx->device, s, p->n, p->z, true, false, &p->squares);
   if (alone) return e;
-  if (!e && p->n) e = poiseAmgFetch(ctx->device, p->squares, sizeof *sum, sum);
-  sum[1] = e != POISE_OK;
-  TRY(poiseCommSum(ctx->comm, sum, 2));
-  if (sum[1] > 0) return PoiseAgree(ctx, e);
+  if (!e && p->n) e = poiseAmgFetch(ctx->device, p->squares, sizeof *here, here);
+  TRY(poiseAgreeSum(ctx, e, here, 1));
   TRY(poiseBufferWrite(&s->all, HOST, &all));
-  *all = sum[0];
+  *all = *here;
   return poiseBufferRead(&s->all, DEVICE, &p->squares);
 }
 
@@ -82,38 +82,37 @@ static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
   return LAUNCH(dev, amg_power_start, p);
 }
 
-static PoiseErr Run(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, double *lambda)
+static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *lambda)
 {
   const double close = 2 * (1 + 1e-12);
   double bound = 0, squares;
   Device *dev = ctx->device;
   *lambda = 0;
-  if (PoiseSize(ctx) == 1 && !p->n) return POISE_OK;
-  PoiseErr e = poiseAmgFillGhosts(ctx, &p->m, Open(dev, p, s), p->m.node, &s->x);
+  if (PoiseSize(ctx) == 1 && (mine || !p->n)) return mine;
+  PoiseErr e = poiseAmgFillGhosts(ctx, &p->m, mine ? mine : Open(dev, p, s), p->m.node, &s->x);
   if (!e) e = Product(dev, p);
   if (!e) e = RowBound(dev, p, s, &bound);
-  TRY(PoiseAgree(ctx, e));
-  TRY(poiseCommMax(ctx->comm, &bound, 1));
+  TRY(poiseAgreeMax(ctx, e, &bound));
   *lambda = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
-  TRY(Squares(ctx, POISE_OK, p, s));
+  TRY(Squares(ctx, POISE_OK, p, s, &squares));
   p->row = NULL;
   for (int k = 1; k < STEPS; k++) {
     e = poiseAmgFillGhosts(ctx, &p->m, LAUNCH(dev, amg_power_scale, p), p->m.node, &s->x);
     if (!e) e = Product(dev, p);
-    TRY(Squares(ctx, e, p, s));
+    TRY(Squares(ctx, e, p, s, &squares));
   }
-  TRY(poiseAmgFetch(dev, p->squares, sizeof squares, &squares));
+  if (PoiseSize(ctx) == 1) TRY(poiseAmgFetch(dev, p->squares, sizeof squares, &squares));
   double norm = sqrt(squares);
   *lambda = bound < 1.1 * norm ? bound : 1.1 * norm;
   return POISE_OK;
 }
 
-PoiseErr poiseAmgLambda(PoiseContext ctx, const AmgMatrix *m, const double *d, double *lambda)
+PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda)
 {
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
-  PoiseErr e = Run(ctx, &p, &s, lambda);
+  PoiseErr e = Run(ctx, mine, &p, &s, lambda);
   Buffer *all[] = {&s.x, &s.y, &s.z, &s.row, &s.sum[0], &s.sum[1], &s.all};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
   return e;

@@ -34,35 +34,42 @@ static PoiseErr ShareRows(PoiseContext ctx, const int64_t *start, size_t bytes, 
   return POISE_OK;
 }
 
-/* The rows of this rank to the host, or all others from there. Waits. */
-static PoiseErr CopyRows(PoiseContext ctx, const int64_t *start, size_t bytes, char *there, char *here,
-                         bool own)
+typedef struct Rows {   /* an array of all ranks' rows, of which this rank's are there */
+  const int64_t *start; /* as in ShareRows */
+  size_t bytes;
+  char *there, *here; /* on the device; on the host, made here */
+} Rows;
+
+/* Enqueue a copy of the rows of this rank to the host, or of all others from there. */
+static PoiseErr CopyRows(PoiseContext ctx, const Rows *r, bool own)
 {
   Device *dev = ctx->device;
-  const int64_t *mine = start + PoiseRank(ctx);
-  size_t begin = (size_t)mine[0] * bytes, end = (size_t)mine[1] * bytes,
-         all = (size_t)start[PoiseSize(ctx)] * bytes;
-  if (own) {
-    TRY(poiseDeviceCopyArray(dev, here + begin, there + begin, end - begin, COPY_TO_HOST));
-  } else {
-    TRY(poiseDeviceCopyArray(dev, there, here, begin, COPY_TO_DEVICE));
-    TRY(poiseDeviceCopyArray(dev, there + end, here + end, all - end, COPY_TO_DEVICE));
-  }
-  return poiseDeviceSync(dev);
+  const int64_t *mine = r->start + PoiseRank(ctx);
+  size_t begin = (size_t)mine[0] * r->bytes, end = (size_t)mine[1] * r->bytes,
+         all = (size_t)r->start[PoiseSize(ctx)] * r->bytes;
+  if (own) return poiseDeviceCopyArray(dev, r->here + begin, r->there + begin, end - begin, COPY_TO_HOST);
+  TRY(poiseDeviceCopyArray(dev, r->there, r->here, begin, COPY_TO_DEVICE));
+  return poiseDeviceCopyArray(dev, r->there + end, r->here + end, all - end, COPY_TO_DEVICE);
 }
 
-/* The same of data on the devices, through the hosts. mine: this rank's error so far. Collective; agrees. */
-static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, const int64_t *start, size_t bytes, void *data)
+/* The same of arrays on devices, through the hosts. mine: this rank's error so far. Collective; agrees. */
+static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, int count, Rows *rows)
 {
-  bool away = !ctx->device->ops->is_host;
-  char *here = NULL;
-  if (!mine && away) mine = poiseAllocArray(ctx, start[PoiseSize(ctx)], bytes, "rows of all ranks", &here);
-  if (!mine && away) mine = CopyRows(ctx, start, bytes, data, here, true);
-  PoiseErr e = PoiseAgree(ctx, mine);
-  if (!e) e = ShareRows(ctx, start, bytes, away ? here : data);
-  if (!e && away) e = CopyRows(ctx, start, bytes, data, here, false);
-  poiseFree(ctx, &here);
-  return PoiseAgree(ctx, e);
+  Device *dev = ctx->device;
+  bool away = !dev->ops->is_host;
+  PoiseErr e = mine;
+  for (int k = 0; k < count && !e && away; k++) {
+    e = poiseAllocArray(ctx, rows[k].start[PoiseSize(ctx)], rows[k].bytes, "rows of all ranks",
+                        &rows[k].here);
+    if (!e) e = CopyRows(ctx, &rows[k], true);
+  }
+  e = PoiseAgree(ctx, e ? e : poiseDeviceSync(dev));
+  for (int k = 0; k < count && !e; k++)
+    e = ShareRows(ctx, rows[k].start, rows[k].bytes, away ? rows[k].here : rows[k].there);
+  for (int k = 0; k < count && !e && away; k++) e = CopyRows(ctx, &rows[k], false);
+  PoiseErr waited = poiseDeviceSync(dev); /* as the host's arrays are freed */
+  for (int k = 0; k < count; k++) poiseFree(ctx, &rows[k].here);
+  return PoiseAgree(ctx, e ? e : waited);
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
@@ -81,12 +88,13 @@ static void Release(PoiseContext ctx, Whole *w)
   poiseCsrDestroy(ctx, &w->csr);
 }
 
-/* Entries before those of each rank. Collective. */
-static PoiseErr CountEntries(PoiseMat A, int64_t *first)
+/* *first: entries before those of each rank. mine: this rank's error so far. Collective; agrees. */
+static PoiseErr CountEntries(PoiseMat A, PoiseErr mine, int64_t **first)
 {
-  Comm *comm = A->ctx->comm;
-  TRY(comm->ops->allgather(comm, &A->csr.nz, sizeof A->csr.nz, first + 1));
-  for (int r = 0; r < comm->size; r++) first[r + 1] += first[r];
+  PoiseContext ctx = A->ctx;
+  if (!mine) mine = poiseAllocArray(ctx, PoiseSize(ctx) + 1, sizeof **first, "entries of ranks", first);
+  TRY(poiseAgreeGather(ctx, mine, &A->csr.nz, sizeof A->csr.nz, mine ? NULL : *first + 1));
+  for (int r = 0; r < PoiseSize(ctx); r++) (*first)[r + 1] += (*first)[r];
   return POISE_OK;
 }
 
@@ -131,13 +139,12 @@ static PoiseErr Collect(PoiseMat A, Whole *w, PoiseMat *B)
   char *ptr = NULL;
   int32_t *col = NULL;
   PoiseErr e = poiseAllocArray(ctx, size + 1, sizeof *w->rows, "rows of ranks", &w->rows);
-  if (!e) e = poiseAllocArray(ctx, size + 1, sizeof *w->first, "entries of ranks", &w->first);
-  TRY(PoiseAgree(ctx, e));
+  TRY(CountEntries(A, e, &w->first));
   for (int r = 0; r <= size; r++) w->rows[r] = A->rows->start[r] / side;
-  TRY(CountEntries(A, w->first));
   e = PutPattern(A, w, &a, &ptr, &col);
-  TRY(ShareThere(ctx, e, w->rows, w->csr.wide ? 8 : 4, ptr));
-  TRY(ShareThere(ctx, POISE_OK, w->first, sizeof *col, col));
+  Rows rows[] = {{.start = w->rows, .bytes = w->csr.wide ? 8 : 4, .there = ptr},
+                 {.start = w->first, .bytes = sizeof *col, .there = (char *)(void *)col}};
+  TRY(ShareThere(ctx, e, 2, rows));
   return PoiseAgree(ctx, CreateWhole(A, w, B));
 }
 
@@ -151,39 +158,44 @@ static PoiseErr PutValues(PoiseMat A, PoiseMat B, int64_t begin, double **all)
                          COPY_ON_DEVICE);
 }
 
-PoiseErr poiseAmgRedundantValues(const AmgRedundant *r, PoiseMat B)
+/* Where the near null space of all rows goes, with this rank's there. */
+static PoiseErr PutModes(PoiseMat A, AmgModes *part, AmgModes *all, char **whole)
 {
-  PoiseMat A = r->A;
-  PoiseContext ctx = A->ctx;
-  int64_t *first = NULL, size = PoiseSize(ctx), entry = poiseCsrEntry(&A->csr);
-  double *all = NULL;
-  PoiseErr e = PoiseAgree(ctx, poiseAllocArray(ctx, size + 1, sizeof *first, "entries of ranks", &first));
-  if (!e) e = CountEntries(A, first);
-  if (!e) {
-    e = PutValues(A, B, first[PoiseRank(ctx)] * entry, &all);
-    e = ShareThere(ctx, e, first, (size_t)entry * sizeof *all, all);
-  }
-  B->state++;
-  poiseFree(ctx, &first);
+  size_t width = (size_t)part->count * sizeof(double);
+  const char *own;
+  all->count = part->count, all->n = A->rows->N;
+  TRY(poiseBufferRead(&part->b, DEVICE, &own));
+  TRY(poiseAmgMake(A->ctx->device, all->n, width, "near null space", &all->b, whole));
+  return poiseDeviceCopy(A->ctx->device, *whole + (size_t)A->rows->begin * width, own,
+                         (size_t)part->n * width, COPY_ON_DEVICE);
+}
+
+static PoiseErr ShareNumbers(PoiseMat A, PoiseMat B, const int64_t *first, AmgModes *modes)
+{
+  double *val = NULL;
+  int64_t entry = poiseCsrEntry(&A->csr);
+  AmgModes all = {0};
+  Rows rows[2] = {{.start = first, .bytes = (size_t)entry * sizeof *val}};
+  PoiseErr e = PutValues(A, B, first[PoiseRank(A->ctx)] * entry, &val);
+  if (modes) rows[1] = (Rows){.start = A->rows->start, .bytes = (size_t)modes->count * sizeof(double)};
+  if (!e && modes) e = PutModes(A, modes, &all, &rows[1].there);
+  rows[0].there = (char *)(void *)val;
+  e = ShareThere(A->ctx, e, modes ? 2 : 1, rows);
+  if (!modes) return e;
+  poiseBufferDestroy(&modes->b);
+  *modes = all;
   return e;
 }
 
-PoiseErr poiseAmgRedundantModes(const AmgRedundant *r, AmgModes *modes)
+PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes)
 {
   PoiseMat A = r->A;
-  Device *dev = A->ctx->device;
-  AmgModes all = {.count = modes->count, .n = A->rows->N};
-  size_t width = (size_t)modes->count * sizeof(double);
-  const char *part;
-  char *whole = NULL;
-  PoiseErr e = poiseBufferRead(&modes->b, DEVICE, &part);
-  if (!e) e = poiseAmgMake(dev, all.n, width, "near null space", &all.b, &whole);
-  if (!e)
-    e = poiseDeviceCopy(dev, whole + (size_t)A->rows->begin * width, part, (size_t)modes->n * width,
-                        COPY_ON_DEVICE);
-  e = ShareThere(A->ctx, e, A->rows->start, width, whole);
-  poiseBufferDestroy(&modes->b);
-  *modes = all;
+  PoiseContext ctx = A->ctx;
+  int64_t *first = NULL;
+  PoiseErr e = CountEntries(A, POISE_OK, &first);
+  if (!e) e = ShareNumbers(A, B, first, modes);
+  B->state++;
+  poiseFree(ctx, &first);
   return e;
 }
 

@@ -46,11 +46,11 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
 /* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
    four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all
    meet, and the next level is full after one step. */
-static PoiseErr Fills(PoiseContext ctx, int64_t connections, int64_t pairs, bool *fills)
+static PoiseErr Fills(PoiseContext ctx, PoiseErr mine, int64_t connections, int64_t pairs, bool *fills)
 {
   const int most = 4;
   double sum[] = {(double)pairs, (double)connections};
-  TRY(poiseCommSum(ctx->comm, sum, 2));
+  TRY(poiseAgreeSum(ctx, mine, sum, 2));
   *fills = sum[0] > most * sum[1];
   return POISE_OK;
 }
@@ -59,16 +59,18 @@ PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *
 {
   Csr c = {0};
   int64_t pairs = 0;
-  PoiseErr e = PoiseAgree(ctx, MakeP(ctx, &l->places, p, &c, &pairs));
   *fills = false;
-  if (!e && p->smooth) e = Fills(ctx, l->connections, pairs, fills);
+  PoiseErr e = MakeP(ctx, &l->places, p, &c, &pairs);
+  if (!e)
+    e = poiseMatCreateLocal(p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, l->A->rows, NULL, &l->P);
+  e = p->smooth ? Fills(ctx, e, l->connections, pairs, fills) : PoiseAgree(ctx, e);
   if (!e && !*fills)
-    e = poiseMatCreateTyped(ctx, p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, p->nodes * p->node,
-                            p->aggregates * p->modes, POISE_DECIDE, POISE_DECIDE, &l->P);
+    e = poiseLayoutCreate(ctx, p->aggregates * p->modes, POISE_DECIDE, "columns of the matrix", &l->P->cols);
   if (!e && !*fills) {
     l->P->block_size = p->side;
     return poiseMatReplaceCsr(l->P, POISE_OK, &c);
   }
+  PoiseMatDestroy(&l->P);
   poiseCsrDestroy(ctx, &c);
   return e;
 }
@@ -92,7 +94,7 @@ PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p)
   if (!e) e = poiseAmgInterpolate(ctx, p, &l->P->csr, apart ? &places : NULL);
   l->P->state++;
   poiseBufferDestroy(&places);
-  return PoiseAgree(ctx, e);
+  return e;
 }
 
 /* ---- R on one rank --------------------------------------------------------------------------- */
@@ -116,8 +118,9 @@ static PoiseErr CreateR(AmgLevel *l, Transposed *t)
   if (!e)
     e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
                           &c.val);
-  if (!e) e = poiseMatCreateTyped(P->ctx, P->type, P->cols->n, P->rows->n, P->cols->N, P->rows->N, &l->R);
+  if (!e) e = poiseMatCreateLocal(P->type, P->cols, P->rows, &l->R);
   if (e) {
+    PoiseMatDestroy(&l->R);
     poiseCsrDestroy(P->ctx, &c);
     return e;
   }
@@ -195,13 +198,13 @@ static PoiseErr CreateRanksR(PoiseMat P, Transposed *t, Buffer *turned, PoiseMat
 {
   PoiseContext ctx = P->ctx;
   int b = P->csr.b;
-  TRY(poiseMatCreateTyped(ctx, b ? &poiseMatType_auto : P->type, P->cols->n, P->rows->n, P->cols->N,
-                          P->rows->N, R));
-  PoiseErr e = POISE_OK;
-  if (b)
+  PoiseErr e = poiseMatCreateLocal(b ? &poiseMatType_auto : P->type, P->cols, P->rows, R);
+  if (!e && b)
     e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double),
                           "interpolation in turned blocks", turned);
-  TRY(PoiseAgree(ctx, e));
+  e = PoiseAgree(ctx, e);
+  if (e) PoiseMatDestroy(R);
+  TRY(e);
   if (b) TRY(PoiseMatSetBlockSize(*R, b));
   if (b) TRY(PoiseMatSetType(*R, "bcsr"));
   return poiseSharedRowsStay(*R) ? ShareR(P, t, *R) : ListR(P, *R);
@@ -221,8 +224,8 @@ static PoiseErr SendR(PoiseMat P, Buffer *turned, PoiseMat R)
 {
   const double *val = NULL;
   Side side = P->ctx->device->ops->is_host ? HOST : DEVICE;
-  TRY(PoiseAgree(P->ctx, Turn(P, turned, side, &val)));
-  return poiseMatTakeCOO(R, side, val, false);
+  PoiseErr e = Turn(P, turned, side, &val);
+  return poiseMatTakeCOO(R, e, side, val, false);
 }
 
 /* ---- R --------------------------------------------------------------------------------------- */
