@@ -278,6 +278,10 @@ module poise
       import
       type(c_ptr), value :: ctx
     end function
+    integer(c_int) function PoiseThreads(ctx) bind(c, name="PoiseThreads")
+      import
+      type(c_ptr), value :: ctx
+    end function
     integer(c_int) function PoiseBarrier(ctx) bind(c, name="PoiseBarrier")
       import
       type(c_ptr), value :: ctx

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 static const char *const names[FEM_STAGES] = {"mesh",  "assembly", "refresh", "set-up",
                                               "solve", "check",    "output"};
@@ -196,11 +199,25 @@ int FemEnd(PoiseContext *ctx, PoiseErr err)
   return err != POISE_OK || end != POISE_OK;
 }
 
+typedef struct Body {
+  PoiseErr (*run)(PoiseContext, void *);
+} Body;
+
+/* Loops of this rank's mesh and elements take as many threads as the library's. */
+static PoiseErr RunBody(PoiseContext ctx, void *body)
+{
+#ifdef _OPENMP
+  omp_set_num_threads(PoiseThreads(ctx));
+#endif
+  return ((Body *)body)->run(ctx, NULL);
+}
+
 int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
             PoiseErr (*body)(PoiseContext, void *))
 {
   PoiseOption *all = NULL;
   PoiseContext ctx = NULL;
+  Body of = {body};
   PoiseErr err = CheckWords(argc, argv);
   if (err == POISE_OK) err = JoinOptions(options, &all);
   if (err == POISE_OK) {
@@ -208,7 +225,7 @@ int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
     err = PoiseInitialize(&argc, &argv, &init, &ctx);
   }
   if (err == POISE_OK && !PoiseAnswered(ctx)) err = TrySystem(ctx);
-  if (err == POISE_OK) err = PoiseRun(ctx, body, NULL);
+  if (err == POISE_OK) err = PoiseRun(ctx, RunBody, &of);
   int code = FemEnd(&ctx, err);
   free(all);
   return code;

@@ -253,6 +253,7 @@ FUNCTIONS = {
     "PoiseAnswered": (c_int, [PoiseContext]),
     "PoiseRank": (c_int, [PoiseContext]),
     "PoiseSize": (c_int, [PoiseContext]),
+    "PoiseThreads": (c_int, [PoiseContext]),
     "PoiseBarrier": (PoiseErr, [PoiseContext]),
     "PoiseAgree": (PoiseErr, [PoiseContext, c_int]),
     "PoiseSum": (PoiseErr, [PoiseContext, c_int, c_void_p]),

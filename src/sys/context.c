@@ -12,14 +12,9 @@
 #include "staging.h"
 
 #ifdef _OPENMP
-#include <omp.h>
 #define OPENMP_WORD "with OpenMP"
 #else
 #define OPENMP_WORD "without OpenMP"
-static int omp_get_max_threads(void)
-{
-  return 1;
-}
 #endif
 
 #ifdef POISE_HAVE_METIS
@@ -98,7 +93,7 @@ static const PoiseOption table[] = {
      "wait for the device before and after each event, so that its time is the device's; loops are then "
      "not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
-     "threads of host kernels per rank; 0: divide the cores evenly"},
+     "threads of host loops per rank; 0: divide the cores evenly, beside a GPU at most 16 of them"},
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
      "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
     {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|nccl|host",
@@ -255,12 +250,10 @@ static PoiseErr CreateLog(PoiseContext ctx, System *system)
 static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const DeviceOps *ops, int id)
 {
   System system = *options;
-  int threads = ctx->parent ? ctx->parent->device->threads / ctx->comm->size : omp_get_max_threads();
-  if (system.host_threads) threads = (int)system.host_threads;
   ctx->load_progress = system.load_progress;
   ctx->log_device_time = system.device_time;
   TRY(poiseDeviceOpen(ctx, ops, id, &ctx->device));
-  ctx->device->threads = threads > 1 ? threads : 1;
+  ctx->device->threads = system.host_threads ? (int)system.host_threads : poiseHostThreads(ctx);
   ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
   TRY(poiseWinnersCreate(ctx));
@@ -461,6 +454,12 @@ int PoiseSize(PoiseContext ctx)
 {
   CALLED_OR(0, OBJECT(ctx));
   return ctx->comm->size;
+}
+
+int PoiseThreads(PoiseContext ctx)
+{
+  CALLED_OR(1, OBJECT(ctx));
+  return ctx->device->threads;
 }
 
 PoiseErr PoiseBarrier(PoiseContext ctx)

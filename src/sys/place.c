@@ -4,16 +4,29 @@
   rank may run on. They are dealt out among the ranks of a machine with the same candidates. The system says
   which GPUs are near (PCI devices' local_cpulist). If it does not, or if ranks are not bound to cores, all
   GPUs are candidates.
+
+  And how many threads of the host. Beside a GPU they copy, check and count, in many short parallel regions. A
+  few fill the bus of memory, and a region lasts as long as its slowest thread. On virtual machines whose
+  cores are shared, a region over all 64 cores takes 6 ms.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <ctype.h>
 #include <sched.h>
 #include <unistd.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_max_threads(void)
+{
+  return 1;
+}
+#endif
+
 #include "place.h"
 #include "sys.h"
 
-enum { MOST = 64 }; /* GPUs of a machine */
+enum { MOST = 64 /* GPUs of a machine */, BESIDE_GPU = 16 /* threads of the host */ };
 
 bool poiseMayRunOn(const char *list)
 {
@@ -112,4 +125,12 @@ PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
   }
   poiseFree(ctx, &all);
   return e;
+}
+
+int poiseHostThreads(PoiseContext ctx)
+{
+  int threads = omp_get_max_threads();
+  if (threads > BESIDE_GPU && !ctx->device->ops->is_host && !getenv("OMP_NUM_THREADS")) threads = BESIDE_GPU;
+  if (ctx->parent) threads = ctx->parent->device->threads / ctx->comm->size;
+  return threads > 1 ? threads : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which GPU a rank takes. */
+/* Which GPU a rank takes, and how many threads of the host. */
 #ifndef POISE_PLACE_H
 #define POISE_PLACE_H
 
@@ -20,5 +20,9 @@ uint64_t poiseHashWords(const char *words);
 uint64_t poiseMachine(void);
 /* may this process run on one of these cores, "0-31,64-95"? */
 bool poiseMayRunOn(const char *list);
+
+/* Threads for loops on the host, of a rank whose device is open: as many as OpenMP takes, shared among ranks
+   that are threads. Beside a GPU at most 16, unless OMP_NUM_THREADS says how many. */
+int poiseHostThreads(PoiseContext ctx);
 
 #endif

@@ -3,6 +3,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdatomic.h>
 #include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "files.h"
 #include "sys/sys.h"
@@ -91,7 +94,27 @@ static void TestThreads(PoiseContext ctx)
   CHECK(ctx->device->threads >= 1);
   if (!CHECK_OK(Open(ctx, NULL, "-host_threads 5", &own))) return;
   CHECK_INT(own->device->threads, 5);
+  CHECK_INT(PoiseThreads(own), 5);
   CHECK_OK(PoiseFinalize(&own));
+}
+
+/* Of 40 threads a context beside a device of its own memory takes fewer, unless the environment says so. */
+static void TestThreadsBesideGpu(PoiseContext ctx)
+{
+#ifdef _OPENMP
+  PoiseContext own;
+  const char *words[] = {"-device host", "-device mock"};
+  int before = omp_get_max_threads();
+  omp_set_num_threads(40);
+  for (int k = 0; k < 2; k++) {
+    if (!CHECK_OK(Open(ctx, NULL, words[k], &own))) continue;
+    CHECK_INT(PoiseThreads(own), k && !getenv("OMP_NUM_THREADS") ? 16 : 40);
+    CHECK_OK(PoiseFinalize(&own));
+  }
+  omp_set_num_threads(before);
+#else
+  (void)ctx;
+#endif
 }
 
 /* Every allocation of PoiseInitialize in turn, on the last rank. */
@@ -530,6 +553,7 @@ static const Test tests[] = {
     {"prefix", TestPrefix, 0},
     {"bad_options", TestBadOptions, 0},
     {"threads", TestThreads, 0},
+    {"threads_beside_gpu", TestThreadsBesideGpu, 0},
     {"initialize_memory", TestInitializeMemory, 0},
     {"finalize_checks", TestFinalizeChecks, 0},
     {"output", TestOutput, 0},
