@@ -180,8 +180,8 @@ POISE_API int PoiseAnswered(PoiseContext ctx);
 /* this rank: 0 .. PoiseSize - 1 */
 POISE_API int PoiseRank(PoiseContext ctx);
 POISE_API int PoiseSize(PoiseContext ctx); /* number of ranks */
-/* Threads of the host that this rank's loops take: -host_threads, OMP_NUM_THREADS, or the cores, shared among
-   ranks that are threads; beside a GPU at most 16 of the cores. For the program's own parallel loops. */
+/* Threads of the host that this rank's loops take: -host_threads, OMP_NUM_THREADS, or a share of the cores
+   that ranks have in common; beside GPUs of at most 16 of them. For the program's own parallel loops. */
 POISE_API int PoiseThreads(PoiseContext ctx);
 /* Wait for all ranks. Collective. */
 POISE_API PoiseErr PoiseBarrier(PoiseContext ctx);

@@ -93,7 +93,7 @@ static const PoiseOption table[] = {
      "wait for the device before and after each event, so that its time is the device's; loops are then "
      "not replayed"},
     {"host_threads", FIELD(INT, host_threads), "0", 0, 4096, NULL,
-     "threads of host loops per rank; 0: divide the cores evenly, beside a GPU at most 16 of them"},
+     "threads of host loops per rank; 0: divide the cores evenly, beside GPUs at most 16 of them"},
     {"comm_check", FIELD(CHOICE, comm_check), "auto", 0, 0, "auto|yes|no",
      "under MPI, check before each collective that all ranks are in the same call; auto: in debug builds"},
     {"comm_exchange", FIELD(CHOICE, exchange), "auto", 0, 0, "auto|peer|nccl|host",
@@ -247,13 +247,14 @@ static PoiseErr CreateLog(PoiseContext ctx, System *system)
   return poiseLogCreate(ctx, &ctx->log);
 }
 
-static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const DeviceOps *ops, int id)
+static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const DeviceOps *ops, int id,
+                             int threads)
 {
   System system = *options;
   ctx->load_progress = system.load_progress;
   ctx->log_device_time = system.device_time;
   TRY(poiseDeviceOpen(ctx, ops, id, &ctx->device));
-  ctx->device->threads = system.host_threads ? (int)system.host_threads : poiseHostThreads(ctx);
+  ctx->device->threads = system.host_threads ? (int)system.host_threads : threads;
   ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
   TRY(poiseWinnersCreate(ctx));
@@ -278,10 +279,11 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
   ctx->comm->checks =
       system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
-  int id = ctx->parent && ctx->parent->worker_gpus ? ctx->comm->rank : (int)system.device_id;
+  int id = ctx->parent && ctx->parent->worker_gpus ? ctx->comm->rank : (int)system.device_id, threads;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
-  TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id)));
+  TRY(poiseHostThreads(ctx, ops, &threads));
+  TRY(PoiseAgree(ctx, CreateDevice(ctx, &system, ops, id, threads)));
   TRY(AgreeOnLoops(ctx));
   TRY(poiseLinkOpen(ctx, (LinkWish)system.exchange));
   poiseLinkSetPatience(ctx, system.patience);

@@ -69,11 +69,16 @@ static uint64_t Near(const DeviceOps *ops, int count)
   return near;
 }
 
-uint64_t poiseHashWords(const char *words)
+static uint64_t Hash(const void *bytes, size_t n)
 {
   uint64_t hash = UINT64_C(14695981039346656037);
-  for (const char *c = words; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+  for (size_t k = 0; k < n; k++) hash = (hash ^ ((const unsigned char *)bytes)[k]) * UINT64_C(1099511628211);
   return hash;
+}
+
+uint64_t poiseHashWords(const char *words)
+{
+  return Hash(words, strlen(words));
 }
 
 uint64_t poiseMachine(void)
@@ -127,10 +132,44 @@ PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
   return e;
 }
 
-int poiseHostThreads(PoiseContext ctx)
+typedef struct Cores { /* where a rank may run */
+  uint64_t machine, cores;
+} Cores;
+
+static Cores CoresHere(void)
 {
-  int threads = omp_get_max_threads();
-  if (threads > BESIDE_GPU && !ctx->device->ops->is_host && !getenv("OMP_NUM_THREADS")) threads = BESIDE_GPU;
-  if (ctx->parent) threads = ctx->parent->device->threads / ctx->comm->size;
-  return threads > 1 ? threads : 1;
+  Cores mine = {poiseMachine(), 0};
+#ifdef CPU_SETSIZE
+  cpu_set_t set;
+  if (!sched_getaffinity(0, sizeof set, &set)) mine.cores = Hash(&set, sizeof set);
+#endif
+  return mine;
+}
+
+/* Of `threads`, what this rank takes among those of all ranks' processes. */
+static int Share(int threads, bool is_host, const Cores *all, int size, int rank)
+{
+  int machine = 0, cores = 0; /* ranks that have the same */
+  for (int r = 0; r < size; r++) {
+    machine += all[r].machine == all[rank].machine;
+    cores += all[r].machine == all[rank].machine && all[r].cores == all[rank].cores;
+  }
+  int most = is_host ? threads / cores : BESIDE_GPU / machine;
+  return most < threads ? most : threads;
+}
+
+PoiseErr poiseHostThreads(PoiseContext ctx, const DeviceOps *ops, int *threads)
+{
+  Cores mine = CoresHere(), *all = NULL;
+  int size = ctx->comm->size, most = omp_get_max_threads();
+  *threads = ctx->parent ? ctx->parent->device->threads / size : most;
+  if (!ctx->parent) {
+    PoiseErr e = poiseAllocArray(ctx, size, sizeof *all, "cores of ranks", &all);
+    e = poiseAgreeGather(ctx, e, &mine, sizeof mine, all);
+    if (!e && !getenv("OMP_NUM_THREADS")) *threads = Share(most, ops->is_host, all, size, ctx->comm->rank);
+    poiseFree(ctx, &all);
+    TRY(e);
+  }
+  if (*threads < 1) *threads = 1;
+  return POISE_OK;
 }

@@ -21,8 +21,9 @@ uint64_t poiseMachine(void);
 /* may this process run on one of these cores, "0-31,64-95"? */
 bool poiseMayRunOn(const char *list);
 
-/* Threads for loops on the host, of a rank whose device is open: as many as OpenMP takes, shared among ranks
-   that are threads. Beside a GPU at most 16, unless OMP_NUM_THREADS says how many. */
-int poiseHostThreads(PoiseContext ctx);
+/* Threads of this rank's loops on the host: as many as OpenMP takes, shared among ranks that are threads, or
+   processes on the same cores. Beside a GPU the ranks of a machine have 16 at most. OMP_NUM_THREADS counts for
+   each process. Collective; agrees. */
+PoiseErr poiseHostThreads(PoiseContext ctx, const DeviceOps *ops, int *threads);
 
 #endif
