@@ -22,8 +22,8 @@ uint64_t poiseMachine(void);
 bool poiseMayRunOn(const char *list);
 
 /* Threads of this rank's loops on the host: as many as OpenMP takes, shared among ranks that are threads, or
-   processes on the same cores. Beside a GPU the ranks of a machine have 16 at most. OMP_NUM_THREADS counts for
-   each process. Collective; agrees. */
+   processes on the same cores. Beside a GPU the ranks of a machine have 16 at most. OMP_NUM_THREADS is what
+   each process has. Collective; agrees. */
 PoiseErr poiseHostThreads(PoiseContext ctx, const DeviceOps *ops, int *threads);
 
 #endif
