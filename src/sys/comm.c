@@ -139,7 +139,7 @@ static int Apart(size_t bytes)
   return 1 + (int)((bytes + sizeof(double) - 1) / sizeof(double));
 }
 
-/* bytes: of `in`, behind the code, which fit; read if mine is none. Those of all ranks: in scratch. */
+/* The first rank with an error of its own; else the first with any; else -1. */
 static int FirstFailing(const int64_t *code, int apart, int size)
 {
   int first = -1;
@@ -150,7 +150,8 @@ static int FirstFailing(const int64_t *code, int apart, int size)
   return first;
 }
 
-/* bytes: of `in`, behind the code, which fit; read if mine is none. Those of all ranks: in the scratch. */
+/* So many bytes of `in`, which fit, go with the code, unless that is an error. The records of all ranks stay
+   in the scratch memory. */
 static PoiseErr Agree(PoiseContext ctx, PoiseErr mine, const void *in, size_t bytes)
 {
   Comm *comm = ctx->comm;
