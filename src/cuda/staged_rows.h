@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(THREADS)
       col[k] = A.col[begin + k];
       if (VALUES) staged[k] = A.val[begin + k];
     }
-    A.col = col - begin;
+    A.col = col - begin; /* as an item counts entries from the matrix's first */
     if (VALUES) A.val = staged - begin;
     __syncthreads();
   }

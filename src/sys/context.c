@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "files.h"
+#include "host_threads.h"
 #include "place.h"
 #include "staging.h"
 

@@ -4,29 +4,16 @@
   rank may run on. They are dealt out among the ranks of a machine with the same candidates. The system says
   which GPUs are near (PCI devices' local_cpulist). If it does not, or if ranks are not bound to cores, all
   GPUs are candidates.
-
-  And how many threads of the host. Beside a GPU they copy, check and count, in many short parallel regions. A
-  few fill the bus of memory, and a region lasts as long as its slowest thread. On virtual machines whose
-  cores are shared, a region over all 64 cores takes 6 ms.
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <ctype.h>
 #include <sched.h>
 #include <unistd.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#else
-static int omp_get_max_threads(void)
-{
-  return 1;
-}
-#endif
-
 #include "place.h"
 #include "sys.h"
 
-enum { MOST = 64 /* GPUs of a machine */, BESIDE_GPU = 16 /* threads of the host */ };
+enum { MOST = 64 }; /* GPUs of a machine */
 
 bool poiseMayRunOn(const char *list)
 {
@@ -69,16 +56,19 @@ static uint64_t Near(const DeviceOps *ops, int count)
   return near;
 }
 
-static uint64_t Hash(const void *bytes, size_t n)
+uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n)
 {
-  uint64_t hash = UINT64_C(14695981039346656037);
-  for (size_t k = 0; k < n; k++) hash = (hash ^ ((const unsigned char *)bytes)[k]) * UINT64_C(1099511628211);
-  return hash;
+  for (size_t k = 0; k < n; k += sizeof h) {
+    uint64_t word = 0;
+    memcpy(&word, (const char *)bytes + k, n - k < sizeof word ? n - k : sizeof word);
+    h = poiseMix(h, word);
+  }
+  return h;
 }
 
 uint64_t poiseHashWords(const char *words)
 {
-  return Hash(words, strlen(words));
+  return poiseHashBytes(0, words, strlen(words));
 }
 
 uint64_t poiseMachine(void)
@@ -130,46 +120,4 @@ PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
   }
   poiseFree(ctx, &all);
   return e;
-}
-
-typedef struct Cores { /* where a rank may run */
-  uint64_t machine, cores;
-} Cores;
-
-static Cores CoresHere(void)
-{
-  Cores mine = {poiseMachine(), 0};
-#ifdef CPU_SETSIZE
-  cpu_set_t set;
-  if (!sched_getaffinity(0, sizeof set, &set)) mine.cores = Hash(&set, sizeof set);
-#endif
-  return mine;
-}
-
-/* Of `threads`, what this rank takes among those of all ranks' processes. */
-static int Share(int threads, bool is_host, const Cores *all, int size, int rank)
-{
-  int machine = 0, cores = 0; /* ranks that have the same */
-  for (int r = 0; r < size; r++) {
-    machine += all[r].machine == all[rank].machine;
-    cores += all[r].machine == all[rank].machine && all[r].cores == all[rank].cores;
-  }
-  int most = is_host ? threads / cores : BESIDE_GPU / machine;
-  return most < threads ? most : threads;
-}
-
-PoiseErr poiseHostThreads(PoiseContext ctx, const DeviceOps *ops, int *threads)
-{
-  Cores mine = CoresHere(), *all = NULL;
-  int size = ctx->comm->size, most = omp_get_max_threads();
-  *threads = ctx->parent ? ctx->parent->device->threads / size : most;
-  if (!ctx->parent) {
-    PoiseErr e = poiseAllocArray(ctx, size, sizeof *all, "cores of ranks", &all);
-    e = poiseAgreeGather(ctx, e, &mine, sizeof mine, all);
-    if (!e && !getenv("OMP_NUM_THREADS")) *threads = Share(most, ops->is_host, all, size, ctx->comm->rank);
-    poiseFree(ctx, &all);
-    TRY(e);
-  }
-  if (*threads < 1) *threads = 1;
-  return POISE_OK;
 }

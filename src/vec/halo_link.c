@@ -20,7 +20,7 @@ typedef struct Way {
   double *in;      /* entries that come, by sender */
   uint64_t *came;  /* [nrecv]: set by the senders */
   uint64_t *state; /* [STATE] */
-  /* tables, one behind the other, with room for all ranks */
+  /* tables, one behind the other */
   int64_t *start;     /* [nrecv + 1]: offsets of the senders' entries */
   LinkTarget *target; /* [nsend] */
   int32_t *from;      /* [nrecv]: the senders */
@@ -40,15 +40,16 @@ typedef struct Where { /* what a rank has for a sender in its room, in bytes fro
   int64_t in, epoch;   /* epoch = 0: nothing */
 } Where;
 
-/* of start, target, from; and of all that a way has beside entries */
-static int64_t TableBytes(int64_t size)
+/* of start, target, from */
+static int64_t TableBytes(int64_t nsend, int64_t nrecv)
 {
-  return 8 * (size + 1) + size * (int64_t)(sizeof(LinkTarget) + sizeof(int64_t));
+  return 8 * (nrecv + 1) + nsend * (int64_t)sizeof(LinkTarget) + nrecv * (int64_t)sizeof(int32_t);
 }
 
+/* of all that a way has beside entries; of all ranks, as bytes are predicted before neighbours are known */
 static int64_t WayBytes(int64_t size)
 {
-  return 8 * (size + STATE) + TableBytes(size);
+  return 8 * (size + STATE) + (TableBytes(size, size) + 7) / 8 * 8;
 }
 
 static int64_t RoomBytes(const Device *dev, int64_t nghost, int64_t nsend)
@@ -73,8 +74,8 @@ static void Furnish(Halo *h)
     w->came = (uint64_t *)(void *)((char *)tables + k * WayBytes(size));
     w->state = w->came + size;
     w->start = (int64_t *)(void *)(w->state + STATE);
-    w->target = (LinkTarget *)(void *)(w->start + size + 1);
-    w->from = (int32_t *)(void *)(w->target + size);
+    w->target = (LinkTarget *)(void *)(w->start + ExchangeOf(h, k)->nrecv + 1);
+    w->from = (int32_t *)(void *)(w->target + ExchangeOf(h, k)->nsend);
     poiseLinkAddEpochs(h->ctx->link, &w->epochs, w->came, size + STATE);
   }
 }
@@ -86,11 +87,11 @@ static PoiseErr Upload(Halo *h, int way, const Where *where)
   Way *w = &h->link->way[way];
   const Exchange *ex = ExchangeOf(h, way);
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
-  size_t bytes = (size_t)TableBytes(size);
+  size_t bytes = (size_t)TableBytes(ex->nsend, ex->nrecv);
   _Static_assert(sizeof(int) == sizeof(int32_t), "ranks are int32 on a device");
   TRY(poiseAlloc(ctx, bytes, "halo targets", &w->here));
   int64_t *start = w->here;
-  w->there = (LinkTarget *)(void *)(start + size + 1);
+  w->there = (LinkTarget *)(void *)(start + ex->nrecv + 1);
   for (int k = 0; k < ex->nsend; k++) {
     int to = ex->send_rank[k];
     const Where *there = &where[((int64_t)to * WAYS + way) * size + rank];
@@ -99,7 +100,7 @@ static PoiseErr Upload(Halo *h, int way, const Where *where)
                                (uint64_t *)(void *)(room + there->epoch)};
   }
   memcpy(start, ex->recv_start, (size_t)(ex->nrecv + 1) * sizeof *start);
-  if (ex->nrecv) memcpy(w->there + size, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
+  if (ex->nrecv) memcpy(w->there + ex->nsend, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
   return poiseDeviceCopy(ctx->device, w->start, start, bytes, COPY_TO_DEVICE);
 }
 

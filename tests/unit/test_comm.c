@@ -378,7 +378,6 @@ static void TestAgree(PoiseContext ctx)
   AgreeOn(ctx, 0);
 }
 
-/* A second agreement about the same failure still names its origin. */
 /* What is gathered, added, or the largest, comes with the agreement; a rank that fails brings nothing. */
 static void TestAgreeWith(PoiseContext ctx)
 {
@@ -413,6 +412,7 @@ static void TestAgreeWith(PoiseContext ctx)
   PoiseErrorClear();
 }
 
+/* A second agreement about the same failure still names its origin. */
 static void TestAgreeTwice(PoiseContext ctx)
 {
   int last = PoiseSize(ctx) - 1;

@@ -120,8 +120,7 @@ static int64_t Tables(PoiseMat A) /* bytes that say where entries of a link go, 
 {
   const Halo *h = A->csr.halo;
   if (!h || !h->link || !(h->nghost + h->nsend)) return 0;
-  int64_t size = PoiseSize(A->ctx); /* with room for all ranks */
-  return 2 * (8 * (size + 1) + size * ((int64_t)sizeof(LinkTarget) + 8));
+  return ((int64_t)sizeof(LinkTarget) + 12) * (h->ex.nsend + h->ex.nrecv) + 2 * 8;
 }
 
 static int64_t Staged(PoiseMat A) /* bytes that one exchange stages through the host */

@@ -523,19 +523,19 @@ static void CheckCopies(PoiseMat A)
   PoiseVecDestroy(&y);
 }
 
-/* Long and thin, so that a rank has few ghosts. What is known of each other rank takes some bytes, too. */
+/* Long and thin, so that a rank has few ghosts. */
 static void TestStays(PoiseContext ctx)
 {
-  const int longest = 2500 * (PoiseSize(ctx) > 4 ? PoiseSize(ctx) : 4);
+  enum { LONG = 10000 };
   const Beam b[] = {{.type = "csr"}, {.type = "csr", .thin = true}, {.type = "bcsr"}};
   if (!SampleIsAway(ctx)) TEST_SKIP("nothing is copied");
   SetOptions(ctx, spread);
-  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = 4 * longest});
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = 4 * LONG});
   CheckCopies(A);
   PoiseMatDestroy(&A);
   for (int k = 0; k < 3; k++) {
     Beam beam = b[k];
-    beam.dim = 2, beam.length = 2, beam.width = longest;
+    beam.dim = 2, beam.length = 2, beam.width = LONG;
     if (!CHECK_OK(Springs(ctx, beam, &A))) return;
     AttachMotions(A, beam); /* three, so that P is not in blocks of 2 */
     CheckCopies(A);

@@ -4,19 +4,10 @@
 #include <inttypes.h>
 
 #include "sys/files.h"
+#include "sys/place.h"
 #include "winners.h"
 
 /* ---- what they are known by ------------------------------------------------------------------ */
-
-uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n)
-{
-  for (size_t k = 0; k < n; k += sizeof h) {
-    uint64_t word = 0;
-    memcpy(&word, (const char *)bytes + k, n - k < sizeof word ? n - k : sizeof word);
-    h = poiseMix(h, word);
-  }
-  return h;
-}
 
 PoiseErr poiseWinnersHash(PoiseMat A, uint64_t *h)
 {

@@ -17,7 +17,6 @@ typedef struct Winners { /* the latest ones, in a ring */
   } of[POISE_WINNERS];
 } Winners;
 
-uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n);
 /* A hash of all that a measurement on this rank depends on, except options. Two patterns with one hash would
    only cost speed. Local. */
 PoiseErr poiseWinnersHash(PoiseMat A, uint64_t *h);
