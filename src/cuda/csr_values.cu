@@ -49,45 +49,54 @@ __device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
   if (threadIdx.x % 32 == 0) atomicMax((Number *)to, v);
 }
 
+/* What threads have found, to `to`. */
+__device__ __forceinline__ void Publish(CsrStatistics *to, const CsrStatistics &mine)
+{
+  AddTo(&to->length_changes, mine.length_changes);
+  AddTo(&to->cut, mine.cut);
+  AddTo(&to->fragments, mine.fragments);
+  AddTo(&to->empty, mine.empty);
+  AddTo(&to->squares, mine.squares);
+  AddTo(&to->rows_above, mine.rows_above);
+  RaiseTo(&to->longest, mine.longest);
+  RaiseTo(&to->max_share_nnz, mine.max_share_nnz);
+#pragma unroll
+  for (int k = 0; k < POISE_TILES; k++) RaiseTo(&to->tile[k], mine.tile[k]);
+}
+
 /* Statistics of row lengths. Traffic: 4 bytes per row, or 8. */
 static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_constant__ CsrStatisticsArgs a)
 {
-  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS, cut = 0,
-          fragments = 0;
-  int64_t length_changes = 0, empty = 0, longest = 0, squares = 0, max_share_nnz = 0, rows_above = 0,
-          tile[POISE_TILES] = {0};
+  __shared__ CsrStatistics block;
+  int64_t start = blockIdx.x * (int64_t)THREADS + threadIdx.x, stride = (int64_t)gridDim.x * THREADS;
+  CsrStatistics mine = {};
+  if (threadIdx.x == 0) block = CsrStatistics{};
+  __syncthreads();
   for (int64_t i = start; i < a.A.m; i += stride) {
     int64_t begin = poiseCsrOffset(&a.A, i), length = poiseCsrOffset(&a.A, i + 1) - begin;
-    length_changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
-    empty += !length;
-    fragments += poiseCsrFragments(&a, length);
+    mine.length_changes += !i || length != begin - poiseCsrOffset(&a.A, i - 1);
+    mine.empty += !length;
+    mine.fragments += poiseCsrFragments(&a, length);
     if (a.limit && length >= a.limit) {
-      cut += length;
+      mine.cut += length;
     } else {
-      squares += length * length;
-      if (length > longest) longest = length;
-      rows_above += a.bound && length > a.bound;
+      mine.squares += length * length;
+      if (length > mine.longest) mine.longest = length;
+      mine.rows_above += a.bound && length > a.bound;
     }
 #pragma unroll
     for (int k = 0; k < POISE_TILES; k++) {
       int rows = 256 >> k;
       if (i % rows) continue;
       int64_t n = poiseCsrTile(&a, i, i + rows < a.A.m ? i + rows : a.A.m);
-      if (n > tile[k]) tile[k] = n;
+      if (n > mine.tile[k]) mine.tile[k] = n;
     }
   }
   for (int64_t s = start; a.share && s * a.share < a.A.m; s += stride)
-    if (poiseCsrShare(&a, s) > max_share_nnz) max_share_nnz = poiseCsrShare(&a, s);
-  AddTo(&a.out->length_changes, length_changes);
-  AddTo(&a.out->cut, cut);
-  AddTo(&a.out->fragments, fragments);
-  AddTo(&a.out->empty, empty);
-  AddTo(&a.out->squares, squares);
-  AddTo(&a.out->rows_above, rows_above);
-  RaiseTo(&a.out->longest, longest);
-  RaiseTo(&a.out->max_share_nnz, max_share_nnz);
-#pragma unroll
-  for (int k = 0; k < POISE_TILES; k++) RaiseTo(&a.out->tile[k], tile[k]);
+    if (poiseCsrShare(&a, s) > mine.max_share_nnz) mine.max_share_nnz = poiseCsrShare(&a, s);
+  Publish(&block, mine);
+  __syncthreads();
+  if (threadIdx.x < 32) Publish(a.out, threadIdx.x == 0 ? block : CsrStatistics{});
 }
 
 /* Counts the cache lines of x that a sample of entries touches, with a hash set in shared memory. */

@@ -70,7 +70,7 @@ POISE_INLINE uint64_t poiseMix(uint64_t a, uint64_t b)
 POISE_INLINE void poiseRaise(int32_t *flag)
 {
 #if defined(__CUDA_ARCH__)
-  *(volatile int32_t *)flag = 1;
+  if (!*flag) *(volatile int32_t *)flag = 1; /* L1 knows soon; writes of all threads would queue up */
 #else
   __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
 #endif
