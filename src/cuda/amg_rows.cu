@@ -12,58 +12,8 @@
 #include "pc/amg/tentative_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "items.h"
+#include "row_lanes.h"
 #include "staged_rows.h"
-
-/* ---- rows by lanes --------------------------------------------------------------------------- */
-
-/* A group of lanes does a row, so that it reads entries that stand together. Groups of a warp go in step. */
-enum { LANES = 8 };
-
-struct Group {
-  int64_t i, first;        /* its row, -1: none, and the row's first entry */
-  int lane, entries, most; /* most: entries of a row of the warp */
-};
-
-__device__ __forceinline__ Group GroupOf(const CsrView &A, int64_t n)
-{
-  int64_t i = (blockIdx.x * (int64_t)THREADS + threadIdx.x) / LANES;
-  Group g = {-1, 0, (int)threadIdx.x % LANES, 0, 0};
-  if (i < n) {
-    g.i = i, g.first = poiseCsrOffset(&A, i);
-    g.entries = (int)(poiseCsrOffset(&A, i + 1) - g.first);
-  }
-  SpgemmGroup lanes = {g.lane, LANES};
-  g.most = poiseGroupMost(&lanes, g.entries);
-  return g;
-}
-
-/* amg_power_scalar_item: lanes multiply, and each adds all products in their order. SIZES: and the sizes of
-   entries. */
-template <bool SIZES>
-static __global__ void __launch_bounds__(THREADS) PowerByLanes(const __grid_constant__ AmgPowerArgs p)
-{
-  __shared__ double product[THREADS], entry[SIZES ? THREADS : 1];
-  const int first_lane = threadIdx.x / LANES * LANES;
-  const Group g = GroupOf(p.m.A, p.n);
-  double s = 0, size = 0;
-  for (int base = 0; base < g.most; base += LANES) {
-    int left = g.entries - base;
-    int64_t k = g.first + base + g.lane;
-    double a = g.lane < left ? p.m.A.val[k] : 0;
-    product[threadIdx.x] = g.lane < left ? a * p.x[p.m.A.col[k]] : 0;
-    if (SIZES) entry[threadIdx.x] = fabs(a);
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < LANES; j++) {
-      if (j < left) s += product[first_lane + j];
-      if (SIZES && j < left) size += entry[first_lane + j];
-    }
-    __syncwarp();
-  }
-  if (g.lane != 0 || g.i < 0) return;
-  p.z[g.i] = p.d[g.i] * s;
-  if (SIZES) p.row[g.i] = fabs(p.d[g.i]) * size;
-}
 
 /* amg_sizes_item: the least and the largest, in any order, and the one on the diagonal. */
 static __global__ void __launch_bounds__(THREADS) SizesByLanes(const __grid_constant__ AmgStrengthArgs s)
@@ -118,33 +68,26 @@ template <typename Args> static PoiseErr LaunchLanes(Device *dev, const void *ar
   return POISE_OK;
 }
 
-static __device__ __host__ CsrView &MatrixOf(AmgPowerArgs &a)
-{
-  return a.m.A;
-}
-
 static __device__ __host__ CsrView &MatrixOf(AmgStrengthArgs &a)
 {
   return a.A;
 }
 
 /* Short rows by threads, others by lanes. */
-template <> PoiseErr LaunchItems<AmgPowerArgs, amg_power_scalar_item>(Device *dev, const void *args)
-{
-  const AmgPowerArgs *a = (const AmgPowerArgs *)args;
-  if (LaunchStaged<AmgPowerArgs, amg_power_scalar_item, MatrixOf, true>(dev, a, a->n)) return POISE_OK;
-  return LaunchLanes<AmgPowerArgs>(dev, args, a->row ? PowerByLanes<true> : PowerByLanes<false>);
-}
-
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device *dev, const void *args)
 {
   const AmgStrengthArgs *a = (const AmgStrengthArgs *)args;
-  if (LaunchStaged<AmgStrengthArgs, amg_strong_count_item, MatrixOf, true>(dev, a, a->n)) return POISE_OK;
+  if (LaunchStaged<AmgStrengthArgs, IfThere<AmgStrengthArgs, amg_strong_count_item>, MatrixOf, true>(dev, a,
+                                                                                                     a->n))
+    return POISE_OK;
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<false>);
 }
 
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_sizes_item>(Device *dev, const void *args)
 {
+  const AmgStrengthArgs *a = (const AmgStrengthArgs *)args;
+  if (LaunchStaged<AmgStrengthArgs, IfThere<AmgStrengthArgs, amg_sizes_item>, MatrixOf, true>(dev, a, a->n))
+    return POISE_OK;
   return LaunchLanes<AmgStrengthArgs>(dev, args, SizesByLanes);
 }
 

@@ -364,7 +364,7 @@ static __global__ void __launch_bounds__(THREADS) RowOffsets(const __grid_consta
 extern "C" PoiseErr poiseCuda_spgemm_work(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
-  if (LaunchStaged<SpgemmArgs, WorkOfRow, LeftOf, false>(dev, a, a->A.m)) return POISE_OK;
+  if (LaunchStaged<SpgemmArgs, IfThere<SpgemmArgs, WorkOfRow>, LeftOf, false>(dev, a, a->A.m)) return POISE_OK;
   if (a->A.m) SpgemmWork<<<Grid(a->A.m * BOUND_LANES), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

@@ -21,9 +21,16 @@ static inline int StagedRoom(const CsrView &A, int bytes)
   return !A.b && room * bytes <= STAGED_BYTES ? (int)room & ~1 : 0;
 }
 
-/* Row: of the arguments and a number below n; Of: the matrix among them, whose row that is. A block whose
-   entries have no room reads them where they are. */
-template <typename Args, void (*Row)(const Args *, int64_t), CsrView &(*Of)(Args &), bool VALUES>
+/* An item of n, in each thread of a block. */
+template <typename Args, void (*Item)(const Args *, int64_t)>
+static __device__ __forceinline__ void IfThere(const Args *a, int64_t i, int64_t n)
+{
+  if (i < n) Item(a, i);
+}
+
+/* Row: of the arguments and a number, which it does if it is below n; Of: the matrix among them, whose row
+   that is. A block whose entries have no room reads them where they are. */
+template <typename Args, void (*Row)(const Args *, int64_t, int64_t), CsrView &(*Of)(Args &), bool VALUES>
 static __global__ void __launch_bounds__(THREADS)
     StagedRows(const __grid_constant__ Args args, int64_t n, int room)
 {
@@ -42,10 +49,10 @@ static __global__ void __launch_bounds__(THREADS)
     if (VALUES) A.val = staged - begin;
     __syncthreads();
   }
-  if (i < n) Row(&a, i);
+  Row(&a, i, n);
 }
 
-template <typename Args, void (*Row)(const Args *, int64_t), CsrView &(*Of)(Args &), bool VALUES>
+template <typename Args, void (*Row)(const Args *, int64_t, int64_t), CsrView &(*Of)(Args &), bool VALUES>
 static bool LaunchStaged(Device *dev, const Args *args, int64_t n)
 {
   const int bytes = (int)sizeof(int32_t) + (VALUES ? (int)sizeof(double) : 0);

@@ -28,7 +28,6 @@ static PoiseErr FindRoots(Device *dev, AmgAggregateArgs *a)
   int32_t left = a->n > 0;
   for (a->round = 1; left;) {
     for (int k = 0; k < (dev->ops->is_host ? 1 : ROUNDS); k++, a->round++) {
-      TRY(LAUNCH(dev, amg_rank, a));
       TRY(LAUNCH(dev, amg_near, a));
       TRY(LAUNCH(dev, amg_decide, a));
     }

@@ -26,19 +26,21 @@ POISE_INLINE int poiseAmgSees(const AmgAggregateArgs *a, int64_t j)
   return j < a->n && a->state[j] != AMG_LONELY && a->aggregate[j] < 0;
 }
 
-POISE_INLINE void amg_start_item(const AmgAggregateArgs *a, int64_t i)
+/* The state of node i, and its priority in a round. */
+POISE_INLINE void poiseAmgSetState(const AmgAggregateArgs *a, int64_t i, uint8_t state, int round)
 {
-  a->state[i] = poiseCsrOffset(&a->g, i + 1) - poiseCsrOffset(&a->g, i) > 1 ? AMG_FREE : AMG_LONELY;
-  a->aggregate[i] = -1;
+  uint64_t hash = poiseMix(1, (uint64_t)i * 131 + (uint64_t)round * 7919);
+  a->state[i] = state;
+  a->rank[i] = state == AMG_FREE   ? (hash >> 33) << 31 | (uint64_t)(i + 1)
+               : state == AMG_ROOT ? UINT64_MAX
+                                   : 0;
 }
 
-POISE_INLINE void amg_rank_item(const AmgAggregateArgs *a, int64_t i)
+POISE_INLINE void amg_start_item(const AmgAggregateArgs *a, int64_t i)
 {
-  uint64_t hash = poiseMix(1, (uint64_t)i * 131 + (uint64_t)a->round * 7919);
-  a->rank[i] = a->state[i] == AMG_FREE   ? (hash >> 33) << 31 | (uint64_t)(i + 1)
-               : a->state[i] == AMG_ROOT ? UINT64_MAX
-                                         : 0;
-  if (i == 0) *a->left = 0;
+  bool alone = poiseCsrOffset(&a->g, i + 1) - poiseCsrOffset(&a->g, i) <= 1;
+  poiseAmgSetState(a, i, alone ? AMG_LONELY : AMG_FREE, 1);
+  a->aggregate[i] = -1;
 }
 
 /* The largest of r and the numbers at the neighbours of node i: some at once, until it can grow no more. */
@@ -62,19 +64,18 @@ POISE_INLINE void amg_near_item(const AmgAggregateArgs *a, int64_t i)
 {
   if (a->round == 1) a->near[i] = poiseAmgSees(a, i);
   if (a->near[i] != 0 && a->near[i] != UINT64_MAX) a->near[i] = poiseAmgLargest(a, a->rank, i, a->rank[i]);
+  if (i == 0) *a->left = 0;
 }
 
-/* The largest within distance 2 is a root; what has a root there is covered. */
+/* The largest within distance 2 is a root; what has a root there is covered. Others have another priority in
+   the next round. */
 POISE_INLINE void amg_decide_item(const AmgAggregateArgs *a, int64_t i)
 {
   if (a->state[i] != AMG_FREE) return;
   uint64_t r = poiseAmgLargest(a, a->near, i, a->near[i]);
-  if (r == UINT64_MAX)
-    a->state[i] = AMG_COVERED;
-  else if (r == a->rank[i])
-    a->state[i] = AMG_ROOT;
-  else
-    poiseRaise(a->left);
+  int state = r == UINT64_MAX ? AMG_COVERED : r == a->rank[i] ? AMG_ROOT : AMG_FREE;
+  if (state == AMG_FREE) poiseRaise(a->left);
+  poiseAmgSetState(a, i, (uint8_t)state, a->round + 1);
 }
 
 /* A node joins the root that it is most strongly connected to. */
@@ -101,7 +102,7 @@ POISE_INLINE void amg_start_second_item(const AmgAggregateArgs *a, int64_t i)
 
 POISE_INLINE void amg_second_item(const AmgAggregateArgs *a, int64_t i)
 {
-  a->state[i] = (uint8_t)a->next[i];
+  poiseAmgSetState(a, i, (uint8_t)a->next[i], 1);
 }
 
 POISE_INLINE void amg_join_neighbours_item(const AmgAggregateArgs *a, int64_t i)

@@ -4,38 +4,50 @@
   the largest sum of a row of |D^-1 A| is a bound too, and the smaller one is taken. If that is at most 2, as
   of an M-matrix, it is close, and saves the other steps.
 
-  On one rank it waits twice at most; on several ranks for each sum. It holds three vectors.
+  On one rank it waits twice at most; on several ranks for each sum. It holds two vectors, and a third where
+  nodes have several rows.
 */
 #include "amg.h"
 #include "lambda_kernels.h"
 
-enum { STEPS = 12, LANES = 32, FEW = 128 };
+enum { STEPS = 12 };
 
 typedef struct Scratch {
-  Buffer x, y, z, row, sum[2], all;
+  Buffer vector[2], y, squares, sizes, sum[2], all;
+  int present; /* the vector that a step reads; it writes the other one */
 } Scratch;
 
-/* The sum of squares, or the largest, of n numbers: its place on the device. */
-static PoiseErr Add(Device *dev, Scratch *s, int64_t n, const double *x, bool square, bool largest,
-                    const double **sum)
+/* The sum of n numbers, n > 0, or the largest: its place on the device. Behind the sum is 1 over its root. */
+static PoiseErr Add(Device *dev, Scratch *s, int64_t n, const double *x, bool largest, const double **sum)
 {
-  AmgSumArgs a = {.count = n, .x = x, .square = square, .largest = largest};
-  for (int pass = 0;; pass++) {
-    a.lanes = a.count > FEW ? LANES : 1;
-    a.n = POISE_NBLOCKS(a.count) * a.lanes;
+  AmgSumArgs a = {.n = n, .x = x, .largest = largest};
+  for (int pass = 0; pass == 0 || a.count > AMG_SUM; pass++) {
+    a.count = a.n, a.n = (a.count + AMG_SUM - 1) / AMG_SUM;
+    a.scale = a.n == 1 && !largest;
     TRY(poiseBufferWrite(&s->sum[pass % 2], DEVICE, &a.sum));
     TRY(LAUNCH(dev, amg_sum, &a));
-    *sum = a.sum;
-    if (a.n <= 1) return POISE_OK;
-    a.count = a.n, a.x = a.sum, a.square = false;
+    a.x = *sum = a.sum;
   }
+  return POISE_OK;
 }
 
-static PoiseErr Product(Device *dev, const AmgPowerArgs *p)
+/* Sums of AMG_TREE rows each. */
+static int64_t Trees(const AmgPowerArgs *p)
 {
-  if (p->m.node == 1) return LAUNCH(dev, amg_power_scalar, p);
-  TRY(LAUNCH(dev, amg_power_product, p));
-  return LAUNCH(dev, amg_power_divide, p);
+  return (p->n + AMG_TREE - 1) / AMG_TREE;
+}
+
+/* z = D^-1 A x, with x's ghosts. mine: this rank's error so far. It becomes the x of the next step. */
+static PoiseErr Step(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s)
+{
+  Buffer *x = &s->vector[s->present], *z = &s->vector[!s->present];
+  PoiseErr e = poiseAmgFillGhosts(ctx, &p->m, mine, p->m.node, x);
+  s->present = !s->present;
+  if (!e) e = poiseBufferRead(x, DEVICE, &p->x);
+  if (!e) e = poiseBufferWrite(z, DEVICE, &p->z);
+  if (e || p->m.node == 1) return e ? e : LAUNCH(ctx->device, amg_power_scalar, p);
+  TRY(LAUNCH(ctx->device, amg_power_product, p));
+  return LAUNCH(ctx->device, amg_power_divide, p);
 }
 
 /* The bound by rows of this rank; not finite, or infinity, if there is none. */
@@ -44,42 +56,51 @@ static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double 
   const double *there;
   *bound = p->m.node > 1 ? INFINITY : 0;
   if (p->m.node > 1 || !p->n) return POISE_OK;
-  TRY(Add(dev, s, p->n, p->row, false, true, &there));
+  TRY(Add(dev, s, Trees(p), p->sizes, true, &there));
   return poiseAmgFetch(dev, there, sizeof *bound, bound);
 }
 
-/* (z, z) of all ranks: its place on the device, and on several ranks *here. mine: this rank's error so far.
-   Agrees, with the sum. */
+/* |z| of all ranks: p->scale becomes the place of 1 / |z|. *here: |z|^2, on several ranks. mine: this rank's
+   error so far. Agrees, with the sum. */
 static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *here)
 {
+  const double *there = NULL;
   double *all;
   bool alone = PoiseSize(ctx) == 1;
   PoiseErr e = mine;
+  if (!e && p->n) e = Add(ctx->device, s, Trees(p), p->squares, false, &there);
+  if (alone) {
+    p->scale = there + 1;
+    return e;
+  }
   *here = 0;
-  if (!e && (p->n || alone)) e = Add(ctx->device, s, p->n, p->z, true, false, &p->squares);
-  if (alone) return e;
-  if (!e && p->n) e = poiseAmgFetch(ctx->device, p->squares, sizeof *here, here);
+  if (!e && p->n) e = poiseAmgFetch(ctx->device, there, sizeof *here, here);
   TRY(poiseAgreeSum(ctx, e, here, 1));
   TRY(poiseBufferWrite(&s->all, HOST, &all));
-  *all = *here;
-  return poiseBufferRead(&s->all, DEVICE, &p->squares);
+  *all = poiseAmgUnit(*here);
+  return poiseBufferRead(&s->all, DEVICE, &p->scale);
 }
 
 static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
 {
-  int64_t sums = POISE_NBLOCKS(p->n) * LANES;
+  int64_t trees = Trees(p);
+  AmgStartArgs a = {.n = p->n, .row = p->m.row};
   double *there;
-  TRY(poiseAmgMake(dev, poiseAmgAllNodes(&p->m) * p->m.node, sizeof *p->x, "eigenvector", &s->x, &p->x));
-  TRY(poiseAmgMake(dev, p->n, sizeof *p->z, "new eigenvector", &s->z, &p->z));
+  for (int k = 0; k < 2; k++) {
+    TRY(poiseAmgMake(dev, poiseAmgAllNodes(&p->m) * p->m.node, sizeof *there, "eigenvector", &s->vector[k],
+                     &there));
+    if (k == 0) a.x = there;
+    TRY(poiseAmgMake(dev, trees / AMG_SUM + 2, sizeof *there, "partial sums", &s->sum[k], &there));
+  }
+  TRY(poiseAmgMake(dev, trees, sizeof *p->squares, "sums of squares", &s->squares, &p->squares));
   if (p->m.node > 1)
     TRY(poiseAmgMake(dev, p->n, sizeof *p->y, "product", &s->y, &p->y));
   else
-    TRY(poiseAmgMake(dev, p->n, sizeof *p->row, "sums of rows", &s->row, &p->row));
-  for (int k = 0; k < 2; k++) TRY(poiseAmgMake(dev, sums, sizeof *there, "partial sums", &s->sum[k], &there));
-  TRY(poiseBufferCreate(dev, sizeof(double), "sum of all ranks", &s->all));
+    TRY(poiseAmgMake(dev, trees, sizeof *p->sizes, "sums of rows", &s->sizes, &p->sizes));
+  TRY(poiseBufferCreate(dev, sizeof(double), "scale of all ranks", &s->all));
   TRY(poiseBufferWrite(&s->all, HOST, &there)); /* here, as ranks agree on what fails */
   TRY(poiseBufferWrite(&s->all, DEVICE, &there));
-  return LAUNCH(dev, amg_power_start, p);
+  return LAUNCH(dev, amg_power_start, &a);
 }
 
 static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *lambda)
@@ -87,22 +108,18 @@ static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s
   const double close = 2 * (1 + 1e-12);
   double bound = 0, squares;
   Device *dev = ctx->device;
+  bool alone = PoiseSize(ctx) == 1;
   *lambda = 0;
-  if (PoiseSize(ctx) == 1 && (mine || !p->n)) return mine;
-  PoiseErr e = poiseAmgFillGhosts(ctx, &p->m, mine ? mine : Open(dev, p, s), p->m.node, &s->x);
-  if (!e) e = Product(dev, p);
+  if (alone && (mine || !p->n)) return mine;
+  PoiseErr e = Step(ctx, mine ? mine : Open(dev, p, s), p, s);
   if (!e) e = RowBound(dev, p, s, &bound);
   TRY(poiseAgreeMax(ctx, e, &bound));
   *lambda = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
   TRY(Squares(ctx, POISE_OK, p, s, &squares));
-  p->row = NULL;
-  for (int k = 1; k < STEPS; k++) {
-    e = poiseAmgFillGhosts(ctx, &p->m, LAUNCH(dev, amg_power_scale, p), p->m.node, &s->x);
-    if (!e) e = Product(dev, p);
-    TRY(Squares(ctx, e, p, s, &squares));
-  }
-  if (PoiseSize(ctx) == 1) TRY(poiseAmgFetch(dev, p->squares, sizeof squares, &squares));
+  p->sizes = NULL;
+  for (int k = 1; k < STEPS; k++) TRY(Squares(ctx, Step(ctx, POISE_OK, p, s), p, s, &squares));
+  if (alone) TRY(poiseAmgFetch(dev, p->scale - 1, sizeof squares, &squares));
   double norm = sqrt(squares);
   *lambda = bound < 1.1 * norm ? bound : 1.1 * norm;
   return POISE_OK;
@@ -113,7 +130,7 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, con
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
   PoiseErr e = Run(ctx, mine, &p, &s, lambda);
-  Buffer *all[] = {&s.x, &s.y, &s.z, &s.row, &s.sum[0], &s.sum[1], &s.all};
+  Buffer *all[] = {&s.vector[0], &s.vector[1], &s.y, &s.squares, &s.sizes, &s.sum[0], &s.sum[1], &s.all};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
   return e;
 }

@@ -9,13 +9,15 @@
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/single.h"
+#include "vec/vec_kernels.h"
+#include "vec/vec_phases.h"
 #include "amg.h"
 
 static const double most = 0x1p60; /* its square is in range */
 
 enum { VECTORS = 7 };
 
-static void List(AmgLevel *l, AmgVec *v[VECTORS])
+static void ListVectors(AmgLevel *l, AmgVec *v[VECTORS])
 {
   AmgVec *const all[VECTORS] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2};
   memcpy(v, all, sizeof all);
@@ -24,7 +26,7 @@ static void List(AmgLevel *l, AmgVec *v[VECTORS])
 void poiseAmgVectorsDestroy(AmgLevel *l)
 {
   AmgVec *v[VECTORS];
-  List(l, v);
+  ListVectors(l, v);
   for (int k = 0; k < VECTORS; k++) PoiseVecDestroy(&v[k]->wide), poiseBufferDestroy(&v[k]->single);
 }
 
@@ -41,7 +43,7 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
 {
   AmgLevel l = *level;
   AmgVec *v[VECTORS];
-  List(&l, v);
+  ListVectors(&l, v);
   for (int k = 0; k < VECTORS; k++) {
     if (v[k]->wide) poiseBufferAdd(&v[k]->wide->data, sum);
     poiseBufferAdd(&v[k]->single, sum);
@@ -62,50 +64,109 @@ static double PowerOf(double x)
   return ldexp(1, 1 - exponent);
 }
 
-/* Is an array, times scale, in range? An array of zeros is. */
-static PoiseErr Fits(PoiseContext ctx, Buffer *x, int64_t n, double scale, bool *fits)
+/* An array of level `level`, and its copy in fp32, NULL: none, times the level's scale to the power of
+   `power`. */
+typedef struct Array {
+  int level, power;
+  int64_t n;
+  Buffer *from, *to;
+  const char *what;
+  bool known; /* it has the numbers of the array before it, so its largest is known */
+} Array;
+
+enum { ARRAYS = 4 * AMG_LEVELS };
+
+static void ListMatrix(int level, int power, PoiseMat A, const char *what, Buffer *to, Array *array)
 {
-  double largest;
-  TRY(poiseLargest(ctx, x, n, &largest));
-  *fits = *fits && largest * scale <= most;
+  *array = (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to, what, false};
+}
+
+/* Of a bottom that is solved the dense inverse is kept, and its factors in fp64. */
+static int List(Amg *amg, Array *array)
+{
+  Array *a = array;
+  for (int k = 0; k < amg->count; k++) {
+    AmgLevel *l = &amg->level[k];
+    int64_t n = l->A->rows->n;
+    bool bottom = k + 1 == amg->count, dense = bottom && amg->dense;
+    ListMatrix(k, 1, l->A, "values of a level", dense ? NULL : &l->single.A, a++);
+    if (!dense)
+      *a++ =
+          (Array){k, -1, n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level", false};
+    else if (!amg->bottom.lu)
+      *a++ = (Array){k, -1, n * n, &amg->bottom.dense, &amg->narrow, "coarsest level", false};
+    if (bottom) continue;
+    ListMatrix(k, 0, l->P, "interpolation", &l->single.P, a++);
+    ListMatrix(k, 0, l->R, "restriction", &l->single.R, a);
+    a++->known = true;
+  }
+  return (int)(a - array);
+}
+
+/* The largest entries of arrays, with one wait for all. */
+static PoiseErr FindLargest(PoiseContext ctx, const Array *array, int count, Buffer *scratch, double *largest)
+{
+  int64_t blocks = 0;
+  double *partial;
+  for (int j = 0; j < count; j++) blocks = array[j].n > blocks ? array[j].n : blocks;
+  blocks = POISE_NBLOCKS(blocks);
+  TRY(poiseBufferCreate(ctx->device, (size_t)(blocks + count) * sizeof *partial, "largest entries", scratch));
+  TRY(poiseBufferWrite(scratch, DEVICE, &partial));
+  for (int j = 0; j < count; j++) {
+    int64_t nblock = POISE_NBLOCKS(array[j].n);
+    PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = array[j].n, .partial[0] = partial};
+    ReduceArgs r = {.nsum = 1, .max = 1, .stride = nblock, .count = nblock, .partial = partial};
+    r.dst = partial + blocks + j;
+    if (array[j].known) continue;
+    TRY(poiseBufferRead(array[j].from, DEVICE, &p.in[VEC_X]));
+    TRY(LAUNCH(ctx->device, phase, &p));
+    TRY(LAUNCH(ctx->device, reduce, &r));
+  }
+  TRY(poiseAmgFetch(ctx->device, partial + blocks, (size_t)count * sizeof *largest, largest));
+  for (int j = 1; j < count; j++)
+    if (array[j].known) largest[j] = largest[j - 1];
   return POISE_OK;
 }
 
-static PoiseErr Narrow(PoisePC pc, PoiseMat A, double scale, const char *what, Buffer *to, bool *fits)
+/* Scales of levels, by which their largest entries become 1 to 2. */
+static bool FindScales(Amg *amg, const Array *array, int count, const double *largest)
 {
-  int64_t n = poiseCsrScalars(&A->csr);
-  TRY(Fits(pc->ctx, &A->csr.val, n, scale, fits));
-  return *fits ? poiseMakeSingle(pc->ctx, &A->csr.val, n, scale, what, to) : POISE_OK;
+  bool fits = true;
+  for (int j = 0; j < count; j++) {
+    AmgLevel *l = &amg->level[array[j].level];
+    if (array[j].power != 1) continue;
+    l->single.scale = largest[j] > 0 && poiseFinite(largest[j]) ? PowerOf(largest[j]) : 1;
+    double scale = l->single.scale, grows = array[j].level ? scale / l[-1].single.scale : 1;
+    fits = fits && scale > 0 && poiseFinite(1 / scale) && grows <= most && 1 / grows <= most;
+  }
+  return fits;
 }
 
-/* Level k in fp32. Of the last one that is solved the dense inverse is kept so. */
-static PoiseErr NarrowLevel(PoisePC pc, int k, bool *fits)
+static double Factor(const Amg *amg, const Array *a)
+{
+  double scale = amg->level[a->level].single.scale;
+  return a->power > 0 ? scale : a->power < 0 ? 1 / scale : 1;
+}
+
+/* All levels in fp32, if they are in range. */
+static PoiseErr NarrowLevels(PoisePC pc, bool *fits)
 {
   Amg *amg = pc->data;
-  AmgLevel *l = &amg->level[k];
-  int64_t n = l->A->rows->n;
-  bool bottom = k + 1 == amg->count;
-  double largest;
-  TRY(poiseLargest(pc->ctx, &l->A->csr.val, poiseCsrScalars(&l->A->csr), &largest));
-  double scale = largest > 0 && poiseFinite(largest) ? PowerOf(largest) : 1,
-         grows = k ? scale / l[-1].single.scale : 1;
-  *fits = scale > 0 && poiseFinite(1 / scale) && grows <= most && 1 / grows <= most;
-  l->single.scale = scale;
-  if (bottom && amg->dense) {
-    if (amg->bottom.lu || !*fits) return POISE_OK;
-    TRY(Fits(pc->ctx, &amg->bottom.dense, n * n, 1 / scale, fits));
-    return *fits ? poiseMakeSingle(pc->ctx, &amg->bottom.dense, n * n, 1 / scale, "coarsest level",
-                                   &amg->narrow)
-                 : POISE_OK;
+  Array array[ARRAYS];
+  double largest[ARRAYS];
+  Buffer scratch = {0};
+  int count = List(amg, array);
+  PoiseErr e = FindLargest(pc->ctx, array, count, &scratch, largest);
+  poiseBufferDestroy(&scratch);
+  TRY(e);
+  *fits = FindScales(amg, array, count, largest);
+  for (int j = 0; j < count; j++)
+    if (array[j].to) *fits = *fits && largest[j] * Factor(amg, &array[j]) <= most;
+  for (int j = 0; j < count && *fits; j++) {
+    const Array *a = &array[j];
+    if (a->to) TRY(poiseMakeSingle(pc->ctx, a->from, a->n, Factor(amg, a), a->what, a->to));
   }
-  TRY(Fits(pc->ctx, &l->inverse, n * l->side, 1 / scale, fits));
-  if (!*fits) return POISE_OK;
-  TRY(poiseMakeSingle(pc->ctx, &l->inverse, n * l->side, 1 / scale, "inverse diagonal of a level",
-                      &l->single.inverse));
-  TRY(Narrow(pc, l->A, scale, "values of a level", &l->single.A, fits));
-  if (bottom || !*fits) return POISE_OK;
-  TRY(Narrow(pc, l->P, 1, "interpolation", &l->single.P, fits));
-  return *fits ? Narrow(pc, l->R, 1, "restriction", &l->single.R, fits) : POISE_OK;
+  return POISE_OK;
 }
 
 /* Copies in fp64 that the cycle does not need; new values make them again. */
@@ -124,16 +185,15 @@ static void Release(Amg *amg)
 static PoiseErr NarrowAll(PoisePC pc)
 {
   Amg *amg = pc->data;
-  bool fits = true;
+  bool fits;
   amg->doubled = NULL, amg->single = false;
   if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
   if (PoiseSize(pc->ctx) > 1) amg->doubled = "products in fp32 work on one rank";
   int count = amg->dense ? amg->count - 1 : amg->count;
   for (int k = 0; k < count && !amg->doubled; k++) amg->doubled = poiseMatLacksSingle(amg->level[k].A);
-  for (int k = 0; k < amg->count && !amg->doubled; k++) {
-    TRY(NarrowLevel(pc, k, &fits));
-    if (!fits) amg->doubled = "values are too far apart for fp32";
-  }
+  if (amg->doubled) return POISE_OK;
+  TRY(NarrowLevels(pc, &fits));
+  if (!fits) amg->doubled = "values are too far apart for fp32";
   amg->single = !amg->doubled;
   return POISE_OK;
 }
