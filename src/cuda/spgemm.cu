@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products of sparse matrices. Where short rows are many, a thread does a row of C (spgemm_threads.h). Of the
-  others a group of lanes does a row: a row of B is read by all of them, so a group has as many lanes as such
-  a row has entries, in the mean; where tables are large a warp, or a thread block. Each class of rows is a
-  launch, of those classes that have rows. Tables are in shared memory, those of the last class in device
-  memory.
+  Products of sparse matrices. Columns of short rows are found by a thread each where such rows are many
+  (spgemm_threads.h), other columns by warps, and numbers of scalars by groups of lanes (spgemm_warps.h).
+  What is too long for these, and numbers of tiles, is done here: a group of lanes does a row, a row of B is
+  read by all of them, and each class of rows is a launch. A group has as many lanes as a row of B has
+  entries, in the mean; where tables are large a warp, or a thread block. Tables are in shared memory, those
+  of the last class in device memory.
 
   Traffic of the numbers, per product of entries: 8 bytes of a value and 4 of a column of B, read in runs of a
   row; per entry of A 12 bytes and two offsets of B; 8 per number of C.
 */
-#include "spgemm_columns.h"
 #include "spgemm_lanes.h"
 #include "spgemm_threads.h"
+#include "spgemm_warps.h"
 #include "staged_rows.h"
 
 #include <cub/block/block_reduce.cuh>
@@ -55,24 +56,12 @@ __device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const Spgemm
       if (g.lane == 0 && i >= 0) a.length[i] = *t.used;
     } else if (TASK == COLUMNS) {
       poiseSpgemmCollect(&a, i, &g, share, &t);
-      poiseSpgemmSorted(&a, &g, &t, a.col + poiseRowBegin(&a.C, i));
+      poiseSpgemmSorted(&a, &g, t.value, *t.used, a.col + poiseRowBegin(&a.C, i));
     } else {
       poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
     }
   }
   poiseGroupSync(&g); /* the table is cleared next */
-}
-
-/* The row of this group, which is number `place` of `groups` in step, or -1; *rows: of them all, counted from
-   first; those that are given out are taken away. */
-__device__ __forceinline__ int64_t TakeRow(int64_t first, int place, int groups, unsigned *rows)
-{
-  unsigned own = *rows;
-  for (int k = 0; k < groups; k++) {
-    if (k < place) own &= own - 1;
-    *rows &= *rows - 1;
-  }
-  return own ? first + __ffs((int)own) - 1 : -1;
 }
 
 /* Is row i done already? Of numbers, those of rows with at most `done` are. */
@@ -101,32 +90,6 @@ static __global__ void __launch_bounds__(threads_of[CLASS])
     for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
       int64_t i = TakeRow(first, threadIdx.x % UNIT / LANES, UNIT / LANES, &rows);
       Row<TASK, CLASS, P, Q, S, LANES>(a, i, g, share, own);
-    }
-  }
-}
-
-/* Lengths of rows with bounds beyond class 1, whose columns are often far fewer: by a group with a table for
-   ATTEMPT_MOST, keys alone. -1: there are more. */
-enum { ATTEMPT_BITS = 9, ATTEMPT_MOST = 384, ATTEMPT_THREADS = 128 };
-template <int LANES>
-static __global__ void __launch_bounds__(ATTEMPT_THREADS)
-    SpgemmAttempts(const __grid_constant__ SpgemmArgs a, int share, int width)
-{
-  __shared__ int32_t memory[ATTEMPT_THREADS / LANES][1 + (1 << ATTEMPT_BITS)];
-  constexpr int UNITS = ATTEMPT_THREADS / 32;
-  SpgemmGroup g = {(int)threadIdx.x % LANES, LANES};
-  int32_t *own = memory[threadIdx.x / LANES];
-  SpgemmTable t = {ATTEMPT_BITS, own + 1, NULL, own};
-  for (int64_t first = (blockIdx.x * (int64_t)UNITS + threadIdx.x / 32) * width; first < a.A.m;
-       first += (int64_t)gridDim.x * UNITS * width) {
-    int64_t look = first + threadIdx.x % 32;
-    bool mine = look < first + width && look < a.A.m && poiseSpgemmClass(poiseSpgemmWork(&a, look)) > 1 &&
-                !IsDone<COUNT>(a, look, 0);
-    for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
-      int64_t i = TakeRow(first, threadIdx.x % 32 / LANES, 32 / LANES, &rows);
-      CollectUpTo(a, i, g, share, t, ATTEMPT_MOST);
-      if (g.lane == 0 && i >= 0) a.length[i] = *t.used <= ATTEMPT_MOST ? *t.used : -1;
-      __syncwarp();
     }
   }
 }
@@ -163,7 +126,7 @@ static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a, int done)
   unsigned blocks = BlocksOf(dev, a->A.m, threads_of[CLASS] / UNIT * width);
   int share = TASK != NUMBERS ? LanesOfRow(a, LANES) : a->p < LANES ? a->p : LANES;
   void (*kernel)(SpgemmArgs, int, int, int) = SpgemmRows<TASK, CLASS, P, Q, S, LANES>;
-  if (!a->rows_of[CLASS]) return POISE_OK;
+  if (!a->rows_of[CLASS] || (CLASS < LAST && 2 * done >= 1 << bits_of[CLASS])) return POISE_OK;
   if (CLASS == LAST && blocks > a->tables) blocks = (unsigned)a->tables;
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
@@ -172,11 +135,13 @@ static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a, int done)
   return POISE_OK;
 }
 
+/* Warps have counted the rows of the first two classes that have no more products than they take. */
 template <int TASK, int P, int Q, int S, int FEW>
 static PoiseErr LaunchClasses(Device *dev, const SpgemmArgs *a, int done)
 {
-  TRY((LaunchClass<TASK, 0, P, Q, S, FEW>(dev, a, done)));
-  TRY((LaunchClass<TASK, 1, P, Q, S, FEW>(dev, a, done)));
+  bool all = TASK != COUNT || a->products > WARP_PRODUCTS;
+  if (all) TRY((LaunchClass<TASK, 0, P, Q, S, FEW>(dev, a, done)));
+  if (all) TRY((LaunchClass<TASK, 1, P, Q, S, FEW>(dev, a, done)));
   TRY((LaunchClass<TASK, 2, P, Q, S, FEW>(dev, a, done)));
   TRY((LaunchClass<TASK, 3, P, Q, S, FEW>(dev, a, done)));
   TRY((LaunchClass<TASK, 4, P, Q, S, FEW>(dev, a, done)));
@@ -206,54 +171,56 @@ static unsigned RowBlocks(const SpgemmArgs *a)
   return (unsigned)((a->A.m + ROW_THREADS - 1) / ROW_THREADS);
 }
 
-/* By a smaller table first, which more rows have at once. */
-static void CountByThreads(Device *dev, const SpgemmArgs *a)
+static unsigned WarpBlocks(int64_t warps)
 {
-  cudaStream_t stream = poiseCudaStream(dev);
-  if (2 * a->rows_of[0] > a->A.m) SpgemmCountByThread<5><<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a, 32);
-  SpgemmCountByThread<6><<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a, THREAD_PRODUCTS);
-}
-
-template <int LANES> static void LaunchAttempts(Device *dev, const SpgemmArgs *a)
-{
-  int width = RowsAtOnce(dev, a->A.m, 32 / LANES);
-  SpgemmAttempts<LANES>
-      <<<BlocksOf(dev, a->A.m, ATTEMPT_THREADS / 32 * width), ATTEMPT_THREADS, 0, poiseCudaStream(dev)>>>(
-          *a, LanesOfRow(a, LANES), width);
+  return (unsigned)((warps + BLOCK_WARPS - 1) / BLOCK_WARPS);
 }
 
 extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
-  int64_t long_rows = 0;
+  cudaStream_t stream = poiseCudaStream(dev);
   TRY(Begin(dev, a));
-  if (ByThreads(dev, a)) CountByThreads(dev, a);
-  for (int c = 2; c < SPGEMM_CLASSES; c++) long_rows += a->rows_of[c];
-  if (long_rows && LanesOfRow(a, 32) <= 8) LaunchAttempts<16>(dev, a); /* two rows of B at once */
-  if (long_rows && LanesOfRow(a, 32) > 8) LaunchAttempts<32>(dev, a);
+  int width = ByThreads(dev, a) ? 32 : 1;
+  if (width > 1) SpgemmCountByThread<<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a);
+  if (a->A.m)
+    SpgemmCountByWarp<<<WarpBlocks((a->A.m + width - 1) / width), WARP_THREADS, 0, stream>>>(*a, width);
   return LaunchAll<COUNT, 0, 0, 0>(dev, a, 0);
 }
 
 extern "C" PoiseErr poiseCuda_spgemm_columns(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
-  if (ByThreads(dev, a)) SpgemmKept<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return LaunchAll<COLUMNS, 0, 0, 0>(dev, a, 0);
+  if (a->A.m) SpgemmKept<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return KeepsAll(a) ? POISE_OK : LaunchAll<COLUMNS, 0, 0, 0>(dev, a, 0);
 }
 
-/* Short rows by threads, not so long ones by columns, the others by lanes. */
+template <int G, int BITS> static PoiseErr LaunchByGroup(Device *dev, const SpgemmArgs *a, int *done)
+{
+  constexpr size_t bytes = ((size_t)(WARP_THREADS / G) << BITS) * (sizeof(double) + sizeof(int32_t));
+  void (*kernel)(SpgemmArgs, int, int) = SpgemmNumbersByGroup<G, BITS>;
+  int width = RowsAtOnce(dev, a->A.m, 32 / G);
+  if (bytes > 48 * 1024)
+    TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+                       "shared memory of a sparse product"));
+  kernel<<<WarpBlocks((a->A.m + width - 1) / width), WARP_THREADS, bytes, poiseCudaStream(dev)>>>(*a, width,
+                                                                                                  *done + 1);
+  *done = 1 << BITS;
+  return POISE_OK;
+}
+
+/* Short rows by some lanes each, the fewer the less a row has to do, so that all are busy; others by a warp.
+   A long row of few columns would keep some lanes too long. */
 static PoiseErr ScalarNumbers(Device *dev, const SpgemmArgs *a)
 {
-  const int64_t warps = COLUMN_THREADS / 32;
-  cudaStream_t stream = poiseCudaStream(dev);
+  const double few = 64, products = (double)a->A.nz * (double)a->B.nz; /* of a row, in the mean, times rows */
   int done = 0;
-  if (NumbersByThreads(dev, a)) {
-    SpgemmNumbersByThread<<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a);
-    done = FEW_NUMBERS;
-  }
-  if (a->A.m && NumbersByColumns(a)) {
-    SpgemmNumbersByColumn<<<(unsigned)((a->A.m + warps - 1) / warps), COLUMN_THREADS, 0, stream>>>(*a, done);
-    done = COLUMN_NUMBERS;
+  if (a->A.m && a->products <= WARP_PRODUCTS) {
+    if (a->products <= WARP_PRODUCTS / 4)
+      TRY((products <= few * (double)a->A.m * (double)a->B.m ? LaunchByGroup<8, 6>(dev, a, &done)
+                                                             : LaunchByGroup<16, 6>(dev, a, &done)));
+    if (a->rows_of[1] || a->rows_of[2] || !done) TRY((LaunchByGroup<32, 8>(dev, a, &done)));
+    if (a->rows_of[2] || a->rows_of[3]) TRY((LaunchByGroup<32, 10>(dev, a, &done)));
   }
   return LaunchAll<NUMBERS, 1, 1, 1>(dev, a, done);
 }
@@ -302,25 +269,32 @@ static __global__ void __launch_bounds__(THREADS) SpgemmWork(const __grid_consta
 static __global__ void __launch_bounds__(THREADS) SpgemmClasses(const __grid_constant__ SpgemmArgs a)
 {
   __shared__ unsigned long long sum[SPGEMM_COUNTS];
-  unsigned long long mine[SPGEMM_COUNTS] = {0};
+  unsigned mine[SPGEMM_COUNTS] = {0}; /* a thread has few rows */
   if (threadIdx.x < SPGEMM_COUNTS) sum[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m;
        i += (int64_t)gridDim.x * THREADS) {
-    unsigned long long work = poiseSpgemmWork(&a, i), products = a.work ? a.work[i] : 0;
+    unsigned work = (unsigned)poiseSpgemmWork(&a, i), products = a.work ? (unsigned)a.work[i] : 0;
     int class_of = poiseSpgemmClass(work);
 #pragma unroll
     for (int c = 0; c < SPGEMM_CLASSES; c++) mine[c] += class_of == c;
-    mine[SPGEMM_ROOM] += poiseSpgemmRoom(&a, i);
-    mine[SPGEMM_LONGEST] = work > mine[SPGEMM_LONGEST] ? work : mine[SPGEMM_LONGEST];
-    mine[SPGEMM_PRODUCTS] = products > mine[SPGEMM_PRODUCTS] ? products : mine[SPGEMM_PRODUCTS];
+    mine[SPGEMM_ROOM] += (unsigned)poiseSpgemmRoom(&a, i);
+    mine[SPGEMM_LONGEST] = max(mine[SPGEMM_LONGEST], work);
+    mine[SPGEMM_PRODUCTS] = max(mine[SPGEMM_PRODUCTS], products);
   }
 #pragma unroll
   for (int c = 0; c < SPGEMM_COUNTS; c++) {
-    if (c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS)
-      atomicMax(&sum[c], mine[c]);
-    else if (mine[c])
-      atomicAdd(&sum[c], mine[c]);
+    bool largest = c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS;
+    unsigned long long all = mine[c];
+    for (int apart = 16; apart > 0; apart /= 2) {
+      unsigned long long other = __shfl_xor_sync(~0u, all, apart);
+      all = largest ? max(all, other) : all + other;
+    }
+    if (threadIdx.x % 32 != 0 || all == 0) continue;
+    if (largest)
+      atomicMax(&sum[c], all);
+    else
+      atomicAdd(&sum[c], all);
   }
   __syncthreads();
   int c = (int)threadIdx.x;
@@ -364,7 +338,8 @@ static __global__ void __launch_bounds__(THREADS) RowOffsets(const __grid_consta
 extern "C" PoiseErr poiseCuda_spgemm_work(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
-  if (LaunchStaged<SpgemmArgs, IfThere<SpgemmArgs, WorkOfRow>, LeftOf, false>(dev, a, a->A.m)) return POISE_OK;
+  if (LaunchStaged<SpgemmArgs, IfThere<SpgemmArgs, WorkOfRow>, LeftOf, false>(dev, a, a->A.m))
+    return POISE_OK;
   if (a->A.m) SpgemmWork<<<Grid(a->A.m * BOUND_LANES), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

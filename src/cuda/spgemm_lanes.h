@@ -33,6 +33,18 @@ __device__ __forceinline__ double ValueOfB(const SpgemmArgs &a, int64_t f)
   return f < a.ngiven ? a.B.val[f] : a.received[f - a.ngiven];
 }
 
+/* The row of this group, which is number `place` of `groups` in step, or -1; *rows: of them all, counted from
+   first; those that are given out are taken away. */
+__device__ __forceinline__ int64_t TakeRow(int64_t first, int place, int groups, unsigned *rows)
+{
+  unsigned own = *rows;
+  for (int k = 0; k < groups; k++) {
+    if (k < place) own &= own - 1;
+    *rows &= *rows - 1;
+  }
+  return own ? first + __ffs((int)own) - 1 : -1;
+}
+
 /* Row i's numbers by LANES lanes. Behind the sums in memory is the table of C's columns. The first entries of
    the next row of B are under way while the present ones are added. */
 template <int LANES>
@@ -72,25 +84,6 @@ __device__ __forceinline__ void NumbersByLanes(const SpgemmArgs &a, int64_t i, c
   }
   for (int k = g.lane; k < n; k += LANES)
     a.val[to + k] = sum[poiseTablePlace(&t, poisePlaceOfLocal(a.below, a.C.nloc, a.C.col[to + k]), &is_new)];
-}
-
-/* Columns of row i, if there are no more than `most`: else *t.used is more. 2^t.bits: at least most + the
-   lanes of the group. */
-__device__ __forceinline__ void CollectUpTo(const SpgemmArgs &a, int64_t i, const SpgemmGroup &g, int share,
-                                            const SpgemmTable &t, int most)
-{
-  int64_t last = poiseRowEnd(&a.A, i);
-  bool fits = true;
-  poiseTableClear(&t, &g);
-  for (int64_t e = poiseRowBegin(&a.A, i) + g.lane / share; e < last && fits; e += g.lanes / share) {
-    int64_t row = a.A.col[e], end = poiseCsrOffset(&a.B, row + 1);
-    for (int64_t f = poiseCsrOffset(&a.B, row) + g.lane % share; f < end && fits; f += share) {
-      int is_new;
-      (void)poiseTablePlace(&t, a.B.col[f], &is_new);
-      if (is_new) fits = poiseTake(t.used) < most;
-    }
-  }
-  poiseGroupSync(&g);
 }
 
 #endif

@@ -6,13 +6,16 @@
   counts, while the pattern is made.
 
   Beside C it holds while it makes the pattern 12 bytes per row, columns that are kept (2 bytes per product,
-  at most 256 per row), and the tables of rows too long for a GPU's shared memory, or of threads of the host.
+  at most 256 per row or 64 MB), and the tables of rows too long for a GPU's shared memory, or of threads of
+  the host.
 */
 #include "local_product.h"
 #include "mat/csr/keys_kernels.h"
 #include "sys/sys.h"
 
-enum { TABLE_INTEGERS = 1 << 26 }; /* of a GPU's tables, unless one is larger */
+/* Integers of a GPU's tables, unless one is larger. Columns that are kept of a row at most, where rows are
+   few, and of all rows then. */
+enum { TABLE_INTEGERS = 1 << 26, MOST_KEPT = 64, MORE_KEPT = 512, KEPT = 1 << 24 };
 
 typedef struct Scratch {
   Buffer work, length, counts, table, at, kept;
@@ -143,14 +146,22 @@ PoiseErr poiseRowSum(Device *dev, int64_t m, const int32_t *length, int64_t *sum
   return e;
 }
 
+/* Columns that are kept of a row: KEPT of all rows, or more. */
+static int64_t MostKept(int64_t m)
+{
+  int64_t most = m ? KEPT / m : MORE_KEPT;
+  return most < MOST_KEPT ? MOST_KEPT : most < MORE_KEPT ? most : MORE_KEPT;
+}
+
 /* Lengths of rows, and their columns where there is room. */
 static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
 {
   TRY(Make(dev, p->m, sizeof *a->work, "products of rows", &s->work, &a->work));
   TRY(LAUNCH(dev, spgemm_work, a));
+  a->most_kept = MostKept(p->m);
   TRY(Classify(dev, a, s, p->counts));
   TRY(MakeTables(dev, a, s, p->counts));
-  p->products = p->counts[SPGEMM_PRODUCTS];
+  p->products = a->products = p->counts[SPGEMM_PRODUCTS];
   a->room = p->counts[SPGEMM_ROOM] < INT32_MAX ? p->counts[SPGEMM_ROOM] : INT32_MAX;
   TRY(Make(dev, p->m, sizeof *a->length, "lengths of rows", &s->length, &a->length));
   TRY(Make(dev, p->m, sizeof *a->at, "places of kept columns", &s->at, &a->at));
@@ -167,6 +178,7 @@ static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   TRY(OffsetsAndClasses(dev, a.A.m, a.length, C, &a, p->counts));
   a.work = NULL;
   C->nloc = p->nloc;
+  a.C.nz = C->nz;
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));
   TRY(MakeTables(dev, &a, s, p->counts));

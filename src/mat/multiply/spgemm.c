@@ -33,7 +33,7 @@ static void Count(const SpgemmArgs *a, int64_t i, const SpgemmTable *t, int64_t 
   int n = a->length[i] = *t->used;
   a->at[i] = n <= end - *next ? (int32_t)*next : -1;
   if (a->at[i] < 0 || n == 0) return;
-  poiseSpgemmSorted(a, &one, t, a->kept + *next);
+  poiseSpgemmSorted(a, &one, t->value, n, a->kept + *next);
   *next += n;
 }
 
@@ -46,7 +46,7 @@ static void Columns(const SpgemmArgs *a, int64_t i, const SpgemmTable *t)
     return;
   }
   poiseSpgemmCollect(a, i, &one, 1, t);
-  poiseSpgemmSorted(a, &one, t, a->col + first);
+  poiseSpgemmSorted(a, &one, t->value, (int)n, a->col + first);
 }
 
 /* A worker has a share of the room for columns. */

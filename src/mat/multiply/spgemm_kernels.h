@@ -37,8 +37,8 @@ typedef struct SpgemmArgs {
   /* Columns that were found with the lengths: those of row i begin at kept[at[i]]; at[i] < 0: they are found
      again. */
   int32_t *kept, *at;
-  int64_t room;   /* of kept */
-  int32_t *table; /* `tables` tables of `table_size` integers each */
+  int64_t room, most_kept; /* of kept; of it for a row */
+  int32_t *table;          /* `tables` tables of `table_size` integers each */
   int64_t tables, table_size;
   int32_t *col; /* of C */
   double *val;
@@ -157,8 +157,8 @@ POISE_INLINE int32_t poiseSpgemmProducts(int64_t sum)
 /* Room for columns of row i: as many as are often found among so many products. */
 POISE_INLINE int64_t poiseSpgemmRoom(const SpgemmArgs *a, int64_t i)
 {
-  const int64_t most = 64, half = a->work ? (a->work[i] + 1) / 2 : 0;
-  return half < most ? half : most;
+  const int64_t half = a->work ? ((int64_t)a->work[i] + 1) / 2 : 0;
+  return half < a->most_kept ? half : a->most_kept;
 }
 
 /* Bits of a table that is half full with so many keys. */
@@ -243,16 +243,16 @@ POISE_INLINE int poiseRank(const int32_t *list, int n, int32_t one)
   return rank;
 }
 
-/* The list of the table to `col`, ascending by global number, as C numbers columns. Short lists are not
-   sorted: a column's place is its rank. */
-POISE_INLINE void poiseSpgemmSorted(const SpgemmArgs *a, const SpgemmGroup *g, const SpgemmTable *t,
+/* A list of n columns to `col`, ascending by global number, as C numbers columns. Short lists are not sorted:
+   a column's place is its rank. Longer ones have room for the next power of two. */
+POISE_INLINE void poiseSpgemmSorted(const SpgemmArgs *a, const SpgemmGroup *g, int32_t *list, int n,
                                     int32_t *col)
 {
-  const int ranked = 64, n = *t->used;
-  if (poiseGroupMost(g, n) > ranked) poiseGroupSort(t->value, n > ranked ? n : 0, g);
+  const int ranked = 64;
+  if (poiseGroupMost(g, n) > ranked) poiseGroupSort(list, n > ranked ? n : 0, g);
   for (int k = g->lane; k < n; k += g->lanes) {
-    int32_t place = t->value[k];
-    col[n > ranked ? k : poiseRank(t->value, n, place)] = poiseLocalOfPlace(a->below, a->C.nloc, place);
+    int32_t place = list[k];
+    col[n > ranked ? k : poiseRank(list, n, place)] = poiseLocalOfPlace(a->below, a->C.nloc, place);
   }
   poiseGroupSync(g);
 }
