@@ -50,6 +50,7 @@ static __global__ void __launch_bounds__(THREADS) StrongByLanes(const __grid_con
     int32_t j = is_one ? s.A.col[k] : -1;
     double a = is_one ? s.A.val[k] : 0;
     is_one = is_one && (j == g.i || poiseAmgIsStrong(a, si, s.reach[j], s.theta2));
+    if (WRITE && s.kept && base + g.lane < g.entries) s.kept[k] = is_one;
     unsigned ones = __ballot_sync(~0u, is_one) >> first_lane & ((1u << LANES) - 1);
     if (WRITE && is_one) {
       int64_t to = at + strong + __popc(ones & ((1u << g.lane) - 1));

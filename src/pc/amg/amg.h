@@ -49,7 +49,15 @@ typedef struct AmgGraph {
   Csr csr;         /* offsets and columns, in A's order: a node's connections, with itself too */
   Buffer weight;   /* sizes of the connections, floats; none once aggregates are made */
   int64_t dropped; /* connections that are not among them */
+  Buffer kept;     /* a byte for each entry of A, is it among them; with poiseAmgMarks, if any is dropped */
 } AmgGraph;
+
+/* Is an entry of A, or its block, a connection of nodes? Then marks of entries tell all that interpolation
+   asks of the graph, in a quarter of the bytes. */
+static inline bool poiseAmgMarks(const AmgMatrix *m)
+{
+  return poiseAmgBlocks(m) == 1;
+}
 
 /* a_ij of the other sign than a_ii with a_ij^2 >= theta^2 s_i s_j, where s_i is the largest such magnitude in
    row i, and less where nothing would be strong. Of nodes of several rows a_ij is the trace of a block, over
@@ -199,7 +207,7 @@ typedef struct AmgLevel {
   int64_t connections;         /* strong ones, with that of each node with itself */
   int64_t aggregates, members; /* members: nodes in aggregates */
   Buffer aggregate;
-  AmgGraph graph;    /* without weights; no arrays where nothing is dropped */
+  AmgGraph graph;    /* what interpolation asks of it; no arrays where nothing is dropped */
   bool weak;         /* there are weak connections, on any rank */
   bool smoothed;     /* P is not T */
   AmgGhosts *ghosts; /* NULL: this rank has all rows */

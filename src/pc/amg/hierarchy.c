@@ -163,6 +163,7 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
   TRY(poiseAgreeSum(ctx, e, all, 2));
   l->weak = all[1] > 0 && s->amg->options.type == AMG_SMOOTHED;
   if (!l->weak) poiseAmgGraphDestroy(ctx, &l->graph);
+  if (poiseAmgMarks(m)) poiseCsrDestroy(ctx, &l->graph.csr);
   *ended = NULL;
   if (all[0] == 0)
     *ended = "no node has a strong neighbour";
@@ -208,7 +209,8 @@ static PoiseErr ReadSmoothing(Building *s, AmgLevel *l, const AmgMatrix *m, cons
   p->d = d;
   p->omega = l->lambda > 0 ? 4 / (3 * l->lambda) : 0;
   if (!l->weak) return POISE_OK;
-  TRY(poiseCsrPattern(&l->graph.csr, &p->strong));
+  if (l->graph.csr.ptr.dev) TRY(poiseCsrPattern(&l->graph.csr, &p->strong));
+  if (l->graph.kept.dev) TRY(poiseBufferRead(&l->graph.kept, DEVICE, &p->kept));
   TRY(poiseBufferRead(m->ghosts ? &w->near.b : &s->modes.b, DEVICE, &p->b));
   return poiseAmgExtend(s->ctx, l->aggregates, &w->coarse, &w->inverse, &p->x);
 }
@@ -225,6 +227,7 @@ static PoiseErr CreateP(Building *s, AmgLevel *l, AmgInterpolation *p)
   p->smooth = 0, p->below = 0;
   p->A = (AmgMatrix){0};
   p->strong = (CsrView){0};
+  p->kept = NULL;
   TRY(PoiseAgree(s->ctx, poiseBufferRead(&l->aggregate, DEVICE, &p->aggregate)));
   return poiseAmgCreateP(s->ctx, l, p, &fills);
 }
@@ -290,6 +293,13 @@ static bool IsLast(const Building *s, int k)
   return s->amg->level[k].A->rows->N <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS;
 }
 
+/* What interpolation was made of, before the product takes the most memory. */
+static void ReleaseUsed(Building *s, Scratch *w)
+{
+  Buffer *all[] = {&w->q, &w->own, &w->inverse, &w->near.b, &s->modes.b};
+  for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+}
+
 /* Level k, and the matrix of the next one. *ended: there is none, and why, if it could be smaller. */
 static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char **ended)
 {
@@ -306,13 +316,11 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   *last = *last || *ended;
   if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
-  poiseBufferDestroy(&w->q);
-  poiseBufferDestroy(&w->inverse);
+  ReleaseUsed(s, w);
   TRY(Galerkin(s, k));
   TRY(poiseAmgMakeR(s->pc, l, s->amg->level[k + 1].A, keeps));
   TRY(Took(s, STAGE_INTERPOLATION, POISE_OK));
   if (keeps) return POISE_OK;
-  poiseBufferDestroy(&s->modes.b);
   s->modes = w->coarse;
   w->coarse.b = (Buffer){0};
   return POISE_OK;

@@ -13,7 +13,8 @@ typedef struct AmgInterpolation { /* P in blocks of `side`: of what it is made, 
   const double *q;          /* T */
   int smooth;               /* 0: P = T, and of the rest nothing is there */
   AmgMatrix A;
-  CsrView strong;      /* nodes' strong connections; no columns: all of A's */
+  CsrView strong;      /* nodes' strong connections; no columns: all of A's that are kept */
+  const uint8_t *kept; /* is the connection of entry k of A strong? NULL: all are, or strong tells */
   const double *b, *x; /* near null space; r^-1 of each own aggregate, by columns, so that q = b x there */
   const double *d;     /* D^-1 */
   double omega;
@@ -56,6 +57,12 @@ POISE_INLINE int32_t poiseAmgInsert(int32_t *a, int32_t n, int32_t v)
   return n + 1;
 }
 
+/* Is the connection of entry k of A strong, as far as marks tell? */
+POISE_INLINE int poiseAmgIsMarked(const AmgInterpolation *p, int64_t k)
+{
+  return !p->kept || p->kept[k];
+}
+
 /* The connections of node i, [first, *last): the strong ones, or those of A's rows. Returns the first. */
 POISE_INLINE int64_t poiseAmgNeighbours(const AmgInterpolation *p, int64_t i, int64_t *last)
 {
@@ -65,7 +72,7 @@ POISE_INLINE int64_t poiseAmgNeighbours(const AmgInterpolation *p, int64_t i, in
   return p->smooth ? poiseCsrOffset(of, i * per) : 0;
 }
 
-/* Traffic: 4 bytes for each neighbour, 4 for its aggregate, and what is found. */
+/* Traffic: 4 bytes for each neighbour, 1 for a mark, 4 for its aggregate, and what is found. */
 POISE_INLINE void amg_find_item(const AmgInterpolateArgs *m, int64_t i)
 {
   const AmgInterpolation *p = &m->p;
@@ -74,6 +81,7 @@ POISE_INLINE void amg_find_item(const AmgInterpolateArgs *m, int64_t i)
   int32_t *found = m->found + first + i, n = 0, before = p->aggregate[i];
   if (before >= 0) n = poiseAmgInsert(found, 0, before);
   for (int64_t k = first; k < last; k++) {
+    if (!poiseAmgIsMarked(p, k)) continue;
     int32_t a = p->aggregate[col[k] / per];
     if (a >= 0 && a != before) n = poiseAmgInsert(found, n, a);
     before = a;
@@ -133,11 +141,12 @@ POISE_INLINE int64_t poiseAmgPlace(const CsrView *P, int64_t first, int64_t n, i
   return low;
 }
 
-/* Is the connection with node j strong? Those of a row are asked for in A's order; *at follows them. */
-POISE_INLINE int poiseAmgIsKept(const AmgInterpolation *p, int64_t j, int64_t *at, int64_t end)
+/* Is the connection with node j, of A's entry k, strong? Those of a row are asked for in A's order; *at
+   follows them. */
+POISE_INLINE int poiseAmgIsKept(const AmgInterpolation *p, int64_t k, int64_t j, int64_t *at, int64_t end)
 {
   const int32_t *col = p->strong.col;
-  if (!col) return 1;
+  if (!col) return poiseAmgIsMarked(p, k);
   while (*at < end && poiseAmgOrder(&p->A, col[*at]) < poiseAmgOrder(&p->A, j)) ++*at;
   return *at < end && col[*at] == j;
 }
@@ -149,12 +158,11 @@ POISE_INLINE void poiseAmgSums(const AmgInterpolateArgs *m, int64_t i, int64_t f
 {
   const AmgInterpolation *p = &m->p;
   const CsrView *A = &p->A.A;
-  int64_t end, at = poiseAmgNeighbours(p, i, &end);
   for (int64_t e = 0; e < n; e++) v[e] = 0;
   if (!p->smooth) return;
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int32_t j = A->col[k], a = p->aggregate[j];
-    if (!poiseAmgIsKept(p, j, &at, end))
+    if (!poiseAmgIsMarked(p, k))
       *weak += A->val[k] * p->b[j];
     else if (a >= 0)
       v[poiseAmgPlace(&m->P, first, n, 1, a)] += A->val[k] * p->q[j];
@@ -168,10 +176,9 @@ POISE_INLINE void poiseAmgFewSums(const AmgInterpolation *p, int64_t i, const in
                                   double *weak)
 {
   const CsrView *A = &p->A.A;
-  int64_t end, at = poiseAmgNeighbours(p, i, &end);
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int32_t j = A->col[k], a = p->aggregate[j];
-    int kept = poiseAmgIsKept(p, j, &at, end);
+    int kept = poiseAmgIsMarked(p, k);
     double t = A->val[k] * (kept ? p->q[j] : p->b[j]);
     if (!kept) *weak += t;
     for (int e = 0; e < AMG_FEW; e++)
@@ -255,7 +262,7 @@ POISE_INLINE void poiseAmgAddProduct(const AmgInterpolateArgs *m, const AmgNodeR
                  last = poiseCsrOffset(A, w->i * blocks + q + 1);
     for (; k < last; k++) {
       int32_t j = (int32_t)(A->col[k] / blocks), a = p->aggregate[j];
-      if (poiseAmgIsKept(p, j, &at, end)) {
+      if (poiseAmgIsKept(p, k, j, &at, end)) {
         if (a >= 0) poiseAmgAddBlock(m, w, poiseAmgPlace(&m->P, w->first, w->n, w->per, a), q, k, -1);
       } else if (own >= 0)
         poiseAmgAddBlock(m, w, place, q, k, own);

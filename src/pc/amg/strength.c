@@ -9,6 +9,7 @@ void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g)
 {
   poiseCsrDestroy(ctx, &g->csr);
   poiseBufferDestroy(&g->weight);
+  poiseBufferDestroy(&g->kept);
 }
 
 /* Numbers for the connections of nodes that are several blocks, by rows of nodes. */
@@ -64,7 +65,7 @@ static PoiseErr Reach(Device *dev, const AmgMatrix *m, AmgStrengthArgs *s, Buffe
   return LAUNCH(dev, amg_reach, s);
 }
 
-static PoiseErr Find(Device *dev, AmgStrengthArgs *s, Buffer *strong, AmgGraph *g)
+static PoiseErr Find(Device *dev, bool marks, AmgStrengthArgs *s, Buffer *strong, AmgGraph *g)
 {
   TRY(poiseAmgMake(dev, s->n, sizeof *s->strong, "strong connections", strong, &s->strong));
   TRY(LAUNCH(dev, amg_strong_count, s));
@@ -73,6 +74,7 @@ static PoiseErr Find(Device *dev, AmgStrengthArgs *s, Buffer *strong, AmgGraph *
   g->dropped = s->A.nz - g->csr.nz;
   TRY(poiseAmgMake(dev, g->csr.nz, sizeof *s->col, "strong neighbours", &g->csr.col, &s->col));
   TRY(poiseAmgMake(dev, g->csr.nz, sizeof *s->weight, "strengths", &g->weight, &s->weight));
+  if (marks && g->dropped) TRY(poiseAmgMake(dev, s->A.nz, sizeof *s->kept, "marks", &g->kept, &s->kept));
   TRY(poiseCsrPattern(&g->csr, &s->g));
   return LAUNCH(dev, amg_strong_write, s);
 }
@@ -85,7 +87,7 @@ PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, int rows, double
   e = poiseAmgFillGhosts(ctx, m, e, 1, &w.size);
   if (!e) e = Reach(ctx->device, m, &s, &w.reach);
   e = poiseAmgFillGhosts(ctx, m, e, 1, &w.reach);
-  if (!e) e = Find(ctx->device, &s, &w.strong, g);
+  if (!e) e = Find(ctx->device, poiseAmgMarks(m), &s, &w.strong, g);
   poiseCsrDestroy(ctx, &w.traces);
   poiseBufferDestroy(&w.size);
   poiseBufferDestroy(&w.reach);

@@ -25,6 +25,7 @@ typedef struct AmgStrengthArgs {
   CsrView g;       /* offsets of the graph */
   int32_t *col;
   float *weight;
+  uint8_t *kept; /* is entry k of A among the graph's? NULL: nobody asks */
 } AmgStrengthArgs;
 
 /* ---- a number for each connection: the trace of its block ------------------------------------- */
@@ -160,7 +161,7 @@ POISE_INLINE void amg_strong_count_item(const AmgStrengthArgs *s, int64_t i)
   s->strong[i] = strong;
 }
 
-/* Traffic: the graph too. */
+/* Traffic: the graph too, and 1 byte for each connection where these are marked. */
 POISE_INLINE void amg_strong_write_item(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->A;
@@ -168,7 +169,9 @@ POISE_INLINE void amg_strong_write_item(const AmgStrengthArgs *s, int64_t i)
   double si = s->reach[i];
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int32_t j = A->col[k];
-    if (j != i && !poiseAmgIsStrong(A->val[k], si, s->reach[j], s->theta2)) continue;
+    int is_strong = j == i || poiseAmgIsStrong(A->val[k], si, s->reach[j], s->theta2);
+    if (s->kept) s->kept[k] = (uint8_t)is_strong;
+    if (!is_strong) continue;
     s->col[at] = j;
     s->weight[at++] = (float)fabs(A->val[k]);
   }

@@ -71,6 +71,7 @@ static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
   poiseBufferAdd(&l->aggregate, sum);
   poiseBufferAdd(&l->graph.csr.ptr, sum);
   poiseBufferAdd(&l->graph.csr.col, sum);
+  poiseBufferAdd(&l->graph.kept, sum);
   poiseBufferAdd(&l->places.place, sum);
   sum->host += poiseAllocated(l->places.ghost);
   if (!l->ghosts) return;
