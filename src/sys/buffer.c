@@ -195,6 +195,7 @@ static void Point(void *out, void *value)
 
 PoiseErr poiseBufferRead(Buffer *b, Side side, void *p)
 {
+  if (b->forgotten) FAIL(POISE_ERR_INTERNAL, "%s, read after their release", b->what);
   if (side == HOST || b->dev->ops->is_host) {
     TRY(ReadHost(b));
     Point(p, b->host);
@@ -227,6 +228,7 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   bool is_new = side == HOST && !b->host;
   TRY(side == HOST ? AllocHost(b) : AllocDevice(b));
   Point(p, side == HOST ? b->host : b->device);
+  b->forgotten = false;
   if (b->dev->ops->is_host) return POISE_OK;
   b->host_valid = side == HOST;
   b->device_valid = side == DEVICE;
@@ -264,6 +266,14 @@ void poiseBufferLeave(Buffer *b)
   b->device_valid = false;
 }
 
+void poiseBufferForget(Buffer *b)
+{
+  if (b->slice || b->own_device != POISE_COPY || b->dev->ops->is_host) return;
+  poiseDeviceFree(b->dev, b->bytes, &b->device);
+  b->device_valid = b->host_valid = b->quiet = false;
+  b->forgotten = true;
+}
+
 PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy)
 {
   void *p;
@@ -272,6 +282,7 @@ PoiseErr poiseBufferDuplicate(const Buffer *b, Buffer *copy)
     TRY(poiseBufferWrite(copy, DEVICE, &p));
     return poiseDeviceCopy(b->dev, p, b->device, b->bytes, COPY_ON_DEVICE);
   }
+  copy->forgotten = b->forgotten;
   if (!b->host_valid && !b->dev->ops->is_host) return POISE_OK; /* zeros */
   TRY(poiseBufferWrite(copy, HOST, &p));
   if (b->bytes) memcpy(p, b->host, b->bytes);
@@ -283,7 +294,7 @@ void poiseBufferZero(Buffer *b)
   bool is_host = b->dev->ops->is_host;
   if (is_host && b->bytes) memset(b->host, 0, b->bytes);
   b->host_valid = is_host;
-  b->device_valid = b->quiet = false;
+  b->device_valid = b->quiet = b->forgotten = false;
   if (!is_host) (void)PoisonStale(b, HOST); /* a failure to queue it hides nothing */
 }
 

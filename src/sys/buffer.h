@@ -17,6 +17,7 @@ typedef struct Buffer {
                                host's is read and written without a wait */
   PoiseOwn own, own_device; /* owners of host and device; POISE_COPY means the library's own block */
   bool slice;               /* device is a part of another buffer's */
+  bool forgotten;           /* there is no content: to be written before it is read */
 } Buffer;
 
 /* A buffer of zeroed bytes. Both sides are valid if there is one copy, else the host side is. */
@@ -48,6 +49,9 @@ void poiseBufferZero(Buffer *b);
 PoiseErr poiseBufferToDevice(Buffer *b);
 /* Release the device's side if the host's holds the same. */
 void poiseBufferLeave(Buffer *b);
+/* Release the device's side. To read the buffer is an error then, until it is written again. The device host
+   keeps its array, as it would touch new pages each time. */
+void poiseBufferForget(Buffer *b);
 /* Make a borrowed array current on its side. Does nothing for other buffers. */
 PoiseErr poiseBufferSyncBorrowed(Buffer *b);
 bool poiseBufferIsCurrent(const Buffer *b, Side side); /* true if reading it there copies nothing */

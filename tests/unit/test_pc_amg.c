@@ -785,6 +785,54 @@ static void TestTooFar(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* What a fresh set-up takes, in bytes of A. Numbers of levels are held in one precision, but for
+   interpolation that stays, and are not read in the other. */
+static void CheckPeak(PoiseMat A, const char *options, double most)
+{
+  const Csr *c = &A->csr;
+  bool cuda = strcmp(PoiseMatContext(A)->device->ops->name, "cuda") == 0; /* which also sorts in scratch */
+  int64_t bytes = (int64_t)(c->ptr.bytes + c->col.bytes + c->val.bytes), scratch = cuda ? 64 << 20 : 0;
+  PoisePC pc = AmgOf(A, options);
+  const Amg *amg = Made(pc);
+  const AmgLevel *l = amg->level;
+  if (!CHECK(amg->peak > bytes && amg->peak <= (int64_t)(most * (double)bytes) + scratch))
+    printf("  the peak is %.2f times A\n", (double)amg->peak / (double)bytes);
+  CHECK_INT(poiseBufferBytes(&l[1].A->csr.val, DEVICE) > 0, !amg->single);
+  CHECK_INT(poiseBufferBytes(&l[0].P->csr.val, DEVICE) > 0,
+            !amg->single || amg->options.refresh == AMG_INTERPOLATION);
+  Buffer values;
+  const double *v;
+  if (CHECK_OK(poiseBufferDuplicate(&l[1].A->csr.val, &values))) {
+    if (amg->single)
+      CHECK_ERR(poiseBufferRead(&values, HOST, &v), POISE_ERR_INTERNAL, "values, read after their release");
+    else
+      CHECK_OK(poiseBufferRead(&values, HOST, &v));
+    poiseBufferDestroy(&values);
+  }
+  PoisePCDestroy(&pc);
+}
+
+static void TestPeak(PoiseContext ctx)
+{
+  static const double vary[] = {0, 0.9, 40}, most[] = {2.6, 3.1, 3.7};
+  if (!SampleIsAway(ctx)) TEST_SKIP("memory of the host is not counted");
+  SetOptions(ctx, few);
+  int64_t before = poiseContextHome(ctx)->hooks.most_narrow;
+  poiseContextHome(ctx)->hooks.most_narrow = INT32_MAX; /* as of large matrices */
+  for (int g = 0; g < 3; g++) {
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 3, .k = 40, .vary = vary[g]});
+    CHECK_OK(poiseMatReady(A));
+    CheckPeak(A, "-x_pc_amg_precision single", most[g]);
+    CheckPeak(A, "-x_pc_amg_refresh interpolation", 3.9);
+    CheckPeak(A, "-x_pc_amg_precision double -x_pc_amg_refresh values", 3.9);
+    SetOptions(ctx, "-x_pc_amg_precision single");
+    PoiseMatDestroy(&A);
+  }
+  poiseContextHome(ctx)->hooks.most_narrow = before;
+}
+
 /* ---- without memory -------------------------------------------------------------------------- */
 
 typedef struct Starved {
@@ -836,6 +884,7 @@ int main(int argc, char **argv)
                                {"precision plain", TestPrecisionPlain, TEST_SERIAL},
                                {"scales", TestScales, TEST_SERIAL},
                                {"too far", TestTooFar, TEST_SERIAL},
+                               {"peak", TestPeak, TEST_SERIAL},
                                {"failures", TestFailures, TEST_SERIAL},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg", tests);

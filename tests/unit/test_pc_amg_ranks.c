@@ -6,7 +6,8 @@
 #include "mat/mat_type.h"
 #include "multigrid.h"
 
-static const char spread[] = "-x_pc_amg_redundant_size 0 -x_pc_amg_coarse_size 20";
+static const char spread[] = /* in fp64, as numbers of levels are looked at */
+    "-x_pc_amg_redundant_size 0 -x_pc_amg_coarse_size 20 -x_pc_amg_precision double";
 
 /* ---- matrices between levels ------------------------------------------------------------------ */
 

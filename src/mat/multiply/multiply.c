@@ -231,12 +231,10 @@ static PoiseErr LocalNumbers(PoiseMat A, Multiplied *k, Csr *c)
 {
   Device *dev = A->ctx->device;
   if (!k->galerkin) return poiseLocalNumbers(dev, &k->first, c);
-  size_t bytes = k->product.val.bytes;
   TRY(poiseLocalNumbers(dev, &k->first, &k->product));
   TRY(poiseLocalNumbers(dev, &k->second, c));
-  if (dev->ops->is_host) return POISE_OK; /* which would touch new pages each time */
-  poiseBufferDestroy(&k->product.val);
-  return poiseBufferCreate(dev, bytes, "values", &k->product.val);
+  poiseBufferForget(&k->product.val);
+  return POISE_OK;
 }
 
 static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)

@@ -71,33 +71,36 @@ typedef struct Array {
   int64_t n;
   Buffer *from, *to;
   const char *what;
+  bool stays; /* it is the application's, or new values do not make it again */
   bool known; /* it has the numbers of the array before it, so its largest is known */
 } Array;
 
 enum { ARRAYS = 4 * AMG_LEVELS };
 
-static void ListMatrix(int level, int power, PoiseMat A, const char *what, Buffer *to, Array *array)
+static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Buffer *to,
+                       Array *array)
 {
-  *array = (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to, what, false};
+  *array = (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to, what, stays, false};
 }
 
 /* Of a bottom that is solved the dense inverse is kept, and its factors in fp64. */
 static int List(Amg *amg, Array *array)
 {
   Array *a = array;
+  bool stays = amg->options.refresh == AMG_INTERPOLATION;
   for (int k = 0; k < amg->count; k++) {
     AmgLevel *l = &amg->level[k];
     int64_t n = l->A->rows->n;
     bool bottom = k + 1 == amg->count, dense = bottom && amg->dense;
-    ListMatrix(k, 1, l->A, "values of a level", dense ? NULL : &l->single.A, a++);
+    ListMatrix(k, 1, l->A, k == 0, "values of a level", dense ? NULL : &l->single.A, a++);
     if (!dense)
-      *a++ =
-          (Array){k, -1, n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level", false};
+      *a++ = (Array){k,     -1,   n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level",
+                     false, false};
     else if (!amg->bottom.lu)
-      *a++ = (Array){k, -1, n * n, &amg->bottom.dense, &amg->narrow, "coarsest level", false};
+      *a++ = (Array){k, -1, n * n, &amg->bottom.dense, &amg->narrow, "coarsest level", false, false};
     if (bottom) continue;
-    ListMatrix(k, 0, l->P, "interpolation", &l->single.P, a++);
-    ListMatrix(k, 0, l->R, "restriction", &l->single.R, a);
+    ListMatrix(k, 0, l->P, stays, "interpolation", &l->single.P, a++);
+    ListMatrix(k, 0, l->R, stays, "restriction", &l->single.R, a);
     a++->known = true;
   }
   return (int)(a - array);
@@ -148,7 +151,18 @@ static double Factor(const Amg *amg, const Array *a)
   return a->power > 0 ? scale : a->power < 0 ? 1 / scale : 1;
 }
 
-/* All levels in fp32, if they are in range. */
+/* The array in fp32, and no longer in fp64, which the cycle does not need. */
+static PoiseErr Narrow(PoiseContext ctx, const Array *a, double factor)
+{
+  if (a->to) TRY(poiseMakeSingle(ctx, a->from, a->n, factor, a->what, a->to));
+  if (a->power < 0)
+    poiseBufferDestroy(a->from);
+  else if (!a->stays)
+    poiseBufferForget(a->from);
+  return POISE_OK;
+}
+
+/* All levels in fp32, if they are in range; last those arrays that stay, as they release nothing. */
 static PoiseErr NarrowLevels(PoisePC pc, bool *fits)
 {
   Amg *amg = pc->data;
@@ -162,24 +176,10 @@ static PoiseErr NarrowLevels(PoisePC pc, bool *fits)
   *fits = FindScales(amg, array, count, largest);
   for (int j = 0; j < count; j++)
     if (array[j].to) *fits = *fits && largest[j] * Factor(amg, &array[j]) <= most;
-  for (int j = 0; j < count && *fits; j++) {
-    const Array *a = &array[j];
-    if (a->to) TRY(poiseMakeSingle(pc->ctx, a->from, a->n, Factor(amg, a), a->what, a->to));
-  }
+  for (int stays = 0; stays < 2 && *fits; stays++)
+    for (int j = 0; j < count; j++)
+      if (array[j].stays == stays) TRY(Narrow(pc->ctx, &array[j], Factor(amg, &array[j])));
   return POISE_OK;
-}
-
-/* Copies in fp64 that the cycle does not need; new values make them again. */
-static void Release(Amg *amg)
-{
-  for (int k = 0; k < amg->count; k++) {
-    AmgLevel *l = &amg->level[k];
-    poiseBufferDestroy(&l->inverse);
-    if (k) poiseBufferLeave(&l->A->csr.val);
-    if (l->P) poiseBufferLeave(&l->P->csr.val);
-    if (l->R) poiseBufferLeave(&l->R->csr.val);
-  }
-  if (amg->dense && !amg->bottom.lu) poiseBufferDestroy(&amg->bottom.dense);
 }
 
 static PoiseErr NarrowAll(PoisePC pc)
@@ -276,10 +276,7 @@ PoiseErr poiseAmgVectors(PoisePC pc)
     if (!e) e = PoiseAgree(ctx, PrepareLevel(amg, k, was));
   }
   if (!e && amg->redundant.A) e = poiseAmgRedundantReady(&amg->redundant);
-  if (!e && amg->single) {
-    Release(amg);
-    e = MakeRange(pc);
-  }
+  if (!e && amg->single) e = MakeRange(pc);
   if (!amg->single) poiseBufferDestroy(&amg->range), poiseBufferDestroy(&amg->narrow);
   return PoiseAgree(pc->ctx, e);
 }
