@@ -84,6 +84,23 @@ template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device 
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<false>);
 }
 
+static __device__ __host__ CsrView &MatrixOf(AmgDiagonalArgs &a)
+{
+  return a.m.A;
+}
+
+/* Rows of nodes of one row are looked through for one column. */
+template <> PoiseErr LaunchItems<AmgDiagonalArgs, amg_diagonal_item>(Device *dev, const void *args)
+{
+  const AmgDiagonalArgs *a = (const AmgDiagonalArgs *)args;
+  if (a->m.node == 1 &&
+      LaunchStaged<AmgDiagonalArgs, IfThere<AmgDiagonalArgs, amg_diagonal_item>, MatrixOf, false>(dev, a,
+                                                                                                  a->n))
+    return POISE_OK;
+  if (a->n) Items<AmgDiagonalArgs, amg_diagonal_item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_sizes_item>(Device *dev, const void *args)
 {
   const AmgStrengthArgs *a = (const AmgStrengthArgs *)args;

@@ -162,24 +162,17 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
 
 /* ---- the launches ---------------------------------------------------------------------------- */
 
-/* Columns of 16 bits are read in fp64 alone. */
-template <typename Args> static constexpr bool Reads16()
-{
-  return std::is_same<Args, CsrMultArgs>::value;
-}
-
 template <int L, typename Args> static PoiseErr Rows(Device *dev, const Args *a)
 {
-  return LaunchPdl(
-      dev, a->index16.code && Reads16<Args>() ? CsrMult<L, Reads16<Args>(), Args> : CsrMult<L, false, Args>,
-      (unsigned)a->nblock, POISE_BLOCK, 0, *a);
+  return LaunchPdl(dev, a->index16.code ? CsrMult<L, true, Args> : CsrMult<L, false, Args>,
+                   (unsigned)a->nblock, POISE_BLOCK, 0, *a);
 }
 
 /* T: threads of a block. Of the two kernels one is for columns of 4 bytes, one for columns of 16 bits. */
 template <typename Args>
 static PoiseErr Tiles(Device *dev, const Args *a, int T, void (*plain)(Args), void (*index16)(Args))
 {
-  bool in16 = a->index16.code && Reads16<Args>();
+  bool in16 = a->index16.code != NULL;
   void (*kernel)(Args) = in16 ? index16 : plain;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) *
                  (sizeof(Entry<Args>) + (in16 && a->index16.all ? 2 : 4));
@@ -193,19 +186,18 @@ static PoiseErr Tiles(Device *dev, const Args *a, int T, void (*plain)(Args), vo
 template <int L, typename Args> static PoiseErr Tile(Device *dev, const Args *a)
 {
   enum { T = THREADS, HALF = THREADS / 2 };
-  constexpr bool I = Reads16<Args>();
   bool simple =
       !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
   bool lean = simple && (L <= TILE_LEAN_LANES || a->index16.code);
   bool half = a->rows * L < THREADS,
        early = poiseCudaInLoop(dev) && a->nblock <= poiseBlocksAtOnce(&dev->model);
   if (half && early)
-    return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false, Args>, CsrTileEarly<HALF, L, I, Args>);
+    return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false, Args>, CsrTileEarly<HALF, L, true, Args>);
   if (half && lean)
-    return Tiles(dev, a, HALF, CsrTileLean<HALF, L, false, Args>, CsrTileLean<HALF, L, I, Args>);
-  if (half) return Tiles(dev, a, HALF, CsrTile<HALF, L, false, Args>, CsrTile<HALF, L, I, Args>);
-  if (early) return Tiles(dev, a, T, CsrTileEarly<T, L, false, Args>, CsrTileEarly<T, L, I, Args>);
-  return Tiles(dev, a, T, CsrTile<T, L, false, Args>, CsrTile<T, L, I, Args>);
+    return Tiles(dev, a, HALF, CsrTileLean<HALF, L, false, Args>, CsrTileLean<HALF, L, true, Args>);
+  if (half) return Tiles(dev, a, HALF, CsrTile<HALF, L, false, Args>, CsrTile<HALF, L, true, Args>);
+  if (early) return Tiles(dev, a, T, CsrTileEarly<T, L, false, Args>, CsrTileEarly<T, L, true, Args>);
+  return Tiles(dev, a, T, CsrTile<T, L, false, Args>, CsrTile<T, L, true, Args>);
 }
 
 /* y = D (a A x + b y) in either precision. */

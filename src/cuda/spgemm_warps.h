@@ -204,7 +204,24 @@ __device__ __forceinline__ double ValueOfA(const SpgemmArgs &a, int64_t e)
   return a.A.val[a.from32 ? a.from32[e] : a.from64 ? a.from64[e] : e];
 }
 
-/* Add the products of row i of A, or of none, to the sums of 2^bits keys from place `table` on. */
+struct Product { /* of a lane; column -1: none */
+  double x, y;
+  int32_t column;
+};
+
+/* Product t of the group, whose lanes hold the entries x of A. */
+template <int G>
+__device__ __forceinline__ Product ProductOf(const SpgemmArgs &a, const RowOfB &r, double x, int t)
+{
+  int owner;
+  int64_t f = EntryOfB<G>(r, t, &owner);
+  Product p = {__shfl_sync(~0u, x, owner, G), 0, -1};
+  if (t < r.all) p.y = ValueOfB(a, f), p.column = a.B.col[f];
+  return p;
+}
+
+/* Add the products of row i of A, or of none, to the sums of 2^bits keys from place `table` on. The next
+   products are under way while the present ones are added. */
 template <int G>
 __device__ __forceinline__ void SumByGroup(const SpgemmArgs &a, int64_t i, const int32_t *key, double *sum,
                                            int table, int bits)
@@ -216,15 +233,11 @@ __device__ __forceinline__ void SumByGroup(const SpgemmArgs &a, int64_t i, const
     int k = base + g.lane;
     double x = k < entries ? ValueOfA(a, first + k) : 0;
     const RowOfB r = LookUpRow<G>(a, first + k, k < entries);
-    for (int p = 0, all = poiseGroupMost(&g, r.all); p < all; p += G) {
-      int owner, place = -1;
-      int64_t f = EntryOfB<G>(r, p + g.lane, &owner);
-      double its_x = __shfl_sync(~0u, x, owner, G), product = 0;
-      if (p + g.lane < r.all) {
-        product = __dmul_rn(its_x, ValueOfB(a, f));
-        place = table + PlaceOf(key + table, bits, a.B.col[f]);
-      }
-      AddProducts(sum, place, product);
+    Product next = ProductOf<G>(a, r, x, g.lane);
+    for (int t = 0, all = poiseGroupMost(&g, r.all); t < all; t += G) {
+      const Product p = next;
+      if (t + G < all) next = ProductOf<G>(a, r, x, t + G + g.lane);
+      AddProducts(sum, p.column < 0 ? -1 : table + PlaceOf(key + table, bits, p.column), __dmul_rn(p.x, p.y));
     }
   }
 }

@@ -3,7 +3,7 @@
   Products and vector kernels in fp32. Entries and vectors that are fp32 numbers have products that are exact
   in fp64, and sums are fp64. So the result is that of the fp64 kernel, rounded: bit for bit.
 */
-#include "mat/types/csr_kernels.h"
+#include "mat/types/csr_product.h"
 #include "mat/types/single.h"
 #include "mat/csr/entries.h"
 #include "pc/amg/amg_kernels.h"
@@ -69,6 +69,20 @@ static void CheckProduct(PoiseMat A, double a, double b)
   PoiseVecDestroy(&y);
 }
 
+/* The same where columns have 16 bits: on devices other than the host. */
+static void CheckProduct16(PoiseMat A)
+{
+  Index16View v = {0};
+  CHECK_OK(PoiseOptionsSet(A->ctx, "in16_mat_index16", "yes"));
+  CHECK_OK(PoiseMatSetOptionsPrefix(A, "in16_"));
+  CHECK_OK(PoiseMatSetFromOptions(A));
+  CHECK_OK(poiseMatReady(A));
+  CHECK_OK(poiseCsrIndex16(A, &v));
+  CHECK(!v.code == (A->ctx->device->ops->is_host || A->csr.nz == 0));
+  CheckProduct(A, 1, 0);
+  CheckProduct(A, -1, 1);
+}
+
 /* Rows of `most` entries at most, or about all of that many. */
 static PoiseErr Matrix(PoiseContext ctx, PoiseInt n, PoiseInt columns, int b, bool even, int most,
                        PoiseMat *A)
@@ -105,6 +119,7 @@ static void TestProducts(PoiseContext ctx)
         CheckProduct(A, 1, 0);
         CheckProduct(A, -1, 1);
         CheckProduct(A, 0.75, -2);
+        if (b == 1) CheckProduct16(A);
         PoiseMatDestroy(&A);
       }
 }

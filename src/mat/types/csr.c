@@ -61,6 +61,13 @@ static PoiseErr SetUp_CSR(PoiseMat A)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+PoiseErr poiseCsrIndex16(PoiseMat A, Index16View *v)
+{
+  if (A->type != &poiseMatType_csr) return POISE_OK;
+  Index16 *d = &((CsrType *)A->data)->index16;
+  return d->built == A->csr.built ? poiseIndex16View(A, d, v) : POISE_OK;
+}
+
 PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
 {
   m->a = p->a, m->b = p->b;

@@ -38,6 +38,7 @@ static inline CsrData *poiseCsrData(PoiseMat A)
 
 PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m); /* matrix, vectors, scalars */
 PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m);        /* blocks of A->csr */
+PoiseErr poiseCsrIndex16(PoiseMat A, Index16View *v); /* csr.c: *v, which was zeroed, if products have it */
 PoiseErr poiseCsrMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y);
 PoiseErr poiseCsrReadyTranspose(PoiseMat A); /* all that it needs but vectors, on the device; local */
 PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products in fp32. They have the pattern of A's CSR, whatever type works, and its row blocks; only values are
-  another array. Reads 8 bytes per entry, or 4 + 4 / b^2 per number of blocks.
+  Products in fp32. They have the pattern of A's CSR, whatever type works, its row blocks, and columns of 16
+  bits where it has them; only values are another array. Reads 8 or 6 bytes per entry, or 4 + 4 / b^2 per
+  number of blocks.
 */
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
@@ -72,6 +73,7 @@ static PoiseErr Launch(PoiseMat A, Buffer *val, Buffer *x, Buffer *y, CsrMultArg
                        .col = pattern.col};
   m->rows = c->rows, m->tile = c->tile, m->nblock = c->nblock;
   m->vary = c->vary, m->x_lines = c->statistics.x_lines;
+  TRY(poiseCsrIndex16(A, &m->index16));
   TRY(poiseBufferRead(val, DEVICE, &m->A.val));
   TRY(poiseBufferRead(x, DEVICE, &m->x));
   TRY(m->b.value == 0 && !m->skip ? poiseBufferWrite(y, DEVICE, &m->y) : poiseBufferUpdate(y, DEVICE, &m->y));

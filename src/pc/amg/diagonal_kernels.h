@@ -14,17 +14,17 @@ typedef struct AmgDiagonalArgs {
   int32_t *bad; /* flag: a block is singular or not finite; its first number is then NaN */
 } AmgDiagonalArgs;
 
-/* The diagonal block of node i, column-major. */
-POISE_INLINE void poiseAmgNodeBlock(const AmgMatrix *m, int64_t i, double *d)
+/* The diagonal block of node i, of n rows, column-major. */
+POISE_INLINE void poiseAmgNodeBlock(const AmgMatrix *m, int64_t i, int n, double *d)
 {
-  int64_t side = m->A.b ? m->A.b : 1, per = poiseAmgBlocks(m);
-  for (int64_t k = 0; k < (int64_t)m->node * m->node; k++) d[k] = 0;
+  int64_t side = n > 1 && m->A.b ? m->A.b : 1, per = n > 1 ? poiseAmgBlocks(m) : 1;
+  for (int64_t k = 0; k < (int64_t)n * n; k++) d[k] = 0;
   for (int64_t q = 0; q < per; q++)
     for (int64_t k = poiseCsrOffset(&m->A, i * per + q), last = poiseCsrOffset(&m->A, i * per + q + 1);
          k < last; k++) {
       int64_t p = m->A.col[k] - i * per;
       for (int64_t e = 0; p >= 0 && p < per && e < side * side; e++)
-        d[(p * side + e / side) * m->node + q * side + e % side] = m->A.val[k * side * side + e];
+        d[(p * side + e / side) * n + q * side + e % side] = m->A.val[k * side * side + e];
     }
 }
 
@@ -68,22 +68,27 @@ POISE_INLINE int poiseAmgInvertDiagonal(double *d, int n)
   return finite;
 }
 
-/* Traffic: A's rows, of which the diagonal block alone is read, and the block. */
+/* d becomes the inverse of node i's block, of n rows. 0: it is not finite. */
+POISE_INLINE int poiseAmgInvertNode(const AmgDiagonalArgs *g, int64_t i, int n, double *d)
+{
+  poiseAmgNodeBlock(&g->m, i, n, d);
+  uint32_t rows = poiseAmgRows(d, n), all = ~UINT32_C(0) >> (32 - n);
+  if (g->strict) return rows == all && poiseAmgInvert(d, n, rows);
+  if (n > 1 && poiseAmgInvert(d, n, rows)) return 1;
+  if (n > 1) poiseAmgNodeBlock(&g->m, i, n, d);
+  return poiseAmgInvertDiagonal(d, n);
+}
+
+/* Traffic: A's rows, of which the diagonal block alone is read, and the block. One row's number is in a register
+   until it is known. */
 POISE_INLINE void amg_diagonal_item(const AmgDiagonalArgs *g, int64_t i)
 {
-  int n = g->m.node, fine;
-  double *d = g->d + i * n * n;
-  poiseAmgNodeBlock(&g->m, i, d);
-  uint32_t rows = poiseAmgRows(d, n), all = ~UINT32_C(0) >> (32 - n);
-  if (g->strict) {
-    fine = rows == all && poiseAmgInvert(d, n, rows);
-  } else {
-    fine = n > 1 && poiseAmgInvert(d, n, rows);
-    if (!fine && n > 1) poiseAmgNodeBlock(&g->m, i, d);
-    if (!fine) fine = poiseAmgInvertDiagonal(d, n);
-  }
+  int n = g->m.node;
+  double own, *d = g->d + i * n * n;
+  int fine = n == 1 ? poiseAmgInvertNode(g, i, 1, &own) : poiseAmgInvertNode(g, i, n, d);
+  if (n == 1) *d = own;
   if (fine) return;
-  d[0] = (double)NAN;
+  *d = (double)NAN;
   poiseRaise(g->bad);
 }
 

@@ -13,20 +13,21 @@
 enum { STEPS = 12 };
 
 typedef struct Scratch {
-  Buffer vector[2], y, squares, sizes, sum[2], all;
-  int present; /* the vector that a step reads; it writes the other one */
+  Buffer vector[2], y, squares, sizes, sum[3], all;
+  double *sums[3]; /* of partial sums, two, and of the sum and 1 over its root */
+  int present;     /* the vector that a step reads; it writes the other one */
 } Scratch;
 
-/* The sum of n numbers, n > 0, or the largest: its place on the device. Behind the sum is 1 over its root. */
-static PoiseErr Add(Device *dev, Scratch *s, int64_t n, const double *x, bool largest, const double **sum)
+PoiseErr poiseAmgAdd(Device *dev, int64_t n, const double *x, bool largest, double *const scratch[2],
+                     double *to)
 {
   AmgSumArgs a = {.n = n, .x = x, .largest = largest};
   for (int pass = 0; pass == 0 || a.count > AMG_SUM; pass++) {
-    a.count = a.n, a.n = (a.count + AMG_SUM - 1) / AMG_SUM;
+    a.count = a.n, a.n = a.count > AMG_SUM ? (a.count + AMG_SUM - 1) / AMG_SUM : 1;
+    a.sum = a.n == 1 ? to : scratch[pass % 2];
     a.scale = a.n == 1 && !largest;
-    TRY(poiseBufferWrite(&s->sum[pass % 2], DEVICE, &a.sum));
     TRY(LAUNCH(dev, amg_sum, &a));
-    a.x = *sum = a.sum;
+    a.x = a.sum;
   }
   return POISE_OK;
 }
@@ -53,28 +54,26 @@ static PoiseErr Step(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *
 /* The bound by rows of this rank; not finite, or infinity, if there is none. */
 static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double *bound)
 {
-  const double *there;
   *bound = p->m.node > 1 ? INFINITY : 0;
   if (p->m.node > 1 || !p->n) return POISE_OK;
-  TRY(Add(dev, s, Trees(p), p->sizes, true, &there));
-  return poiseAmgFetch(dev, there, sizeof *bound, bound);
+  TRY(poiseAmgAdd(dev, Trees(p), p->sizes, true, s->sums, s->sums[2]));
+  return poiseAmgFetch(dev, s->sums[2], sizeof *bound, bound);
 }
 
 /* |z| of all ranks: p->scale becomes the place of 1 / |z|. *here: |z|^2, on several ranks. mine: this rank's
    error so far. Agrees, with the sum. */
 static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *here)
 {
-  const double *there = NULL;
   double *all;
   bool alone = PoiseSize(ctx) == 1;
   PoiseErr e = mine;
-  if (!e && p->n) e = Add(ctx->device, s, Trees(p), p->squares, false, &there);
+  if (!e && p->n) e = poiseAmgAdd(ctx->device, Trees(p), p->squares, false, s->sums, s->sums[2]);
   if (alone) {
-    p->scale = there + 1;
+    p->scale = s->sums[2] + 1;
     return e;
   }
   *here = 0;
-  if (!e && p->n) e = poiseAmgFetch(ctx->device, there, sizeof *here, here);
+  if (!e && p->n) e = poiseAmgFetch(ctx->device, s->sums[2], sizeof *here, here);
   TRY(poiseAgreeSum(ctx, e, here, 1));
   TRY(poiseBufferWrite(&s->all, HOST, &all));
   *all = poiseAmgUnit(*here);
@@ -90,8 +89,9 @@ static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
     TRY(poiseAmgMake(dev, poiseAmgAllNodes(&p->m) * p->m.node, sizeof *there, "eigenvector", &s->vector[k],
                      &there));
     if (k == 0) a.x = there;
-    TRY(poiseAmgMake(dev, trees / AMG_SUM + 2, sizeof *there, "partial sums", &s->sum[k], &there));
   }
+  for (int k = 0; k < 3; k++)
+    TRY(poiseAmgMake(dev, k < 2 ? trees / AMG_SUM + 1 : 2, sizeof *there, "sums", &s->sum[k], &s->sums[k]));
   TRY(poiseAmgMake(dev, trees, sizeof *p->squares, "sums of squares", &s->squares, &p->squares));
   if (p->m.node > 1)
     TRY(poiseAmgMake(dev, p->n, sizeof *p->y, "product", &s->y, &p->y));
@@ -119,7 +119,7 @@ static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s
   TRY(Squares(ctx, POISE_OK, p, s, &squares));
   p->sizes = NULL;
   for (int k = 1; k < STEPS; k++) TRY(Squares(ctx, Step(ctx, POISE_OK, p, s), p, s, &squares));
-  if (alone) TRY(poiseAmgFetch(dev, p->scale - 1, sizeof squares, &squares));
+  if (alone) TRY(poiseAmgFetch(dev, s->sums[2], sizeof squares, &squares));
   double norm = sqrt(squares);
   *lambda = bound < 1.1 * norm ? bound : 1.1 * norm;
   return POISE_OK;
@@ -130,7 +130,8 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, con
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
   PoiseErr e = Run(ctx, mine, &p, &s, lambda);
-  Buffer *all[] = {&s.vector[0], &s.vector[1], &s.y, &s.squares, &s.sizes, &s.sum[0], &s.sum[1], &s.all};
+  Buffer *all[] = {&s.vector[0], &s.vector[1], &s.y,      &s.squares, &s.sizes,
+                   &s.sum[0],    &s.sum[1],    &s.sum[2], &s.all};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
   return e;
 }

@@ -9,7 +9,6 @@
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/single.h"
-#include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
 #include "amg.h"
 
@@ -113,19 +112,17 @@ static PoiseErr FindLargest(PoiseContext ctx, const Array *array, int count, Buf
   double *partial;
   for (int j = 0; j < count; j++) blocks = array[j].n > blocks ? array[j].n : blocks;
   blocks = POISE_NBLOCKS(blocks);
-  TRY(poiseBufferCreate(ctx->device, (size_t)(blocks + count) * sizeof *partial, "largest entries", scratch));
-  TRY(poiseBufferWrite(scratch, DEVICE, &partial));
+  TRY(poiseAmgMake(ctx->device, 3 * blocks + 2 + count, sizeof *partial, "largest entries", scratch,
+                   &partial));
+  double *const sums[] = {partial + blocks, partial + 2 * blocks + 1}, *found = sums[1] + blocks + 1;
   for (int j = 0; j < count; j++) {
-    int64_t nblock = POISE_NBLOCKS(array[j].n);
     PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = array[j].n, .partial[0] = partial};
-    ReduceArgs r = {.nsum = 1, .max = 1, .stride = nblock, .count = nblock, .partial = partial};
-    r.dst = partial + blocks + j;
     if (array[j].known) continue;
     TRY(poiseBufferRead(array[j].from, DEVICE, &p.in[VEC_X]));
     TRY(LAUNCH(ctx->device, phase, &p));
-    TRY(LAUNCH(ctx->device, reduce, &r));
+    TRY(poiseAmgAdd(ctx->device, POISE_NBLOCKS(p.n), partial, true, sums, found + j));
   }
-  TRY(poiseAmgFetch(ctx->device, partial + blocks, (size_t)count * sizeof *largest, largest));
+  TRY(poiseAmgFetch(ctx->device, found, (size_t)count * sizeof *largest, largest));
   for (int j = 1; j < count; j++)
     if (array[j].known) largest[j] = largest[j - 1];
   return POISE_OK;
