@@ -3,29 +3,53 @@
 #include "mat/mat.h"
 #include "statistics.h"
 
-/* Row statistics, computed on the side that has the offsets. From a device only the statistics are copied. */
-static PoiseErr Statistics(PoiseMat A, int64_t limit, CsrStatistics *s)
+/* How scattered the columns are, by a sample of their cache lines. */
+static PoiseErr LaunchSpread(PoiseMat A, Side side, int64_t *lines)
 {
   Csr *c = &A->csr;
   Device *dev = A->ctx->device;
-  Side side = poiseBufferIsCurrent(&c->ptr, HOST) ? HOST : DEVICE;
+  CsrSpreadArgs a = {.A = {.m = c->m, .nz = c->nz}, .lines = lines};
+  TRY(poiseBufferRead(&c->col, side, &a.A.col));
+  return side == HOST ? poiseHost_csr_x_lines(dev, &a) : LAUNCH(dev, csr_x_lines, &a);
+}
+
+/* On the side that has the offsets, and, for the spread, the columns. From a device only *s is copied. */
+static PoiseErr LaunchStatistics(PoiseMat A, CsrStatisticsArgs *a, bool spread, Side side, CsrStatistics *s)
+{
+  Device *dev = A->ctx->device;
   Buffer there = {0};
-  const void *ptr, *result;
-  int64_t x_lines = c->statistics.x_lines;
-  *s = (CsrStatistics){.m = c->m, .nz = c->nz, .x_lines = x_lines};
-  TRY(poiseBufferRead(&c->ptr, side, &ptr));
-  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit, .out = s};
-  a.share = poiseRowsShare(&dev->model, c->b, c->m), a.bound = poiseRowsBound(&dev->model, c->m, c->nz);
-  *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
-  s->bound = a.bound;
-  if (side == HOST) return poiseHost_csr_statistics(dev, &a);
-  PoiseErr e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
-  if (!e) e = poiseBufferUpdate(&there, DEVICE, &a.out);
-  if (!e) e = LAUNCH(dev, csr_statistics, &a);
+  const void *result;
+  PoiseErr e = POISE_OK;
+  a->out = s;
+  if (side == HOST && spread) e = LaunchSpread(A, HOST, &s->x_lines);
+  if (side == HOST) return e ? e : poiseHost_csr_statistics(dev, a);
+  e = poiseBufferCreate(dev, sizeof *s, "statistics of rows", &there);
+  if (!e) e = poiseBufferUpdate(&there, DEVICE, &a->out);
+  if (!e && spread) e = LaunchSpread(A, DEVICE, &a->out->x_lines);
+  if (!e) e = LAUNCH(dev, csr_statistics, a);
   if (!e) e = poiseBufferRead(&there, HOST, &result);
   if (!e) memcpy(s, result, sizeof *s);
-  s->m = c->m, s->nz = c->nz, s->bound = a.bound, s->x_lines = x_lines;
   poiseBufferDestroy(&there);
+  return e;
+}
+
+/* Of rows, and of columns where `spread` says so; else x_lines stays. */
+static PoiseErr Statistics(PoiseMat A, int64_t limit, bool spread, CsrStatistics *s)
+{
+  Csr *c = &A->csr;
+  const DeviceModel *model = &A->ctx->device->model;
+  Side side =
+      poiseBufferIsCurrent(&c->ptr, HOST) && (!spread || poiseBufferIsCurrent(&c->col, HOST)) ? HOST : DEVICE;
+  int64_t x_lines = spread ? 0 : c->statistics.x_lines;
+  CsrStatisticsArgs a = {.A = {.m = c->m, .nz = c->nz}, .limit = limit};
+  const void *ptr;
+  *s = (CsrStatistics){0};
+  TRY(poiseBufferRead(&c->ptr, side, &ptr));
+  a.share = poiseRowsShare(model, c->b, c->m), a.bound = poiseRowsBound(model, c->m, c->nz);
+  *(c->wide ? (const void **)&a.A.ptr64 : (const void **)&a.A.ptr32) = ptr;
+  PoiseErr e = LaunchStatistics(A, &a, spread, side, s);
+  s->m = c->m, s->nz = c->nz, s->bound = a.bound;
+  s->x_lines = spread ? 100 * s->x_lines / (POISE_SAMPLE * POISE_SAMPLES) : x_lines;
   return e;
 }
 
@@ -34,40 +58,19 @@ PoiseErr poiseCsrCutStatistics(PoiseMat A, const ProductRequest *request, CsrSta
   const Csr *c = &A->csr;
   int64_t limit = poiseSplitLimit(&A->ctx->device->model, request, c->m + c->nz);
   *s = c->statistics;
-  return s->longest >= limit ? Statistics(A, limit, s) : POISE_OK;
-}
-
-/* Measure how scattered the columns are, on the side that has them. */
-static PoiseErr FindSpread(PoiseMat A)
-{
-  Csr *c = &A->csr;
-  Device *dev = A->ctx->device;
-  Side side = poiseBufferIsCurrent(&c->col, HOST) ? HOST : DEVICE;
-  CsrSpreadArgs a = {.A = {.m = c->m, .nz = c->nz}};
-  Buffer there = {0};
-  const int64_t *lines;
-  PoiseErr e = POISE_OK;
-  c->statistics.x_lines = 0;
-  if (!poiseWantsXLines(&dev->model, c->b, c->nloc + c->nghost, c->nz)) return POISE_OK;
-  TRY(poiseBufferRead(&c->col, side, &a.A.col));
-  TRY(poiseBufferCreate(dev, sizeof *lines, "lines of columns", &there));
-  e = poiseBufferUpdate(&there, side, &a.lines);
-  if (!e) e = side == HOST ? poiseHost_csr_x_lines(dev, &a) : LAUNCH(dev, csr_x_lines, &a);
-  if (!e) e = poiseBufferRead(&there, HOST, &lines);
-  if (!e) c->statistics.x_lines = 100 * *lines / (POISE_SAMPLE * POISE_SAMPLES);
-  poiseBufferDestroy(&there);
-  return e;
+  return s->longest >= limit ? Statistics(A, limit, false, s) : POISE_OK;
 }
 
 PoiseErr poiseCsrChooseRows(PoiseMat A)
 {
   Csr *c = &A->csr;
   CsrStatistics *s = &c->statistics;
+  const DeviceModel *model = &A->ctx->device->model;
   const ProductRequest request = poiseStoredRequest(c->b);
   ProductPlan plan;
-  TRY(FindSpread(A));
-  TRY(Statistics(A, 0, s));
-  poiseProductPlan(&A->ctx->device->model, &request, s, s, &plan);
+  s->x_lines = 0;
+  TRY(Statistics(A, 0, poiseWantsXLines(model, c->b, c->nloc + c->nghost, c->nz), s));
+  poiseProductPlan(model, &request, s, s, &plan);
   c->vary = poiseRowsVary(s, c->nloc + c->nghost);
   c->rows = plan.rows, c->tile = plan.tile;
   c->nblock = (c->m + c->rows - 1) / c->rows;
