@@ -71,6 +71,7 @@ typedef struct Task {
 
 typedef struct Solved { /* a solve from arrays where the device is, by jacobi and a task's method */
   double first, second; /* seconds: from the arrays to x, and once more with what that has made */
+  double renewed;       /* with new values of the same pattern; 0: not measured */
   int64_t iterations;
   double *x; /* copied here, on the host */
 } Solved;

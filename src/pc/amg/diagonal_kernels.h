@@ -79,8 +79,8 @@ POISE_INLINE int poiseAmgInvertNode(const AmgDiagonalArgs *g, int64_t i, int n, 
   return poiseAmgInvertDiagonal(d, n);
 }
 
-/* Traffic: A's rows, of which the diagonal block alone is read, and the block. One row's number is in a register
-   until it is known. */
+/* Traffic: A's rows, of which the diagonal block alone is read, and the block. The number of one row is in a
+   register until it is known. */
 POISE_INLINE void amg_diagonal_item(const AmgDiagonalArgs *g, int64_t i)
 {
   int n = g->m.node;
