@@ -146,15 +146,21 @@ static cudaError_t Sort(void *scratch, size_t *bytes, const SortKeysArgs *a, cub
                                          stream);
 }
 
-/* The sort may leave its result in either buffer. */
-template <typename Place> static PoiseErr SortSides(Device *dev, const SortKeysArgs *a, Place *const *places)
+/* The sort may leave its result in either buffer; callers want it in [1]. */
+template <typename Place> static PoiseErr SortInto1(Device *dev, const SortKeysArgs *a, Place *const *places)
 {
+  cudaStream_t stream = poiseCudaStream(dev);
   cub::DoubleBuffer<uint64_t> key(a->key[0], a->key[1]);
   cub::DoubleBuffer<Place> place(places[0], places[1]);
   size_t bytes = a->scratch_bytes;
-  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, poiseCudaStream(dev)), "sorting keys"));
-  *a->side = key.Current() == a->key[1];
-  return POISE_OK;
+  TRY(poiseCudaCheck(Sort(a->scratch, &bytes, a, &key, &place, stream), "sorting keys"));
+  if (key.Current() == a->key[1]) return POISE_OK;
+  TRY(poiseCudaCheck(cudaMemcpyAsync(a->key[1], a->key[0], (size_t)a->n * sizeof(uint64_t),
+                                     cudaMemcpyDeviceToDevice, stream),
+                     "copying sorted keys"));
+  return poiseCudaCheck(
+      cudaMemcpyAsync(places[1], places[0], (size_t)a->n * sizeof(Place), cudaMemcpyDeviceToDevice, stream),
+      "copying sorted keys");
 }
 
 extern "C" size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a)
@@ -202,7 +208,7 @@ extern "C" PoiseErr poiseCuda_sort_keys(Device *dev, const void *args)
 {
   const SortKeysArgs *a = (const SortKeysArgs *)args;
   if (!a->n) return POISE_OK;
-  return a->place32[0] ? SortSides(dev, a, a->place32) : SortSides(dev, a, a->place64);
+  return a->place32[0] ? SortInto1(dev, a, a->place32) : SortInto1(dev, a, a->place64);
 }
 
 extern "C" PoiseErr poiseCuda_coo_count(Device *dev, const void *args)

@@ -30,17 +30,10 @@ PoiseErr poiseKeysCreate(Device *dev, Keys *k, uint64_t **key, int64_t **place64
               k->wide ? (void *)place64 : (void *)place32);
 }
 
-static void Swap(Buffer *a, Buffer *b)
-{
-  Buffer was = *a;
-  *a = *b, *b = was;
-}
-
 PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits)
 {
   const MatDevice *device = dev->ops->mat;
-  int sorted = 1;
-  SortKeysArgs a = {.n = k->n, .first = first, .bits = bits, .side = &sorted};
+  SortKeysArgs a = {.n = k->n, .first = first, .bits = bits};
   for (int side = 0; side < 2; side++) {
     Buffer *key = &k->key[side], *place = &k->place[side];
     void *to = k->wide ? (void *)&a.place64[side] : (void *)&a.place32[side];
@@ -52,7 +45,6 @@ PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits)
   a.scratch_bytes = device && device->sort_scratch ? device->sort_scratch(dev, &a) : 0;
   TRY(Make(dev, a.scratch_bytes, "scratch of a sort", &k->scratch, &a.scratch));
   TRY(LAUNCH(dev, sort_keys, &a));
-  if (!sorted) Swap(&k->key[0], &k->key[1]), Swap(&k->place[0], &k->place[1]);
   poiseBufferDestroy(&k->key[0]);
   poiseBufferDestroy(&k->place[0]);
   poiseBufferDestroy(&k->scratch);

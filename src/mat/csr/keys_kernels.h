@@ -5,9 +5,9 @@
 
 #include "csr_view.h"
 
-/* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to
-   [*side], where a launch sets *side, which is 1; what is in the other is lost. bits: that keys have beyond
-   those at most, one or more; scratch: as many bytes as sort_scratch of the device says. */
+/* Keys and places by the keys without their lowest `first` bits, equal ones in their order, from [0] to [1];
+   what was in [0] is lost. bits: that keys have beyond those at most, one or more; scratch: as many bytes as
+   sort_scratch of the device says. */
 typedef struct SortKeysArgs {
   int64_t n;
   int first, bits;
@@ -16,7 +16,6 @@ typedef struct SortKeysArgs {
   uint32_t *place32[2];
   void *scratch;
   size_t scratch_bytes;
-  int *side;
 } SortKeysArgs;
 
 /* count[b]: keys in block b of POISE_BLOCK that are below `end` and differ from the one before; n + 1 keys'
