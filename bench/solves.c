@@ -299,7 +299,7 @@ static PoiseErr Tell(const Whole *w, const char *who, Side *side)
                   side->iterations, 1e6 * Median(&side->first), 1e6 * Median(&side->second),
                   1e6 * Median(&side->difference), side->residual));
   if (side->renewed.n)
-    TRY(PoisePrintf(w->ctx, "%-16s with new values of the same pattern, us: %.1f\n", who,
+    TRY(PoisePrintf(w->ctx, "  with new values of the same pattern: %.1f us\n",
                     1e6 * Median(&side->renewed)));
   if (side->residual <= FAR * w->o->rtol) return POISE_OK;
   POISE_FAIL(POISE_ERR_NUMERIC, "the residual of %s is WRONG", who);
