@@ -31,24 +31,6 @@ __device__ __forceinline__ int64_t ThisRow(const CsrView &A, int r)
   return RowOr(A, (int64_t)blockIdx.x * POISE_BLOCK + r * THREADS + threadIdx.x);
 }
 
-typedef unsigned long long Number;
-
-/* Atomic sums and maxima of integers over all threads: the order does not matter. */
-__device__ __forceinline__ void AddTo(void *to, Number v)
-{
-  for (int step = 16; step; step /= 2) v += __shfl_xor_sync(0xffffffff, v, step);
-  if (threadIdx.x % 32 == 0) atomicAdd((Number *)to, v);
-}
-
-__device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
-{
-  for (int step = 16; step; step /= 2) {
-    Number other = __shfl_xor_sync(0xffffffff, v, step);
-    if (other > v) v = other;
-  }
-  if (threadIdx.x % 32 == 0) atomicMax((Number *)to, v);
-}
-
 /* What threads have found, to `to`. */
 __device__ __forceinline__ void Publish(CsrStatistics *to, const CsrStatistics &mine)
 {

@@ -57,4 +57,24 @@ template <int COMBINE, int T> __device__ __forceinline__ void BlockReducePair(do
   v[0] = mine, v[1] = __shfl_sync(0xffffffff, mine, 16);
 }
 
+/* ---- integers, whose order does not matter ----------------------------------------------------- */
+
+typedef unsigned long long Number;
+
+/* Atomic sums and maxima over all threads, of a block or of a grid: a warp adds up first. */
+__device__ __forceinline__ void AddTo(void *to, Number v)
+{
+  for (int step = 16; step; step /= 2) v += __shfl_xor_sync(0xffffffff, v, step);
+  if (threadIdx.x % 32 == 0) atomicAdd((Number *)to, v);
+}
+
+__device__ __forceinline__ void RaiseTo(int64_t *to, Number v)
+{
+  for (int step = 16; step; step /= 2) {
+    Number other = __shfl_xor_sync(0xffffffff, v, step);
+    if (other > v) v = other;
+  }
+  if (threadIdx.x % 32 == 0) atomicMax((Number *)to, v);
+}
+
 #endif

@@ -265,44 +265,41 @@ static __global__ void __launch_bounds__(THREADS) SpgemmWork(const __grid_consta
   if (i < a.A.m && lane == 0) a.work[i] = poiseSpgemmProducts(sum);
 }
 
-/* Sums and largest of integers: their order does not matter. Traffic: 4 or 8 bytes per row. */
+/* What threads have counted, to `to`: largest numbers, and sums. */
+__device__ __forceinline__ void Publish(int64_t *to, const Number (&mine)[SPGEMM_COUNTS])
+{
+#pragma unroll
+  for (int c = 0; c < SPGEMM_COUNTS; c++) {
+    if (c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS)
+      RaiseTo(to + c, mine[c]);
+    else
+      AddTo(to + c, mine[c]);
+  }
+}
+
+/* Traffic: 4 or 8 bytes per row. */
 static __global__ void __launch_bounds__(THREADS) SpgemmClasses(const __grid_constant__ SpgemmArgs a)
 {
-  __shared__ unsigned long long sum[SPGEMM_COUNTS];
-  unsigned mine[SPGEMM_COUNTS] = {0}; /* a thread has few rows */
+  __shared__ int64_t sum[SPGEMM_COUNTS];
+  Number mine[SPGEMM_COUNTS] = {0};
   if (threadIdx.x < SPGEMM_COUNTS) sum[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < a.A.m;
        i += (int64_t)gridDim.x * THREADS) {
-    unsigned work = (unsigned)poiseSpgemmWork(&a, i), products = a.work ? (unsigned)a.work[i] : 0;
-    int class_of = poiseSpgemmClass(work);
+    Number work = (Number)poiseSpgemmWork(&a, i), products = a.work ? (Number)a.work[i] : 0;
+    int class_of = poiseSpgemmClass((int64_t)work);
 #pragma unroll
     for (int c = 0; c < SPGEMM_CLASSES; c++) mine[c] += class_of == c;
-    mine[SPGEMM_ROOM] += (unsigned)poiseSpgemmRoom(&a, i);
+    mine[SPGEMM_ROOM] += (Number)poiseSpgemmRoom(&a, i);
     mine[SPGEMM_LONGEST] = max(mine[SPGEMM_LONGEST], work);
     mine[SPGEMM_PRODUCTS] = max(mine[SPGEMM_PRODUCTS], products);
   }
-#pragma unroll
-  for (int c = 0; c < SPGEMM_COUNTS; c++) {
-    bool largest = c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS;
-    unsigned long long all = mine[c];
-    for (int apart = 16; apart > 0; apart /= 2) {
-      unsigned long long other = __shfl_xor_sync(~0u, all, apart);
-      all = largest ? max(all, other) : all + other;
-    }
-    if (threadIdx.x % 32 != 0 || all == 0) continue;
-    if (largest)
-      atomicMax(&sum[c], all);
-    else
-      atomicAdd(&sum[c], all);
-  }
+  Publish(sum, mine);
   __syncthreads();
-  int c = (int)threadIdx.x;
-  unsigned long long *to = (unsigned long long *)a.counts + c;
-  if (c == SPGEMM_LONGEST || c == SPGEMM_PRODUCTS)
-    atomicMax(to, sum[c]);
-  else if (c < SPGEMM_COUNTS)
-    atomicAdd(to, sum[c]);
+  if (threadIdx.x >= 32) return;
+#pragma unroll
+  for (int c = 0; c < SPGEMM_COUNTS; c++) mine[c] = threadIdx.x == 0 ? sum[c] : 0;
+  Publish(a.counts, mine);
 }
 
 /* Traffic: 4 bytes per row. */

@@ -17,6 +17,11 @@ struct EntryOfA { /* and the row of B that it refers to */
   double x;
 };
 
+__device__ __forceinline__ double ValueOfA(const SpgemmArgs &a, int64_t e)
+{
+  return a.A.val[a.from32 ? a.from32[e] : a.from64 ? a.from64[e] : e];
+}
+
 __device__ __forceinline__ EntryOfA LookUp(const SpgemmArgs &a, int64_t e, bool is_one)
 {
   EntryOfA entry = {0, 0, 0};
@@ -24,7 +29,7 @@ __device__ __forceinline__ EntryOfA LookUp(const SpgemmArgs &a, int64_t e, bool 
   int64_t row = a.A.col[e];
   entry.begin = poiseCsrOffset(&a.B, row);
   entry.length = (int)(poiseCsrOffset(&a.B, row + 1) - entry.begin);
-  entry.x = a.A.val[a.from32 ? a.from32[e] : a.from64 ? a.from64[e] : e];
+  entry.x = ValueOfA(a, e);
   return entry;
 }
 

@@ -199,11 +199,6 @@ __device__ __forceinline__ void AddProducts(double *sum, int place, double produ
   __syncwarp();
 }
 
-__device__ __forceinline__ double ValueOfA(const SpgemmArgs &a, int64_t e)
-{
-  return a.A.val[a.from32 ? a.from32[e] : a.from64 ? a.from64[e] : e];
-}
-
 struct Product { /* of a lane; column -1: none */
   double x, y;
   int32_t column;

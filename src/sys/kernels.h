@@ -66,11 +66,12 @@ POISE_INLINE uint64_t poiseMix(uint64_t a, uint64_t b)
   return z ^ (z >> 31);
 }
 
-/* Several threads may raise a flag at once. */
+/* Several threads may raise a flag at once. On a GPU they look first: reads are served by L1, while writes of
+   many threads to one place would queue up in L2. */
 POISE_INLINE void poiseRaise(int32_t *flag)
 {
 #if defined(__CUDA_ARCH__)
-  if (!*flag) *(volatile int32_t *)flag = 1; /* L1 knows soon; writes of all threads would queue up */
+  if (!*flag) *(volatile int32_t *)flag = 1;
 #else
   __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
 #endif

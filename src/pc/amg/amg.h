@@ -290,9 +290,13 @@ static inline PoiseContext poiseAmgContext(PoisePC pc, int level)
 /* vectors.c */
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */
 void poiseAmgVectorsDestroy(AmgLevel *l);
-void poiseAmgSingleDestroy(AmgLevel *l); /* what is in fp32, but vectors */
-/* Bytes of both. */
+/* Of vectors, and of numbers in fp32. */
 void poiseAmgLevelBytes(const AmgLevel *l, PoiseBytes *sum);
+
+/* narrow.c: the numbers of all levels in fp32, if they are asked for and in range; sets single and doubled.
+   Local */
+PoiseErr poiseAmgNarrow(PoisePC pc);
+void poiseAmgSingleDestroy(AmgLevel *l);
 
 /* cycle.c */
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

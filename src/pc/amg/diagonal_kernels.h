@@ -14,7 +14,8 @@ typedef struct AmgDiagonalArgs {
   int32_t *bad; /* flag: a block is singular or not finite; its first number is then NaN */
 } AmgDiagonalArgs;
 
-/* The diagonal block of node i, of n rows, column-major. */
+/* The diagonal block of node i, of n = m->node rows, column-major. n is given, so that where it is known to
+   be 1 the compiler keeps one number. */
 POISE_INLINE void poiseAmgNodeBlock(const AmgMatrix *m, int64_t i, int n, double *d)
 {
   int64_t side = n > 1 && m->A.b ? m->A.b : 1, per = n > 1 ? poiseAmgBlocks(m) : 1;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  The numbers of a cycle in fp32.
+
+  fp32 has 24 bits and the range of 1e-38 to 3e38. Each level is multiplied by a power of 2, which is exact,
+  and so is the right-hand side of each cycle. An entry of D^-1, P or a dense inverse above `most` may take a
+  cycle out of that range. Then, and with blocks or types that have no products in fp32, it works in fp64.
+*/
+#include "mat/types/single.h"
+#include "vec/vec_phases.h"
+#include "amg.h"
+
+static const double most = 0x1p60; /* its square is in range */
+
+void poiseAmgSingleDestroy(AmgLevel *l)
+{
+  poiseBufferDestroy(&l->single.A);
+  poiseBufferDestroy(&l->single.P);
+  poiseBufferDestroy(&l->single.R);
+  poiseBufferDestroy(&l->single.inverse);
+  l->single.scale = 1;
+}
+
+/* The power of 2 that brings x > 0 to 1 to 2. */
+static double PowerOf(double x)
+{
+  int exponent;
+  (void)frexp(x, &exponent);
+  return ldexp(1, 1 - exponent);
+}
+
+/* An array of level `level`, and its copy in fp32, NULL: none, times the level's scale to the power of
+   `power`. */
+typedef struct Array {
+  int level, power;
+  int64_t n;
+  Buffer *from, *to;
+  const char *what;
+  bool stays; /* it is the application's, or new values do not make it again */
+  bool known; /* it has the numbers of the array before it, so its largest is known */
+} Array;
+
+enum { ARRAYS = 4 * AMG_LEVELS };
+
+static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Buffer *to,
+                       Array *array)
+{
+  *array = (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to, what, stays, false};
+}
+
+/* Of a bottom that is solved the dense inverse is kept, and its factors in fp64. */
+static int List(Amg *amg, Array *array)
+{
+  Array *a = array;
+  bool stays = amg->options.refresh == AMG_INTERPOLATION;
+  for (int k = 0; k < amg->count; k++) {
+    AmgLevel *l = &amg->level[k];
+    int64_t n = l->A->rows->n;
+    bool bottom = k + 1 == amg->count, dense = bottom && amg->dense;
+    ListMatrix(k, 1, l->A, k == 0, "values of a level", dense ? NULL : &l->single.A, a++);
+    if (!dense)
+      *a++ = (Array){k,     -1,   n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level",
+                     false, false};
+    else if (!amg->bottom.lu)
+      *a++ = (Array){k, -1, n * n, &amg->bottom.dense, &amg->narrow, "coarsest level", false, false};
+    if (bottom) continue;
+    ListMatrix(k, 0, l->P, stays, "interpolation", &l->single.P, a++);
+    ListMatrix(k, 0, l->R, stays, "restriction", &l->single.R, a);
+    a++->known = true;
+  }
+  return (int)(a - array);
+}
+
+/* The largest entries of arrays, with one wait for all. */
+static PoiseErr FindLargest(PoiseContext ctx, const Array *array, int count, Buffer *scratch, double *largest)
+{
+  int64_t blocks = 0;
+  double *partial;
+  for (int j = 0; j < count; j++) blocks = array[j].n > blocks ? array[j].n : blocks;
+  blocks = POISE_NBLOCKS(blocks);
+  TRY(poiseAmgMake(ctx->device, 3 * blocks + 2 + count, sizeof *partial, "largest entries", scratch,
+                   &partial));
+  double *const sums[] = {partial + blocks, partial + 2 * blocks + 1}, *found = sums[1] + blocks + 1;
+  for (int j = 0; j < count; j++) {
+    PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = array[j].n, .partial[0] = partial};
+    if (array[j].known) continue;
+    TRY(poiseBufferRead(array[j].from, DEVICE, &p.in[VEC_X]));
+    TRY(LAUNCH(ctx->device, phase, &p));
+    TRY(poiseAmgAdd(ctx->device, POISE_NBLOCKS(p.n), partial, true, sums, found + j));
+  }
+  TRY(poiseAmgFetch(ctx->device, found, (size_t)count * sizeof *largest, largest));
+  for (int j = 1; j < count; j++)
+    if (array[j].known) largest[j] = largest[j - 1];
+  return POISE_OK;
+}
+
+/* Scales of levels, by which their largest entries become 1 to 2. */
+static bool FindScales(Amg *amg, const Array *array, int count, const double *largest)
+{
+  bool fits = true;
+  for (int j = 0; j < count; j++) {
+    AmgLevel *l = &amg->level[array[j].level];
+    if (array[j].power != 1) continue;
+    l->single.scale = largest[j] > 0 && poiseFinite(largest[j]) ? PowerOf(largest[j]) : 1;
+    double scale = l->single.scale, grows = array[j].level ? scale / l[-1].single.scale : 1;
+    fits = fits && scale > 0 && poiseFinite(1 / scale) && grows <= most && 1 / grows <= most;
+  }
+  return fits;
+}
+
+static double Factor(const Amg *amg, const Array *a)
+{
+  double scale = amg->level[a->level].single.scale;
+  return a->power > 0 ? scale : a->power < 0 ? 1 / scale : 1;
+}
+
+/* The array in fp32, and no longer in fp64, which the cycle does not need. */
+static PoiseErr Narrow(PoiseContext ctx, const Array *a, double factor)
+{
+  if (a->to) TRY(poiseMakeSingle(ctx, a->from, a->n, factor, a->what, a->to));
+  if (a->power < 0)
+    poiseBufferDestroy(a->from);
+  else if (!a->stays)
+    poiseBufferForget(a->from);
+  return POISE_OK;
+}
+
+/* All levels in fp32, if they are in range; last those arrays that stay, as they release nothing. */
+static PoiseErr NarrowLevels(PoisePC pc, bool *fits)
+{
+  Amg *amg = pc->data;
+  Array array[ARRAYS];
+  double largest[ARRAYS];
+  Buffer scratch = {0};
+  int count = List(amg, array);
+  PoiseErr e = FindLargest(pc->ctx, array, count, &scratch, largest);
+  poiseBufferDestroy(&scratch);
+  TRY(e);
+  *fits = FindScales(amg, array, count, largest);
+  for (int j = 0; j < count; j++)
+    if (array[j].to) *fits = *fits && largest[j] * Factor(amg, &array[j]) <= most;
+  for (int stays = 0; stays < 2 && *fits; stays++)
+    for (int j = 0; j < count; j++)
+      if (array[j].stays == stays) TRY(Narrow(pc->ctx, &array[j], Factor(amg, &array[j])));
+  return POISE_OK;
+}
+
+PoiseErr poiseAmgNarrow(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  bool fits;
+  amg->doubled = NULL, amg->single = false;
+  if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
+  if (PoiseSize(pc->ctx) > 1) amg->doubled = "products in fp32 work on one rank";
+  int count = amg->dense ? amg->count - 1 : amg->count;
+  for (int k = 0; k < count && !amg->doubled; k++) amg->doubled = poiseMatLacksSingle(amg->level[k].A);
+  if (amg->doubled) return POISE_OK;
+  TRY(NarrowLevels(pc, &fits));
+  if (!fits) amg->doubled = "values are too far apart for fp32";
+  amg->single = !amg->doubled;
+  return POISE_OK;
+}
