@@ -228,9 +228,9 @@ static PoiseErr Read(Nodes *s, Side where, double **here)
   if (where == HOST || dev->ops->is_host) return poiseDeviceCheckHost(dev, s->x, "x");
   TRY(poiseDeviceCheckPointer(dev, s->x, bytes, "x"));
   TRY(poiseAllocArray(s->A->ctx, s->n * s->dim, sizeof **here, "places of nodes", here));
-  TRY(poiseDeviceCopy(dev, *here, s->x, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceFetch(dev, s->x, bytes, *here));
   s->x = *here;
-  return poiseDeviceSync(dev);
+  return POISE_OK;
 }
 
 static PoiseErr Check(Nodes *s, Side where, double **here)

@@ -232,6 +232,17 @@ PoiseErr poiseDeviceSync(Device *dev)
   return e;
 }
 
+/* What is small goes through pinned memory: a copy to other memory begins only once the device is idle. */
+PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to)
+{
+  void *pinned = dev->ctx->reduce_pinned;
+  bool small = pinned && !dev->ops->is_host && bytes <= POISE_MAX_BATCH * sizeof(double);
+  TRY(poiseDeviceCopyArray(dev, small ? pinned : to, from, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceSync(dev));
+  if (small) memcpy(to, pinned, bytes);
+  return POISE_OK;
+}
+
 /* ---- scratch of eager reductions ------------------------------------------------------------- */
 
 PoiseErr poiseReduceCreate(PoiseContext ctx)

@@ -130,6 +130,8 @@ PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, 
 /* The same, where the host's array is the user's or a buffer's: in pageable memory. The user's may change
    after the next wait. */
 PoiseErr poiseDeviceCopyArray(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind);
+/* Copy to the host's memory, whatever kind that is, and wait. */
+PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to);
 const char *poiseKernelName(int kernel);
 
 /* The argument structs are of the layers above: here they are names, and their sizes come with the launch. */

@@ -100,8 +100,7 @@ PoiseErr poiseLinkCheck(PoiseContext ctx)
   Link *link = ctx->link;
   uint64_t late = 0;
   if (!link || link->library) return link ? poiseDeviceSync(ctx->device) : POISE_OK;
-  TRY(poiseDeviceCopy(ctx->device, &late, link->state + LINK_LATE, sizeof late, COPY_TO_HOST));
-  TRY(poiseDeviceSync(ctx->device));
+  TRY(poiseDeviceFetch(ctx->device, link->state + LINK_LATE, sizeof late, &late));
   if (late)
     FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for that of rank %d in vain", PoiseRank(ctx),
          link->seconds, (int)late - 1);

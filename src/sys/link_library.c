@@ -105,8 +105,7 @@ static PoiseErr Pass(Link *link, int to, int from, double *device, double *got)
   TRY(poiseLinkUpload(dev, device, v, sizeof v));
   TRY(poiseLinkExchange(link, &ex, device, device + RING));
   TRY(poiseLinkArrive(link));
-  TRY(poiseDeviceCopy(dev, got, device + RING, sizeof v, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, device + RING, sizeof v, got);
 }
 
 /* Round the ranks in both ways. All take part in the second one, whatever came in the first. */

@@ -161,8 +161,7 @@ PoiseErr poiseLinkProbeSums(Link *link, double *device)
                                          .count = 1,
                                          .partial = device + k * WIDTH,
                                          .dst = device + (SUMS + k) * WIDTH}));
-  TRY(poiseDeviceCopy(dev, v, device, sizeof v, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
+  TRY(poiseDeviceFetch(dev, device, sizeof v, v));
   for (int k = 0; k < SUMS * WIDTH; k++) {
     double sum = 0;
     for (int r = 0; r < size; r++) sum += Sample(r, k);

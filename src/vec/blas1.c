@@ -163,10 +163,7 @@ static PoiseErr FetchSums(PoiseContext ctx, int k, int64_t nblock, bool max, dou
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
   ReduceArgs r = {.nsum = k, .max = max, .stride = nblock, .count = nblock, .partial = partial, .dst = slots};
   TRY(LAUNCH(ctx->device, reduce, &r));
-  TRY(poiseDeviceCopy(ctx->device, ctx->reduce_pinned, slots, (size_t)k * sizeof(double), COPY_TO_HOST));
-  TRY(poiseDeviceSync(ctx->device));
-  memcpy(result, ctx->reduce_pinned, (size_t)k * sizeof(double));
-  return POISE_OK;
+  return poiseDeviceFetch(ctx->device, slots, (size_t)k * sizeof(double), result);
 }
 
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result)

@@ -110,8 +110,7 @@ PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, i
   TRY(poiseBufferRead(&t->send, DEVICE, wide ? (void *)&g.idx64 : (void *)&g.idx));
   TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
   TRY(LAUNCH(dev, gather, &g));
-  TRY(poiseDeviceCopy(dev, packed, g.out, (size_t)n * sizeof *packed, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, g.out, (size_t)n * sizeof *packed, packed);
 }
 
 PoiseErr poiseTripletMapPick(TripletMap *t, const double *v, int64_t n, double *packed)

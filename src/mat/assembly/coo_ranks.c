@@ -51,8 +51,7 @@ static PoiseErr Fetch(PoiseContext ctx, Keys *foreign, uint64_t **list)
   const uint64_t *key;
   TRY(poiseAllocArray(ctx, foreign->n, sizeof **list, "keys of other ranks", list));
   TRY(poiseBufferRead(&foreign->key[1], DEVICE, &key));
-  TRY(poiseDeviceCopyArray(ctx->device, *list, key, (size_t)foreign->n * sizeof *key, COPY_TO_HOST));
-  return poiseDeviceSync(ctx->device);
+  return poiseDeviceFetch(ctx->device, key, (size_t)foreign->n * sizeof *key, *list);
 }
 
 PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *k, Buffer *send, int64_t *n, uint64_t **foreign)

@@ -46,11 +46,8 @@ static PoiseErr CountOwn(Device *dev, SharedRows *s)
   int64_t own64 = 0;
   int32_t own32 = 0;
   const CsrView *C = &s->C;
-  if (C->ptr32)
-    TRY(poiseDeviceCopy(dev, &own32, C->ptr32 + s->rows.nloc, sizeof own32, COPY_TO_HOST));
-  else
-    TRY(poiseDeviceCopy(dev, &own64, C->ptr64 + s->rows.nloc, sizeof own64, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
+  TRY(C->ptr32 ? poiseDeviceFetch(dev, C->ptr32 + s->rows.nloc, sizeof own32, &own32)
+               : poiseDeviceFetch(dev, C->ptr64 + s->rows.nloc, sizeof own64, &own64));
   s->own = C->ptr32 ? own32 : own64;
   return POISE_OK;
 }
@@ -64,8 +61,7 @@ static PoiseErr ListOthers(PoiseMat A, TripletPattern *p, Buffer *key)
   TRY(poiseBufferWrite(key, DEVICE, &a.key));
   TRY(LAUNCH(ctx->device, shared_keys, &a));
   TRY(poiseAllocArray(ctx, p->nforeign, sizeof *p->foreign, "keys of other ranks", &p->foreign));
-  TRY(poiseDeviceCopyArray(ctx->device, p->foreign, a.key, bytes, COPY_TO_HOST));
-  return poiseDeviceSync(ctx->device);
+  return poiseDeviceFetch(ctx->device, a.key, bytes, p->foreign);
 }
 
 PoiseErr poiseSharedRowsPart(PoiseMat A, TripletPattern *p)

@@ -27,8 +27,7 @@ static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const
   PoiseInt i;
   TRY(poiseFind(ctx, (FindArgs){.what = FIND_BEYOND, .n = x->n, .limit = N, .col64 = x->index}, &k));
   if (k == x->n) return POISE_OK;
-  TRY(poiseDeviceCopy(ctx->device, &i, x->index + k, sizeof i, COPY_TO_HOST));
-  TRY(poiseDeviceSync(ctx->device));
+  TRY(poiseDeviceFetch(ctx->device, x->index + k, sizeof i, &i));
   return poiseIndexBeyond(i, k, N, what, "matrix");
 }
 
@@ -36,8 +35,7 @@ static PoiseErr CheckThere(PoiseContext ctx, const Indices *x, PoiseInt N, const
 static PoiseErr Fetch(PoiseContext ctx, Indices *x, PoiseInt **copy)
 {
   TRY(poiseAllocArray(ctx, x->n, sizeof **copy, "indices of triplets", copy));
-  TRY(poiseDeviceCopyArray(ctx->device, *copy, x->index, (size_t)x->n * sizeof **copy, COPY_TO_HOST));
-  TRY(poiseDeviceSync(ctx->device));
+  TRY(poiseDeviceFetch(ctx->device, x->index, (size_t)x->n * sizeof **copy, *copy));
   x->index = *copy;
   return POISE_OK;
 }

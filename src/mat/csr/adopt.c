@@ -135,7 +135,7 @@ static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *arra
   TRY(poiseDeviceCheckPointer(dev, array, (size_t)n * size, argument));
   TRY(poiseAllocArray(ctx, n, size, "indices to check", &p));
   memcpy((void *)(uintptr_t)host, &p, sizeof p);
-  return poiseArraysFetch(dev, array, (size_t)n * size, p);
+  return poiseDeviceFetch(dev, array, (size_t)n * size, p);
 }
 
 /* Copy offsets and columns to the host; the values stay on the device. */

@@ -158,18 +158,12 @@ PoiseErr poiseArraysUnsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, co
 
 /* ---- on the device --------------------------------------------------------------------------- */
 
-PoiseErr poiseArraysFetch(Device *dev, const void *from, size_t bytes, void *to)
-{
-  TRY(poiseDeviceCopyArray(dev, to, from, bytes, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
-}
-
 /* Read row offset i of arrays on the device, without the base. */
 static PoiseErr OffsetThere(Device *dev, const PoiseCSR *in, int64_t i, int64_t *offset)
 {
   int32_t narrow = 0;
-  TRY(in->ptr32 ? poiseArraysFetch(dev, in->ptr32 + i, sizeof narrow, &narrow)
-                : poiseArraysFetch(dev, in->ptr64 + i, sizeof *offset, offset));
+  TRY(in->ptr32 ? poiseDeviceFetch(dev, in->ptr32 + i, sizeof narrow, &narrow)
+                : poiseDeviceFetch(dev, in->ptr64 + i, sizeof *offset, offset));
   *offset = (in->ptr32 ? narrow : *offset) - in->base;
   return POISE_OK;
 }
@@ -195,7 +189,7 @@ static PoiseErr CheckRowThere(PoiseMat A, const PoiseCSR *in, int64_t i)
   size_t width = in->col32 ? sizeof(int32_t) : sizeof(int64_t);
   const char *there = in->col32 ? (const char *)in->col32 : (const char *)in->col64;
   TRY(poiseAllocArray(A->ctx, end - begin, width, "columns of a row", &col));
-  PoiseErr e = poiseArraysFetch(dev, there + (size_t)begin * width, (size_t)(end - begin) * width, col);
+  PoiseErr e = poiseDeviceFetch(dev, there + (size_t)begin * width, (size_t)(end - begin) * width, col);
   if (in->col32)
     row.col32 = col;
   else

@@ -36,7 +36,5 @@ PoiseErr poiseArraysUnsorted(const PoiseMat A, const PoiseCSR *in, int64_t i, co
 /* Arrays on the device: all the same checks, by the device. *nz: number of columns. */
 PoiseErr poiseArraysCheckDevice(PoiseMat A, const PoiseCSR *in, int64_t *nz);
 PoiseErr poiseArraysCheckDeviceValues(PoiseMat A, const PoiseCSR *in, int64_t nz); /* of nz entries */
-/* Copy from the device, and wait. */
-PoiseErr poiseArraysFetch(Device *dev, const void *from, size_t bytes, void *to);
 
 #endif

@@ -8,10 +8,7 @@ PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
   Device *dev = ctx->device;
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &a.first));
   TRY(LAUNCH(dev, find, &a));
-  TRY(poiseDeviceCopy(dev, ctx->reduce_pinned, a.first, sizeof *first, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
-  memcpy(first, ctx->reduce_pinned, sizeof *first);
-  return POISE_OK;
+  return poiseDeviceFetch(dev, a.first, sizeof *first, first);
 }
 
 PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row)

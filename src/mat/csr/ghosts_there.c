@@ -23,8 +23,7 @@ static PoiseErr Pick(PoiseMat A, int64_t side, const Csr *c, const int32_t *col,
   TRY(poiseBufferWrite(count, DEVICE, &a.count));
   TRY(LAUNCH(dev, ghost_count, &a));
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = a.count}));
-  TRY(poiseDeviceCopy(dev, &g->n, a.count + nblock, sizeof g->n, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
+  TRY(poiseDeviceFetch(dev, a.count + nblock, sizeof g->n, &g->n));
   TRY(poiseKeysCreate(dev, g, &a.key, &place64, &a.place));
   return LAUNCH(dev, ghost_pick, &a);
 }

@@ -60,8 +60,7 @@ PoiseErr poiseKeysCount(Device *dev, Keys *k, int64_t *nz)
   TRY(LAUNCH(dev, coo_count, &a));
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = a.count}));
   if (!nz) return POISE_OK;
-  TRY(poiseDeviceCopy(dev, nz, a.count + nblock, sizeof *nz, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, a.count + nblock, sizeof *nz, nz);
 }
 
 PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr, Buffer *col, Buffer *start)

@@ -251,8 +251,7 @@ static PoiseErr Pack(FetchedRows *f, Csr *B)
   TRY(poiseBufferRead(&B->val, DEVICE, &g.x));
   TRY(poiseBufferWrite(&f->packed, DEVICE, &g.out));
   TRY(LAUNCH(dev, gather, &g));
-  TRY(poiseDeviceCopyArray(dev, f->ex.send, g.out, (size_t)scalars * sizeof *g.out, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, g.out, (size_t)scalars * sizeof *g.out, f->ex.send);
 }
 
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)

@@ -71,8 +71,7 @@ static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t counts[
   TRY(poiseBufferCreate(dev, bytes, "counts of rows", &s->counts));
   TRY(poiseBufferWrite(&s->counts, DEVICE, &a->counts));
   TRY(LAUNCH(dev, spgemm_classes, a));
-  TRY(poiseDeviceCopy(dev, counts, a->counts, bytes, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
+  TRY(poiseDeviceFetch(dev, a->counts, bytes, counts));
   if (counts[SPGEMM_LONGEST] > INT32_MAX / 2)
     FAIL(POISE_ERR_UNSUPPORTED, "a row of the product has up to %lld columns, more than 2^30",
          (long long)counts[SPGEMM_LONGEST]);
@@ -105,8 +104,7 @@ static PoiseErr SumLengths(Device *dev, RowOffsetsArgs *o, SpgemmArgs *classes, 
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = o->count}));
   if (classes) classes->counts = o->count + nblock + 1;
   if (classes) TRY(LAUNCH(dev, spgemm_classes, classes));
-  TRY(poiseDeviceCopy(dev, found, o->count + nblock, (size_t)n * sizeof *found, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, o->count + nblock, (size_t)n * sizeof *found, found);
 }
 
 static PoiseErr MakeOffsets(Device *dev, RowOffsetsArgs *o, int64_t nz, Csr *C)

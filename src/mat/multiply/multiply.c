@@ -306,8 +306,7 @@ static PoiseErr SameArrays(PoiseMat C, PoiseMat D, Buffer *flag, bool *same)
   TRY(poiseCsrPattern(d, &a.D));
   TRY(poiseFlagCreate(dev, flag, &a.differs));
   TRY(LAUNCH(dev, same_pattern, &a));
-  TRY(poiseDeviceCopy(dev, &differs, a.differs, sizeof differs, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
+  TRY(poiseDeviceFetch(dev, a.differs, sizeof differs, &differs));
   *same = !differs;
   return POISE_OK;
 }

@@ -36,8 +36,7 @@ static PoiseErr Make(PoiseMat A, Index16 *d, Buffer *count)
   TRY(poiseBufferWrite(&d->base, DEVICE, &a.base));
   TRY(poiseBufferUpdate(count, DEVICE, &a.fits));
   TRY(LAUNCH(dev, csr_index16, &a));
-  TRY(poiseDeviceCopy(dev, &d->fits, a.fits, sizeof d->fits, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, a.fits, sizeof d->fits, &d->fits);
 }
 
 PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, bool changed, Index16 *d)

@@ -51,7 +51,7 @@ static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *arra
   TRY(poiseDeviceCheckPointer(ctx->device, array, (size_t)n * size, argument));
   TRY(poiseAllocArray(ctx, n, size, "indices of triplets", &p));
   memcpy((void *)(uintptr_t)host, &p, sizeof p);
-  return poiseArraysFetch(ctx->device, array, (size_t)n * size, p);
+  return poiseDeviceFetch(ctx->device, array, (size_t)n * size, p);
 }
 
 static PoiseErr OpenGiven(PoiseContext ctx, Given *g)

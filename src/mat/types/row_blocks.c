@@ -34,8 +34,7 @@ PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A)
   int64_t *first;
   TRY(poiseBufferUpdate(&w->first, DEVICE, &first));
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = w->n, .count = first}));
-  TRY(poiseDeviceCopy(dev, &w->nfragment, first + w->n, sizeof w->nfragment, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
+  TRY(poiseDeviceFetch(dev, first + w->n, sizeof w->nfragment, &w->nfragment));
   TRY(poiseBufferCreate(dev, (size_t)w->nfragment * sizeof(RowFragment), "fragments", &w->part));
   TRY(poiseBufferCreate(dev, (size_t)(w->nfragment * (A->b ? A->b : 1)) * sizeof(double), "sums of fragments",
                         &w->sum));

@@ -74,8 +74,7 @@ static PoiseErr Count(PoiseMat A, SegCutArgs *a, int64_t *segments)
   int64_t groups = (a->A.m + SEG_ROWS - 1) / SEG_ROWS;
   TRY(LAUNCH(dev, seg_count, a));
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = groups, .count = a->count}));
-  TRY(poiseDeviceCopy(dev, segments, a->count + groups, sizeof *segments, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, a->count + groups, sizeof *segments, segments);
 }
 
 /* Make row blocks of A, or of the padded segments. */

@@ -66,8 +66,7 @@ static PoiseErr Count(PoiseMat A, int b, ToBlocksArgs *a, Scratch *s, int64_t *b
   TRY(LAUNCH(dev, to_blocks_count, a));
   TRY(LAUNCH(dev, row_sums, &o));
   TRY(LAUNCH(dev, scan, &(ScanArgs){.n = nblock, .count = o.count}));
-  TRY(poiseDeviceCopy(dev, blocks, o.count + nblock, sizeof *blocks, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
+  return poiseDeviceFetch(dev, o.count + nblock, sizeof *blocks, blocks);
 }
 
 PoiseErr poiseMatCountBlocks(PoiseMat A, int b, int64_t *blocks)

@@ -31,7 +31,7 @@ static PoiseErr FindRoots(Device *dev, AmgAggregateArgs *a)
       TRY(LAUNCH(dev, amg_near, a));
       TRY(LAUNCH(dev, amg_decide, a));
     }
-    TRY(poiseAmgFetch(dev, a->left, sizeof left, &left));
+    TRY(poiseDeviceFetch(dev, a->left, sizeof left, &left));
   }
   return POISE_OK;
 }
@@ -43,8 +43,8 @@ static PoiseErr JoinNeighbours(Device *dev, AmgAggregateArgs *a)
   while (left && changed) {
     TRY(LAUNCH(dev, amg_join_neighbours, a));
     TRY(LAUNCH(dev, amg_take, a));
-    TRY(poiseAmgFetch(dev, a->left, sizeof left, &left));
-    if (left) TRY(poiseAmgFetch(dev, a->changed, sizeof changed, &changed));
+    TRY(poiseDeviceFetch(dev, a->left, sizeof left, &left));
+    if (left) TRY(poiseDeviceFetch(dev, a->changed, sizeof changed, &changed));
   }
   return POISE_OK;
 }

@@ -40,8 +40,6 @@ static inline int64_t poiseAmgAllNodes(const AmgMatrix *m) /* with ghosts */
 
 /* A new buffer of n items, to be written: their place on the device. */
 PoiseErr poiseAmgMake(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p);
-/* Fetch a count. Waits for it. */
-PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p);
 
 /* ---- strength.c: strong connections of nodes ------------------------------------------------- */
 

@@ -63,7 +63,7 @@ static PoiseErr Invert(Device *dev, AmgBottom *b, const AmgMatrix *m, Buffer *sc
   TRY(Open(dev, &a, scratch));
   TRY(Fill(dev, b, m, &a.a));
   TRY(LAUNCH(dev, amg_invert, &a));
-  TRY(poiseAmgFetch(dev, a.result, sizeof result, result));
+  TRY(poiseDeviceFetch(dev, a.result, sizeof result, result));
   *done = result[AMG_REFUSED] == 0;
   b->skipped = (int64_t)result[AMG_SKIPPED];
   return POISE_OK;
@@ -84,7 +84,7 @@ static PoiseErr Factor(Device *dev, AmgBottom *b, const AmgMatrix *m, bool *sing
   TRY(poiseBufferWrite(&b->pivot, DEVICE, &f.pivot));
   TRY(poiseBufferWrite(&b->result, DEVICE, &f.refused));
   TRY(LAUNCH(dev, lu_factor, &f));
-  TRY(poiseAmgFetch(dev, f.refused, sizeof result, result));
+  TRY(poiseDeviceFetch(dev, f.refused, sizeof result, result));
   *singular = result[REFUSED_PIVOT_ROW] >= 0;
   return POISE_OK;
 }

@@ -11,7 +11,7 @@ static PoiseErr Invert(PoiseContext ctx, AmgDiagonalArgs *g, Buffer *flag, int64
   *bad = -1;
   TRY(poiseFlagCreate(ctx->device, flag, &g->bad));
   TRY(LAUNCH(ctx->device, amg_diagonal, g));
-  TRY(poiseAmgFetch(ctx->device, g->bad, sizeof any, &any));
+  TRY(poiseDeviceFetch(ctx->device, g->bad, sizeof any, &any));
   if (!any) return POISE_OK;
   TRY(poiseFind(ctx, (FindArgs){.what = FIND_NAN, .n = g->n * size, .val = g->d}, bad));
   *bad /= size;

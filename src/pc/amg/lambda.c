@@ -57,7 +57,7 @@ static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double 
   *bound = p->m.node > 1 ? INFINITY : 0;
   if (p->m.node > 1 || !p->n) return POISE_OK;
   TRY(poiseAmgAdd(dev, Trees(p), p->sizes, true, s->sums, s->sums[2]));
-  return poiseAmgFetch(dev, s->sums[2], sizeof *bound, bound);
+  return poiseDeviceFetch(dev, s->sums[2], sizeof *bound, bound);
 }
 
 /* |z| of all ranks: p->scale becomes the place of 1 / |z|. *here: |z|^2, on several ranks. mine: this rank's
@@ -73,7 +73,7 @@ static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratc
     return e;
   }
   *here = 0;
-  if (!e && p->n) e = poiseAmgFetch(ctx->device, s->sums[2], sizeof *here, here);
+  if (!e && p->n) e = poiseDeviceFetch(ctx->device, s->sums[2], sizeof *here, here);
   TRY(poiseAgreeSum(ctx, e, here, 1));
   TRY(poiseBufferWrite(&s->all, HOST, &all));
   *all = poiseAmgUnit(*here);
@@ -119,7 +119,7 @@ static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s
   TRY(Squares(ctx, POISE_OK, p, s, &squares));
   p->sizes = NULL;
   for (int k = 1; k < STEPS; k++) TRY(Squares(ctx, Step(ctx, POISE_OK, p, s), p, s, &squares));
-  if (alone) TRY(poiseAmgFetch(dev, s->sums[2], sizeof squares, &squares));
+  if (alone) TRY(poiseDeviceFetch(dev, s->sums[2], sizeof squares, &squares));
   double norm = sqrt(squares);
   *lambda = bound < 1.1 * norm ? bound : 1.1 * norm;
   return POISE_OK;

@@ -88,7 +88,7 @@ static PoiseErr FindLargest(PoiseContext ctx, const Array *array, int count, Buf
     TRY(LAUNCH(ctx->device, phase, &p));
     TRY(poiseAmgAdd(ctx->device, POISE_NBLOCKS(p.n), partial, true, sums, found + j));
   }
-  TRY(poiseAmgFetch(ctx->device, found, (size_t)count * sizeof *largest, largest));
+  TRY(poiseDeviceFetch(ctx->device, found, (size_t)count * sizeof *largest, largest));
   for (int j = 1; j < count; j++)
     if (array[j].known) largest[j] = largest[j - 1];
   return POISE_OK;

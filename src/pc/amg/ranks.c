@@ -142,7 +142,7 @@ static PoiseErr CollectAggregates(PoiseContext ctx, const AmgMatrix *m, int64_t 
   int64_t n = m->ghosts->nodes;
   TRY(poiseAllocArray(ctx, n, sizeof *s->ghost, "aggregates of ghost nodes", &s->ghost));
   TRY(poiseBufferRead(&s->global, DEVICE, &all));
-  TRY(poiseAmgFetch(ctx->device, all + m->nodes, (size_t)n * sizeof *all, s->ghost));
+  TRY(poiseDeviceFetch(ctx->device, all + m->nodes, (size_t)n * sizeof *all, s->ghost));
   TRY(poiseGhostsCreate(ctx, s->total, &s->others));
   for (int64_t j = 0; j < n; j++)
     if (s->ghost[j] >= 0) TRY(poiseGhostsAdd(&s->others, (PoiseInt)s->ghost[j]));

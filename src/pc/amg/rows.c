@@ -23,9 +23,3 @@ PoiseErr poiseAmgMake(Device *dev, int64_t n, size_t size, const char *what, Buf
   TRY(poiseBufferCreate(dev, (size_t)n * size, what, b));
   return poiseBufferWrite(b, DEVICE, p);
 }
-
-PoiseErr poiseAmgFetch(Device *dev, const void *there, size_t bytes, void *p)
-{
-  TRY(poiseDeviceCopy(dev, p, there, bytes, COPY_TO_HOST));
-  return poiseDeviceSync(dev);
-}
