@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(THREADS) PowerByLanes(const __grid_cons
     __syncwarp();
   }
   if (g.lane == 0) {
-    row[place] = g.i >= 0 ? p.z[g.i] = p.d[g.i] * s : 0;
+    row[place] = g.i >= 0 ? p.z[g.i] = p.d[g.i] * s - poiseAmgPowerShift(&p, scale) * p.x[g.i] : 0;
     row_size[place] = SIZES && g.i >= 0 ? fabs(p.d[g.i]) * size : 0;
   }
   __syncthreads();
@@ -81,7 +81,7 @@ static __global__ void __launch_bounds__(THREADS) SumBlock(const __grid_constant
   BlockReduce<1, COMBINE>(v);
   if (threadIdx.x != 0) return;
   a.sum[blockIdx.x] = v[0];
-  if (a.scale) a.sum[1] = poiseAmgUnit(v[0]);
+  if (a.norm) poiseAmgNorm(v[0], a.sum + 1);
 }
 
 static __device__ __host__ CsrView &MatrixOf(AmgPowerArgs &a)

@@ -62,6 +62,6 @@ PoiseErr poiseHost_amg_sum(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, a->n)
   for (int64_t b = 0; b < a->n; b++) a->sum[b] = SumBlock(a, b);
-  if (a->scale) a->sum[1] = poiseAmgUnit(a->sum[0]);
+  if (a->norm) poiseAmgNorm(a->sum[0], a->sum + 1);
   return POISE_OK;
 }
