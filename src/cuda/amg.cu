@@ -52,6 +52,17 @@ extern "C" PoiseErr poiseCuda_amg_smooth_f32(Device *dev, const void *args)
   return LaunchSmooth(dev, (const AmgSmoothArgs_f32 *)args);
 }
 
+static __global__ void Clock(int64_t *now)
+{
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(*now));
+}
+
+extern "C" PoiseErr poiseCuda_amg_clock(Device *dev, const void *args)
+{
+  Clock<<<1, 1, 0, poiseCudaStream(dev)>>>(((const AmgClockArgs *)args)->now);
+  return POISE_OK;
+}
+
 /* A warp per row of the matrix. */
 template <typename Args>
 static __global__ void __launch_bounds__(THREADS) Dense(const __grid_constant__ Args a)

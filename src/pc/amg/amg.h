@@ -91,10 +91,12 @@ PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, const AmgMatrix *m,
 
 /* ---- diagonal.c ------------------------------------------------------------------------------ */
 
-/* d: the inverses of the nodes' diagonal blocks, column-major, node x node each. *bad: the first node whose
-   block is singular or not finite, else -1. Not strict: rows that are 0 in a block stay 0, and of a singular
-   block the diagonal is inverted. */
-PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, int64_t *bad);
+/* d: the inverses of the nodes' diagonal blocks, column-major, node x node each. Not strict: rows that are 0
+   in a block stay 0, and of a singular block the diagonal is inverted. flag, made here, is for what waits:
+   *bad: the first node whose block is singular or not finite, else -1. */
+PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, Buffer *flag);
+PoiseErr poiseAmgDiagonalBad(PoiseContext ctx, const AmgMatrix *m, const double *d, Buffer *flag,
+                             int64_t *bad);
 /* d: 1 over the sums of the rows' magnitudes, with the sign of the diagonal (l1-jacobi). */
 PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d);
 
@@ -234,6 +236,14 @@ enum {
   STAGES
 };
 
+enum { AMG_MARKS = 12 * AMG_LEVELS };
+
+typedef struct AmgStages {
+  Buffer times;
+  int64_t *when; /* on the device: nanoseconds of its clock, at the begin and at the end of each stage */
+  int count, stage[AMG_MARKS];
+} AmgStages;
+
 typedef struct Amg {
   AmgOptions options;
   int count; /* levels; 0: there are none */
@@ -260,6 +270,11 @@ typedef struct Amg {
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
+
+/* stages.c: what is enqueued between two ends counts for the latter; Read waits. Local. */
+PoiseErr poiseAmgStagesBegin(Device *dev, AmgStages *s);
+PoiseErr poiseAmgStageEnds(Device *dev, AmgStages *s, int stage);
+PoiseErr poiseAmgStagesRead(Device *dev, AmgStages *s, double seconds[STAGES]);
 
 /* hierarchy.c */
 PoiseErr poiseAmgBuild(PoisePC pc);

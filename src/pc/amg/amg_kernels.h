@@ -21,6 +21,10 @@ POISE_INLINE double poiseAmgPower(const double *range)
   return u.value;
 }
 
+typedef struct AmgClockArgs {
+  int64_t *now; /* nanoseconds since some time */
+} AmgClockArgs;
+
 #ifdef __cplusplus
 #define OVER(n) n
 #else

@@ -4,27 +4,26 @@
 #include "amg.h"
 #include "diagonal_kernels.h"
 
-static PoiseErr Invert(PoiseContext ctx, AmgDiagonalArgs *g, Buffer *flag, int64_t *bad)
+PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, Buffer *flag)
 {
-  int32_t any;
-  int64_t size = (int64_t)g->m.node * g->m.node;
-  *bad = -1;
-  TRY(poiseFlagCreate(ctx->device, flag, &g->bad));
-  TRY(LAUNCH(ctx->device, amg_diagonal, g));
-  TRY(poiseDeviceFetch(ctx->device, g->bad, sizeof any, &any));
-  if (!any) return POISE_OK;
-  TRY(poiseFind(ctx, (FindArgs){.what = FIND_NAN, .n = g->n * size, .val = g->d}, bad));
-  *bad /= size;
-  return POISE_OK;
+  AmgDiagonalArgs g = {.n = m->nodes, .m = *m, .strict = strict, .d = d};
+  TRY(poiseFlagCreate(ctx->device, flag, &g.bad));
+  return LAUNCH(ctx->device, amg_diagonal, &g);
 }
 
-PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, int64_t *bad)
+PoiseErr poiseAmgDiagonalBad(PoiseContext ctx, const AmgMatrix *m, const double *d, Buffer *flag,
+                             int64_t *bad)
 {
-  Buffer flag = {0};
-  AmgDiagonalArgs g = {.n = m->nodes, .m = *m, .strict = strict, .d = d};
-  PoiseErr e = Invert(ctx, &g, &flag, bad);
-  poiseBufferDestroy(&flag);
-  return e;
+  const int32_t *there;
+  int32_t any;
+  int64_t size = (int64_t)m->node * m->node;
+  *bad = -1;
+  TRY(poiseBufferRead(flag, DEVICE, &there));
+  TRY(poiseDeviceFetch(ctx->device, there, sizeof any, &any));
+  if (!any) return POISE_OK;
+  TRY(poiseFind(ctx, (FindArgs){.what = FIND_NAN, .n = m->nodes * size, .val = d}, bad));
+  *bad /= size;
+  return POISE_OK;
 }
 
 PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d)

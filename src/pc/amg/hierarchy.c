@@ -42,9 +42,9 @@ void poiseAmgDestroy(PoisePC pc)
 
 /* ---- one level's stages ---------------------------------------------------------------------- */
 
-typedef struct Scratch {  /* of a level's set-up */
-  Buffer q, own, inverse; /* T; D^-1 beside the smoother's; of what b is in aggregates */
-  AmgModes near, coarse;  /* near null space with ghosts; of the next level */
+typedef struct Scratch {       /* of a level's set-up */
+  Buffer bad, q, own, inverse; /* a flag of D^-1; T; D^-1 beside the smoother's; of what b is in aggregates */
+  AmgModes near, coarse;       /* near null space with ghosts; of the next level */
 } Scratch;
 
 typedef struct Building {
@@ -53,17 +53,13 @@ typedef struct Building {
   Amg *amg;
   bool fresh;     /* not only new values */
   AmgModes modes; /* of the present level */
-  double since;
+  AmgStages stages;
 } Building;
 
-/* The stage ends when the device has done it. mine: this rank's error so far. Agrees. */
+/* The end of a stage. mine: this rank's error so far. Agrees. */
 static PoiseErr Took(Building *s, int stage, PoiseErr mine)
 {
-  TRY(PoiseAgree(s->ctx, mine ? mine : poiseDeviceSync(s->ctx->device)));
-  double now = PoiseTime();
-  s->amg->seconds[stage] += now - s->since;
-  s->since = now;
-  return POISE_OK;
+  return PoiseAgree(s->ctx, mine ? mine : poiseAmgStageEnds(s->ctx->device, &s->stages, stage));
 }
 
 static PoiseErr Read(PoiseMat A, int node, AmgGhosts *ghosts, AmgMatrix *m)
@@ -126,7 +122,6 @@ static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
   AmgLevel *l = &s->amg->level[k];
   bool l1 = s->amg->options.smoother == AMG_JACOBI;
   double *smoother;
-  int64_t bad;
   TRY(OpenInverse(s, l, l1 ? 1 : l->node, &smoother));
   *d = smoother;
   if (l1) {
@@ -134,9 +129,15 @@ static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
                      &w->own, d));
     TRY(poiseAmgRowSums(s->ctx, m, smoother));
   }
-  TRY(poiseAmgDiagonal(s->ctx, m, k == 0, *d, &bad));
+  return poiseAmgDiagonal(s->ctx, m, k == 0, *d, &w->bad);
+}
+
+static PoiseErr CheckDiagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, const double *d)
+{
+  int64_t bad;
+  TRY(poiseAmgDiagonalBad(s->ctx, m, d, &w->bad, &bad));
   if (bad < 0) return POISE_OK;
-  return k == 0 ? RefuseNode(s, l->node, bad) : RefuseLevel(k);
+  return k == 0 ? RefuseNode(s, s->amg->level[k].node, bad) : RefuseLevel(k);
 }
 
 /* D^-1, and lambda. With l1-jacobi the smoother's is 1. */
@@ -144,7 +145,8 @@ static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, dou
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseErr e = Diagonal(s, k, m, w, d);
-  TRY(Took(s, STAGE_LAMBDA, poiseAmgLambda(s->ctx, e, m, *d, &l->lambda)));
+  e = poiseAmgLambda(s->ctx, e, m, *d, &l->lambda);
+  TRY(Took(s, STAGE_LAMBDA, e ? e : CheckDiagonal(s, k, m, w, *d)));
   return CheckLambda(s, k, l->lambda);
 }
 
@@ -296,7 +298,7 @@ static bool IsLast(const Building *s, int k)
 /* What interpolation was made of, before the product takes the most memory. */
 static void ReleaseUsed(Building *s, Scratch *w)
 {
-  Buffer *all[] = {&w->q, &w->own, &w->inverse, &w->near.b, &s->modes.b};
+  Buffer *all[] = {&w->bad, &w->q, &w->own, &w->inverse, &w->near.b, &s->modes.b};
   for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
 }
 
@@ -332,14 +334,16 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
 static PoiseErr CheckRows(Building *s, PoiseMat A, int node)
 {
   AmgMatrix m;
-  Buffer inverse = {0};
+  Buffer inverse = {0}, flag = {0};
   double *d;
   int64_t bad = -1;
   TRY(Read(A, node, NULL, &m));
   PoiseErr e = poiseAmgMake(s->ctx->device, m.nodes * node * node, sizeof *d, "inverse diagonal of a level",
                             &inverse, &d);
-  if (!e) e = poiseAmgDiagonal(s->ctx, &m, true, d, &bad);
+  if (!e) e = poiseAmgDiagonal(s->ctx, &m, true, d, &flag);
+  if (!e) e = poiseAmgDiagonalBad(s->ctx, &m, d, &flag, &bad);
   poiseBufferDestroy(&inverse);
+  poiseBufferDestroy(&flag);
   if (!e && bad >= 0) e = RefuseNode(s, node, bad);
   return e ? e : CheckEntries(s);
 }
@@ -385,6 +389,7 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
   if (ended && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
     TRY(MakeRedundant(s, k));
     poiseBufferDestroy(&w->own);
+    poiseBufferDestroy(&w->bad);
     TRY(MakeLevel(s, k, w, last, &ended));
   }
   if (s->fresh) s->amg->ended = ended;
@@ -419,7 +424,7 @@ static PoiseErr Build(Building *s)
   for (; !last; k++) {
     Scratch w = {0};
     PoiseErr e = NextLevel(s, k, &w, &last);
-    Buffer *all[] = {&w.q, &w.own, &w.inverse, &w.near.b, &w.coarse.b};
+    Buffer *all[] = {&w.bad, &w.q, &w.own, &w.inverse, &w.near.b, &w.coarse.b};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(e);
   }
@@ -431,7 +436,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
 {
   Amg *amg = pc->data;
   Device *dev = pc->ctx->device;
-  Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg, .since = PoiseTime()};
+  Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg};
   s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
             amg->options.refresh == AMG_REFRESH_ALL || poiseAmgIsStale(amg) ||
             memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
@@ -439,14 +444,16 @@ PoiseErr poiseAmgBuild(PoisePC pc)
     poiseAmgDestroy(pc);
     pc->generation++;
   }
-  memset(amg->seconds, 0, sizeof amg->seconds);
   int64_t held = dev->most = dev->bytes;
   amg->moved = 0;
-  PoiseErr e = PoiseAgree(pc->ctx, Build(&s));
+  PoiseErr e = PoiseAgree(pc->ctx, poiseAmgStagesBegin(dev, &s.stages));
+  if (!e) e = PoiseAgree(pc->ctx, Build(&s));
   poiseBufferDestroy(&s.modes.b);
   s.ctx = pc->ctx;
   if (!e) e = poiseAmgVectors(pc);
   if (!e) e = Took(&s, STAGE_READY, POISE_OK);
+  if (!e) e = PoiseAgree(pc->ctx, poiseAmgStagesRead(dev, &s.stages, amg->seconds));
+  poiseBufferDestroy(&s.stages.times);
   if (!e) e = poiseCommMaxInt(pc->ctx->comm, &amg->moved, 1); /* ranks record their loops together */
   if (e) {
     poiseAmgDestroy(pc);
