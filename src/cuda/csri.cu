@@ -209,8 +209,42 @@ __device__ __forceinline__ void FinishRowBlock(const CsrMultArgs &m, const RowBl
   }
 }
 
+/* Rows of a row block that a warp has reached: where rows first + lane end, and where the next 32 do. */
+struct RowEnds {
+  int first, before, end, ahead; /* before: where row first - 1 ends */
+};
+
+/* Does this lane's row end in the span that begins at place `at`? */
+__device__ __forceinline__ bool EndsIn(const RowEnds &r, int at)
+{
+  return r.end <= at + SPAN && (r.end > at || at == 0);
+}
+
+/* Marks the rows that end in a span; empty ones are stored. */
+template <int MODE>
+__device__ __forceinline__ void MarkEnds(const CsrMultArgs &m, double alpha, double beta, const RowBlock &z,
+                                         int from, int at, RowEnds &r, uint16_t *mark)
+{
+  int lane = threadIdx.x % 32;
+  ((uint2 *)mark)[lane] = make_uint2(~0u, ~0u);
+  __syncwarp();
+  for (;;) {
+    int begin = __shfl_up_sync(0xffffffff, r.end, 1), last = __shfl_sync(0xffffffff, r.end, 31);
+    if (lane == 0) begin = r.before;
+    if (EndsIn(r, at)) {
+      if (r.end > begin)
+        mark[r.end - 1 - at] = (uint16_t)(r.first + lane);
+      else if (MODE != EXACT)
+        Finish<MODE>(m, alpha, beta, z.begin + r.first + lane, 0);
+    }
+    if (last > at + SPAN) break;
+    r.first += 32, r.before = last, r.end = r.ahead, r.ahead = RowEnd(m, z, from, r.first + 32 + lane);
+  }
+  __syncwarp();
+}
+
 /* Row block w by one warp. Its entries stream by, SPAN at a time, while the next ones are in flight. mark
-   says which row ends at each entry. */
+   says which row ends at each entry. Where none ends, each lane keeps what it has of the row (`kept`). */
 template <int MODE, bool HUBS>
 __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w, bool early, uint16_t *mark,
                                                const HubTable &hubs)
@@ -219,11 +253,11 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
   int lane = threadIdx.x % 32;
   RowBlock z = Load(a.row_block + w);
   Entries e = Stream(m.A, z.first, z.nz);
-  double carry = 0, v[EACH];
+  double carry = 0, kept = 0, v[EACH];
+  bool keeps = false;
   int32_t c[EACH];
   Fetch(e, 0, v, c);
-  int first = 0, before = e.from, end = RowEnd(m, z, e.from, lane),
-      ahead = RowEnd(m, z, e.from, 32 + lane); /* rows first + lane, ... */
+  RowEnds r = {0, e.from, RowEnd(m, z, e.from, lane), RowEnd(m, z, e.from, 32 + lane)};
   if (!Begin(m, early)) return;
   double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
   for (int i = lane; MODE != EXACT && !z.nz && i < z.rows; i += 32)
@@ -232,27 +266,21 @@ __device__ __forceinline__ void RowBlockByWarp(const CsriMultArgs &a, int64_t w,
     double x[EACH], next[EACH];
     Gather<MODE, HUBS>(m, hubs, c, x);
     Fetch(e, at + SPAN, next, c);
-    ((uint2 *)mark)[lane] = make_uint2(~0u, ~0u);
-    __syncwarp();
-    for (;;) { /* rows that end in this span */
-      int from = __shfl_up_sync(0xffffffff, end, 1), last = __shfl_sync(0xffffffff, end, 31);
-      if (lane == 0) from = before;
-      if (end <= at + SPAN && (end > at || at == 0)) {
-        if (end > from)
-          mark[end - 1 - at] = (uint16_t)(first + lane);
-        else if (MODE != EXACT)
-          Finish<MODE>(m, alpha, beta, z.begin + first + lane, 0);
-      }
-      if (last > at + SPAN) break;
-      first += 32, before = last, end = ahead, ahead = RowEnd(m, z, e.from, first + 32 + lane);
-    }
-    __syncwarp();
+    bool ends = __any_sync(0xffffffff, EndsIn(r, at));
+    if (ends) MarkEnds<MODE>(m, alpha, beta, z, e.from, at, r, mark);
 #pragma unroll
     for (int g = 0; g < EACH; g++) x[g] *= v[g], v[g] = next[g];
+    if (!ends) {
+      kept += x[0] + x[1] + (x[2] + x[3]);
+      keeps = true;
+      continue;
+    }
+    if (keeps) carry += WarpReduce<COMBINE_SUM>(kept), kept = 0, keeps = false;
     Regroup(x);
     carry = SumRows<MODE>(m, alpha, beta, z, x, mark, carry);
     __syncwarp();
   }
+  if (MODE == EXACT && keeps) carry += WarpReduce<COMBINE_SUM>(kept);
   if (MODE == EXACT && lane == 0 && carry != 0) atomicAdd(&m.y[z.begin + z.rows], carry);
   if (MODE != EXACT) FinishRowBlock(m, z, w);
 }

@@ -227,7 +227,7 @@ static void TestLanes(PoiseContext ctx)
 /* ---- row blocks of csri ---------------------------------------------------------------------- */
 
 /* Row blocks hold no fewer than they must and no more than they may, and if there is a choice are a little
-   fewer than whole waves of places. */
+   fewer than whole waves of places, or where many rows are split some waves. */
 static void TestWaves(PoiseContext ctx)
 {
   for (uint64_t k = 0; k < 20000; k++) {
@@ -245,10 +245,12 @@ static void TestWaves(PoiseContext ctx)
     s.x_lines = scattered ? CSRI_SCATTERED : CSRI_SCATTERED - 1;
     int64_t row_block = RowBlockSize(model, &s), fragment = FragmentBesideTiles(model, &s, limit);
     CHECK(row_block >= limit - limit / 4 && row_block >= 128 && row_block <= CSRI_MOST);
-    CHECK(4 * s.cut < s.nz || !s.cut || row_block <= limit);
+    bool many = s.cut && CSRI_MANY_SPLIT * s.cut >= s.nz;
+    CHECK(!many || row_block == limit || size >= CSRI_SPLIT_WAVES * places * (double)row_block);
+    CHECK(!many || row_block >= CSRI_MOST - 1 || size < CSRI_SPLIT_WAVES * places * (double)(row_block + 1));
     CHECK(fragment >= 2 * limit);
     /* neither the least nor the most, and so few waves that one row more or less in a row block is no wave */
-    if (row_block > 512 && row_block < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) &&
+    if (!many && row_block > 512 && row_block < 1.5 * (scattered ? CSRI_SMALL : CSRI_USUAL) &&
         size < 200.0 * (double)row_block * places) {
       double waves = ceil(size / (double)row_block) / places, all = waves + (double)s.fragments / places;
       CHECK(all <= round(all) + 1 / places && all >= round(all) - waves / 512 - 1e-9);

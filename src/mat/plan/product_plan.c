@@ -235,18 +235,18 @@ static double Waves(double warps, double places)
 }
 
 /* Rows and entries of a row block of a GPU. Large ones wait less often for their first entries; where columns
-   are scattered all wait for these, and small ones share them out better. If many rows are split, row blocks
-   are no longer than these, which would be whole: their waves are as they come. */
+   are scattered all wait for these, and small ones share them out better. If many rows are split, waves are
+   as they come: row blocks are as long as leaves some of them. */
 static int64_t RowBlockSize(const DeviceModel *model, const CsrStatistics *s)
 {
   int64_t limit = GpuLimit(s->m + s->nz, false), least = limit - limit / 4,
-          usual = s->x_lines >= CSRI_SCATTERED ? CSRI_SMALL : CSRI_USUAL;
+          each = s->x_lines >= CSRI_SCATTERED ? CSRI_SMALL : CSRI_USUAL;
   bool many = CSRI_MANY_SPLIT * s->cut >= s->nz && s->cut;
   double places = CSRI_FILLED * CSRI_WARPS * model->multiprocessors, size = (double)(s->m + s->nz),
-         fragments = (double)s->fragments, each = (double)(many ? limit : usual),
-         most = many ? each : CSRI_STRETCH * each,
-         blocks = Waves(size / each + fragments, places) * places - fragments,
+         fragments = (double)s->fragments, most = CSRI_STRETCH * (double)each,
+         blocks = Waves(size / (double)each + fragments, places) * places - fragments,
          row_block = blocks * most > size ? ceil(size / blocks) : most;
+  if (many) return (int64_t)fmax(fmin(size / (CSRI_SPLIT_WAVES * places), CSRI_MOST), (double)limit);
   return (int64_t)fmax(row_block, (double)(least < CSRI_LEAST ? CSRI_LEAST : least));
 }
 
