@@ -210,14 +210,17 @@ void poiseKSPEager(PoiseKSP ksp)
 /* ---- replayed -------------------------------------------------------------------------------- */
 
 /* Iterations between two looks at DONE by the device. Those behind the end are launched in vain, and a look
-   costs some microseconds. So it is two where an iteration takes long, by its bytes; one may be in vain. */
+   costs some microseconds. So it is two where an iteration takes long, by its bytes and by the kernels of M;
+   one may be in vain. */
 static int StepIterations(PoiseKSP ksp)
 {
-  const double worth = 100e-6; /* seconds that need no look */
+  const double worth = 100e-6, kernel = 3e-6; /* seconds that need no look; of a kernel that does little */
+  int64_t (*kernels)(PoisePC) = ksp->pc->type->kernels;
   double vectors = 12 * 8 * (double)ksp->A->rows->n, seconds;
   if (ksp->options.replay > 0) return (int)ksp->options.replay;
   if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
   seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
+  if (kernels) seconds += kernel * (double)kernels(ksp->pc);
   if (worth >= REPLAY_MOST * seconds) return REPLAY_MOST;
   return worth <= STEP_LONG * seconds ? STEP_LONG : (int)ceil(worth / seconds);
 }

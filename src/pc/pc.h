@@ -50,6 +50,8 @@ typedef struct PCType {
   /* Flops and bytes of one application, beside those that nested events count. NULL: one flop and 24 bytes
      per row. */
   void (*cost)(PoisePC, double *flops, double *bytes);
+  /* Kernels of an application that wait for each other, on the device. NULL: few. */
+  int64_t (*kernels)(PoisePC);
   /* A solve with this M has taken so many iterations, on all ranks alike. NULL: that does not matter. */
   void (*solved)(PoisePC, int64_t iterations);
   PoiseErr (*view)(PoisePC);

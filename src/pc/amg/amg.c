@@ -83,6 +83,7 @@ const PCType poisePCType_amg = {
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
     .cost = poiseAmgCost,
+    .kernels = poiseAmgKernels,
     .solved = Solved_AMG,
     .view = poiseAmgView,
     .bytes = poiseAmgBytes,

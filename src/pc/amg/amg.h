@@ -319,6 +319,7 @@ PoiseErr poiseAmgView(PoisePC pc);
 void poiseAmgBytes(PoisePC pc, PoiseBytes *sum);
 /* Bytes that a cycle reads and writes, with its products. */
 void poiseAmgCost(PoisePC pc, double *flops, double *bytes);
+int64_t poiseAmgKernels(PoisePC pc);
 double poiseAmgTraffic(const Amg *amg);
 
 #endif

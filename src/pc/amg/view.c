@@ -35,6 +35,19 @@ void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
   *flops = *bytes / 8; /* about one for each number that is moved */
 }
 
+/* On each level steps of the smoother, products with A between them, and with P and R. A W cycle comes twice
+   to each level for once on the one above, but for the last. */
+int64_t poiseAmgKernels(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  int64_t degree = amg->options.degree, times = 1, kernels = amg->single ? 2 : 0;
+  for (int k = 0; k + 1 < amg->count; k++) {
+    kernels += times * (4 * degree + 2);
+    if (amg->options.w_cycle && k + 2 < amg->count) times *= 2;
+  }
+  return kernels + times * (amg->dense ? 1 : 2 * AMG_DEGREES);
+}
+
 static double ProductBytes(const Amg *amg, PoiseMat A)
 {
   return amg->single ? poiseMatTrafficSingle(A) : poiseMatTraffic(A);
