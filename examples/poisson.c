@@ -118,13 +118,14 @@ static FemMaterial Data(const FemPoint *p, const Level *l)
 static void Stiffness(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemMaterial data = Data(p, arg);
-  const FemVector *grad = K != NULL ? FemGrad(p) : NULL;
+  for (int a = 0; a < p->nodes; a++) F[a] += p->dV * data.source * p->N[a];
+  if (K == NULL) return;
+  const FemVector *grad = FemGrad(p);
   for (int a = 0; a < p->nodes; a++) {
-    for (int b = 0; b < p->nodes && K != NULL; b++) {
+    for (int b = 0; b < p->nodes; b++) {
       double dot = grad[a][0] * grad[b][0] + grad[a][1] * grad[b][1] + grad[a][2] * grad[b][2];
       K[a * p->nodes + b] += p->dV * data.conductivity * dot;
     }
-    F[a] += p->dV * data.source * p->N[a];
   }
 }
 

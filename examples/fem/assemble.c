@@ -51,7 +51,7 @@ typedef struct Elements {
   const PoiseInt *facet; /* [count]; NULL: all cells */
   int n;                 /* unknowns of an element */
   FemReference reference;
-  double *K, *F; /* of a batch, element behind element; K may be NULL */
+  double *K, *F; /* of a batch or of all, element behind element; K may be NULL */
   PoiseInt *rows;
 } Elements;
 
@@ -63,7 +63,7 @@ static Elements Cells(const FemSystem *s, FemForm form, void *arg)
   return cells;
 }
 
-/* Element e, which is number `place` of its batch. */
+/* Element e, whose K and F are at this place. */
 static PoiseErr Compute(const Elements *of, PoiseInt e, PoiseInt place)
 {
   const FemMesh *mesh = of->s->mesh;
@@ -84,21 +84,41 @@ static PoiseErr Compute(const Elements *of, PoiseInt e, PoiseInt place)
       FemFacetPoint(&of->reference, q, &p);
     of->form(&p, of->arg, K, F);
   }
-  Rows(mesh, of->s->components, p.nodes, p.node, of->rows + place * n);
   return POISE_OK;
+}
+
+/* The same, as one of several threads. Returns e if it has failed, else `failed`, the first so far. */
+static PoiseInt Try(const Elements *of, PoiseInt e, PoiseInt place, PoiseInt failed)
+{
+  if (Compute(of, e, place) == POISE_OK) return failed;
+  PoiseErrorClear();
+  return e < failed ? e : failed;
+}
+
+/* Repeat the first element that failed, if any did, so that this thread has the error. */
+static PoiseErr Repeat(const Elements *of, PoiseInt failed)
+{
+  return failed < of->count ? Compute(of, failed, 0) : POISE_OK;
 }
 
 static PoiseErr ComputeBatch(const Elements *of, PoiseInt first, PoiseInt count)
 {
-  PoiseInt failed = count;
+  PoiseInt failed = of->count;
 #pragma omp parallel for reduction(min : failed)
+  for (PoiseInt k = 0; k < count; k++) failed = Try(of, first + k, k, failed);
+  return Repeat(of, failed);
+}
+
+static void SetRows(const Elements *of, PoiseInt first, PoiseInt count)
+{
+  const FemMesh *mesh = of->s->mesh;
+  const int nodes = of->reference.nodes;
+#pragma omp parallel for
   for (PoiseInt k = 0; k < count; k++) {
-    if (Compute(of, first + k, k) == POISE_OK) continue;
-    PoiseErrorClear();
-    if (k < failed) failed = k;
+    const PoiseInt *node = of->facet == NULL ? mesh->cellNodes + (first + k) * nodes
+                                             : mesh->facetNodes + of->facet[first + k] * nodes;
+    Rows(mesh, of->s->components, nodes, node, of->rows + k * of->n);
   }
-  if (failed == count) return POISE_OK;
-  return Compute(of, first + failed, failed); /* repeat it, so that this thread has the error */
 }
 
 /* Add to b, and to A element by element; or store A's values one after the other in v; or neither if both
@@ -110,6 +130,7 @@ static PoiseErr AddBatches(Elements *of, PoiseMat A, double *v, PoiseInt most)
     const PoiseInt count = of->count - first < most ? of->count - first : most;
     if (v != NULL) of->K = v + first * n * n;
     POISE_TRY(ComputeBatch(of, first, count));
+    SetRows(of, first, count);
     for (PoiseInt k = 0; k < count && A != NULL; k++)
       POISE_TRY(PoiseMatAddBlock(A, n, of->rows + k * n, n, of->rows + k * n, of->K + k * n * n));
     POISE_TRY(PoiseVecAddValues(of->s->b, count * n, of->rows, of->F)); /* by all threads, as they are many */
@@ -137,6 +158,58 @@ static PoiseErr AddCells(FemSystem *s, FemForm form, void *arg, PoiseMat A, doub
 {
   Elements cells = Cells(s, form, arg);
   return Add(&cells, A, v);
+}
+
+/* ---- beside a GPU ---------------------------------------------------------------------------- */
+
+static PoiseErr AddOperator(FemSystem *s, const FemOperator *op)
+{
+  POISE_TRY(FemAssembleOperator(s->mesh, s->components, op, s->how == FEM_BLOCKS, s->patterned, s->A));
+  s->patterned = 1;
+  return POISE_OK;
+}
+
+/* This thread has the GPU compute the matrix. The others, which are free meanwhile, compute F of all
+   cells. */
+static PoiseErr ComputeBeside(const Elements *of, FemSystem *s, const FemOperator *op)
+{
+  PoiseErr err = POISE_OK;
+  PoiseInt failed = of->count;
+#pragma omp parallel reduction(min : failed)
+  {
+    int stopped = 0;
+#pragma omp master
+    stopped = (err = AddOperator(s, op)) != POISE_OK; /* no error of a cell replaces this one */
+#pragma omp for schedule(dynamic, 256) nowait
+    for (PoiseInt e = 0; e < of->count; e++)
+      if (!stopped) failed = Try(of, e, e, failed);
+  }
+  return err != POISE_OK ? err : Repeat(of, failed);
+}
+
+static PoiseErr AddComputed(Elements *of, PoiseInt most)
+{
+  for (PoiseInt first = 0; first < of->count; first += most) {
+    const PoiseInt count = of->count - first < most ? of->count - first : most;
+    SetRows(of, first, count);
+    POISE_TRY(PoiseVecAddValues(of->s->b, count * of->n, of->rows, of->F + first * of->n));
+  }
+  return POISE_OK;
+}
+
+/* A by the operator, b by the form. */
+static PoiseErr AddBeside(FemSystem *s, FemForm form, void *arg, const FemOperator *op)
+{
+  Elements cells = Cells(s, form, arg);
+  const PoiseInt most = VALUES / cells.n;
+  PoiseErr err = FemAlloc(cells.count * cells.n, sizeof *cells.F, &cells.F);
+  if (err == POISE_OK) err = FemAlloc(most * cells.n, sizeof *cells.rows, &cells.rows);
+  err = PoiseAgree(s->mesh->ctx, err); /* as ranks wait for each other in what follows */
+  if (err == POISE_OK) err = ComputeBeside(&cells, s, op);
+  if (err == POISE_OK) err = AddComputed(&cells, most);
+  free(cells.rows);
+  free(cells.F);
+  return err;
 }
 
 /* ---- matrices -------------------------------------------------------------------------------- */
@@ -191,9 +264,10 @@ PoiseErr FemAssembleCells(FemSystem *s, FemForm form, void *arg, const FemOperat
   POISE_TRY(PoiseVecSet(s->b, 0));
   if (s->how == FEM_COO) {
     POISE_TRY(CellsByTriplets(s, form, arg));
+  } else if (s->how != FEM_ELEMENTS && op->source && FemOperatorOnGpu(s->mesh->ctx)) {
+    POISE_TRY(PoiseAgree(s->mesh->ctx, AddBeside(s, form, arg, op)));
   } else if (s->how != FEM_ELEMENTS) {
-    POISE_TRY(FemAssembleOperator(s->mesh, s->components, op, s->how == FEM_BLOCKS, s->patterned, s->A));
-    s->patterned = 1;
+    POISE_TRY(AddOperator(s, op));
     if (op->source) POISE_TRY(PoiseAgree(s->mesh->ctx, AddCells(s, form, arg, NULL, NULL)));
   } else {
     POISE_TRY(PoiseMatZeroEntries(s->A));

@@ -40,7 +40,7 @@ void FemSystemFree(FemSystem *system); /* a zeroed or partly made one is legal *
 typedef void (*FemForm)(const FemPoint *p, void *arg, double *K, double *F);
 
 /* Assemble A and b from the cells. op: the form's K for DEVICE and BLOCKS; the program guarantees that.
-   For others it has no effect, and may be NULL. */
+   For others it has no effect, and may be NULL. While a GPU computes K, threads of the host compute F. */
 PoiseErr FemAssembleCells(FemSystem *system, FemForm form, void *arg, const FemOperator *op);
 /* b += the contribution of the facets of a group (Neumann data); or of those that are in any of several. */
 PoiseErr FemAssembleFacets(FemSystem *system, int group, FemForm form, void *arg);

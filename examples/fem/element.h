@@ -44,14 +44,15 @@ typedef struct FemElement {
   FemVector grad[FEM_MAX_NODES];
 } FemElement;
 
-/* An integration point of a cell or facet, for the forms of the programs. */
+/* An integration point of a cell or facet, for the forms of the programs. dV stands behind x: in front of it,
+   compilers store them in other pairs than forms load, and each load waits for a store to end. */
 typedef struct FemPoint {
   int dim, nodes;
   PoiseInt element;                /* this rank's number of the cell or facet */
   const PoiseInt *node;            /* [nodes] this rank's numbers of its nodes */
   double corner[FEM_MAX_NODES][4]; /* coordinates of the nodes, and 0 */
-  double dV;                       /* weight times volume (area, length): sums over points are integrals */
   double x[3];                     /* where the point is */
+  double dV;                       /* weight times volume (area, length): sums over points are integrals */
   const double *N;                 /* [nodes] shape functions; FemGrad: their gradients */
   double normal[3];                /* outwards, of length 1; of facets only */
   int q;                           /* number of the point */

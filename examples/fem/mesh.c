@@ -348,25 +348,23 @@ static void AddFacets(const Grid *g, const PoiseInt place[3], const int *corner,
   }
 }
 
-/* Brick number `number` of this rank, from which its cells' numbers follow. */
-static void AddBrick(const Grid *g, const Part *part, const PoiseInt place[3], PoiseInt number, FemMesh *mesh)
+/* How far the nodes of a brick's cells are from its first corner in `local`, cell behind cell. */
+static void PlacesOfNodes(const Grid *g, const Part *part, const FemMesh *mesh, PoiseInt *from)
 {
   const Template *cut = TemplateOf(mesh->cell);
   const FemCellInfo *info = &infos[mesh->cell];
   for (int c = 0; c < cut->cells; c++) {
-    const int *corner = cut->corner[c];
-    PoiseInt cell = number * cut->cells + c, *nodes = mesh->cellNodes + cell * info->nodes;
     for (int k = 0; k < info->nodes; k++) {
+      const int *corner = cut->corner[c];
       PoiseInt point[3];
       int a = k, b = k; /* a corner; else the middle between two */
       if (k >= info->corners) FemEdge(k - info->corners, &a, &b);
       for (int d = 0; d < 3; d++) {
         int twice = (corner[a] >> d & 1) + (corner[b] >> d & 1);
-        point[d] = d < g->dim ? g->order * place[d] + g->order * twice / 2 : 0;
+        point[d] = part->low[d] + (d < g->dim ? g->order * twice / 2 : 0);
       }
-      nodes[k] = part->local[PlaceInPart(part, point)];
+      *from++ = PlaceInPart(part, point);
     }
-    mesh->cellGroup[cell] = 1;
   }
 }
 
@@ -374,15 +372,20 @@ static void AddBrick(const Grid *g, const Part *part, const PoiseInt place[3], P
 static void FillCells(const Grid *g, const Part *part, FemMesh *mesh)
 {
   const Template *cut = TemplateOf(mesh->cell);
-  PoiseInt n[3];
+  const int each = cut->cells * infos[mesh->cell].nodes; /* nodes of a brick's cells */
+  PoiseInt n[3], from[6 * FEM_MAX_NODES];
   for (int d = 0; d < 3; d++) n[d] = part->brickEnd[d] - part->brickBegin[d];
+  PlacesOfNodes(g, part, mesh, from);
 #pragma omp parallel for
   for (PoiseInt row = 0; row < n[1] * n[2]; row++) {
-    for (PoiseInt i = 0; i < n[0]; i++) {
-      const PoiseInt place[3] = {part->brickBegin[0] + i, part->brickBegin[1] + row % n[1],
-                                 part->brickBegin[2] + row / n[1]};
-      AddBrick(g, part, place, row * n[0] + i, mesh);
-    }
+    const PoiseInt start[3] = {part->low[0], part->low[1] + g->order * (row % n[1]),
+                               part->low[2] + g->order * (row / n[1])};
+    const PoiseInt *local = part->local + PlaceInPart(part, start);
+    PoiseInt *nodes = mesh->cellNodes + row * n[0] * each;
+    for (PoiseInt i = 0; i < n[0]; i++, local += g->order, nodes += each)
+      for (int k = 0; k < each; k++) nodes[k] = local[from[k]];
+    for (PoiseInt cell = row * n[0] * cut->cells; cell < (row + 1) * n[0] * cut->cells; cell++)
+      mesh->cellGroup[cell] = 1;
   }
   for (PoiseInt row = 0; row < n[1] * n[2]; row++) {
     PoiseInt place[3] = {0, part->brickBegin[1] + row % n[1], part->brickBegin[2] + row / n[1]};

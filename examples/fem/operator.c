@@ -154,12 +154,22 @@ static PoiseErr Assemble(Assembly *s, const double *law, int patterned, PoiseMat
   return s->cuda ? PoiseMatSetValuesDeviceCOO(A, s->work.v) : PoiseMatSetValuesCOO(A, s->work.v);
 }
 
+int FemOperatorOnGpu(PoiseContext ctx)
+{
+#ifdef FEM_HAVE_CUDA
+  return PoiseStream(ctx) != NULL;
+#else
+  (void)ctx;
+  return 0;
+#endif
+}
+
 PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks,
                              int patterned, PoiseMat A)
 {
   Assembly s = {.mesh = mesh, .place = &femHost, .stream = PoiseStream(mesh->ctx)};
+  s.cuda = FemOperatorOnGpu(mesh->ctx);
 #ifdef FEM_HAVE_CUDA
-  s.cuda = s.stream != NULL;
   if (s.cuda) s.place = &femCuda;
 #endif
   FemReferenceCell(mesh->cell, 0, &s.reference);

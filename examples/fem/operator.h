@@ -29,4 +29,7 @@ typedef struct FemOperator {
 PoiseErr FemAssembleOperator(const FemMesh *mesh, int components, const FemOperator *op, int blocks,
                              int patterned, PoiseMat A);
 
+/* Does a GPU compute it? The threads of the host are free then. */
+int FemOperatorOnGpu(PoiseContext ctx);
+
 #endif
