@@ -81,13 +81,18 @@ typedef struct AmgModes { /* near null space: `count` vectors, n x count, row by
   Buffer b;
 } AmgModes;
 
+typedef struct AmgMembers { /* nodes of aggregate k: node[start[k] .. start[k + 1]), ascending */
+  Buffer start, node;
+} AmgMembers;
+
 /* A's near null space, or constants, one for each row of a node. */
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m);
 /* q, n x count: the vectors restricted to each aggregate and made orthonormal. coarse: what they are in
    these terms, so that b = T coarse->b. A vector that depends on those before it is 0 in an aggregate. q has
-   room for ghost nodes. */
+   room for ghost nodes. members: those of these aggregates, made if there are none. */
 PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, const AmgMatrix *m, int64_t aggregates,
-                           Buffer *aggregate, Buffer *q, AmgModes *coarse);
+                           Buffer *aggregate, AmgMembers *members, Buffer *q, AmgModes *coarse);
+void poiseAmgMembersDestroy(AmgMembers *members);
 
 /* ---- diagonal.c ------------------------------------------------------------------------------ */
 
@@ -211,6 +216,7 @@ typedef struct AmgLevel {
   int64_t connections;         /* strong ones, with that of each node with itself */
   int64_t aggregates, members; /* members: nodes in aggregates */
   Buffer aggregate;
+  AmgMembers lists;  /* kept for new values */
   AmgGraph graph;    /* what interpolation asks of it; no arrays where nothing is dropped */
   bool weak;         /* there are weak connections, on any rank */
   bool smoothed;     /* P is not T */

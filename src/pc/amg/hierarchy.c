@@ -22,6 +22,7 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   poiseBufferDestroy(&l->inverse);
   poiseBufferDestroy(&l->turned);
   poiseBufferDestroy(&l->aggregate);
+  poiseAmgMembersDestroy(&l->lists);
   poiseAmgGraphDestroy(ctx, &l->graph);
   poiseAmgGhostsDestroy(ctx, &l->ghosts);
   poiseAmgPlacesDestroy(ctx, &l->places);
@@ -181,7 +182,9 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
 /* T, also of ghost nodes, and the coarse near null space. */
 static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w)
 {
-  PoiseErr e = poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &w->q, &w->coarse);
+  PoiseErr e =
+      poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &l->lists, &w->q, &w->coarse);
+  if (s->amg->options.refresh != AMG_VALUES) poiseAmgMembersDestroy(&l->lists);
   if (l->smoothed) e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
   return Took(s, STAGE_TENTATIVE, e);
 }

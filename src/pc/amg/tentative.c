@@ -1,41 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The near null space by aggregates. Nodes are sorted by their aggregates, and stay in order in each. The
-  peak is 24 bytes per node beside q.
+  peak is 24 bytes per node beside q. The lists, about 4 bytes per node, also serve new values.
 */
 #include "mat/csr/keys.h"
 #include "amg.h"
 #include "tentative_kernels.h"
 
-typedef struct Lists {
-  Keys keys;
-  Buffer start, member;
-} Lists;
-
 /* Nodes of no aggregate have the last key, which makes no row. */
-static PoiseErr ListMembers(Device *dev, AmgTentativeArgs *t, Lists *l)
+static PoiseErr Sort(Device *dev, AmgTentativeArgs *t, Keys *keys, AmgMembers *members)
 {
   int64_t *place;
-  l->keys = (Keys){.n = t->n, .m = t->aggregates, .bits = poiseBitsOf(t->n - 1)};
-  t->bits = l->keys.bits;
-  TRY(poiseKeysCreate(dev, &l->keys, &t->key, &place, &t->place));
+  t->bits = keys->bits;
+  TRY(poiseKeysCreate(dev, keys, &t->key, &place, &t->place));
   TRY(LAUNCH(dev, amg_member_keys, t));
-  TRY(poiseKeysSort(dev, &l->keys, t->bits, poiseBitsOf(t->aggregates)));
-  TRY(poiseKeysCount(dev, &l->keys, NULL));
-  TRY(poiseKeysRows(dev, &l->keys, t->n, false, &l->start, &l->member, NULL));
-  TRY(poiseBufferRead(&l->start, DEVICE, &t->start));
+  TRY(poiseKeysSort(dev, keys, t->bits, poiseBitsOf(t->aggregates)));
+  TRY(poiseKeysCount(dev, keys, NULL));
   t->key = NULL, t->place = NULL; /* sorted, and released */
-  return poiseBufferRead(&l->member, DEVICE, &t->member);
+  return poiseKeysRows(dev, keys, t->n, false, &members->start, &members->node, NULL);
+}
+
+static PoiseErr ListMembers(Device *dev, AmgTentativeArgs *t, AmgMembers *members)
+{
+  Keys keys = {.n = t->n, .m = t->aggregates, .bits = poiseBitsOf(t->n - 1)};
+  PoiseErr e = members->node.dev ? POISE_OK : Sort(dev, t, &keys, members);
+  poiseKeysDestroy(&keys);
+  if (!e) e = poiseBufferRead(&members->start, DEVICE, &t->start);
+  return e ? e : poiseBufferRead(&members->node, DEVICE, &t->member);
 }
 
 /* more: nodes that q has room for behind. */
-static PoiseErr Run(Device *dev, AmgTentativeArgs *t, int64_t more, Lists *l, Buffer *q, AmgModes *coarse)
+static PoiseErr Run(Device *dev, AmgTentativeArgs *t, int64_t more, AmgMembers *members, Buffer *q,
+                    AmgModes *coarse)
 {
   int64_t width = t->width;
   coarse->count = t->width;
   coarse->n = t->aggregates * width;
   TRY(poiseAmgMake(dev, coarse->n * width, sizeof *t->r, "coarse near null space", &coarse->b, &t->r));
-  TRY(ListMembers(dev, t, l));
+  TRY(ListMembers(dev, t, members));
   TRY(poiseAmgMake(dev, (t->n + more) * t->node * width, sizeof *t->q, "tentative interpolation", q, &t->q));
   TRY(LAUNCH(dev, amg_restrict, t));
   t->n = t->aggregates;
@@ -43,18 +45,19 @@ static PoiseErr Run(Device *dev, AmgTentativeArgs *t, int64_t more, Lists *l, Bu
 }
 
 PoiseErr poiseAmgTentative(PoiseContext ctx, AmgModes *fine, const AmgMatrix *m, int64_t aggregates,
-                           Buffer *aggregate, Buffer *q, AmgModes *coarse)
+                           Buffer *aggregate, AmgMembers *members, Buffer *q, AmgModes *coarse)
 {
-  Lists l = {0};
   AmgTentativeArgs t = {.n = m->nodes, .aggregates = aggregates, .node = m->node, .width = fine->count};
   int64_t more = poiseAmgAllNodes(m) - m->nodes;
-  PoiseErr e = poiseBufferRead(aggregate, DEVICE, &t.aggregate);
-  if (!e) e = poiseBufferRead(&fine->b, DEVICE, &t.b);
-  if (!e) e = Run(ctx->device, &t, more, &l, q, coarse);
-  poiseKeysDestroy(&l.keys);
-  poiseBufferDestroy(&l.start);
-  poiseBufferDestroy(&l.member);
-  return e;
+  TRY(poiseBufferRead(aggregate, DEVICE, &t.aggregate));
+  TRY(poiseBufferRead(&fine->b, DEVICE, &t.b));
+  return Run(ctx->device, &t, more, members, q, coarse);
+}
+
+void poiseAmgMembersDestroy(AmgMembers *members)
+{
+  poiseBufferDestroy(&members->start);
+  poiseBufferDestroy(&members->node);
 }
 
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m)

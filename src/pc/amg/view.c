@@ -82,6 +82,8 @@ static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
   AddMatrix(l->R, sum);
   poiseBufferAdd(&l->inverse, sum);
   poiseBufferAdd(&l->aggregate, sum);
+  poiseBufferAdd(&l->lists.start, sum);
+  poiseBufferAdd(&l->lists.node, sum);
   poiseBufferAdd(&l->graph.csr.ptr, sum);
   poiseBufferAdd(&l->graph.csr.col, sum);
   poiseBufferAdd(&l->graph.kept, sum);
