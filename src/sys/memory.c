@@ -11,7 +11,7 @@
 
 #include "sys.h"
 
-enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = 2 * LARGE_PAGE };
+enum { ALIGNMENT = 64, LARGE_PAGE = 1 << 21, LARGE = LARGE_PAGE / 2 };
 
 typedef struct Header { /* in the ALIGNMENT bytes before every block */
   void *base;
@@ -38,11 +38,19 @@ static Header *HeaderOf(void *block)
   return (Header *)((char *)block - ALIGNMENT);
 }
 
+/* A last page of which a block takes half is a large one, too: to clear it is faster than to fault in small
+   ones. */
+static size_t Pages(size_t bytes)
+{
+  size_t rest = bytes % LARGE_PAGE;
+  return rest >= LARGE ? bytes - rest + LARGE_PAGE : SmallPages(bytes);
+}
+
 /* Map a block that starts at a large page, behind a small page with its header. One mapping holds both, so
    that it can be moved as a whole. NULL: out of memory. */
 static void *Map(size_t bytes)
 {
-  size_t before = SmallPages(1), mapped = before + SmallPages(bytes), all = LARGE_PAGE + SmallPages(bytes);
+  size_t before = SmallPages(1), mapped = before + Pages(bytes), all = LARGE_PAGE + Pages(bytes);
   char *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return NULL;
   char *block = start + LARGE_PAGE - (uintptr_t)start % LARGE_PAGE, *base = block - before;
@@ -58,7 +66,7 @@ static void *Remap(void *old, size_t bytes)
 {
 #ifdef MREMAP_MAYMOVE
   Header h = *HeaderOf(old);
-  size_t before = (size_t)((char *)old - (char *)h.base), mapped = before + SmallPages(bytes);
+  size_t before = (size_t)((char *)old - (char *)h.base), mapped = before + Pages(bytes);
   char *base = mremap(h.base, h.mapped, mapped, MREMAP_MAYMOVE);
   if (base == MAP_FAILED) return NULL;
   *HeaderOf(base + before) = (Header){base, bytes, mapped};
@@ -121,7 +129,7 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void **block)
 {
   *block = NULL;
-  if (bytes > PTRDIFF_MAX - LARGE) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  if (bytes > PTRDIFF_MAX - 2 * (size_t)LARGE_PAGE) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
   *block = bytes < LARGE ? Heap(bytes) : Map(bytes);
   if (*block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes;
@@ -176,7 +184,7 @@ PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p)
   }
   if (!old) return poiseRealloc(ctx, bytes, 0, what, p);
   Header h = *HeaderOf(old);
-  if (!h.mapped || bytes > PTRDIFF_MAX - LARGE)
+  if (!h.mapped || bytes > PTRDIFF_MAX - 2 * (size_t)LARGE_PAGE)
     return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
   TRY(poiseAllocCount(ctx, bytes, what));
   poiseFreeCount(ctx);
