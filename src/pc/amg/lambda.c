@@ -71,22 +71,24 @@ static PoiseErr RowBound(Device *dev, const AmgPowerArgs *p, Scratch *s, double 
    |z|^2, on several ranks. mine: this rank's error so far. Agrees, with the sum. */
 static PoiseErr Squares(PoiseContext ctx, PoiseErr mine, int k, AmgPowerArgs *p, Scratch *s, double *here)
 {
-  double *sum = s->sums[2] + (int64_t)k * NORM, *all;
-  bool alone = PoiseSize(ctx) == 1;
+  double *sum = s->sums[2] + (int64_t)k * NORM, *all, norm[2];
   PoiseErr e = mine;
   if (!e && p->n) e = poiseAmgAdd(ctx->device, Trees(p), p->squares, false, s->sums, sum);
-  if (!alone) {
-    *here = 0;
-    if (!e && p->n) e = poiseDeviceFetch(ctx->device, sum, sizeof *here, here);
-    TRY(poiseAgreeSum(ctx, e, here, 1));
-    TRY(poiseBufferUpdate(&s->all, HOST, &all));
-    poiseAmgNorm(*here, all + (int64_t)k * NORM + 1);
-    TRY(poiseBufferRead(&s->all, DEVICE, &all));
-    sum = all + (int64_t)k * NORM;
+  if (PoiseSize(ctx) == 1) {
+    p->scale = sum + 2;
+    if (k <= EDGE) p->edge = sum + 1;
+    return e;
   }
-  p->scale = sum + 2;
-  if (k <= EDGE) p->edge = sum + 1;
-  return e;
+  *here = 0;
+  if (!e && p->n) e = poiseDeviceFetch(ctx->device, sum, sizeof *here, here);
+  TRY(poiseAgreeSum(ctx, e, here, 1));
+  poiseAmgNorm(*here, norm);
+  TRY(poiseBufferUpdate(&s->all, HOST, &all));
+  all[0] = norm[1];
+  if (k <= EDGE) all[1] = norm[0];
+  TRY(poiseBufferRead(&s->all, DEVICE, &p->scale));
+  p->edge = p->scale + 1;
+  return POISE_OK;
 }
 
 static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
@@ -107,7 +109,7 @@ static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
     TRY(poiseAmgMake(dev, p->n, sizeof *p->y, "product", &s->y, &p->y));
   else
     TRY(poiseAmgMake(dev, trees, sizeof *p->sizes, "sums of rows", &s->sizes, &p->sizes));
-  TRY(poiseBufferCreate(dev, STEPS * NORM * sizeof(double), "norms of all ranks", &s->all));
+  TRY(poiseBufferCreate(dev, 2 * sizeof(double), "scale and edge of all ranks", &s->all));
   TRY(poiseBufferWrite(&s->all, HOST, &there)); /* here, as ranks agree on what fails */
   TRY(poiseBufferWrite(&s->all, DEVICE, &there));
   return LAUNCH(dev, amg_power_start, &a);
