@@ -129,7 +129,8 @@ void poiseAllocFailAt(PoiseContext ctx, int64_t n)
 static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void **block)
 {
   *block = NULL;
-  if (bytes > PTRDIFF_MAX - 2 * (size_t)LARGE_PAGE) FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
+  if (bytes > PTRDIFF_MAX - 2 * (size_t)LARGE_PAGE)
+    FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
   *block = bytes < LARGE ? Heap(bytes) : Map(bytes);
   if (*block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes;
