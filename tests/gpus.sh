@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Programs of bench/ for several GPUs on tiny matrices, and bench/gpus.sh: gpus.sh <folder of the programs>
+# Programs of bench/ for GPUs on tiny matrices, and bench/gpus.sh: gpus.sh <folder of the programs>
 set -euo pipefail
 programs=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -51,6 +51,18 @@ log=$("$programs/parts" -device host -ranks 2 -shrink 2000 -repeats 1) || wrong 
 
 log=$("$programs/huge" -device host -ranks 3 -nonzeros 3e4) || wrong "huge" "$log"
 grep -q '3 ranks, 1728 rows, 39304 nonzeros' <<< "$log" || wrong "huge" "$log"
+
+# Products of sparse matrices: both devices compute the same. On k x k points A A joins those at most 2 apart.
+log=$(for device in host mock; do
+  "$programs/multiply" -device $device -problem 5 -bytes 3e5 -rounds 1 | grep poise
+done)
+awk '{ norm[NR] = $NF; entries[NR] = $4 }
+     $1 == "A_A" {
+       for (k = 2; k * k < $4; k++)
+         if (k * k + 4 * k * (k - 1) + 4 * k * (k - 2) + 4 * (k - 1) ^ 2 == $4) squares++
+     }
+     NR > 3 && ($NF != norm[NR - 3] || $4 != entries[NR - 3]) { exit bad = 1 }
+     END { exit bad || NR != 6 || squares != 2 }' <<< "$log" || wrong "products" "$log"
 
 mkdir -p "$dir/build"
 ln -s "$(realpath "$programs")" "$dir/build/bench"
