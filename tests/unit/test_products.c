@@ -33,12 +33,12 @@ static const struct {
   const char *key, *value; /* kept by those that follow */
   bool few;                /* left to single ranks */
 } settings[] = {
-    {"mat_csri_chunk", "0", false},     {"mat_csri_chunk", "1", true},   {"mat_csri_chunk", "64", false},
-    {"mat_csri_hubs", "64", false},     {"mat_csri_chunk", "300", true}, {"mat_csri_hubs", "-1", true},
-    {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},  {"mat_seg_length", "64", true},
-    {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true}, {"mat_seg_length", "0", true},
-    {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},  {"mat_auto_measure", "no", true},
-    {"mat_auto_measure", "yes", true}};
+    {"mat_csri_chunk", "0", false},   {"mat_csri_chunk", "1", true},      {"mat_csri_chunk", "64", false},
+    {"mat_csri_hubs", "64", false},   {"mat_csri_chunk", "300", true},    {"mat_csri_chunk", "2000", false},
+    {"mat_csri_hubs", "-1", true},    {"mat_seg_length", "1", true},      {"mat_seg_length", "8", false},
+    {"mat_seg_length", "64", true},   {"mat_seg_padded", "true", false},  {"mat_seg_length", "256", true},
+    {"mat_seg_length", "0", true},    {"mat_seg_padded", "false", false}, {"mat_seg_length", "0", false},
+    {"mat_auto_measure", "no", true}, {"mat_auto_measure", "yes", true}};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* The first says nothing. */
@@ -370,15 +370,15 @@ static void TestWaves(PoiseContext ctx)
 /* Row blocks that share rows, which they add to atomically. */
 static void TestAtomic(PoiseContext ctx)
 {
-  static const char *const chunks[] = {"0", "1", "64", "300"};
+  static const char *const chunks[] = {"0", "1", "64", "300", "2000"};
   CHECK_OK(PoiseOptionsSet(ctx, "p_mat_combine", "atomic"));
   for (int s = 0; s < SHAPES; s++) {
     Problem p = Make(ctx, &shapes[s]);
-    for (int c = 0; c < 4; c++) {
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
       PoiseMat A;
       PoiseVec x, y;
-      if ((c && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, c, shapes[s].M)) continue;
-      if (TakesTurns(ctx, s, c / 2)) continue;
+      if ((c && (shapes[s].M > 100000 || shapes[s].N > 65536)) || LeftOut(ctx, (int)c, shapes[s].M)) continue;
+      if (TakesTurns(ctx, s, (int)c / 2)) continue;
       CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_chunk", chunks[c]));
       CHECK_OK(PoiseOptionsSet(ctx, "p_mat_csri_hubs", c % 2 ? "64" : "-1"));
       if (Create(ctx, &shapes[s], &p, "csri", &A, &x, &y)) {
