@@ -236,7 +236,7 @@ PoiseErr poiseDeviceSync(Device *dev)
 PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to)
 {
   void *pinned = dev->ctx->reduce_pinned;
-  bool small = pinned && !dev->ops->is_host && bytes <= POISE_MAX_BATCH * sizeof(double);
+  bool small = bytes && pinned && !dev->ops->is_host && bytes <= POISE_MAX_BATCH * sizeof(double);
   TRY(poiseDeviceCopyArray(dev, small ? pinned : to, from, bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(dev));
   if (small) memcpy(to, pinned, bytes);
