@@ -85,6 +85,20 @@ static double Smoothed(double angle)
   return z / 2; /* D = 2 */
 }
 
+/* lambda is a bound, and close, where no sum of a row is: of tridiag(-1, 2, -1) in nodes of two rows. With D
+   of the nodes' blocks, I - D^-1 A joins odd nodes with even ones alone, so its eigenvalues are +-mu. The
+   largest mu is nearly 1 here, and so that of D^-1 A is 2. */
+static void TestSpectrum(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 1, .k = 5000});
+  CHECK_OK(PoiseMatSetBlockSize(A, 2));
+  PoisePC pc = AmgOf(A, "");
+  double lambda = Made(pc)->level[0].lambda;
+  CHECK(Made(pc)->level[0].node == 2 && lambda >= 2 && lambda <= 2.2);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 static double angle_now;
 static double Sine(PoiseInt i)
 {
@@ -863,6 +877,7 @@ int main(int argc, char **argv)
 {
   static const Test tests[] = {{"symmetric", TestSymmetric, TEST_SERIAL},
                                {"sizes", TestSizes, TEST_SERIAL},
+                               {"spectrum", TestSpectrum, TEST_SERIAL},
                                {"smoother", TestSmoother, TEST_SERIAL},
                                {"small", TestSmall, TEST_SERIAL},
                                {"diagonal", TestDiagonal, TEST_SERIAL},

@@ -242,7 +242,7 @@ enum {
   STAGES
 };
 
-enum { AMG_MARKS = 12 * AMG_LEVELS };
+enum { AMG_MARKS = 12 * AMG_LEVELS }; /* a level has 9 at most, and may be made twice */
 
 typedef struct AmgStages {
   Buffer times;

@@ -16,7 +16,7 @@
 enum { EDGE = 1, STEPS = 7, NORM = 3 /* numbers of a step: a sum, and what poiseAmgNorm says */ };
 
 /* Of the steps behind EDGE: zeros of the polynomial between 0 and 1, and none in the last step. */
-static const double root[STEPS] = {
+static const double zeros[STEPS] = {
     0, 0, 0.96193976625564337, 0.69134171618254489, 0.30865828381745511, 0.038060233744356631, 0};
 
 typedef struct Scratch {
@@ -129,7 +129,7 @@ static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s
   *lambda = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
   for (int k = 0; k < STEPS; k++) {
-    p->root = root[k];
+    p->zero = zeros[k];
     TRY(Squares(ctx, k ? Step(ctx, POISE_OK, p, s) : POISE_OK, k, p, s, &squares));
     p->sizes = NULL;
   }

@@ -8,17 +8,17 @@
 /* Numbers that are added by a tree, a warp of a GPU or a loop of a CPU alike; and of a block of AMG_SUM. */
 enum { AMG_TREE = 32, AMG_SUM_LANES = 256, AMG_SUM = 1024 };
 
-/* A step: z = (D^-1 A - root edge) (s x), and for each AMG_TREE of its rows what shall be added. */
+/* A step: z = (D^-1 A - zero edge) (s x), and for each AMG_TREE of its rows what shall be added. */
 typedef struct AmgPowerArgs {
   int64_t n; /* rows */
   AmgMatrix m;
   const double *d, *x;
   const double *scale; /* s, 1 / |x|; NULL: 1 */
-  const double *edge;  /* read where there is a root */
-  double root;
-  double *y, *z;   /* y = A (s x), where nodes have several rows; else NULL */
-  double *squares; /* of z */
-  double *sizes;   /* the largest sum of a row of |D^-1 A|, where nodes have one row; NULL: not asked for */
+  const double *edge;  /* the end of the interval; read where there is a zero */
+  double zero;         /* of a polynomial on it, as a part of the interval; 0: none */
+  double *y, *z;       /* y = A (s x), where nodes have several rows; else NULL */
+  double *squares;     /* of z */
+  double *sizes; /* the largest sum of a row of |D^-1 A|, where nodes have one row; NULL: not asked for */
 } AmgPowerArgs;
 
 typedef struct AmgStartArgs {
@@ -29,7 +29,7 @@ typedef struct AmgStartArgs {
 /*
   One of the passes that add up `count` numbers, or find the largest. Each of n blocks of AMG_SUM of them
   leaves its sum: AMG_SUM_LANES sums, each of every AMG_SUM_LANES-th number, by trees of AMG_TREE. norm:
-  behind the only sum, its root, and 1 over that, which is 1 where the root is zero or not finite.
+  behind the only sum, its square root, and 1 over that, or 1 where it is 0 or not finite.
 */
 typedef struct AmgSumArgs {
   int64_t n, count;
@@ -58,7 +58,7 @@ POISE_INLINE double poiseAmgPowerScale(const AmgPowerArgs *p)
 /* What a step takes of s x. */
 POISE_INLINE double poiseAmgPowerShift(const AmgPowerArgs *p, double scale)
 {
-  return p->root > 0 ? p->root * *p->edge * scale : 0;
+  return p->zero > 0 ? p->zero * *p->edge * scale : 0;
 }
 
 POISE_INLINE void amg_power_start_item(const AmgStartArgs *a, int64_t i)

@@ -25,7 +25,7 @@ PoiseErr poiseAmgStagesBegin(Device *dev, AmgStages *s)
 
 PoiseErr poiseAmgStageEnds(Device *dev, AmgStages *s, int stage)
 {
-  if (s->count == AMG_MARKS) return POISE_OK;
+  if (s->count == AMG_MARKS) return POISE_OK; /* the next ones are counted with it */
   s->stage[s->count] = stage;
   return Mark(dev, s);
 }
