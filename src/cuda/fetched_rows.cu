@@ -16,6 +16,18 @@ extern "C" PoiseErr poiseCuda_fetched_columns(Device *dev, const void *args)
   return LaunchRows<WantedRowsArgs, fetched_columns_row>(dev, args);
 }
 
+/* Traffic: 20 bytes per column. */
+extern "C" PoiseErr poiseCuda_fetched_keys(Device *dev, const void *args)
+{
+  return LaunchItems<ColumnPlacesArgs, fetched_keys_item>(dev, args);
+}
+
+/* Traffic: 12 bytes per column. */
+extern "C" PoiseErr poiseCuda_fetched_places(Device *dev, const void *args)
+{
+  return LaunchItems<ColumnPlacesArgs, fetched_places_item>(dev, args);
+}
+
 /* Traffic: 8 bytes per entry, and two offsets per row. */
 extern "C" PoiseErr poiseCuda_fetched_own(Device *dev, const void *args)
 {

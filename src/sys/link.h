@@ -36,6 +36,7 @@ void poiseLinkSetPatience(PoiseContext ctx, double seconds);
 /* May phases exchange by themselves (-comm_fuse)? They do by peer memory, between ranks that share no device
    but a mock. All ranks alike. */
 void poiseLinkSetFused(PoiseContext ctx, bool on);
+/* Threads have met behind their latest trade. */
 void poiseLinkClose(PoiseContext ctx);
 /* How ranks exchange, in words, and why not otherwise where that was tried. Lent until the link ends. */
 const char *poiseLinkWords(PoiseContext ctx);
@@ -88,6 +89,10 @@ LinkRanks poiseLinkCountSum(Link *link);
    enqueued behind Arrive sees what came. */
 PoiseErr poiseLinkExchange(Link *link, const Exchange *ex, const double *send, double *recv);
 PoiseErr poiseLinkArrive(Link *link);
+/* Do arrays go from device to device by poiseLinkTrade? */
+bool poiseLinkTrades(PoiseContext ctx);
+/* As poiseTrade. */
+PoiseErr poiseLinkTrade(Link *link, PoiseErr mine, const Exchange *ex, const void *from, void *to);
 /* Places of the neighbours that an exchange fills; zero-initialise it. */
 typedef struct LinkSent {
   int64_t sums; /* 1 + the sums that were enqueued before they were filled; 0: they never were */

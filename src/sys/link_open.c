@@ -210,6 +210,7 @@ void poiseLinkClose(PoiseContext ctx)
   Link *link = ctx->link;
   if (!link) return;
   poiseLinkLeaveLibrary(link);
+  poiseLinkEndTrades(link);
   poiseLinkUnshare(link, &link->mail);
   poiseShareEnd(&link->sharing);
   poiseLinkFree(link, (size_t)PoiseSize(ctx) * sizeof *link->boxes, link->boxes);

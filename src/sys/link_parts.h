@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the link share: link.c, link_open.c, link_library.c. */
+/* What the files of the link share: link.c, link_open.c, link_library.c, link_trade.c. */
 #ifndef POISE_LINK_PARTS_H
 #define POISE_LINK_PARTS_H
 
@@ -23,6 +23,9 @@ struct Link {
   bool early;         /* in which entries were sent before its first sum */
   int64_t numbers;    /* given to halos */
   int64_t session;    /* changes when what was sent before counts no more */
+  Shared floor;       /* for trades: words [2][size][place] */
+  int64_t place;      /* 0: there is none yet */
+  int half;           /* which of the two is next */
   /* by a library */
   const LinkLibrary *library; /* NULL: by peer memory */
   void *handle;               /* the library's */
@@ -44,6 +47,8 @@ void poiseLinkLeaveLibrary(Link *link);
 PoiseErr poiseLinkSumByLibrary(Link *link, LinkSumArgs a);
 /* All ranks join anew. Collective; agrees. */
 PoiseErr poiseLinkJoinAgain(Link *link);
+
+void poiseLinkEndTrades(Link *link);
 
 /* Three sums with known results, which go wrong where kernels of ranks do not run side by side. device: room
    for LINK_PROBE doubles. */

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The halo: entries of a vector that other ranks own and this rank's rows read. */
+#include "sys/trade.h"
 #include "vec.h"
 #include "vec_kernels.h"
-
-void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
-{
-  if (ex->priv) ctx->comm->ops->exchange_free(ctx->comm, ex);
-  if (buffers) {
-    poiseFree(ctx, &ex->send_rank);
-    poiseFree(ctx, &ex->recv_rank);
-    poiseFree(ctx, &ex->send_start);
-    poiseFree(ctx, &ex->recv_start);
-    poiseFree(ctx, &ex->send);
-    poiseFree(ctx, &ex->recv);
-  }
-}
 
 void poiseHaloDestroy(Halo **halo)
 {
@@ -79,22 +67,6 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
   return POISE_OK;
 }
 
-PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
-                           double **buffer)
-{
-  int size = PoiseSize(ctx);
-  for (int r = 0; r < size; r++) *count += bytes[r] > 0;
-  TRY(poiseAllocArray(ctx, *count, sizeof(int), "halo ranks", rank));
-  TRY(poiseAllocArray(ctx, *count + 1, sizeof(int64_t), "halo offsets", start));
-  for (int r = 0, k = 0; r < size; r++) {
-    if (!bytes[r]) continue;
-    (*rank)[k] = r;
-    (*start)[k + 1] = (*start)[k] + bytes[r] / (int64_t)sizeof(PoiseInt);
-    k++;
-  }
-  return poiseAllocArray(ctx, (*start)[*count], sizeof(double), "halo buffer", buffer);
-}
-
 /* All that is allocated, so that ranks agree on it once. */
 static PoiseErr Furnish(Halo *h, Plan *p)
 {
@@ -154,17 +126,25 @@ PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *g
   return e;
 }
 
-/* Pack the entries that other ranks want into the exchange's host buffer. The wait at the end also ensures
-   that the ghosts of the last exchange have left their host buffer. */
-static PoiseErr Pack(Halo *h, const double *x)
+/* Pack the entries that other ranks want, on the device. */
+static PoiseErr PackThere(Halo *h, const double *x, double **send)
 {
   Device *dev = h->ctx->device;
   const int32_t *index;
-  double *send = h->ex.send;
-  if (!h->nsend) return poiseDeviceSync(dev);
+  *send = h->ex.send;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  if (!dev->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, &send));
-  TRY(LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x, .out = send}));
+  if (!dev->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, send));
+  return LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x, .out = *send});
+}
+
+/* The same into the exchange's host buffer. The wait at the end also ensures that the ghosts of the last
+   exchange have left their host buffer. */
+static PoiseErr Pack(Halo *h, const double *x)
+{
+  Device *dev = h->ctx->device;
+  double *send;
+  if (!h->nsend) return poiseDeviceSync(dev);
+  TRY(PackThere(h, x, &send));
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * sizeof(double), COPY_TO_HOST));
   return poiseDeviceSync(dev);
@@ -295,6 +275,19 @@ PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
   PoiseErr e = WayOf(h)->end(h, ghost);
   poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, 8.0 * (double)h->nghost);
   return e;
+}
+
+PoiseErr poiseHaloTrade(Halo *h, PoiseErr mine, const double *x, const double **ghost)
+{
+  double *send = NULL, *there = NULL;
+  if (!poiseLinkTrades(h->ctx)) {
+    TRY(poiseHaloBegin(h, mine, x));
+    return poiseHaloEnd(h, ghost);
+  }
+  if (!mine) mine = PackThere(h, x, &send);
+  if (!mine) mine = poiseBufferWrite(&h->ghost, DEVICE, &there);
+  *ghost = there;
+  return poiseTrade(h->ctx, mine, &h->ex, send, there);
 }
 
 PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)

@@ -170,11 +170,6 @@ typedef struct Halo {
   PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
 
-/* Make one side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank. *count is 0 on
-   entry. */
-PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
-                           double **buffer);
-void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
 /* ghost: ascending global indices that other ranks own. Collective; agrees. */
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
 void poiseHaloDestroy(Halo **halo);
@@ -228,6 +223,8 @@ bool poiseHaloIsThere(const Halo *halo);
    if this rank fails, so that no rank waits in vain. End returns the failure. */
 PoiseErr poiseHaloBegin(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
+/* Both at once, outside of loops: as poiseTrade, where devices reach each other. The caller agrees. */
+PoiseErr poiseHaloTrade(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
 /* y[owner's entry] += ghost entries of all ranks, in rank order. ghost: device pointer. */
 PoiseErr poiseHaloReverse(Halo *halo, PoiseErr mine, double *y);
 PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost); /* where to put what Reverse sends */

@@ -10,6 +10,7 @@
 #include "mat/mat.h"
 #ifdef POISE_HAVE_MPI
 #include "sys/comm_mpi.c"
+#include "sys/trade.h"
 #endif
 
 enum { PAST = 7 };

@@ -12,6 +12,7 @@
 #include "problem.h"
 #include "sample.h"
 #include "sys/link_device.h"
+#include "sys/trade.h"
 #include "systems.h"
 #include "vec/vec_kernels.h"
 
@@ -559,18 +560,107 @@ static void TestCalls(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
+/* ---- trades ---------------------------------------------------------------------------------- */
+
+enum { WORDS_OF_A_PLACE = 512 << 10 }; /* of a message that goes in one round */
+
+/* Words from rank r to rank s, of the kinds: none, one, few, more rounds than one. */
+static int64_t Words(int kind, int r, int s)
+{
+  if (r == s || kind == 0) return 0;
+  if (kind == 1) return (r + s) % 3 != 1;
+  return kind == 2 ? 1 + 7 * r + s : r == 0 ? 2 * WORDS_OF_A_PLACE + 3 + s : r + s;
+}
+
+static double Word(int round, int r, int s, int64_t i)
+{
+  return round * 0x1p40 + (double)i + (16 * r + s) * 0x1p-8;
+}
+
+/* Fill or check an array of messages. out: of those that this rank sends. */
+static void Messages(PoiseContext ctx, int kind, int round, bool out, double *v)
+{
+  int me = PoiseRank(ctx);
+  int64_t at = 0, wrong = 0;
+  for (int r = 0; r < PoiseSize(ctx); r++) {
+    int from = out ? me : r, to = out ? r : me;
+    for (int64_t i = 0; i < Words(kind, from, to); i++, at++) {
+      if (out) v[at] = Word(round, from, to, i);
+      wrong += v[at] != Word(round, from, to, i);
+    }
+  }
+  CHECK_INT(wrong, 0);
+}
+
+/* Several times in turn, as halves of a floor are. Once rank 0 fails. */
+static void Trade(PoiseContext ctx, int kind, Exchange *ex, Buffer *from, Buffer *to)
+{
+  enum { ROUNDS = 5, FAILS = 2 };
+  for (int round = 0; round < ROUNDS; round++) {
+    double *v, *received = NULL;
+    const double *there = NULL, *came;
+    PoiseErr mine = round == FAILS && PoiseRank(ctx) == 0 ? POISE_ERR_NUMERIC : POISE_OK;
+    if (!CHECK_OK(poiseBufferWrite(from, HOST, &v))) return;
+    Messages(ctx, kind, round, true, v);
+    if (!CHECK_OK(poiseBufferRead(from, DEVICE, &there))) return;
+    if (!CHECK_OK(poiseBufferWrite(to, DEVICE, &received))) return;
+    PoiseErr e = poiseTrade(ctx, mine, ex, there, received);
+    if (mine)
+      CHECK(e == mine);
+    else
+      CHECK(e == (round == FAILS && poiseLinkTrades(ctx) ? POISE_ERR_REMOTE : POISE_OK));
+    PoiseErrorClear();
+    if (round == FAILS || !CHECK_OK(poiseBufferRead(to, HOST, &came))) continue;
+    Messages(ctx, kind, round, false, (double *)(uintptr_t)came);
+  }
+}
+
+static void TradesOf(PoiseContext ctx, int kind)
+{
+  int64_t *sent, *got, all[2] = {0};
+  Exchange ex = {0};
+  Buffer from = {0}, to = {0};
+  CHECK_OK(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *sent, "bytes", &sent));
+  CHECK_OK(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *got, "bytes", &got));
+  for (int r = 0; r < PoiseSize(ctx); r++) {
+    sent[r] = 8 * Words(kind, PoiseRank(ctx), r), got[r] = 8 * Words(kind, r, PoiseRank(ctx));
+    all[0] += sent[r], all[1] += got[r];
+  }
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)all[0], "what is sent", &from));
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)all[1], "what comes", &to));
+  if (CHECK_OK(poiseTradeOpen(ctx, POISE_OK, sent, got, &ex))) {
+    CHECK(!ex.send == poiseLinkTrades(ctx) || !all[0]); /* the host has buffers where they are needed */
+    Trade(ctx, kind, &ex, &from, &to);
+  }
+  poiseExchangeDestroy(ctx, &ex, true);
+  poiseBufferDestroy(&from);
+  poiseBufferDestroy(&to);
+  poiseFree(ctx, &sent);
+  poiseFree(ctx, &got);
+}
+
+static void EachTrade(PoiseContext ctx)
+{
+  const int kinds[] = {2, 0, 1, 3, 2};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) TradesOf(ctx, kinds[k]);
+  CHECK_OK(PoiseBarrier(ctx)); /* the floor ends with the link */
+}
+
+/* By each kind of link, and by none. */
+static void TestTrades(PoiseContext ctx)
+{
+  if (Linked(ctx, LINK_PEER)) EachTrade(ctx);
+  if (Linked(ctx, LINK_LIBRARY)) EachTrade(ctx);
+  poiseLinkClose(ctx);
+  EachTrade(ctx);
+}
+
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"sums", TestSums, 0},
-                               {"ghosts", TestGhosts, 0},
-                               {"solves", TestSolves, 0},
-                               {"uneven", TestUneven, 0},
-                               {"late", TestLate, 0},
-                               {"faults", TestFaults, 0},
-                               {"twice", TestTwice, 0},
-                               {"calls", TestCalls, 0},
-                               {"shared", TestShared, 0},
-                               {"pieces", TestPieces, 0},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {
+      {"sums", TestSums, 0},     {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0},
+      {"uneven", TestUneven, 0}, {"late", TestLate, 0},     {"faults", TestFaults, 0},
+      {"twice", TestTwice, 0},   {"calls", TestCalls, 0},   {"shared", TestShared, 0},
+      {"pieces", TestPieces, 0}, {"trades", TestTrades, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }

@@ -32,8 +32,9 @@ PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry
   return poiseBufferToDevice(&t->from);
 }
 
-void poiseTripletMapDestroy(TripletMap *t)
+void poiseTripletMapDestroy(PoiseContext ctx, TripletMap *t)
 {
+  poiseFree(ctx, &t->picked);
   poiseBufferDestroy(&t->start);
   poiseBufferDestroy(&t->from);
   poiseBufferDestroy(&t->given);
@@ -42,39 +43,46 @@ void poiseTripletMapDestroy(TripletMap *t)
   poiseBufferDestroy(&t->packed);
 }
 
-/* Copy n values to a buffer, which is made on first need. */
-static PoiseErr Upload(Device *dev, Buffer *b, const char *what, int64_t n, const double *v,
-                       const double **there)
+/* A buffer for n values, made on first need. */
+static PoiseErr Open(Device *dev, Buffer *b, const char *what, int64_t n, double **there)
 {
-  size_t bytes = (size_t)n * sizeof *v;
-  double *p;
-  if (!b->dev) TRY(poiseBufferCreate(dev, bytes, what, b));
-  TRY(poiseBufferWrite(b, DEVICE, &p));
-  *there = p;
-  return poiseDeviceCopyArray(dev, p, v, bytes, COPY_TO_DEVICE);
+  if (!b->dev) TRY(poiseBufferCreate(dev, (size_t)n * sizeof **there, what, b));
+  return poiseBufferWrite(b, DEVICE, there);
 }
 
-static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
-                           bool add)
+/* *v = a copy of the values given on the host. */
+static PoiseErr Upload(Device *dev, TripletMap *t, const double **v)
+{
+  int64_t n = t->ngiven * t->numbers;
+  double *there;
+  TRY(Open(dev, &t->given, "values of triplets", n, &there));
+  TRY(poiseDeviceCopyArray(dev, there, *v, (size_t)n * sizeof *there, COPY_TO_DEVICE));
+  *v = there;
+  return POISE_OK;
+}
+
+PoiseErr poiseTripletMapReceive(PoiseContext ctx, TripletMap *t, double **received)
+{
+  return Open(ctx->device, &t->received, "values received", t->nreceived * t->numbers, received);
+}
+
+static PoiseErr EnqueueSum(PoiseMat A, TripletMap *t, Side where, const double *v, bool add)
 {
   Device *dev = A->ctx->device;
   CooSumArgs s = {.n = t->n, .ngiven = t->ngiven, .add = add, .numbers = t->numbers, .given = v};
   TRY(poiseBufferRead(&t->start, DEVICE, t->wide ? (void *)&s.start64 : (void *)&s.start32));
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&s.from64 : (void *)&s.from32));
-  if (where == HOST) TRY(Upload(dev, &t->given, "values of triplets", t->ngiven * t->numbers, v, &s.given));
-  if (t->nreceived)
-    TRY(Upload(dev, &t->received, "values received", t->nreceived * t->numbers, received, &s.received));
+  if (where == HOST) TRY(Upload(dev, t, &s.given));
+  if (t->nreceived) TRY(poiseBufferRead(&t->received, DEVICE, &s.received));
   TRY(add ? poiseBufferUpdate(&A->csr.val, DEVICE, &s.val) : poiseBufferWrite(&A->csr.val, DEVICE, &s.val));
   return LAUNCH(dev, coo_sum, &s);
 }
 
-PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, const double *received,
-                            bool add)
+PoiseErr poiseTripletMapSum(PoiseMat A, TripletMap *t, Side where, const double *v, bool add)
 {
-  PoiseErr e = EnqueueSum(A, t, where, v, received, add);
+  PoiseErr e = EnqueueSum(A, t, where, v, add);
   if (where == DEVICE && !e) return e;
-  /* wait, as the host's array may change after the call, or the other one, if there will be no next one */
-  PoiseErr waited = poiseDeviceSync(A->ctx->device);
+  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* as the host's array may change after the call */
   return e ? e : waited;
 }
 
@@ -97,31 +105,47 @@ static PoiseErr MakeSend(Device *dev, TripletMap *t, int64_t n, const int64_t *p
   return poiseBufferToDevice(&t->send);
 }
 
-PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, const double *v, int64_t n,
-                             const int64_t *place, double *packed)
+static PoiseErr PackThere(Device *dev, TripletMap *t, const double *v, int64_t n, const int64_t *place,
+                          double *packed)
 {
-  Device *dev = ctx->device;
   bool wide = !place && t->wide;
-  GatherArgs g = {.n = place ? n : n / t->numbers, .size = place ? 1 : t->numbers, .x = v};
-  if (!n) return POISE_OK;
+  GatherArgs g = {.n = place ? n : n / t->numbers, .size = place ? 1 : t->numbers, .x = v, .out = packed};
   if (place) TRY(MakeSend(dev, t, n, place));
   if (!place && !wide && t->ngiven > INT32_MAX) return TooMany(t->ngiven);
-  if (!t->packed.dev) TRY(poiseBufferCreate(dev, (size_t)n * sizeof *v, "values to send", &t->packed));
   TRY(poiseBufferRead(&t->send, DEVICE, wide ? (void *)&g.idx64 : (void *)&g.idx));
-  TRY(poiseBufferWrite(&t->packed, DEVICE, &g.out));
-  TRY(LAUNCH(dev, gather, &g));
-  return poiseDeviceFetch(dev, g.out, (size_t)n * sizeof *packed, packed);
+  return LAUNCH(dev, gather, &g);
 }
 
-PoiseErr poiseTripletMapPick(TripletMap *t, const double *v, int64_t n, double *packed)
+static PoiseErr Pick(TripletMap *t, const double *v, int64_t n, const int64_t *place, double *picked)
 {
   const void *send;
+  for (int64_t k = 0; k < n && place; k++) picked[k] = v[place[k]];
+  if (place) return POISE_OK;
   TRY(poiseBufferRead(&t->send, HOST, &send));
   for (int64_t k = 0; k < n; k++) {
-    int64_t i = k / t->numbers, place = t->wide ? ((const int64_t *)send)[i] : ((const uint32_t *)send)[i];
-    packed[k] = v[place * t->numbers + k % t->numbers];
+    int64_t i = k / t->numbers, at = t->wide ? ((const int64_t *)send)[i] : ((const uint32_t *)send)[i];
+    picked[k] = v[at * t->numbers + k % t->numbers];
   }
   return POISE_OK;
+}
+
+/* From the host only what is packed comes to the device. A trade waits for that. */
+static PoiseErr PackHere(PoiseContext ctx, TripletMap *t, const double *v, int64_t n, const int64_t *place,
+                         double *packed)
+{
+  if (!t->picked) TRY(poiseAllocArray(ctx, n, sizeof *v, "values to send", &t->picked));
+  TRY(Pick(t, v, n, place, t->picked));
+  return poiseDeviceCopyArray(ctx->device, packed, t->picked, (size_t)n * sizeof *v, COPY_TO_DEVICE);
+}
+
+PoiseErr poiseTripletMapPack(PoiseContext ctx, TripletMap *t, Side where, const double *v, int64_t n,
+                             const int64_t *place, double **packed)
+{
+  *packed = NULL;
+  if (!n) return POISE_OK;
+  TRY(Open(ctx->device, &t->packed, "values to send", n, packed));
+  return where == DEVICE ? PackThere(ctx->device, t, v, n, place, *packed)
+                         : PackHere(ctx, t, v, n, place, *packed);
 }
 
 /* ---- host kernel ----------------------------------------------------------------------------- */

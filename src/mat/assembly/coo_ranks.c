@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Triplets of several ranks on their devices. Those of other ranks' rows are set apart by one pass of the
-  sort, over the bit that marks them, and then sorted. Their keys alone go to the host, and travel to their
-  owners as they are. What a rank receives joins its own, behind them, so that an entry's values keep their
-  order: given ones, then received ones in the order of ranks.
+  sort, over the bit that marks them, and then sorted. Their keys travel to their owners as they are. What a
+  rank receives joins its own, behind them, so that an entry's values keep their order: given ones, then
+  received ones in the order of ranks.
 */
 #include "coo.h"
 #include "coo_kernels.h"
@@ -46,15 +46,7 @@ static PoiseErr SortForeign(Device *dev, Keys *k, int64_t own, Keys *foreign)
   return poiseKeysSort(dev, foreign, 0, k->foreign);
 }
 
-static PoiseErr Fetch(PoiseContext ctx, Keys *foreign, uint64_t **list)
-{
-  const uint64_t *key;
-  TRY(poiseAllocArray(ctx, foreign->n, sizeof **list, "keys of other ranks", list));
-  TRY(poiseBufferRead(&foreign->key[1], DEVICE, &key));
-  return poiseDeviceFetch(ctx->device, key, (size_t)foreign->n * sizeof *key, *list);
-}
-
-PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *k, Buffer *send, int64_t *n, uint64_t **foreign)
+PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *k, Buffer *send, int64_t *n, Buffer *foreign)
 {
   PoiseContext ctx = A->ctx;
   int64_t own;
@@ -63,19 +55,19 @@ PoiseErr poiseTripletKeysPart(PoiseMat A, Keys *k, Buffer *send, int64_t *n, uin
   Keys others = {.n = k->n - own, .wide = k->wide};
   *n = others.n;
   PoiseErr e = *n ? SortForeign(ctx->device, k, own, &others) : POISE_OK;
-  if (!e && *n) e = Fetch(ctx, &others, foreign);
   poiseBufferDestroy(send);
   if (!e) *send = poiseKeysTakePlaces(&others);
+  if (!e) *foreign = poiseKeysTake(&others);
   if (!e) k->n = own;
   poiseKeysDestroy(&others);
   return e;
 }
 
 /* joined = the own keys, then those received. */
-static PoiseErr Join(PoiseMat A, Keys *k, const uint64_t *received, int64_t first, Keys *joined)
+static PoiseErr Join(PoiseMat A, Keys *k, Buffer *received, int64_t first, Keys *joined)
 {
   Device *dev = A->ctx->device;
-  const void *own, *at;
+  const void *own, *at, *came;
   CooReceivedArgs a = {.n = joined->n - k->n,
                        .first = first,
                        .begin = A->rows->begin / (poiseMatAskedBlocks(A) ? A->block_size : 1),
@@ -93,18 +85,18 @@ static PoiseErr Join(PoiseMat A, Keys *k, const uint64_t *received, int64_t firs
     a.place64 += count;
   else
     a.place32 += count;
-  TRY(poiseDeviceCopyArray(dev, a.key, received, (size_t)a.n * sizeof *a.key, COPY_TO_DEVICE));
+  TRY(poiseBufferRead(received, DEVICE, &came));
+  TRY(poiseDeviceCopy(dev, a.key, came, (size_t)a.n * sizeof *a.key, COPY_ON_DEVICE));
   return LAUNCH(dev, coo_received, &a);
 }
 
-PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *k, int64_t n, const uint64_t *received, int64_t first)
+PoiseErr poiseTripletKeysJoin(PoiseMat A, Keys *k, int64_t n, Buffer *received, int64_t first)
 {
   Keys joined = {.n = k->n + n, .m = k->m, .bits = k->bits, .foreign = k->foreign, .wide = k->wide};
   PoiseErr e = Join(A, k, received, first, &joined);
-  PoiseErr waited = poiseDeviceSync(A->ctx->device); /* as the list is freed */
   poiseKeysDestroy(k);
   *k = joined;
-  return e ? e : waited;
+  return e;
 }
 
 /* ---- host kernel ----------------------------------------------------------------------------- */

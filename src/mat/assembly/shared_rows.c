@@ -52,31 +52,25 @@ static PoiseErr CountOwn(Device *dev, SharedRows *s)
   return POISE_OK;
 }
 
-static PoiseErr ListOthers(PoiseMat A, TripletPattern *p, Buffer *key)
+static PoiseErr ListOthers(PoiseMat A, TripletPattern *p)
 {
-  PoiseContext ctx = A->ctx;
+  Device *dev = A->ctx->device;
   SharedKeysArgs a = OfOthers(p->shared, &p->keys);
-  size_t bytes = (size_t)p->nforeign * sizeof *p->foreign;
-  TRY(poiseBufferCreate(ctx->device, bytes, "keys of other ranks", key));
-  TRY(poiseBufferWrite(key, DEVICE, &a.key));
-  TRY(LAUNCH(ctx->device, shared_keys, &a));
-  TRY(poiseAllocArray(ctx, p->nforeign, sizeof *p->foreign, "keys of other ranks", &p->foreign));
-  return poiseDeviceFetch(ctx->device, a.key, bytes, p->foreign);
+  TRY(poiseBufferCreate(dev, (size_t)p->nforeign * sizeof *a.key, "keys of other ranks", &p->foreign));
+  TRY(poiseBufferWrite(&p->foreign, DEVICE, &a.key));
+  return LAUNCH(dev, shared_keys, &a);
 }
 
 PoiseErr poiseSharedRowsPart(PoiseMat A, TripletPattern *p)
 {
   Device *dev = A->ctx->device;
   SharedRows *s = p->shared;
-  Buffer key = {0};
   TRY(poiseTripletKeysOpen(A, 0, false, &p->keys));
   TRY(poiseGhostsToDevice(dev, s->nghost[0], &s->list[0], &s->rows));
   TRY(poiseGhostsToDevice(dev, s->nghost[1], &s->list[1], &s->columns));
   TRY(CountOwn(dev, s));
   p->nforeign = s->C.nz - s->own;
-  PoiseErr e = ListOthers(A, p, &key);
-  poiseBufferDestroy(&key);
-  return e;
+  return ListOthers(A, p);
 }
 
 /* Places of values for other ranks. */
@@ -90,16 +84,18 @@ static PoiseErr ListSend(PoiseMat A, Triplets *t, const TripletPattern *p, bool 
 }
 
 /* What is received, sorted. */
-static PoiseErr Sort(PoiseMat A, const TripletPattern *p, Keys *got)
+static PoiseErr Sort(PoiseMat A, TripletPattern *p, Keys *got)
 {
   Device *dev = A->ctx->device;
+  const uint64_t *came;
   CooReceivedArgs a = {.n = p->ncame,
                        .first = p->n,
                        .begin = A->rows->begin / p->unit,
                        .bits = got->bits,
                        .foreign = got->foreign};
   TRY(poiseKeysCreate(dev, got, &a.key, &a.place64, &a.place32));
-  TRY(poiseDeviceCopyArray(dev, a.key, p->came, (size_t)a.n * sizeof *a.key, COPY_TO_DEVICE));
+  TRY(poiseBufferRead(&p->came, DEVICE, &came));
+  TRY(poiseDeviceCopy(dev, a.key, came, (size_t)a.n * sizeof *a.key, COPY_ON_DEVICE));
   TRY(LAUNCH(dev, coo_received, &a));
   return poiseKeysSort(dev, got, 0, got->bits + poiseBitsOf(got->m));
 }
@@ -135,7 +131,7 @@ PoiseErr poiseSharedRowsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
   if (!e && got.n) e = Sort(A, p, &got);
   if (!e) e = Merge(A, &got, p);
   poiseKeysDestroy(&got);
-  return e; /* the list received is freed once the entries are counted */
+  return e;
 }
 
 /* ---- host kernels: for devices that run them ---------------------------------------------------- */

@@ -2,7 +2,6 @@
 /* Triplets are checked, and travel to the owners of their rows. */
 #include "mat/csr/find.h"
 #include "shared_rows.h"
-#include "shared_rows_kernels.h"
 
 bool poiseTripletsStay(PoiseMat A, const TripletPattern *p)
 {
@@ -127,16 +126,18 @@ static PoiseErr PartKeys(PoiseMat A, Triplets *t, TripletPattern *p, bool wide)
 }
 
 /* The rows of a rank stand together. */
-static void AddressKeys(PoiseMat A, const Triplets *t, TripletPattern *p)
+static PoiseErr AddressKeys(PoiseMat A, const Triplets *t, TripletPattern *p)
 {
-  const uint64_t foreign = UINT64_C(1) << p->keys.foreign;
-  for (int r = 0; r < PoiseSize(A->ctx); r++) {
-    uint64_t begin = (uint64_t)(A->rows->start[r] / p->unit) << p->keys.bits,
-             end = (uint64_t)(A->rows->start[r + 1] / p->unit) << p->keys.bits;
-    int64_t first = poiseKeysFrom(p->foreign, 0, p->nforeign, foreign | begin),
-            last = poiseKeysFrom(p->foreign, first, p->nforeign, foreign | end);
+  FindArgs find = {.what = FIND_BEYOND, .n = p->nforeign};
+  int64_t first = 0, last = 0;
+  if (p->nforeign) TRY(poiseBufferRead(&p->foreign, DEVICE, &find.col64));
+  for (int r = 0; r < PoiseSize(A->ctx) && first < p->nforeign; r++, first = last) {
+    int64_t end = A->rows->start[r + 1] / p->unit;
+    find.limit = INT64_C(1) << p->keys.foreign | end << p->keys.bits;
+    TRY(poiseFind(A->ctx, find, &last));
     p->bytes[r] = (last - first) * t->numbers * (int64_t)sizeof(double);
   }
+  return POISE_OK;
 }
 
 PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
@@ -145,25 +146,32 @@ PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
   if (p->shared) return poiseSharedRowsJoin(A, t, p);
   if (wide && !p->keys.wide) { /* only now that is known */
     poiseKeysDestroy(&p->keys);
-    poiseFree(A->ctx, &p->foreign);
+    poiseBufferDestroy(&p->foreign);
     TRY(PartKeys(A, t, p, wide));
   }
-  return poiseTripletKeysJoin(A, &p->keys, p->ncame, p->came, p->n);
+  return poiseTripletKeysJoin(A, &p->keys, p->ncame, &p->came, p->n);
 }
 
 /* Keys travel as they are, by numbers of bytes that are those of values for each number of a value. */
 static PoiseErr SendKeys(PoiseContext ctx, const Triplets *t, TripletPattern *p)
 {
-  Comm *comm = ctx->comm;
   int64_t *send = p->next, *receive = p->gathered, total = 0;
-  _Static_assert(sizeof *p->came == sizeof(double), "a key is as long as a number");
-  for (int r = 0; r < comm->size; r++) {
+  Exchange ex = {0};
+  const uint64_t *foreign = NULL;
+  uint64_t *came = NULL;
+  _Static_assert(sizeof *came == sizeof(double), "a key is as long as a number");
+  for (int r = 0; r < PoiseSize(ctx); r++) {
     send[r] = p->bytes[r] / t->numbers, receive[r] = p->received[r] / t->numbers;
     total += receive[r];
   }
-  p->ncame = total / (int64_t)sizeof *p->came;
-  TRY(PoiseAgree(ctx, poiseAlloc(ctx, (size_t)total, "keys of triplets received", &p->came)));
-  return comm->ops->alltoallv(comm, p->foreign, send, p->came, receive);
+  p->ncame = total / (int64_t)sizeof *came;
+  PoiseErr e = p->nforeign ? poiseBufferRead(&p->foreign, DEVICE, &foreign) : POISE_OK;
+  if (!e) e = poiseBufferCreate(ctx->device, (size_t)total, "keys of triplets received", &p->came);
+  if (!e) e = poiseBufferWrite(&p->came, DEVICE, &came);
+  e = poiseTradeOpen(ctx, e, send, receive, &ex);
+  if (!e) e = poiseTrade(ctx, e, &ex, foreign, came);
+  poiseExchangeDestroy(ctx, &ex, true);
+  return e;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -180,15 +188,7 @@ PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "counts", &p->gathered));
   if (!poiseTripletsStay(A, p)) return size > 1 ? ListForeign(A, t, p) : POISE_OK;
   TRY(p->shared ? poiseSharedRowsPart(A, p) : PartKeys(A, t, p, poisePlacesAreWide(ctx, p->n)));
-  AddressKeys(A, t, p);
-  return POISE_OK;
-}
-
-static PoiseErr Sides(PoiseContext ctx, Triplets *t, const TripletPattern *p)
-{
-  Exchange *ex = &t->ex;
-  TRY(poiseExchangeSide(ctx, p->bytes, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
-  return poiseExchangeSide(ctx, p->received, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv);
+  return AddressKeys(A, t, p);
 }
 
 PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p)
@@ -199,12 +199,9 @@ PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p)
   if (size == 1) return POISE_OK;
   TRY(comm->ops->allgather(comm, p->bytes, (size_t)size * sizeof(int64_t), p->gathered));
   for (int r = 0; r < size; r++) p->received[r] = p->gathered[(int64_t)r * size + comm->rank];
-  TRY(PoiseAgree(ctx, Sides(ctx, t, p)));
-  if (poiseTripletsStay(A, p)) {
-    TRY(SendKeys(ctx, t, p));
-  } else {
-    TRY(poiseStashExchange(ctx, &p->stash, A->rows));
-    for (int64_t k = 0; k < p->stash.n; k++) p->stash.entry[k].row /= p->unit;
-  }
-  return comm->ops->exchange_setup(comm, &t->ex);
+  TRY(poiseTradeOpen(ctx, POISE_OK, p->bytes, p->received, &t->ex));
+  if (poiseTripletsStay(A, p)) return SendKeys(ctx, t, p);
+  TRY(poiseStashExchange(ctx, &p->stash, A->rows));
+  for (int64_t k = 0; k < p->stash.n; k++) p->stash.entry[k].row /= p->unit;
+  return POISE_OK;
 }

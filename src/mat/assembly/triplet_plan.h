@@ -6,6 +6,7 @@
 #include "coo.h"
 #include "mat/csr/row_arrays.h"
 #include "mat/mat.h"
+#include "sys/trade.h"
 
 typedef struct Triplets {
   int64_t ngiven;                /* how many values the user gives, */
@@ -19,7 +20,7 @@ typedef struct Triplets {
   bool permutes, wide;           /* each entry is one value, and all stay here; from is int64, else uint32 */
   void *from;                    /* then, on the host, instead of all these: the value of each entry */
   int64_t *send;                 /* places of the scalars for other ranks, in rank order; NULL: the map's */
-  Exchange ex;
+  Exchange ex;                   /* of values */
 } Triplets;
 
 /* A pattern in the making. */
@@ -43,8 +44,8 @@ typedef struct TripletPattern {
   struct Open *open;                           /* of every block */
   int64_t *seen;                               /* for every STEP entries; both of triplet_runs.c */
   RowArrays arrays;
-  Keys keys;                /* of triplets that stay on the device, */
-  uint64_t *foreign, *came; /* but for those of other ranks' rows; those of this rank's rows, from others */
+  Keys keys;            /* of triplets that stay on the device, */
+  Buffer foreign, came; /* but for those of other ranks' rows; those of this rank's rows, from others */
   int64_t nforeign, ncame;
 } TripletPattern;
 

@@ -23,9 +23,8 @@ void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)
 {
   Triplets *t = *triplets;
   if (!t) return;
-  if (t->map.received.dev) (void)ctx->device->ops->sync(ctx->device); /* a copy of values received may run */
   poiseExchangeDestroy(ctx, &t->ex, true);
-  poiseTripletMapDestroy(&t->map);
+  poiseTripletMapDestroy(ctx, &t->map);
   poiseFree(ctx, &t->to);
   poiseFree(ctx, &t->run);
   poiseFree(ctx, &t->first_to);
@@ -40,7 +39,8 @@ void poiseTripletsBytes(const Triplets *t, PoiseBytes *sum)
   if (!t) return;
   sum->host += poiseAllocated(t->to) + poiseAllocated(t->run) + poiseAllocated(t->first_to) +
                poiseAllocated(t->first_run) + poiseAllocated(t->from);
-  sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv);
+  sum->host += poiseAllocated(t->send) + poiseAllocated(t->ex.send) + poiseAllocated(t->ex.recv) +
+               poiseAllocated(t->map.picked);
   const Buffer *map[] = {&t->map.start,    &t->map.from, &t->map.given,
                          &t->map.received, &t->map.send, &t->map.packed};
   for (size_t k = 0; k < sizeof map / sizeof *map; k++) poiseBufferAdd(map[k], sum);
@@ -62,8 +62,8 @@ static void FreePattern(PoiseContext ctx, TripletPattern *p)
   poiseFree(ctx, &p->open);
   poiseFree(ctx, &p->seen);
   poiseKeysDestroy(&p->keys);
-  poiseFree(ctx, &p->foreign);
-  poiseFree(ctx, &p->came);
+  poiseBufferDestroy(&p->foreign);
+  poiseBufferDestroy(&p->came);
 }
 
 static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
@@ -113,8 +113,6 @@ static PoiseErr Make(PoiseMat A, PoiseErr mine, int b, PoiseInt n, TripletPatter
   PoiseErr e = PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, sizeof *t, "triplets", &t));
   if (!e) t->numbers = p->unit * p->unit;
   if (!e) e = Build(A, t, p);
-  if (e && p->came)
-    (void)ctx->device->ops->sync(ctx->device); /* its copy may run; else somebody has waited */
   FreePattern(ctx, p);
   if (!e) {
     poiseMatDropPending(A);
@@ -201,28 +199,31 @@ static PoiseErr Check(PoiseMat A, Side where, const double *v)
                                        "values of triplets");
 }
 
+/* Values for other ranks, and theirs for this one, on the host. */
+static PoiseErr TravelHere(Comm *comm, Triplets *t, const double *v)
+{
+  Exchange *ex = &t->ex;
+  for (int64_t k = 0; k < ex->send_start[ex->nsend]; k++) ex->send[k] = v[t->send[k]];
+  TRY(comm->ops->exchange_begin(comm, ex));
+  return comm->ops->exchange_end(comm, ex);
+}
+
+/* The same on the device. */
 static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
 {
-  Comm *comm = ctx->comm;
   Exchange *ex = &t->ex;
-  PoiseErr e = POISE_OK;
-  if (comm->size == 1 || t->permutes) return POISE_OK; /* none travels */
-  int64_t n = ex->send_start[ex->nsend];
-  bool packs = where == DEVICE && n > 0;                            /* which waits */
-  if (!packs && t->map.nreceived) e = poiseDeviceSync(ctx->device); /* for the copy of what came last time */
-  if (where == DEVICE && !e) e = poiseTripletMapPack(ctx, &t->map, v, n, t->send, ex->send);
-  if (where == HOST && n && !t->send) e = poiseTripletMapPick(&t->map, v, n, ex->send);
-  for (int64_t k = 0; where == HOST && t->send && k < n; k++) ex->send[k] = v[t->send[k]];
-  if (e && t->map.nreceived) (void)ctx->device->ops->sync(ctx->device);
-  TRY(comm->ops->exchange_begin(comm, ex));
-  TRY(comm->ops->exchange_end(comm, ex));
-  return e;
+  double *packed, *received = NULL;
+  if (PoiseSize(ctx) == 1) return POISE_OK;
+  PoiseErr e = poiseTripletMapPack(ctx, &t->map, where, v, ex->send_start[ex->nsend], t->send, &packed);
+  if (!e) e = poiseTripletMapReceive(ctx, &t->map, &received);
+  return poiseTrade(ctx, e, ex, packed, received);
 }
 
 static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
 {
-  const Triplets *t = A->assembly.triplets;
+  Triplets *t = A->assembly.triplets;
   double *val;
+  if (PoiseSize(A->ctx) > 1 && !t->permutes) TRY(TravelHere(A->ctx->comm, t, v));
   TRY(add ? poiseBufferUpdate(&A->csr.val, HOST, &val) : poiseBufferWrite(&A->csr.val, HOST, &val));
   if (t->permutes)
     poiseTripletsGather(A->ctx, t, v, add, val);
@@ -236,8 +237,8 @@ static PoiseErr Take(PoiseMat A, PoiseErr mine, Side where, const double *v, boo
   Triplets *t = A->assembly.triplets;
   bool is_host = A->ctx->device->ops->is_host;
   TRY(PoiseAgree(A->ctx, mine ? mine : Check(A, where, v)));
-  PoiseErr e = Travel(A->ctx, t, is_host ? HOST : where, v);
-  if (!e) e = is_host ? SumHere(A, v, add) : poiseTripletMapSum(A, &t->map, where, v, t->ex.recv, add);
+  PoiseErr e = is_host ? SumHere(A, v, add) : Travel(A->ctx, t, where, v);
+  if (!e && !is_host) e = poiseTripletMapSum(A, &t->map, where, v, add);
   TRY(PoiseAgree(A->ctx, e));
   A->state++;
   return POISE_OK;

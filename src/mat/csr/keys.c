@@ -80,11 +80,32 @@ PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr,
   return POISE_OK;
 }
 
+PoiseErr poiseKeysList(Device *dev, Keys *k, int64_t nz, Buffer *ptr, Buffer *list, int64_t **there)
+{
+  CooRowsArgs a = {.n = k->n, .m = 1, .bits = k->bits};
+  TRY(poiseBufferRead(&k->key[1], DEVICE, &a.key));
+  TRY(poiseBufferRead(&k->count, DEVICE, &a.count));
+  TRY(Make(dev, 2 * sizeof *a.ptr64, "row offsets", ptr, &a.ptr64));
+  TRY(Make(dev, (size_t)nz * sizeof **there, "columns", list, there));
+  a.col64 = *there;
+  return LAUNCH(dev, coo_rows, &a);
+}
+
+static Buffer Take(Buffer *b)
+{
+  Buffer taken = *b;
+  *b = (Buffer){0};
+  return taken;
+}
+
 Buffer poiseKeysTakePlaces(Keys *k)
 {
-  Buffer places = k->place[1];
-  k->place[1] = (Buffer){0};
-  return places;
+  return Take(&k->place[1]);
+}
+
+Buffer poiseKeysTake(Keys *k)
+{
+  return Take(&k->key[1]);
 }
 
 void poiseKeysDestroy(Keys *k)

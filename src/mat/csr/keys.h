@@ -22,7 +22,10 @@ PoiseErr poiseKeysSort(Device *dev, Keys *k, int first, int bits); /* as in Sort
 PoiseErr poiseKeysCount(Device *dev, Keys *k, int64_t *nz);
 /* Make rows, as described at CooRowsArgs, in new buffers. start may be NULL. */
 PoiseErr poiseKeysRows(Device *dev, Keys *k, int64_t nz, bool wide, Buffer *ptr, Buffer *col, Buffer *start);
-Buffer poiseKeysTakePlaces(Keys *k); /* sorted */
+/* *there = the nz columns of one row alone (m = 1), whatever their width, in `list`. ptr: scratch. */
+PoiseErr poiseKeysList(Device *dev, Keys *k, int64_t nz, Buffer *ptr, Buffer *list, int64_t **there);
+Buffer poiseKeysTakePlaces(Keys *k); /* sorted; the keys: */
+Buffer poiseKeysTake(Keys *k);
 void poiseKeysDestroy(Keys *k);
 
 #endif

@@ -42,13 +42,14 @@ typedef struct CsrKeysArgs {
 } CsrKeysArgs;
 
 /* Sorted keys become rows: entry e, of column col[e], is the sum of the values at places start[e] to start[e
-   + 1] of the sorted ones (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. */
+   + 1] of the sorted ones (both NULL: not asked for), ptr: m + 1 row offsets. count: as scanned. One of col,
+   col64 is NULL. */
 typedef struct CooRowsArgs {
   int64_t n, m;
   int bits;
   const uint64_t *key;
   const int64_t *count;
-  int64_t *ptr64, *start64;
+  int64_t *ptr64, *start64, *col64;
   int32_t *ptr32, *col;
   uint32_t *start32;
 } CooRowsArgs;
@@ -68,7 +69,11 @@ POISE_INLINE void poiseCooRow(const CooRowsArgs *a, int64_t k, int64_t e)
   if (k > 0 && (valid ? a->key[k] == a->key[k - 1] : a->key[k - 1] >= end)) return;
   int64_t row = valid ? (int64_t)(a->key[k] >> a->bits) : a->m,
           before = k > 0 ? (int64_t)(a->key[k - 1] >> a->bits) : -1;
-  if (valid) a->col[e] = (int32_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1));
+  int64_t col = valid ? (int64_t)(a->key[k] & ((UINT64_C(1) << a->bits) - 1)) : 0;
+  if (valid && a->col)
+    a->col[e] = (int32_t)col;
+  else if (valid)
+    a->col64[e] = col;
   if (a->start32)
     a->start32[e] = (uint32_t)k;
   else if (a->start64)

@@ -1,271 +1,233 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  A product A B on several ranks needs the rows of B at A's ghost columns. Their columns travel once, through
-  the host; their numbers by a plan, as often as there are new ones. Columns of all rows, own and fetched, are
-  numbered anew, by the order of their global numbers: [ghosts of lower ranks | owned | ghosts of higher
-  ones]. The device does what is proportional to B. The host sees rows that travel, and lists of ghosts.
+  A product A B on several ranks needs the rows of B at A's ghost columns. Their columns travel once, their
+  numbers by a plan, as often as there are new ones. Columns of all rows, own and fetched, are numbered anew,
+  by the order of their global numbers: [ghosts of lower ranks | owned | ghosts of higher ones]. All of it is
+  the device's work. The host sees numbers of entries, and the list of ghosts.
 
   Beside what it receives a rank holds a copy of its own rows' offsets and columns, and the places of the
-  entries that it sends: on the device alone. Until all is numbered it also holds, on both sides, 24 bytes per
-  row and 8 per entry that others want.
+  entries that it sends. Until all is numbered it also holds 16 bytes per row and 8 per entry that travels,
+  and 24 per entry received.
 */
 #include "fetched_rows.h"
 #include "fetched_rows_kernels.h"
 #include "mat/csr/ghosts.h"
+#include "mat/csr/keys.h"
+#include "mat/csr/keys_kernels.h"
+#include "sys/host_loop.h"
 #include "vec/vec_kernels.h"
 
-typedef struct Wishes {         /* bytes per rank, and what is in them, in the order of ranks */
-  int64_t *sent[3], *got_of[3]; /* of lengths, columns, values: sent, received */
-  /* what others want: rows; their lengths and columns, and where each row's begin */
-  Buffer length, first, column;
-  const int64_t *lengths;
-  const PoiseInt *columns;
-  WantedRowsArgs wanted; /* the same on the device */
-  Buffer list;           /* of the ghosts of B */
-  /* what this rank gets: lengths and columns; the rows' ends, and places of columns, as they are numbered */
-  int64_t *got;
-  PoiseInt *taken;
-  void *ends;
-  int32_t *places;
-  Buffer ghost; /* B's ghosts, so numbered */
+typedef struct Wishes {
+  int64_t *sent, *got; /* bytes per rank */
+  Exchange rows;       /* one number of each */
+  Exchange columns;    /* one of each entry */
+  Buffer first, begin; /* of rows that others want, and of those that come: lengths, then first entries */
+  Buffer column;       /* of the former */
+  Buffer taken;        /* columns of those that come; behind them the ghosts of B */
+  Buffer list, place;  /* these ghosts; their new numbers */
+  Buffer ghost, ptr;   /* all ghosts; scratch */
+  int64_t n, more;     /* entries, and rows, that come */
+  int64_t nsend;       /* entries that are wanted */
+  Keys keys;
 } Wishes;
-enum { LENGTHS, COLUMNS, VALUES };
 
 static void Forget(PoiseContext ctx, Wishes *w)
 {
-  Buffer *there[] = {&w->length, &w->first, &w->column, &w->list, &w->ghost};
+  Buffer *there[] = {&w->first, &w->begin, &w->column, &w->taken, &w->list, &w->place, &w->ghost, &w->ptr};
   for (size_t k = 0; k < sizeof there / sizeof *there; k++) poiseBufferDestroy(there[k]);
-  for (int k = 0; k < 3; k++) poiseFree(ctx, &w->sent[k]), poiseFree(ctx, &w->got_of[k]);
+  poiseKeysDestroy(&w->keys);
+  poiseExchangeDestroy(ctx, &w->rows, true);
+  poiseExchangeDestroy(ctx, &w->columns, true);
+  poiseFree(ctx, &w->sent);
   poiseFree(ctx, &w->got);
-  poiseFree(ctx, &w->taken);
-  poiseFree(ctx, &w->ends);
-  poiseFree(ctx, &w->places);
+}
+
+static PoiseErr Make(Device *dev, int64_t n, size_t width, const char *what, Buffer *b, void *p)
+{
+  TRY(poiseBufferCreate(dev, (size_t)n * width, what, b));
+  return poiseBufferWrite(b, DEVICE, p);
+}
+
+/* ---- what travels ---------------------------------------------------------------------------- */
+
+static PoiseErr Begin(PoiseContext ctx, Wishes *w)
+{
+  TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->sent, "bytes of rows", &w->sent));
+  return poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->got, "bytes of rows", &w->got);
 }
 
 /* The rows that a rank wants are A's ghosts. So A's halo knows who wants which ones. */
-static PoiseErr Begin(PoiseMat A, Wishes *w)
+static PoiseErr OpenRows(PoiseMat A, Wishes *w)
 {
-  PoiseContext ctx = A->ctx;
   const Exchange *ex = &A->csr.halo->ex;
   int64_t side = poiseCsrAcross(&A->csr), item = sizeof(int64_t);
-  for (int k = 0; k < 3; k++) {
-    TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof(int64_t), "counts of rows", &w->sent[k]));
-    TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof(int64_t), "counts of rows", &w->got_of[k]));
-  }
-  for (int k = 0; k < ex->nsend; k++)
-    w->sent[LENGTHS][ex->send_rank[k]] = (ex->send_start[k + 1] - ex->send_start[k]) / side * item;
-  for (int k = 0; k < ex->nrecv; k++)
-    w->got_of[LENGTHS][ex->recv_rank[k]] = (ex->recv_start[k + 1] - ex->recv_start[k]) / side * item;
-  w->wanted.n = A->csr.halo->nsend / side;
-  w->wanted.side = side;
-  return poiseBufferRead(&A->csr.halo->index, DEVICE, &w->wanted.scalar);
-}
-
-/* All to all: *to = what others send. mine: this rank's error so far. */
-static PoiseErr Trade(PoiseContext ctx, PoiseErr mine, const Wishes *w, int k, const void *from, void *to)
-{
-  int64_t total = 0;
-  void *room;
-  for (int r = 0; r < PoiseSize(ctx) && !mine; r++) total += w->got_of[k][r];
-  TRY(PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, (size_t)total, "rows of other ranks", to)));
-  memcpy(&room, to, sizeof room);
-  return ctx->comm->ops->alltoallv(ctx->comm, from, w->sent[k], room, w->got_of[k]);
-}
-
-/* Bytes of columns and values of the rows, of which there are so many bytes of lengths. */
-static void Weigh(PoiseContext ctx, int64_t tile, const int64_t *length, int64_t *const bytes[3])
-{
-  const int64_t item = sizeof(int64_t);
-  for (int64_t r = 0, k = 0; r < PoiseSize(ctx); r++) {
-    for (int64_t end = k + bytes[LENGTHS][r] / item; k < end; k++) bytes[COLUMNS][r] += length[k] * item;
-    bytes[VALUES][r] = bytes[COLUMNS][r] * tile;
-  }
+  PoiseErr e = Begin(A->ctx, w);
+  for (int k = 0; k < ex->nsend && !e; k++)
+    w->sent[ex->send_rank[k]] = (ex->send_start[k + 1] - ex->send_start[k]) / side * item;
+  for (int k = 0; k < ex->nrecv && !e; k++)
+    w->got[ex->recv_rank[k]] = (ex->recv_start[k + 1] - ex->recv_start[k]) / side * item;
+  return poiseTradeOpen(A->ctx, e, w->sent, w->got, &w->rows);
 }
 
 /* Lengths of the rows that others want. */
-static PoiseErr Measure(PoiseMat B, int64_t tile, Wishes *w)
+static PoiseErr Measure(PoiseMat A, PoiseMat B, Wishes *w, WantedRowsArgs *a, int64_t **begin)
 {
   Device *dev = B->ctx->device;
-  WantedRowsArgs *a = &w->wanted;
+  a->side = poiseCsrAcross(&A->csr);
+  a->n = A->csr.halo->nsend / a->side;
+  w->more = A->csr.nghost;
+  TRY(poiseBufferRead(&A->csr.halo->index, DEVICE, &a->scalar));
   TRY(poiseCsrPattern(&B->csr, &a->B));
-  TRY(poiseBufferCreate(dev, (size_t)a->n * sizeof *a->length, "lengths of rows", &w->length));
-  TRY(poiseBufferWrite(&w->length, DEVICE, &a->length));
-  TRY(LAUNCH(dev, fetched_lengths, a));
-  TRY(poiseBufferRead(&w->length, HOST, &w->lengths));
-  Weigh(B->ctx, tile, w->lengths, w->sent);
+  TRY(Make(dev, a->n + 1, sizeof *a->length, "lengths of rows", &w->first, &a->length));
+  TRY(Make(dev, w->more + 1, sizeof **begin, "lengths of rows fetched", &w->begin, begin));
+  return LAUNCH(dev, fetched_lengths, a);
+}
+
+/* Lengths of rows become their first entries. bytes: of columns, per rank of n, of which rows start[k] to
+   start[k + 1] are for rank[k]; *total entries. */
+static PoiseErr Weigh(Device *dev, int n, const int *rank, const int64_t *start, int64_t *first,
+                      int64_t *bytes, int64_t *total)
+{
+  *total = 0;
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = start[n], .count = first}));
+  for (int k = 0; k < n; k++) {
+    int64_t end;
+    TRY(poiseDeviceFetch(dev, first + start[k + 1], sizeof end, &end));
+    bytes[rank[k]] = (end - *total) * (int64_t)sizeof end;
+    *total = end;
+  }
   return POISE_OK;
 }
 
-/* The columns of these rows, and the places of their scalars. */
-static PoiseErr List(PoiseMat B, int64_t tile, Wishes *w, FetchedRows *f)
+/* The columns of these rows, and the places of their numbers. */
+static PoiseErr List(PoiseMat B, Wishes *w, WantedRowsArgs *a, FetchedRows *f)
 {
   Device *dev = B->ctx->device;
   Csr *b = &B->csr;
-  WantedRowsArgs *a = &w->wanted;
-  int64_t n = 0, *first;
-  f->tile = tile;
   f->wide_send = b->nz > poiseContextHome(B->ctx)->hooks.most_narrow;
+  a->first = a->length;
   a->columns = (GlobalColumns){.nloc = b->nloc, .column = b->column, .ghost = b->ghost};
   TRY(poiseGhostsToDevice(dev, b->nghost, &w->list, &a->columns));
-  TRY(poiseBufferCreate(dev, (size_t)a->n * sizeof *first, "columns of rows", &w->first));
-  TRY(poiseBufferWrite(&w->first, HOST, &first));
-  for (int64_t k = 0; k < a->n; k++) first[k] = n, n += w->lengths[k];
-  TRY(poiseBufferRead(&w->first, DEVICE, &a->first));
-  TRY(poiseBufferCreate(dev, (size_t)n * sizeof *a->col, "columns of rows", &w->column));
-  TRY(poiseBufferCreate(dev, (size_t)n * (f->wide_send ? 8 : 4), "values to send", &f->send));
-  TRY(poiseBufferCreate(dev, (size_t)(n * tile) * sizeof(double), "values to send", &f->packed));
-  TRY(poiseBufferWrite(&w->column, DEVICE, &a->col));
-  TRY(poiseBufferWrite(&f->send, DEVICE, f->wide_send ? (void *)&a->place64 : (void *)&a->place32));
-  TRY(LAUNCH(dev, fetched_columns, a));
-  return poiseBufferRead(&w->column, HOST, &w->columns);
+  TRY(Make(dev, w->nsend, sizeof *a->col, "columns of rows", &w->column, &a->col));
+  TRY(Make(dev, w->nsend, f->wide_send ? 8 : 4, "values to send", &f->send,
+           f->wide_send ? (void *)&a->place64 : (void *)&a->place32));
+  return LAUNCH(dev, fetched_columns, a);
 }
 
-static int32_t Place(const FetchedRows *f, const Csr *b, const Ghosts *ghosts, PoiseInt column)
-{
-  if (column >= b->column && column < b->column + b->nloc) return (int32_t)(column - b->column + f->below);
-  int32_t k = poiseGhostsFind(ghosts, column);
-  return k < f->below ? k : (int32_t)(k + b->nloc);
-}
+/* ---- numbering ------------------------------------------------------------------------------- */
 
-static void PlaceAll(const Device *dev, int64_t n, const FetchedRows *f, const Csr *b, const Ghosts *ghosts,
-                     Wishes *w)
+/* All columns of other ranks, once: those of rows that come, and B's ghosts. */
+static PoiseErr Collect(PoiseMat B, Wishes *w, ColumnPlacesArgs *c, FetchedRows *f)
 {
-  const int64_t nblock = POISE_NBLOCKS(n);
-  (void)dev;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t block = 0; block < nblock; block++)
-    for (int64_t k = block * POISE_BLOCK; k < (block + 1) * POISE_BLOCK && k < n; k++)
-      w->places[k] = Place(f, b, ghosts, w->taken[k]);
-}
-
-/* All columns of other ranks, once. */
-static PoiseErr Collect(PoiseMat B, const Wishes *w, int64_t n, FetchedRows *f, Ghosts *ghosts)
-{
+  Device *dev = B->ctx->device;
   const Csr *b = &B->csr;
-  TRY(poiseGhostsCreate(B->ctx, b->columns, ghosts));
-  for (int64_t k = 0; k < b->nghost; k++) TRY(poiseGhostsAdd(ghosts, b->ghost[k]));
-  for (int64_t k = 0; k < n; k++)
-    if (w->taken[k] < b->column || w->taken[k] >= b->column + b->nloc)
-      TRY(poiseGhostsAdd(ghosts, w->taken[k]));
-  TRY(poiseGhostsNumber(ghosts, INT32_MAX - b->nloc, &f->nghost, &f->ghost));
-  f->nloc = b->nloc;
+  Keys *k = &w->keys;
+  int64_t *place64, *list;
+  *k = (Keys){.n = c->n, .m = 1, .bits = c->bits};
+  TRY(poiseKeysCreate(dev, k, &c->key, &place64, &c->at));
+  TRY(LAUNCH(dev, fetched_keys, c));
+  TRY(poiseKeysSort(dev, k, 0, c->bits + 1));
+  TRY(poiseKeysCount(dev, k, &f->nghost));
+  if (f->nghost > INT32_MAX - b->nloc) return poiseTooManyGhosts(B->ctx, f->nghost);
+  TRY(poiseKeysList(dev, k, f->nghost, &w->ptr, &w->ghost, &list));
+  c->key = NULL, c->at = NULL; /* gone */
+  c->nghost = f->nghost, c->columns.ghost = list;
+  TRY(poiseAllocArray(B->ctx, f->nghost, sizeof *f->ghost, "ghost columns", &f->ghost));
+  TRY(poiseDeviceFetch(dev, list, (size_t)f->nghost * sizeof *list, f->ghost));
   while (f->below < f->nghost && f->ghost[f->below] < b->column) f->below++;
+  c->columns.below = f->below;
   return POISE_OK;
 }
 
-/* B's own rows, numbered on the device; pointers to offsets and columns are there. */
-static PoiseErr PlaceOwn(PoiseMat B, Wishes *w, FetchedRows *f, const Ghosts *ghosts, OwnRowsArgs *a)
+/* B's own rows, and behind them those fetched. */
+static PoiseErr Place(PoiseMat B, Wishes *w, ColumnPlacesArgs *c, FetchedRows *f, OwnRowsArgs *a)
 {
+  Device *dev = B->ctx->device;
+  int64_t m = B->csr.m, nz = B->csr.nz, rows = m + 1 + w->more;
+  f->wide = nz + w->n > poiseContextHome(B->ctx)->hooks.most_narrow;
+  TRY(poiseCsrPattern(&B->csr, &a->B));
+  TRY(Make(dev, rows, f->wide ? 8 : 4, "offsets of rows", &f->ptr,
+           f->wide ? (void *)&a->ptr64 : (void *)&a->ptr32));
+  TRY(Make(dev, nz + w->n, sizeof *a->col, "columns of rows", &f->col, &a->col));
+  TRY(Make(dev, B->csr.nghost, sizeof *c->place, "numbers of ghosts", &w->place, &c->place));
+  a->ghost = c->place;
+  c->n = B->csr.nghost, c->global += w->n;
+  TRY(LAUNCH(dev, fetched_places, c));
+  c->n = w->n, c->global -= w->n, c->place = a->col + nz;
+  TRY(LAUNCH(dev, fetched_places, c));
+  a->below = f->below, a->more = w->more, a->n = nz > rows ? nz : rows;
+  return LAUNCH(dev, fetched_own, a);
+}
+
+static PoiseErr Join(PoiseMat B, Wishes *w, int64_t *taken, const int64_t *begin, FetchedRows *f)
+{
+  Device *dev = B->ctx->device;
   Csr *b = &B->csr;
-  int32_t *ghost;
-  a->n = b->nz > b->m + 1 ? b->nz : b->m + 1;
-  a->below = f->below;
-  TRY(poiseCsrPattern(b, &a->B));
-  TRY(poiseBufferCreate(B->ctx->device, (size_t)b->nghost * sizeof *ghost, "numbers of ghosts", &w->ghost));
-  TRY(poiseBufferWrite(&w->ghost, HOST, &ghost));
-  for (int64_t k = 0; k < b->nghost; k++) ghost[k] = Place(f, b, ghosts, b->ghost[k]);
-  TRY(poiseBufferRead(&w->ghost, DEVICE, &a->ghost));
-  TRY(poiseBufferWrite(&f->ptr, DEVICE, f->wide ? (void *)&a->ptr64 : (void *)&a->ptr32));
-  TRY(poiseBufferWrite(&f->col, DEVICE, &a->col));
-  return LAUNCH(B->ctx->device, fetched_own, a);
+  const int64_t *ghost;
+  OwnRowsArgs a = {.first = begin};
+  ColumnPlacesArgs c = {.n = w->n + b->nghost,
+                        .columns = {.nloc = b->nloc, .column = b->column},
+                        .bits = poiseBitsOf(b->columns),
+                        .global = taken};
+  TRY(poiseBufferRead(&w->list, DEVICE, &ghost));
+  TRY(poiseDeviceCopy(dev, taken + w->n, ghost, (size_t)b->nghost * sizeof *taken, COPY_ON_DEVICE));
+  TRY(Collect(B, w, &c, f));
+  f->nloc = b->nloc;
+  TRY(Place(B, w, &c, f, &a));
+  TRY(poiseBufferCreate(dev, (size_t)(w->nsend * f->tile) * sizeof(double), "values to send", &f->packed));
+  return poiseBufferCreate(dev, (size_t)(w->n * f->tile) * sizeof(double), "values of rows of other ranks",
+                           &f->received);
 }
 
-/* Behind them the rows fetched, which have n entries. */
-static PoiseErr PlaceFetched(PoiseMat B, Wishes *w, int64_t more, int64_t n, const FetchedRows *f,
-                             const Ghosts *ghosts, const OwnRowsArgs *a)
-{
-  Device *dev = B->ctx->device;
-  const Csr *b = &B->csr;
-  size_t width = f->wide ? sizeof(int64_t) : sizeof(int32_t);
-  char *ptr = f->wide ? (char *)a->ptr64 : (char *)a->ptr32;
-  TRY(poiseAllocArray(B->ctx, more, width, "offsets of rows fetched", &w->ends));
-  TRY(poiseAllocArray(B->ctx, n, sizeof *w->places, "columns of rows fetched", &w->places));
-  for (int64_t k = 0, end = b->nz; k < more; k++) {
-    end += w->got[k];
-    (void)poiseAdvance(f->wide, w->ends, k, end);
-  }
-  PlaceAll(dev, n, f, b, ghosts, w);
-  TRY(poiseDeviceCopyArray(dev, ptr + (size_t)(b->m + 1) * width, w->ends, (size_t)more * width,
-                           COPY_TO_DEVICE));
-  return poiseDeviceCopyArray(dev, a->col + b->nz, w->places, (size_t)n * sizeof *w->places, COPY_TO_DEVICE);
-}
+/* ---- both ------------------------------------------------------------------------------------ */
 
-/* B's own rows and those fetched. */
-static PoiseErr Join(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *ghosts)
-{
-  Device *dev = B->ctx->device;
-  OwnRowsArgs a = {.n = 0};
-  int64_t n = 0, m = B->csr.m, nz = B->csr.nz, more = A->csr.nghost;
-  for (int64_t k = 0; k < more; k++) n += w->got[k];
-  TRY(Collect(B, w, n, f, ghosts));
-  f->wide = nz + n > poiseContextHome(B->ctx)->hooks.most_narrow;
-  TRY(poiseBufferCreate(dev, (size_t)(m + more + 1) * (f->wide ? 8 : 4), "offsets of rows", &f->ptr));
-  TRY(poiseBufferCreate(dev, (size_t)(nz + n) * sizeof *a.col, "columns of rows", &f->col));
-  PoiseErr e = PlaceOwn(B, w, f, ghosts, &a);
-  if (!e) e = PlaceFetched(B, w, more, n, f, ghosts, &a);
-  PoiseErr waited = poiseDeviceSync(dev); /* as what is copied is freed */
-  return e ? e : waited;
-}
-
-static PoiseErr Sides(PoiseMat B, const Wishes *w, FetchedRows *f)
-{
-  Exchange *ex = &f->ex;
-  TRY(poiseExchangeSide(B->ctx, w->sent[VALUES], &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
-  TRY(poiseExchangeSide(B->ctx, w->got_of[VALUES], &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
-  return poiseBufferCreate(B->ctx->device, (size_t)ex->recv_start[ex->nrecv] * sizeof(double),
-                           "values of rows of other ranks", &f->received);
-}
-
-static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f, Ghosts *ghosts)
+static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f)
 {
   PoiseContext ctx = A->ctx;
-  int64_t tile = poiseCsrEntry(&B->csr);
-  PoiseErr e = Begin(A, w);
-  if (!e) e = Measure(B, tile, w);
-  TRY(Trade(ctx, e, w, LENGTHS, w->lengths, &w->got));
-  Weigh(ctx, tile, w->got, w->got_of);
-  e = List(B, tile, w, f);
-  TRY(Trade(ctx, e, w, COLUMNS, w->columns, &w->taken));
-  e = Join(A, B, w, f, ghosts);
-  TRY(PoiseAgree(ctx, e ? e : Sides(B, w, f)));
-  return ctx->comm->ops->exchange_setup(ctx->comm, &f->ex);
+  Device *dev = ctx->device;
+  WantedRowsArgs a = {.n = 0};
+  int64_t *begin = NULL, *taken = NULL;
+  f->tile = poiseCsrEntry(&B->csr);
+  TRY(OpenRows(A, w));
+  PoiseErr e = Measure(A, B, w, &a, &begin);
+  e = poiseTrade(ctx, e, &w->rows, a.length, begin);
+  if (!e) e = Weigh(dev, w->rows.nsend, w->rows.send_rank, w->rows.send_start, a.length, w->sent, &w->nsend);
+  if (!e) e = Weigh(dev, w->rows.nrecv, w->rows.recv_rank, w->rows.recv_start, begin, w->got, &w->n);
+  TRY(poiseTradeOpen(ctx, e, w->sent, w->got, &w->columns));
+  e = List(B, w, &a, f);
+  if (!e) e = Make(dev, w->n + B->csr.nghost, sizeof *taken, "columns of rows fetched", &w->taken, &taken);
+  e = poiseTrade(ctx, e, &w->columns, a.col, taken);
+  if (!e) e = Join(B, w, taken, begin, f);
+  for (int r = 0; r < PoiseSize(ctx); r++) w->sent[r] *= f->tile, w->got[r] *= f->tile;
+  return poiseTradeOpen(ctx, e, w->sent, w->got, &f->ex);
 }
 
 PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f)
 {
   Wishes w = {0};
-  Ghosts ghosts = {0};
   f->ctx = A->ctx;
-  PoiseErr e = Ask(A, B, &w, f, &ghosts);
+  PoiseErr e = Ask(A, B, &w, f);
   Forget(A->ctx, &w);
-  poiseGhostsDestroy(&ghosts);
   return e;
 }
 
-static PoiseErr Pack(FetchedRows *f, Csr *B)
+static PoiseErr Pack(FetchedRows *f, Csr *B, GatherArgs *g)
 {
-  int64_t scalars = f->ex.send_start[f->ex.nsend];
-  GatherArgs g = {.n = scalars / f->tile, .size = f->tile};
-  Device *dev = f->ctx->device;
-  TRY(poiseBufferRead(&f->send, DEVICE, f->wide_send ? (void *)&g.idx64 : (void *)&g.idx));
-  TRY(poiseBufferRead(&B->val, DEVICE, &g.x));
-  TRY(poiseBufferWrite(&f->packed, DEVICE, &g.out));
-  TRY(LAUNCH(dev, gather, &g));
-  return poiseDeviceFetch(dev, g.out, (size_t)scalars * sizeof *g.out, f->ex.send);
+  g->n = f->ex.send_start[f->ex.nsend] / f->tile, g->size = f->tile;
+  TRY(poiseBufferRead(&f->send, DEVICE, f->wide_send ? (void *)&g->idx64 : (void *)&g->idx));
+  TRY(poiseBufferRead(&B->val, DEVICE, &g->x));
+  TRY(poiseBufferWrite(&f->packed, DEVICE, &g->out));
+  return LAUNCH(f->ctx->device, gather, g);
 }
 
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)
 {
-  double *received;
+  GatherArgs g = {.n = 0};
+  double *received = NULL;
   if (!f->ctx) return POISE_OK;
-  Comm *comm = f->ctx->comm;
-  PoiseErr e = Pack(f, B);                                /* the exchange takes place all the same */
-  if (e) (void)f->ctx->device->ops->sync(f->ctx->device); /* for the copy of what came last time */
-  TRY(comm->ops->exchange_begin(comm, &f->ex));
-  TRY(comm->ops->exchange_end(comm, &f->ex));
-  TRY(e);
-  TRY(poiseBufferWrite(&f->received, DEVICE, &received));
-  return poiseDeviceCopyArray(f->ctx->device, received, f->ex.recv, f->received.bytes, COPY_TO_DEVICE);
+  PoiseErr e = Pack(f, B, &g); /* the exchange takes place all the same */
+  if (!e) e = poiseBufferWrite(&f->received, DEVICE, &received);
+  return poiseTrade(f->ctx, e, &f->ex, g.out, received);
 }
 
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)
@@ -299,7 +261,6 @@ void poiseFetchedBytes(const FetchedRows *f, PoiseBytes *sum)
 void poiseFetchedDestroy(FetchedRows *f)
 {
   if (!f->ctx) return;
-  (void)f->ctx->device->ops->sync(f->ctx->device); /* a copy of values received may still run */
   poiseExchangeDestroy(f->ctx, &f->ex, true);
   poiseFree(f->ctx, &f->ghost);
   poiseBufferDestroy(&f->ptr);
@@ -314,4 +275,6 @@ void poiseFetchedDestroy(FetchedRows *f)
 
 HOST_ITEMS(fetched_lengths, WantedRowsArgs, fetched_lengths_item(a, i))
 HOST_ITEMS(fetched_columns, WantedRowsArgs, fetched_columns_row(a, i, 0, 1))
+HOST_ITEMS(fetched_keys, ColumnPlacesArgs, fetched_keys_item(a, i))
+HOST_ITEMS(fetched_places, ColumnPlacesArgs, fetched_places_item(a, i))
 HOST_ITEMS(fetched_own, OwnRowsArgs, fetched_own_item(a, i))

@@ -5,6 +5,7 @@
 
 #include "global_entries.h"
 #include "local_product.h"
+#include "sys/trade.h"
 
 typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own rows; zero on one rank */
   PoiseContext ctx;              /* NULL: nothing is fetched */
@@ -14,7 +15,7 @@ typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own r
   bool wide, wide_send;          /* integers of ptr and of send have 64 bits */
   Buffer ptr, col;               /* rows; columns in the order of their global numbers */
   Buffer send, packed, received; /* places of the entries that others need; their values; those of others */
-  Exchange ex;
+  Exchange ex;                   /* of these values */
 } FetchedRows;
 
 /* Ask for the rows of B's pattern. f is zero. Collective; agrees. */

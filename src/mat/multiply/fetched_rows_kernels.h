@@ -26,12 +26,27 @@ typedef struct WantedRowsArgs {
   int32_t *place32;
 } WantedRowsArgs;
 
-/* B's own rows among those of a product: their offsets, and their columns in the order of the global ones, of
-   which `below` ghosts come first. ghost: numbers of B's ghosts. One of ptr64, ptr32 is NULL. n: the larger
-   of B.m + 1 and B.nz. */
+/* n global columns. fetched_keys: keys that sort those of other ranks in front of the own ones, which have
+   bit `bits`, and places of the keys. fetched_places: their numbers among the columns, of which nghost are
+   other ranks'. */
+typedef struct ColumnPlacesArgs {
+  GlobalColumns columns;
+  int64_t n, nghost;
+  int bits;
+  const int64_t *global;
+  uint64_t *key;
+  uint32_t *at;
+  int32_t *place;
+} ColumnPlacesArgs;
+
+/* B's own rows among those of a product, and `more` fetched ones behind, which begin at `first` of their
+   entries: the offsets of all, and the columns of the own ones in the order of the global ones, of which
+   `below` ghosts come first. ghost: numbers of B's ghosts. One of ptr64, ptr32 is NULL. n: the larger of
+   B.m + 1 + more and B.nz. */
 typedef struct OwnRowsArgs {
   CsrView B;
-  int64_t n, below;
+  int64_t n, below, more;
+  const int64_t *first; /* [more + 1] */
   const int32_t *ghost;
   int64_t *ptr64;
   int32_t *ptr32, *col;
@@ -71,10 +86,46 @@ POISE_INLINE void fetched_columns_row(const WantedRowsArgs *a, int64_t k, int la
   }
 }
 
+POISE_INLINE int poiseIsOwned(const GlobalColumns *c, int64_t global)
+{
+  return global >= c->column && global < c->column + c->nloc;
+}
+
+POISE_INLINE void fetched_keys_item(const ColumnPlacesArgs *a, int64_t k)
+{
+  int64_t global = a->global[k];
+  a->key[k] = poiseIsOwned(&a->columns, global) ? UINT64_C(1) << a->bits : (uint64_t)global;
+  a->at[k] = (uint32_t)k;
+}
+
+POISE_INLINE void fetched_places_item(const ColumnPlacesArgs *a, int64_t k)
+{
+  const GlobalColumns *c = &a->columns;
+  int64_t global = a->global[k], low = 0, high = a->nghost;
+  if (poiseIsOwned(c, global)) {
+    a->place[k] = (int32_t)(global - c->column + c->below);
+    return;
+  }
+  while (low < high) {
+    int64_t mid = (low + high) / 2;
+    if (c->ghost[mid] < global)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  a->place[k] = (int32_t)(low < c->below ? low : low + c->nloc);
+}
+
 POISE_INLINE void fetched_own_item(const OwnRowsArgs *a, int64_t k)
 {
-  if (k <= a->B.m && a->ptr32) a->ptr32[k] = (int32_t)poiseCsrOffset(&a->B, k);
-  if (k <= a->B.m && a->ptr64) a->ptr64[k] = poiseCsrOffset(&a->B, k);
+  int64_t m = a->B.m;
+  if (k <= m + a->more) {
+    int64_t offset = k <= m ? poiseCsrOffset(&a->B, k) : a->B.nz + a->first[k - m];
+    if (a->ptr32)
+      a->ptr32[k] = (int32_t)offset;
+    else
+      a->ptr64[k] = offset;
+  }
   if (k >= a->B.nz) return;
   int64_t col = a->B.col[k];
   a->col[k] = col < a->B.nloc ? (int32_t)(col + a->below) : a->ghost[col - a->B.nloc];

@@ -92,13 +92,6 @@ static PoiseErr CopyColumns(Device *dev, int64_t n, int64_t count, const double 
   return LAUNCH(dev, amg_copy_columns, &a);
 }
 
-/* Numbers of ghost rows, for x of own rows. */
-static PoiseErr Bring(const AmgMatrix *m, PoiseErr mine, const double *x, const double **ghost)
-{
-  TRY(poiseHaloBegin(m->ghosts->halo, mine, x));
-  return poiseHaloEnd(m->ghosts->halo, ghost);
-}
-
 PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, Buffer *v)
 {
   Device *dev = ctx->device;
@@ -116,7 +109,7 @@ PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine,
   for (int64_t c = 0; c < width; c += node) {
     int64_t count = width - c < node ? width - c : node;
     if (!e && apart) e = CopyColumns(dev, m->nodes, count, all + c, width, x, node);
-    PoiseErr exchanged = Bring(m, e, apart ? x : all, &ghost);
+    PoiseErr exchanged = poiseHaloTrade(m->ghosts->halo, e, apart ? x : all, &ghost);
     if (!e) e = exchanged;
     if (!e) e = CopyColumns(dev, m->ghosts->nodes, count, ghost, node, all + m->nodes * width + c, width);
   }

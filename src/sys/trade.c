@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Exchanges outside of loops. Where devices reach each other's memory, arrays go from one to the other
+  (link_trade.c). Otherwise they go through buffers of the hosts.
+*/
+#include "trade.h"
+
+void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
+{
+  if (ex->priv) ctx->comm->ops->exchange_free(ctx->comm, ex);
+  if (buffers) {
+    poiseFree(ctx, &ex->send_rank);
+    poiseFree(ctx, &ex->recv_rank);
+    poiseFree(ctx, &ex->send_start);
+    poiseFree(ctx, &ex->recv_start);
+    poiseFree(ctx, &ex->send);
+    poiseFree(ctx, &ex->recv);
+  }
+}
+
+PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, int **rank, int64_t **start,
+                           double **buffer)
+{
+  int size = PoiseSize(ctx);
+  for (int r = 0; r < size; r++) *count += bytes[r] > 0;
+  TRY(poiseAllocArray(ctx, *count, sizeof(int), "ranks of an exchange", rank));
+  TRY(poiseAllocArray(ctx, *count + 1, sizeof(int64_t), "offsets of an exchange", start));
+  for (int r = 0, k = 0; r < size; r++) {
+    if (!bytes[r]) continue;
+    (*rank)[k] = r;
+    (*start)[k + 1] = (*start)[k] + bytes[r] / (int64_t)sizeof(double);
+    k++;
+  }
+  return buffer ? poiseAllocArray(ctx, (*start)[*count], sizeof(double), "buffer of an exchange", buffer)
+                : POISE_OK;
+}
+
+PoiseErr poiseTradeOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, const int64_t *got,
+                        Exchange *ex)
+{
+  bool hosts = !poiseLinkTrades(ctx);
+  PoiseErr e = mine;
+  if (!e)
+    e = poiseExchangeSide(ctx, sent, &ex->nsend, &ex->send_rank, &ex->send_start, hosts ? &ex->send : NULL);
+  if (!e)
+    e = poiseExchangeSide(ctx, got, &ex->nrecv, &ex->recv_rank, &ex->recv_start, hosts ? &ex->recv : NULL);
+  TRY(PoiseAgree(ctx, e));
+  return hosts ? ctx->comm->ops->exchange_setup(ctx->comm, ex) : POISE_OK;
+}
+
+/* The exchange takes place whatever has failed. */
+static PoiseErr TradeByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
+{
+  Comm *comm = ctx->comm;
+  Device *dev = ctx->device;
+  size_t sent = (size_t)ex->send_start[ex->nsend] * sizeof *ex->send,
+         got = (size_t)ex->recv_start[ex->nrecv] * sizeof *ex->recv;
+  if (!mine) mine = poiseDeviceFetch(dev, from, sent, ex->send);
+  TRY(comm->ops->exchange_begin(comm, ex));
+  TRY(comm->ops->exchange_end(comm, ex));
+  TRY(mine);
+  TRY(poiseDeviceCopyArray(dev, to, ex->recv, got, COPY_TO_DEVICE));
+  return poiseDeviceSync(dev);
+}
+
+PoiseErr poiseTrade(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
+{
+  return poiseLinkTrades(ctx) ? poiseLinkTrade(ctx->link, mine, ex, from, to)
+                              : TradeByHosts(ctx, mine, ex, from, to);
+}
