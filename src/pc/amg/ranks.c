@@ -28,9 +28,12 @@ static bool IsFirst(const Csr *c, int64_t per, int64_t k)
 /* Nodes of A's ghosts. *apart: some have not all of their columns there. */
 static void Count(const Csr *c, int64_t per, AmgGhosts *g, bool *apart)
 {
-  for (int64_t k = 0; k < c->nghost; k++) {
+  int64_t low = 0; /* ghosts of lower ranks */
+  while (low < c->nghost && c->ghost[low] < c->column) low++;
+  g->nodes = per == 1 ? c->nghost : 0, g->below = per == 1 ? low : 0;
+  for (int64_t k = 0; per > 1 && k < c->nghost; k++) {
     g->nodes += IsFirst(c, per, k);
-    g->below += IsFirst(c, per, k) && c->ghost[k] < c->column;
+    g->below += IsFirst(c, per, k) && k < low;
   }
   *apart = g->nodes * per != c->nghost;
 }
