@@ -25,11 +25,6 @@ void poiseLinkUnshare(Link *link, Shared *s)
   poiseUnshare(&link->sharing, s);
 }
 
-int64_t poiseLinkBytes(const Link *link, int64_t bytes)
-{
-  return (int64_t)poiseShareBytes(&link->sharing, (size_t)bytes);
-}
-
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 LinkPatience poiseLinkPatience(const Link *link)

@@ -17,12 +17,11 @@
 
 typedef struct Link Link;
 
-typedef struct Shared { /* memory that the devices of all ranks reach: a block for each */
+typedef struct Shared { /* memory that the devices of all ranks reach: a piece for each */
   size_t bytes;         /* of mine */
   void *mine;
-  void **all;                /* by rank */
-  size_t *opened;            /* by rank: bytes, if it is of another process */
-  struct SharedBlock *block; /* mine, between processes */
+  void **all;                /* by rank; NULL: it has none */
+  struct SharedBlock *block; /* that mine is of; NULL: I have none */
 } Shared;
 
 typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_LIBRARY, LINK_HOST } LinkWish; /* -comm_exchange */
@@ -69,14 +68,11 @@ void poiseLinkRemoveEpochs(Link *link, LinkEpochs *e);
 /* All exchanges begin anew, behind a solve that has failed. Waits. Collective; agrees. */
 PoiseErr poiseLinkReset(PoiseContext ctx);
 
-/* Zeroed; bytes may differ between ranks, and are rounded up (poiseLinkBytes). mine: this rank's error so
-   far. Collective; agrees. */
+/* Zeroed; bytes may differ between ranks. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseLinkShare(Link *link, PoiseErr mine, size_t bytes, const char *what, Shared *shared);
-/* Nobody's device uses it any more: work that does has ended. Between processes the memory is kept until all
-   ranks meet next: in poiseLinkShare, or at the end. */
+/* This rank's device uses it no more, nor what the others have of it. It is used again, or freed, when that
+   holds on all ranks, and they meet. Waits for the device. */
 void poiseLinkUnshare(Link *link, Shared *shared);
-/* What is allocated for so many bytes. */
-int64_t poiseLinkBytes(const Link *link, int64_t bytes);
 /* Memory of this rank's device that a link may use: zeroed, in no pool. May wait. */
 PoiseErr poiseLinkAlloc(Link *link, size_t bytes, const char *what, void **p);
 void poiseLinkFree(Link *link, size_t bytes, void *p);

@@ -4,24 +4,27 @@
 
 #include "sys.h"
 
-typedef struct SharedBlock { /* what a rank has of a Shared between processes */
+typedef struct SharedBlock { /* one on each rank, all of the same size */
   int64_t number;            /* from 1 */
-  size_t bytes;
-  void *p;     /* NULL: this rank brought no bytes, but has opened those of others */
-  bool opened; /* others may have opened it */
+  size_t bytes, used;
+  int64_t pieces; /* of it that this rank has */
+  void *mine;
+  void **all;     /* by rank */
+  size_t *opened; /* by rank: bytes, if it is of another process */
   struct SharedBlock *next;
 } SharedBlock;
 
-typedef struct Offer { /* what a rank tells the others of its block */
-  void *p;             /* for threads */
-  int64_t bytes;
-  LinkHandle handle; /* for processes */
-} Offer;
+enum { PIECE = 256, PIECES = 4 }; /* bytes: of units of pieces; pieces of an allocation */
 
-/* ---- memory in no pool, in larger pieces ------------------------------------------------------ */
+static size_t InUnits(size_t bytes, size_t unit)
+{
+  return (bytes + unit - 1) / unit * unit;
+}
 
-/* To allocate it takes long, as other devices must reach it. So small pieces are parts of one allocation.
-   None is used again, as each is zero at first: it goes with the last of its pieces. */
+/* ---- memory of one rank ---------------------------------------------------------------------- */
+
+/* To allocate it takes long, as it is in no pool. So small pieces are parts of one allocation. None is used
+   again, as each is zero at first: it goes with the last of its pieces. */
 typedef struct SharedArena {
   char *p;
   size_t bytes, used;
@@ -29,7 +32,7 @@ typedef struct SharedArena {
   struct SharedArena *next;
 } SharedArena;
 
-enum { PIECE = 256, ARENA_MOST = 8 << 20, PIECES = 4 }; /* bytes: of units of pieces; of an arena */
+enum { ARENA_MOST = 8 << 20 }; /* bytes */
 
 static PoiseErr OpenArena(Sharing *s, size_t piece, const char *what)
 {
@@ -48,7 +51,7 @@ static PoiseErr OpenArena(Sharing *s, size_t piece, const char *what)
 
 PoiseErr poiseShareAllocOwn(Sharing *s, size_t bytes, const char *what, void **p)
 {
-  size_t piece = (bytes + PIECE - 1) / PIECE * PIECE;
+  size_t piece = InUnits(bytes, PIECE);
   *p = NULL;
   if (!bytes) return POISE_OK;
   if (!s->arena || s->arena->bytes - s->arena->used < piece) TRY(OpenArena(s, piece, what));
@@ -73,156 +76,248 @@ void poiseShareFreeOwn(Sharing *s, size_t bytes, void *p)
   poiseFree(s->ctx, &a);
 }
 
-/* ---- blocks of processes --------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-size_t poiseShareBytes(const Sharing *s, size_t bytes)
+typedef struct Opening { /* what a rank tells the others of its block */
+  void *p;               /* for threads */
+  LinkHandle handle;     /* for processes */
+} Opening;
+
+enum { BLOCK_MOST = 64 << 20 }; /* bytes, but for larger pieces */
+
+/* Blocks grow, so that an application that makes and ends the same objects again ends up in one. */
+static size_t BlockBytes(const Sharing *s, size_t piece)
 {
-  size_t unit = s->processes ? s->ops->processes->unit : 1;
-  return (bytes + unit - 1) / unit * unit;
+  size_t bytes = PIECES * piece, least = s->blocks ? 2 * s->blocks->bytes : 0;
+  if (bytes < least) bytes = least;
+  if (bytes > BLOCK_MOST) bytes = BLOCK_MOST;
+  if (bytes < piece) bytes = piece;
+  return InUnits(bytes, s->processes ? s->ops->processes->unit : PIECE);
 }
 
-static PoiseErr AllocBlock(Sharing *s, const char *what, Shared *m, LinkHandle *handle)
+static PoiseErr Allocate(Sharing *s, size_t bytes, const char *what, SharedBlock *b, LinkHandle *handle)
 {
   Device *dev = s->ctx->device;
-  TRY(poiseAlloc(s->ctx, sizeof *m->block, what, &m->block));
-  *m->block = (SharedBlock){.number = s->made, .bytes = m->bytes};
-  TRY(s->ops->processes->alloc(dev, m->bytes, what, handle, &m->block->p));
-  m->mine = m->block->p;
-  dev->bytes += (int64_t)m->bytes;
+  TRY(poiseAllocArray(s->ctx, PoiseSize(s->ctx), sizeof *b->all, what, &b->all));
+  TRY(poiseAllocArray(s->ctx, PoiseSize(s->ctx), sizeof *b->opened, what, &b->opened));
+  b->bytes = bytes;
+  return s->processes ? s->ops->processes->alloc(dev, bytes, what, handle, &b->mine)
+                      : s->ops->alloc(dev, bytes, what, &b->mine);
+}
+
+static PoiseErr Open(Sharing *s, const Opening *all, SharedBlock *b)
+{
+  int rank = PoiseRank(s->ctx);
+  for (int r = 0; r < PoiseSize(s->ctx); r++) {
+    bool apart = s->processes && r != rank;
+    if (apart)
+      TRY(s->ops->processes->open(s->ctx->device, &all[r].handle, b->bytes, &b->all[r]));
+    else
+      b->all[r] = all[r].p;
+    b->opened[r] = apart ? b->bytes : 0;
+  }
   return POISE_OK;
 }
 
-static void FreeBlock(Sharing *s, SharedBlock *block)
+static void Close(Sharing *s, SharedBlock *b)
+{
+  for (int r = 0; r < PoiseSize(s->ctx) && b->opened; r++) {
+    if (b->opened[r]) s->ops->processes->close(s->ctx->device, b->opened[r], b->all[r]);
+    b->opened[r] = 0;
+  }
+}
+
+static void FreeBlock(Sharing *s, SharedBlock *b)
 {
   Device *dev = s->ctx->device;
-  if (block->p) {
-    s->ops->processes->free(dev, block->bytes, block->p);
-    dev->bytes -= (int64_t)block->bytes;
-  }
-  poiseFree(s->ctx, &block);
+  if (b->mine && s->processes)
+    s->ops->processes->free(dev, b->bytes, b->mine);
+  else if (b->mine)
+    s->ops->free(dev, b->mine);
+  poiseFree(s->ctx, &b->all);
+  poiseFree(s->ctx, &b->opened);
+  poiseFree(s->ctx, &b);
 }
 
-/* Kept by number, so that all ranks tell each other of the same ones. */
-static void GiveUp(Sharing *s, SharedBlock *block)
+/* All have closed what they had open of other processes. */
+static void Meet(Sharing *s)
 {
-  SharedBlock **at = &s->given;
-  while (*at && (*at)->number < block->number) at = &(*at)->next;
-  block->next = *at;
-  *at = block;
+  if (s->processes && PoiseAgree(s->ctx, POISE_OK)) PoiseErrorClear();
 }
 
-enum { TOLD = 16 }; /* blocks that are spoken of at a time */
+/* A block for pieces of at most so many bytes. Collective; agrees. */
+static PoiseErr AddBlock(Sharing *s, size_t piece, const char *what)
+{
+  PoiseContext ctx = s->ctx;
+  SharedBlock *b = NULL;
+  Opening own, *all = NULL;
+  memset(&own, 0, sizeof own); /* sent as bytes */
+  PoiseErr e = poiseAlloc(ctx, sizeof *b, what, &b);
+  if (!e) e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *all, what, &all);
+  if (!e) e = Allocate(s, BlockBytes(s, piece), what, b, &own.handle);
+  if (!e) own.p = b->mine;
+  e = poiseAgreeGather(ctx, e, &own, sizeof own, all);
+  bool told = !e;
+  if (told) e = PoiseAgree(ctx, Open(s, all, b));
+  poiseFree(ctx, &all);
+  if (e) {
+    ErrorState error;
+    poiseErrorSave(&error);
+    if (b) Close(s, b);
+    if (told) Meet(s);
+    if (b) FreeBlock(s, b);
+    poiseErrorRestore(&error);
+    return e;
+  }
+  b->number = ++s->made;
+  b->next = s->blocks;
+  s->blocks = b;
+  return POISE_OK;
+}
 
-static bool AllTold(const int64_t *told, int size, int64_t number)
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+enum { TOLD = 8 }; /* blocks that are spoken of at a time */
+
+typedef struct Offer { /* what a rank tells the others of a piece */
+  int64_t bytes, at;   /* in the latest block; -1: that has no room for it */
+  int64_t idle[TOLD];  /* numbers of blocks of which this rank has no pieces; then 0 */
+} Offer;
+
+static Offer MakeOffer(const Sharing *s, size_t bytes)
+{
+  const SharedBlock *head = s->blocks;
+  bool fits = head && head->bytes - head->used >= InUnits(bytes, PIECE);
+  Offer own;
+  memset(&own, 0, sizeof own);
+  own.bytes = (int64_t)bytes, own.at = fits ? (int64_t)head->used : -1;
+  int n = 0;
+  for (const SharedBlock *b = head; b && n < TOLD; b = b->next)
+    if (!b->pieces) own.idle[n++] = b->number;
+  return own;
+}
+
+/* Has no rank a piece of it? The same on all ranks. */
+static bool IsIdle(const SharedBlock *b, const Offer *all, int size)
 {
   for (int r = 0; r < size; r++) {
     bool found = false;
-    for (int k = 0; k < TOLD; k++) found |= told[r * TOLD + k] == number;
+    for (int k = 0; k < TOLD; k++) found |= all[r].idle[k] == b->number;
     if (!found) return false;
   }
   return true;
 }
 
-PoiseErr poiseShareFreeGiven(Sharing *s)
+/* Free the idle ones of these blocks. Collective. */
+static void FreeIdle(Sharing *s, SharedBlock **at, const Offer *all)
 {
-  PoiseContext ctx = s->ctx;
-  int64_t mine[TOLD] = {0}, *told = NULL;
-  int n = 0, size = PoiseSize(ctx);
-  for (const SharedBlock *b = s->given; b && n < TOLD; b = b->next) mine[n++] = b->number;
-  if (!s->processes) return POISE_OK;
-  PoiseErr e = PoiseAgree(ctx, poiseAllocArray(ctx, size, sizeof mine, "blocks of all ranks", &told));
-  if (!e) e = ctx->comm->ops->allgather(ctx->comm, mine, sizeof mine, told);
-  for (SharedBlock **at = &s->given; !e && *at;) {
+  int size = PoiseSize(s->ctx);
+  bool some = false;
+  for (SharedBlock *b = *at; b; b = b->next)
+    if (IsIdle(b, all, size)) Close(s, b), some = true;
+  if (some) Meet(s);
+  while (*at) {
     SharedBlock *b = *at;
-    if (AllTold(told, size, b->number)) {
+    if (IsIdle(b, all, size)) {
       *at = b->next;
       FreeBlock(s, b);
     } else {
       at = &b->next;
     }
   }
-  poiseFree(ctx, &told);
+}
+
+PoiseErr poiseShareFreeIdle(Sharing *s)
+{
+  PoiseContext ctx = s->ctx;
+  Offer own = MakeOffer(s, 0), *all = NULL;
+  PoiseErr e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *all, "blocks of all ranks", &all);
+  e = poiseAgreeGather(ctx, e, &own, sizeof own, all);
+  if (!e) FreeIdle(s, &s->blocks, all);
+  poiseFree(ctx, &all);
   return e;
+}
+
+/* It is as new. */
+static PoiseErr Clear(Sharing *s, SharedBlock *b)
+{
+  PhaseArgs a = {.id = PHASE_vec_set, .n = (int64_t)(b->used / sizeof(double)), .out = {b->mine}};
+  b->used = 0;
+  TRY(LAUNCH(s->ctx->device, phase, &a));
+  return poiseDeviceSync(s->ctx->device);
+}
+
+/* Room for all these pieces in the latest block, which may be another one then. Collective; agrees. */
+static PoiseErr FindRoom(Sharing *s, const char *what, Offer *all)
+{
+  int size = PoiseSize(s->ctx);
+  size_t most = 0;
+  bool fits = true;
+  for (int r = 0; r < size; r++) {
+    size_t piece = InUnits((size_t)all[r].bytes, PIECE);
+    if (piece > most) most = piece;
+    fits = fits && all[r].at >= 0;
+  }
+  if (s->blocks) FreeIdle(s, &s->blocks->next, all);
+  if (most == 0) return POISE_OK;
+  bool again = s->blocks && s->blocks->bytes >= most && IsIdle(s->blocks, all, size);
+  if (fits && !again) return POISE_OK;
+  TRY(again ? PoiseAgree(s->ctx, Clear(s, s->blocks)) : AddBlock(s, most, what));
+  for (int r = 0; r < size; r++) all[r].at = 0;
+  return POISE_OK;
+}
+
+static void Take(Sharing *s, const Offer *all, Shared *m)
+{
+  SharedBlock *b = s->blocks;
+  for (int r = 0; r < PoiseSize(s->ctx); r++)
+    if (all[r].bytes) m->all[r] = (char *)b->all[r] + all[r].at;
+  if (!m->bytes) return;
+  m->mine = m->all[PoiseRank(s->ctx)];
+  m->block = b;
+  b->used += InUnits(m->bytes, PIECE);
+  b->pieces++;
+  s->ctx->device->bytes += (int64_t)m->bytes;
+}
+
+PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *m)
+{
+  PoiseContext ctx = s->ctx;
+  Offer own = MakeOffer(s, bytes), *all = NULL;
+  *m = (Shared){.bytes = bytes};
+  if (!mine) mine = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->all, what, &m->all);
+  if (!mine) mine = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *all, what, &all);
+  PoiseErr e = poiseAgreeGather(ctx, mine, &own, sizeof own, all);
+  if (!e) e = FindRoom(s, what, all);
+  if (!e) Take(s, all, m);
+  poiseFree(ctx, &all);
+  if (e) poiseFree(ctx, &m->all);
+  return e;
+}
+
+void poiseUnshare(Sharing *s, Shared *m)
+{
+  Device *dev = s->ctx->device;
+  if (m->all) (void)dev->ops->sync(dev); /* a failure is kept, or comes again */
+  if (m->block) {
+    m->block->pieces--;
+    dev->bytes -= (int64_t)m->bytes;
+  }
+  poiseFree(s->ctx, &m->all);
+  m->mine = NULL;
+  m->block = NULL;
 }
 
 void poiseShareEnd(Sharing *s)
 {
   const Comm *comm = s->ctx->comm;
   bool ended = comm->ops->has_ended && comm->ops->has_ended();
-  if (!s->processes || !s->made) return;
-  if (!ended && PoiseAgree(s->ctx, POISE_OK)) PoiseErrorClear(); /* all have closed theirs */
-  while (s->given) {
-    SharedBlock *b = s->given;
-    s->given = b->next;
+  if (!s->blocks) return;
+  for (SharedBlock *b = s->blocks; b; b = b->next) Close(s, b);
+  if (!ended) Meet(s);
+  while (s->blocks) {
+    SharedBlock *b = s->blocks;
+    s->blocks = b->next;
     FreeBlock(s, b);
   }
-}
-
-/* ---- sharing --------------------------------------------------------------------------------- */
-
-static PoiseErr Allocate(Sharing *s, const char *what, Shared *m, Offer *mine, Offer **all)
-{
-  TRY(poiseAllocArray(s->ctx, PoiseSize(s->ctx), sizeof **all, what, all));
-  TRY(poiseAllocArray(s->ctx, PoiseSize(s->ctx), sizeof *m->all, what, &m->all));
-  if (s->processes)
-    TRY(AllocBlock(s, what, m, &mine->handle));
-  else
-    TRY(poiseShareAllocOwn(s, m->bytes, what, &m->mine));
-  mine->p = m->mine;
-  mine->bytes = (int64_t)m->bytes;
-  return POISE_OK;
-}
-
-static PoiseErr Open(Sharing *s, const Offer *all, Shared *m)
-{
-  Device *dev = s->ctx->device;
-  int rank = PoiseRank(s->ctx);
-  for (int r = 0; r < PoiseSize(s->ctx); r++) {
-    if (!s->processes || r == rank)
-      m->all[r] = all[r].p;
-    else if (all[r].bytes)
-      TRY(s->ops->processes->open(dev, &all[r].handle, (size_t)all[r].bytes, &m->all[r]));
-    m->opened[r] = s->processes && r != rank && m->all[r] ? (size_t)all[r].bytes : 0;
-  }
-  return POISE_OK;
-}
-
-PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *m)
-{
-  PoiseContext ctx = s->ctx;
-  Offer own, *all = NULL;
-  memset(&own, 0, sizeof own); /* sent as bytes */
-  *m = (Shared){.bytes = poiseShareBytes(s, bytes)};
-  TRY(poiseShareFreeGiven(s));
-  s->made++;
-  if (!mine) mine = Allocate(s, what, m, &own, &all);
-  if (!mine) mine = poiseAllocArray(ctx, PoiseSize(ctx), sizeof *m->opened, what, &m->opened);
-  PoiseErr e = poiseAgreeGather(ctx, mine, &own, sizeof own, all);
-  if (!e && m->block) m->block->opened = true;
-  if (!e) e = Open(s, all, m);
-  if (s->processes) e = PoiseAgree(ctx, e); /* threads open nothing */
-  poiseFree(ctx, &all);
-  if (e) poiseUnshare(s, m);
-  return e;
-}
-
-void poiseUnshare(Sharing *s, Shared *m)
-{
-  PoiseContext ctx = s->ctx;
-  Device *dev = ctx->device;
-  if (s->processes && m->all) {
-    (void)dev->ops->sync(dev); /* a failure is kept, or comes again */
-    for (int r = 0; r < PoiseSize(ctx) && m->opened; r++)
-      if (m->opened[r]) s->ops->processes->close(dev, m->opened[r], m->all[r]);
-  }
-  if (m->block && m->block->opened)
-    GiveUp(s, m->block);
-  else if (m->block)
-    FreeBlock(s, m->block);
-  else
-    poiseShareFreeOwn(s, m->bytes, m->mine);
-  poiseFree(ctx, &m->all);
-  poiseFree(ctx, &m->opened);
-  m->mine = NULL;
-  m->block = NULL;
 }

@@ -2,9 +2,13 @@
 /*
   Memory that the devices of all ranks reach. For link.c.
 
-  Threads hand each other pointers. A process opens the memory of another one by a handle, and must have
-  closed it when its owner frees it. Objects may end on one rank before the others, so a block that is given
-  up is kept. It is freed when all ranks meet next, here or at the end, and none has it open.
+  To make it takes long: each device maps that of all others. So all ranks make blocks, each of the same size,
+  and what is shared are pieces of the latest one. Threads hand each other pointers. A process opens a block of
+  another one by a handle, and must have closed it when its owner frees it.
+
+  Objects may end on one rank before the others. Whenever ranks meet for a piece they tell each other of which
+  blocks they have none left. If that holds on all, the latest block is used again, zeroed, and an older one
+  ends.
 */
 #ifndef POISE_LINK_SHARE_H
 #define POISE_LINK_SHARE_H
@@ -15,20 +19,18 @@
 typedef struct Sharing {
   PoiseContext ctx;
   const LinkDevice *ops;
-  bool processes;            /* ranks are processes */
-  int64_t made;              /* blocks so far, the same number on all ranks */
-  struct SharedBlock *given; /* up, by number */
-  struct SharedArena *arena; /* of this rank's device, the latest first */
+  bool processes;             /* ranks are processes */
+  int64_t made;               /* blocks so far, the same number on all ranks */
+  struct SharedBlock *blocks; /* the latest first */
+  struct SharedArena *arena;  /* of this rank's device alone, the latest first */
 } Sharing;
 
 /* As poiseLinkShare and poiseLinkUnshare. */
 PoiseErr poiseShare(Sharing *s, PoiseErr mine, size_t bytes, const char *what, Shared *shared);
 void poiseUnshare(Sharing *s, Shared *shared);
-/* What is allocated for so many bytes. */
-size_t poiseShareBytes(const Sharing *s, size_t bytes);
-/* Free what all ranks have given up, as poiseShare does first. Collective; agrees. */
-PoiseErr poiseShareFreeGiven(Sharing *s);
-/* Free all that was given up. Collective between processes, if anything was shared. */
+/* Free all blocks of which no rank has a piece. Collective; agrees. */
+PoiseErr poiseShareFreeIdle(Sharing *s);
+/* Free all of them: no rank uses any. Collective between processes. */
 void poiseShareEnd(Sharing *s);
 
 /* Memory of the device that others do not reach, beside it. */

@@ -162,7 +162,7 @@ int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
   const Link *link = dev->ctx->link;
   if (!link) return 0;
   if (poiseLinkIsLibrary(link)) return 8 * (nghost + nsend);
-  return poiseLinkBytes(link, RoomBytes(dev, nghost, nsend));
+  return RoomBytes(dev, nghost, nsend);
 }
 
 /* The first entry that goes to a rank above this one. */

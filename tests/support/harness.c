@@ -172,15 +172,15 @@ double TestRandom(uint64_t seed, uint64_t i)
 
 /* ---- allocation failures --------------------------------------------------------------------- */
 
-void TestFreeGiven(PoiseContext ctx)
+void TestFreeIdle(PoiseContext ctx)
 {
-  if (ctx->link && !poiseLinkIsLibrary(ctx->link)) CHECK_OK(poiseShareFreeGiven(&ctx->link->sharing));
+  if (ctx->link && !poiseLinkIsLibrary(ctx->link)) CHECK_OK(poiseShareFreeIdle(&ctx->link->sharing));
 }
 
 /* Is there an n-th allocation on that rank? */
 static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseContext, void *), void *arg)
 {
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   int64_t live = ctx->memory.live, objects = ctx->objects;
   bool fails = PoiseRank(ctx) == rank;
   if (fails) poiseAllocFailAt(ctx, n);
@@ -193,7 +193,7 @@ static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseCon
               fails ? "" : PoiseErrorString(POISE_ERR_MEMORY));
   }
   if (!CHECK_OK(PoiseMax(ctx, 1, &fired))) return false;
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   bool good = CHECK(!fired || e) && CHECK_INT(live, ctx->memory.live) && CHECK_INT(objects, ctx->objects) &&
               CHECK_INT(0, ctx->self ? ctx->self->objects : 0);
   double bad = !good;

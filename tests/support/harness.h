@@ -64,8 +64,8 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests);
 */
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx, void *arg), void *arg);
 
-/* Memory that processes shared is kept until all have given it up and meet again: here. Collective. */
-void TestFreeGiven(PoiseContext ctx);
+/* Memory that ranks shared is kept until they meet again, and none uses it: here. Collective. */
+void TestFreeIdle(PoiseContext ctx);
 
 /* Options hold from here on, for all ranks that are threads too. Collective. */
 void SetOptions(PoiseContext ctx, const char *options);

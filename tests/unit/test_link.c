@@ -243,11 +243,6 @@ static void TestUneven(PoiseContext ctx)
 
 /* ---- memory that all reach ------------------------------------------------------------------- */
 
-static bool AreProcesses(PoiseContext ctx)
-{
-  return !strcmp(ctx->comm->ops->name, "mpi");
-}
-
 enum { BLOCKS = 20 };
 
 /* Block k has a number for each rank; one rank brings none. */
@@ -257,12 +252,26 @@ static size_t BytesOf(PoiseContext ctx, int k)
   return k % (size + 1) == PoiseRank(ctx) ? 0 : (size_t)(size + k) * sizeof(double);
 }
 
-/* Each rank stores a number into the blocks of all, which find it there. */
+/* Has this rank's piece k what all have stored there, or zeros? */
+static void CheckPiece(PoiseContext ctx, const Shared *shared, int k, bool stored)
+{
+  Device *dev = ctx->device;
+  double number;
+  for (int r = 0; r < PoiseSize(ctx) && shared->mine; r++) {
+    CHECK_OK(poiseDeviceCopy(dev, &number, (double *)shared->mine + r, sizeof number, COPY_TO_HOST));
+    CHECK_OK(poiseDeviceSync(dev));
+    CHECK(number == (stored ? 100 * r + k : 0));
+  }
+}
+
+/* Each rank stores a number into the pieces of all, which find it there. */
 static void StoreAll(PoiseContext ctx, const Shared *shared, int k, double *device)
 {
   Device *dev = ctx->device;
   int size = PoiseSize(ctx);
   double number = 100 * PoiseRank(ctx) + k;
+  CheckPiece(ctx, shared, k, false);
+  CHECK_OK(PoiseBarrier(ctx));
   CHECK_OK(poiseDeviceCopy(dev, device, &number, sizeof number, COPY_TO_DEVICE));
   for (int r = 0; r < size; r++) {
     double *there = shared->all[r];
@@ -271,45 +280,50 @@ static void StoreAll(PoiseContext ctx, const Shared *shared, int k, double *devi
   }
   CHECK_OK(poiseDeviceSync(dev));
   CHECK_OK(PoiseBarrier(ctx));
-  for (int r = 0; r < size && shared->mine; r++) {
-    CHECK_OK(poiseDeviceCopy(dev, &number, (double *)shared->mine + r, sizeof number, COPY_TO_HOST));
-    CHECK_OK(poiseDeviceSync(dev));
-    CHECK(number == 100 * r + k);
-  }
+  CheckPiece(ctx, shared, k, true);
 }
 
-/* Blocks that ranks give up in different orders. One that rank 0 keeps is kept on all ranks, if they are
-   processes; the others go when ranks meet next. */
+/* One more piece, which may be where others were. */
+static void ShareOnce(PoiseContext ctx, int k, double *device)
+{
+  Shared shared;
+  if (!CHECK_OK(poiseLinkShare(ctx->link, POISE_OK, BytesOf(ctx, k), "piece", &shared))) return;
+  StoreAll(ctx, &shared, k, device);
+  poiseLinkUnshare(ctx->link, &shared);
+}
+
+/* Pieces that ranks give up in different orders. One that rank 0 keeps stays, while others come and go; then
+   memory is used again, and is new each time. A failed rank has none, and the others neither. */
 static void TestShared(PoiseContext ctx)
 {
-  Shared shared[BLOCKS], late, last;
+  Shared shared[BLOCKS], none;
   Buffer number;
   double *device;
   NEEDS_LINK(ctx, LINK_PEER);
   Link *link = ctx->link;
   CHECK_OK(poiseBufferCreate(ctx->device, sizeof *device, "number", &number));
   CHECK_OK(poiseBufferWrite(&number, DEVICE, &device));
-  int64_t before = ctx->device->bytes;
+  int64_t before = ctx->device->bytes, live = ctx->memory.live;
   for (int k = 0; k < BLOCKS; k++)
-    if (!CHECK_OK(poiseLinkShare(link, POISE_OK, BytesOf(ctx, k), "block", &shared[k]))) return;
+    if (!CHECK_OK(poiseLinkShare(link, POISE_OK, BytesOf(ctx, k), "piece", &shared[k]))) return;
   for (int k = 0; k < BLOCKS; k++) StoreAll(ctx, &shared[k], k, device);
   CHECK_OK(PoiseBarrier(ctx));
-  int kept = PoiseSize(ctx); /* which all have */
+  int kept = PoiseSize(ctx), rank = PoiseRank(ctx); /* of which all have a piece */
   for (int k = 0; k < BLOCKS; k++) {
-    int at = PoiseRank(ctx) % 2 ? BLOCKS - 1 - k : k;
-    if (at != kept || PoiseRank(ctx)) poiseLinkUnshare(link, &shared[at]);
+    int at = rank % 2 ? BLOCKS - 1 - k : k;
+    if (at != kept || rank) poiseLinkUnshare(link, &shared[at]);
   }
-  bool keeps = AreProcesses(ctx) || !PoiseRank(ctx);
-  for (int k = 0; k < 2; k++) { /* more were given up than are spoken of at a time */
-    CHECK_OK(poiseLinkShare(link, POISE_OK, 0, "nothing", &last));
-    poiseLinkUnshare(link, &last);
-  }
-  CHECK_INT(ctx->device->bytes - before, keeps ? poiseLinkBytes(link, (int64_t)BytesOf(ctx, kept)) : 0);
-  CHECK_OK(PoiseBarrier(ctx));
-  if (!PoiseRank(ctx)) poiseLinkUnshare(link, &shared[kept]);
-  CHECK_OK(poiseLinkShare(link, POISE_OK, 0, "nothing", &late));
+  CHECK_INT(ctx->device->bytes - before, rank ? 0 : BytesOf(ctx, kept));
+  for (int k = 0; k < 30; k++) ShareOnce(ctx, 7 * k, device);
+  PoiseErr e = rank == PoiseSize(ctx) - 1 ? POISE_ERR_NUMERIC : POISE_OK;
+  CHECK(poiseLinkShare(link, e, 64, "nothing", &none) == (e ? e : POISE_ERR_REMOTE));
+  PoiseErrorClear();
+  if (!rank) CheckPiece(ctx, &shared[kept], kept, true);
+  if (!rank) poiseLinkUnshare(link, &shared[kept]);
+  for (int k = 0; k < 30; k++) ShareOnce(ctx, 50 * k, device);
   CHECK_INT(ctx->device->bytes, before);
-  poiseLinkUnshare(link, &late);
+  TestFreeIdle(ctx);
+  CHECK(ctx->memory.live <= live);
   poiseBufferDestroy(&number);
 }
 

@@ -265,7 +265,7 @@ static void TestCountsOfCG(PoiseContext ctx)
 
 static PoiseBytes Counters(PoiseContext ctx)
 {
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   return (PoiseBytes){ctx->memory.bytes, ctx->device->bytes};
 }
 

@@ -414,7 +414,7 @@ static void CheckHeld(PoiseContext ctx, const char *name)
     return;
   CHECK_OK(PoiseVecSet(x, 1)); /* on the device, too */
   CHECK_OK(PoiseVecSet(y, 1));
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   int64_t device = ctx->device->bytes, count = a.n;
   if (!CHECK_OK(CreateOf(ctx, &a, &A))) return;
   CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));

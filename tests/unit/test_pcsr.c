@@ -961,7 +961,7 @@ static void TestBytes(PoiseContext ctx)
   if (!CHECK_OK(SampleVec(ctx, EVEN, arrow.N, &x)) || !CHECK_OK(PoiseVecDuplicate(x, &y))) return;
   CHECK_OK(PoiseVecSet(x, 1)); /* on the device, too */
   CHECK_OK(PoiseVecSet(y, 1));
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   int64_t device = ctx->device->bytes;
   A = Create(ctx, &arrow, EVEN, "csri");
   if (!A) return;
@@ -971,10 +971,10 @@ static void TestBytes(PoiseContext ctx)
     if (k > 1) CHECK_INT(ctx->memory.calls, calls);
   }
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   if (SampleIsAway(ctx)) CHECK_INT(held.device, ctx->device->bytes - device);
   PoiseMatDestroy(&A);
-  TestFreeGiven(ctx);
+  TestFreeIdle(ctx);
   CHECK_INT(ctx->device->bytes, device);
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
