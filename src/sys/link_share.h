@@ -3,8 +3,8 @@
   Memory that the devices of all ranks reach. For link.c.
 
   To make it takes long: each device maps that of all others. So all ranks make blocks, each of the same size,
-  and what is shared are pieces of the latest one. Threads hand each other pointers. A process opens a block of
-  another one by a handle, and must have closed it when its owner frees it.
+  and what is shared are pieces of the latest one. Threads hand each other pointers. A process opens a block
+  of another one by a handle, and must have closed it when its owner frees it.
 
   Objects may end on one rank before the others. Whenever ranks meet for a piece they tell each other of which
   blocks they have none left. If that holds on all, the latest block is used again, zeroed, and an older one

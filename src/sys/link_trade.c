@@ -102,6 +102,40 @@ PoiseErr poiseLinkTrade(Link *l, PoiseErr mine, const Exchange *ex, const void *
   return mine;
 }
 
+/* The first bytes of message k of a round, from byte `first` on. */
+static size_t Piece(const int64_t *start, int k, size_t width, size_t first, size_t room)
+{
+  size_t bytes = (size_t)(start[k + 1] - start[k]) * width, left = bytes > first ? bytes - first : 0;
+  return left < room ? left : room;
+}
+
+/* Here all of a half is one place, for all others. */
+PoiseErr poiseLinkSpread(Link *l, PoiseErr mine, const int64_t *start, size_t width, char *data)
+{
+  int size = PoiseSize(l->ctx), rank = PoiseRank(l->ctx);
+  Device *dev = l->ctx->device;
+  size_t longest = (size_t)Longest(size, start) * width, unit = (size_t)size * WORD;
+  int64_t words = (int64_t)((longest + unit - 1) / unit);
+  PoiseErr e = PoiseAgree(l->ctx, mine);
+  if (!e && l->place < words && l->place < PLACE_MOST) e = Enlarge(l, words);
+  for (size_t first = 0, room = (size_t)l->place * unit; first < longest && !e; first += room) {
+    size_t n = Piece(start, rank, width, first, room);
+    if (n)
+      e = poiseDeviceCopy(dev, Place(l, rank, 0), data + (size_t)start[rank] * width + first, n,
+                          COPY_ON_DEVICE);
+    e = PoiseAgree(l->ctx, Waited(l, e));
+    for (int r = 0; r < size && !e; r++) {
+      n = r == rank ? 0 : Piece(start, r, width, first, room);
+      if (n)
+        e = poiseDeviceCopy(dev, data + (size_t)start[r] * width + first, Place(l, r, 0), n, COPY_ON_DEVICE);
+    }
+    e = Waited(l, e);
+    l->half = !l->half;
+    if (first + room < longest) e = PoiseAgree(l->ctx, e);
+  }
+  return PoiseAgree(l->ctx, e);
+}
+
 void poiseLinkEndTrades(Link *l)
 {
   if (l->place) poiseLinkUnshare(l, &l->floor);

@@ -660,10 +660,52 @@ static void EachTrade(PoiseContext ctx)
   CHECK_OK(PoiseBarrier(ctx)); /* the floor ends with the link */
 }
 
+/* Byte i of an array of all ranks' rows. */
+static unsigned char Byte(int round, int64_t i)
+{
+  return (unsigned char)(i * 31 + i / 251 + 17 * round);
+}
+
+/* An array of which each rank has a part, of rows of `width` bytes; rank 1 has none, the last one most. Once
+   the last rank fails. */
+static void Spread(PoiseContext ctx, int64_t rows, size_t width)
+{
+  enum { ROUNDS = 4, FAILS = 1 };
+  int size = PoiseSize(ctx), rank = PoiseRank(ctx);
+  int64_t start[16] = {0}, wrong = 0;
+  unsigned char *v;
+  char *there;
+  const unsigned char *all;
+  Buffer array;
+  for (int r = 0; r < size; r++) start[r + 1] = start[r] + (r == 1 ? 0 : r == size - 1 ? rows : 3 + r);
+  int64_t bytes = start[size] * (int64_t)width, begin = start[rank] * (int64_t)width,
+          end = start[rank + 1] * (int64_t)width;
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)bytes, "rows of all ranks", &array));
+  for (int round = 0; round < ROUNDS; round++) {
+    PoiseErr mine = round == FAILS && rank == size - 1 ? POISE_ERR_NUMERIC : POISE_OK;
+    CHECK_OK(poiseBufferWrite(&array, HOST, &v));
+    for (int64_t i = 0; i < bytes; i++) v[i] = i >= begin && i < end ? Byte(round, i) : 0;
+    CHECK_OK(poiseBufferUpdate(&array, DEVICE, &there));
+    PoiseErr e = poiseLinkSpread(ctx->link, mine, start, width, there);
+    CHECK(e == (mine ? mine : round == FAILS ? POISE_ERR_REMOTE : POISE_OK));
+    PoiseErrorClear();
+    if (e || !CHECK_OK(poiseBufferRead(&array, HOST, &all))) continue;
+    for (int64_t i = 0; i < bytes; i++) wrong += all[i] != Byte(round, i);
+    CHECK_INT(wrong, 0);
+  }
+  poiseBufferDestroy(&array);
+}
+
 /* By each kind of link, and by none. */
 static void TestTrades(PoiseContext ctx)
 {
-  if (Linked(ctx, LINK_PEER)) EachTrade(ctx);
+  if (Linked(ctx, LINK_PEER)) {
+    Spread(ctx, 5, 4);
+    EachTrade(ctx);
+    Spread(ctx, 1, 24);
+    Spread(ctx, 3 * WORDS_OF_A_PLACE, 8);
+    EachTrade(ctx);
+  }
   if (Linked(ctx, LINK_LIBRARY)) EachTrade(ctx);
   poiseLinkClose(ctx);
   EachTrade(ctx);

@@ -140,8 +140,9 @@ static PoiseErr CollectAggregates(PoiseContext ctx, const AmgMatrix *m, int64_t 
   TRY(poiseBufferRead(&s->global, DEVICE, &all));
   TRY(poiseDeviceFetch(ctx->device, all + m->nodes, (size_t)n * sizeof *all, s->ghost));
   TRY(poiseGhostsCreate(ctx, s->total, &s->others));
-  for (int64_t j = 0; j < n; j++)
-    if (s->ghost[j] >= 0) TRY(poiseGhostsAdd(&s->others, (PoiseInt)s->ghost[j]));
+  for (int64_t j = 0; j < n; j++) /* neighbours often share one */
+    if (s->ghost[j] >= 0 && (j == 0 || s->ghost[j] != s->ghost[j - 1]))
+      TRY(poiseGhostsAdd(&s->others, (PoiseInt)s->ghost[j]));
   TRY(poiseGhostsNumber(&s->others, INT32_MAX - count, &p->nghost, &p->ghost));
   while (p->below < p->nghost && p->ghost[p->below] < s->first) p->below++;
   return POISE_OK;
@@ -166,7 +167,9 @@ static PoiseErr Place(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, i
   TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *a.place, "places of aggregates", &p->place, &a.place));
   TRY(LAUNCH(dev, amg_place_aggregates, &a));
   TRY(poiseAllocArray(ctx, n, sizeof *s->place, "places of aggregates", &s->place));
-  for (int64_t j = 0; j < n; j++) s->place[j] = PlaceOfGhost(s, p, count, s->ghost[j]);
+  for (int64_t j = 0; j < n; j++)
+    s->place[j] =
+        j && s->ghost[j] == s->ghost[j - 1] ? s->place[j - 1] : PlaceOfGhost(s, p, count, s->ghost[j]);
   TRY(poiseDeviceCopy(dev, a.place + m->nodes, s->place, (size_t)n * sizeof *a.place, COPY_TO_DEVICE));
   return poiseDeviceSync(dev); /* as the host's places are freed */
 }

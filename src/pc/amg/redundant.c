@@ -53,7 +53,7 @@ static PoiseErr CopyRows(PoiseContext ctx, const Rows *r, bool own)
 }
 
 /* The same of arrays on devices, through the hosts. mine: this rank's error so far. Collective; agrees. */
-static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, int count, Rows *rows)
+static PoiseErr ShareByHosts(PoiseContext ctx, PoiseErr mine, int count, Rows *rows)
 {
   Device *dev = ctx->device;
   bool away = !dev->ops->is_host;
@@ -70,6 +70,15 @@ static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, int count, Rows *row
   PoiseErr waited = poiseDeviceSync(dev); /* as the host's arrays are freed */
   for (int k = 0; k < count; k++) poiseFree(ctx, &rows[k].here);
   return PoiseAgree(ctx, e ? e : waited);
+}
+
+/* The same from device to device where they reach each other. */
+static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, int count, Rows *rows)
+{
+  if (!poiseLinkTrades(ctx)) return ShareByHosts(ctx, mine, count, rows);
+  for (int k = 0; k < count; k++)
+    mine = poiseLinkSpread(ctx->link, mine, rows[k].start, rows[k].bytes, rows[k].there);
+  return mine;
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
