@@ -21,7 +21,7 @@ typedef struct Shared { /* memory that the devices of all ranks reach: a piece f
   size_t bytes;         /* of mine */
   void *mine;
   void **all;                /* by rank; NULL: it has none */
-  struct SharedBlock *block; /* that mine is of; NULL: I have none */
+  struct SharedBlock *block; /* of the pieces; NULL: no rank has one */
 } Shared;
 
 typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_LIBRARY, LINK_HOST } LinkWish; /* -comm_exchange */

@@ -7,7 +7,7 @@
 typedef struct SharedBlock { /* one on each rank, all of the same size */
   int64_t number;            /* from 1 */
   size_t bytes, used;
-  int64_t pieces; /* of it that this rank has */
+  int64_t pieces; /* shared in it, that this rank has not given up */
   void *mine;
   void **all;     /* by rank */
   size_t *opened; /* by rank: bytes, if it is of another process */
@@ -181,7 +181,7 @@ enum { TOLD = 8 }; /* blocks that are spoken of at a time */
 
 typedef struct Offer { /* what a rank tells the others of a piece */
   int64_t bytes, at;   /* in the latest block; -1: that has no room for it */
-  int64_t idle[TOLD];  /* numbers of blocks of which this rank has no pieces; then 0 */
+  int64_t idle[TOLD];  /* numbers of blocks with no piece that this rank has; then 0 */
 } Offer;
 
 static Offer MakeOffer(const Sharing *s, size_t bytes)
@@ -267,14 +267,17 @@ static PoiseErr FindRoom(Sharing *s, const char *what, Offer *all)
   return POISE_OK;
 }
 
+/* Also a rank without bytes keeps the block, as it reaches the others' pieces. */
 static void Take(Sharing *s, const Offer *all, Shared *m)
 {
   SharedBlock *b = s->blocks;
-  for (int r = 0; r < PoiseSize(s->ctx); r++)
-    if (all[r].bytes) m->all[r] = (char *)b->all[r] + all[r].at;
-  if (!m->bytes) return;
+  for (int r = 0; r < PoiseSize(s->ctx); r++) {
+    if (!all[r].bytes) continue;
+    m->all[r] = (char *)b->all[r] + all[r].at;
+    m->block = b;
+  }
+  if (!m->block) return;
   m->mine = m->all[PoiseRank(s->ctx)];
-  m->block = b;
   b->used += InUnits(m->bytes, PIECE);
   b->pieces++;
   s->ctx->device->bytes += (int64_t)m->bytes;

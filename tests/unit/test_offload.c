@@ -282,10 +282,21 @@ static PoiseBytes Minus(PoiseBytes a, PoiseBytes b)
 static const int grids[][2] = {{24, 16}, {40, 34}, {64, 64}};
 enum { NGRIDS = 3, FIXED = 20000 };
 
-/* Scratch of the context that grows with the longest vector is there before anything is counted. */
+/* What the context has, and grows with what is summed and traded, is there before anything is counted. */
 static bool Reserve(PoiseContext ctx)
 {
-  return CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(64 * 64)));
+  enum { ROWS = 64 * 64, RANKS = 16 };
+  int64_t start[RANKS + 1];
+  Buffer all;
+  char *there;
+  for (int r = 0; r <= RANKS; r++) start[r] = r * ROWS;
+  if (!CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(ROWS)))) return false;
+  if (!poiseLinkTrades(ctx)) return true;
+  CHECK_OK(poiseBufferCreate(ctx->device, RANKS * ROWS * sizeof(double), "what is traded", &all));
+  CHECK_OK(poiseBufferUpdate(&all, DEVICE, &there));
+  bool good = CHECK_OK(poiseLinkSpread(ctx->link, POISE_OK, start, sizeof(double), there));
+  poiseBufferDestroy(&all);
+  return good;
 }
 
 /* What fixed parts, which are not predicted, take is the same for all sizes. */
