@@ -55,7 +55,10 @@ static PoiseErr TradeByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, cons
   Device *dev = ctx->device;
   size_t sent = (size_t)ex->send_start[ex->nsend] * sizeof *ex->send,
          got = (size_t)ex->recv_start[ex->nrecv] * sizeof *ex->recv;
-  if (!mine) mine = poiseDeviceFetch(dev, from, sent, ex->send);
+  if (mine)
+    (void)dev->ops->sync(dev); /* as in the other way; a failure is kept, or comes again */
+  else
+    mine = poiseDeviceFetch(dev, from, sent, ex->send);
   TRY(comm->ops->exchange_begin(comm, ex));
   TRY(comm->ops->exchange_end(comm, ex));
   TRY(mine);
