@@ -107,20 +107,6 @@ static inline int64_t poiseTripletBlocks(const TripletPattern *p)
   return POISE_NBLOCKS(p->n + p->stash.n);
 }
 
-/* The first i < n with start[i] >= k, or n. start ascends. */
-static inline int64_t poiseFirstFrom(const int64_t *start, int64_t n, int64_t k)
-{
-  int64_t low = 0, high = n;
-  while (low < high) {
-    int64_t mid = low + (high - low) / 2;
-    if (start[mid] < k)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  return low;
-}
-
 /* The end of a block of values. */
 static inline int64_t poiseTripletBlockEnd(const TripletPattern *p, int64_t block)
 {

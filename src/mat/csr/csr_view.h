@@ -80,4 +80,18 @@ POISE_INLINE uint32_t poiseHash32(int32_t v)
   return (uint32_t)v * 2654435769u;
 }
 
+/* The first i < n with list[i] >= k, or n. The list ascends. */
+POISE_INLINE int64_t poiseFirstFrom(const int64_t *list, int64_t n, int64_t k)
+{
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (list[mid] < k)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
 #endif

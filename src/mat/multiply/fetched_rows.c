@@ -22,8 +22,8 @@ typedef struct Wishes {
   Exchange rows;       /* one number of each */
   Exchange columns;    /* one of each entry */
   Buffer first, begin; /* of rows that others want, and of those that come: lengths, then first entries */
-  Buffer column;       /* of the former */
-  Buffer taken;        /* columns of those that come; behind them the ghosts of B */
+  Buffer column;       /* global columns of the former */
+  Buffer taken;        /* global columns of those that come; behind them the ghosts of B */
   Buffer list, place;  /* these ghosts; their new numbers */
   Buffer ghost, ptr;   /* all ghosts; scratch */
   int64_t n, more;     /* entries, and rows, that come */
@@ -50,7 +50,7 @@ static PoiseErr Make(Device *dev, int64_t n, size_t width, const char *what, Buf
 
 /* ---- what travels ---------------------------------------------------------------------------- */
 
-static PoiseErr Begin(PoiseContext ctx, Wishes *w)
+static PoiseErr AllocateBytes(PoiseContext ctx, Wishes *w)
 {
   TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->sent, "bytes of rows", &w->sent));
   return poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->got, "bytes of rows", &w->got);
@@ -61,7 +61,7 @@ static PoiseErr OpenRows(PoiseMat A, Wishes *w)
 {
   const Exchange *ex = &A->csr.halo->ex;
   int64_t side = poiseCsrAcross(&A->csr), item = sizeof(int64_t);
-  PoiseErr e = Begin(A->ctx, w);
+  PoiseErr e = AllocateBytes(A->ctx, w);
   for (int k = 0; k < ex->nsend && !e; k++)
     w->sent[ex->send_rank[k]] = (ex->send_start[k + 1] - ex->send_start[k]) / side * item;
   for (int k = 0; k < ex->nrecv && !e; k++)

@@ -101,19 +101,10 @@ POISE_INLINE void fetched_keys_item(const ColumnPlacesArgs *a, int64_t k)
 POISE_INLINE void fetched_places_item(const ColumnPlacesArgs *a, int64_t k)
 {
   const GlobalColumns *c = &a->columns;
-  int64_t global = a->global[k], low = 0, high = a->nghost;
-  if (poiseIsOwned(c, global)) {
-    a->place[k] = (int32_t)(global - c->column + c->below);
-    return;
-  }
-  while (low < high) {
-    int64_t mid = (low + high) / 2;
-    if (c->ghost[mid] < global)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  a->place[k] = (int32_t)(low < c->below ? low : low + c->nloc);
+  int64_t global = a->global[k], local = poiseIsOwned(c, global)
+                                             ? global - c->column
+                                             : c->nloc + poiseFirstFrom(c->ghost, a->nghost, global);
+  a->place[k] = poisePlaceOfLocal(c->below, c->nloc, (int32_t)local);
 }
 
 POISE_INLINE void fetched_own_item(const OwnRowsArgs *a, int64_t k)
