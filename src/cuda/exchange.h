@@ -148,8 +148,7 @@ template <int T> __device__ __forceinline__ void AwaitEntries(const LinkWaitArgs
 {
   uint64_t epoch = Look(a.epoch) + 1;
   for (int k = threadIdx.x; k < a.nfrom; k += T)
-    if (!Poll(a.patience, a.came + k, epoch, a.from[k]))
-      for (int64_t i = a.start[k]; i < a.start[k + 1]; i++) a.in[i] = NAN;
+    if (!Poll(a.patience, a.came + k, epoch, a.from[k])) poiseLinkLose(&a, k);
   __syncthreads();
   if (threadIdx.x == 0) *a.epoch = epoch;
 }

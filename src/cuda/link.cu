@@ -78,7 +78,8 @@ static __global__ void __launch_bounds__(THREADS) LinkAdd(const __grid_constant_
   a.dst[k] = s;
 }
 
-/* Traffic: 4 bytes an entry if it has an index, 8 read (then gathered) and 8 written to the other GPU. */
+/* Traffic: 4 bytes an entry if it has an index, 8 read (then gathered) and 8 written to the other GPU, or 4
+   each. */
 static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant__ LinkPushArgs a)
 {
   PdlLaunchDependents();
@@ -88,7 +89,12 @@ static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant
     i += i < a.n - a.begin ? a.begin : a.begin - a.n;
     int t = 0;
     while (t + 1 < a.ntarget && i >= a.target[t + 1].start) t++;
-    a.target[t].in[i - a.target[t].start] = a.x[a.index ? a.index[i] : i];
+    LinkTarget to = a.target[t];
+    int64_t from = a.index ? a.index[i] : i;
+    if (a.x_f32)
+      to.in_f32[i - to.start] = a.x_f32[from];
+    else
+      to.in[i - to.start] = a.x[from];
   }
   Finish(a, gridDim.x);
 }

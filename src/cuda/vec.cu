@@ -219,7 +219,7 @@ static __global__ void __launch_bounds__(THREADS) Reduce(const __grid_constant__
   a.dst[blockIdx.x] = a.max ? poiseLarger(old, s[0]) : old + s[0];
 }
 
-static __global__ void Gather(const __grid_constant__ GatherArgs a)
+template <typename Args> static __global__ void Gather(const __grid_constant__ Args a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i < (a.size > 1 ? a.n * a.size : a.n)) a.out[i] = poiseGathered(&a, i);
@@ -314,12 +314,21 @@ extern "C" PoiseErr poiseCuda_reduce(Device *dev, const void *args)
   return a->nsum ? LaunchPdl(dev, Reduce, (unsigned)a->nsum, THREADS, 0, *a) : POISE_OK;
 }
 
-extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)
+template <typename Args> static PoiseErr LaunchGather(Device *dev, const Args *a)
 {
-  const GatherArgs *a = (const GatherArgs *)args;
   int64_t n = a->size > 1 ? a->n * a->size : a->n;
   if (n) Gather<<<Grid(n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_gather(Device *dev, const void *args)
+{
+  return LaunchGather(dev, (const GatherArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_gather_f32(Device *dev, const void *args)
+{
+  return LaunchGather(dev, (const GatherArgs_f32 *)args);
 }
 
 extern "C" PoiseErr poiseCuda_scatter_add(Device *dev, const void *args)

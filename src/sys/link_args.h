@@ -28,7 +28,8 @@ typedef struct LinkRanks {      /* who add a sum over ranks by mailboxes */
 
 typedef struct LinkTarget { /* a rank that entries go to */
   int64_t start;            /* of its entries among those that are sent */
-  double *in;               /* where they go */
+  double *in;               /* where they go, */
+  float *in_f32;            /* and where in fp32 */
   uint64_t *epoch;          /* set behind them */
 } LinkTarget;
 
@@ -37,7 +38,8 @@ typedef struct LinkPushArgs {
   int64_t n;
   int64_t begin; /* these first, those for lower ranks last: not all ranks store to the same one at once */
   const int32_t *index; /* NULL: x[i] */
-  const double *x;
+  const double *x;      /* or, */
+  const float *x_f32;   /* if it is not NULL, entries in fp32 */
   int ntarget;
   const LinkTarget *target;
   uint64_t *sent;       /* epoch of the latest exchange that was sent; becomes that of this one */
@@ -51,8 +53,9 @@ typedef struct LinkWaitArgs {
   const int32_t *from;  /* their numbers */
   const int64_t *start; /* nfrom + 1 offsets into `in` */
   const uint64_t *came; /* the epochs of their entries */
-  double *in;
-  uint64_t *epoch; /* of the latest exchange that has ended; becomes that of this one */
+  double *in;           /* or, */
+  float *in_f32;        /* if it is not NULL, for those in fp32 */
+  uint64_t *epoch;      /* of the latest exchange that has ended; becomes that of this one */
   LinkPatience patience;
 } LinkWaitArgs;
 

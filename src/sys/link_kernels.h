@@ -9,6 +9,7 @@
 #ifndef POISE_LINK_KERNELS_H
 #define POISE_LINK_KERNELS_H
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -82,5 +83,15 @@ typedef struct LinkAddArgs {
 } LinkAddArgs;
 
 /* link_push takes LinkPushArgs, link_wait LinkWaitArgs: link_args.h. */
+
+/* The entries of rank from[k], which do not come. */
+POISE_INLINE void poiseLinkLose(const LinkWaitArgs *a, int k)
+{
+  for (int64_t i = a->start[k]; i < a->start[k + 1]; i++)
+    if (a->in_f32)
+      a->in_f32[i] = NAN;
+    else
+      a->in[i] = NAN;
+}
 
 #endif

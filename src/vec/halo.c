@@ -126,27 +126,39 @@ PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *g
   return e;
 }
 
-/* Pack the entries that other ranks want, on the device. */
-static PoiseErr PackThere(Halo *h, const double *x, double **send)
+static size_t Width(const Halo *h)
+{
+  return h->single ? sizeof(float) : sizeof(double);
+}
+
+PoiseErr poiseHaloPack(Halo *h, HaloEntries x, void *send)
 {
   Device *dev = h->ctx->device;
   const int32_t *index;
-  *send = h->ex.send;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  if (!dev->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, send));
-  return LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x, .out = *send});
+  if (!h->single)
+    return LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x.f64, .out = send});
+  return LAUNCH(dev, gather_f32, &(GatherArgs_f32){.n = h->nsend, .idx = index, .x = x.f32, .out = send});
+}
+
+/* Pack the entries that other ranks want, on the device. */
+static PoiseErr PackThere(Halo *h, HaloEntries x, double **send)
+{
+  *send = h->ex.send;
+  if (!h->ctx->device->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, send));
+  return poiseHaloPack(h, x, *send);
 }
 
 /* The same into the exchange's host buffer. The wait at the end also ensures that the ghosts of the last
    exchange have left their host buffer. */
-static PoiseErr Pack(Halo *h, const double *x)
+static PoiseErr Pack(Halo *h, HaloEntries x)
 {
   Device *dev = h->ctx->device;
   double *send;
   if (!h->nsend) return poiseDeviceSync(dev);
   TRY(PackThere(h, x, &send));
   if (dev->ops->is_host) return POISE_OK;
-  TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * sizeof(double), COPY_TO_HOST));
+  TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * Width(h), COPY_TO_HOST));
   return poiseDeviceSync(dev);
 }
 
@@ -156,14 +168,33 @@ PoiseErr poiseHaloReady(Halo *h)
   return poiseBufferRead(&h->index, DEVICE, &index);
 }
 
-static PoiseErr Send(Halo *h, PoiseErr mine, const double *x)
+/* Exchanges of hosts have a place of 8 bytes for each entry. Those of a neighbour in fp32 take the first half
+   of its places; on both sides they stand one behind the other. */
+static void Spread(const Exchange *ex)
+{
+  char *send = (char *)ex->send;
+  for (int k = ex->nsend - 1; k >= 0; k--)
+    memmove(send + 8 * ex->send_start[k], send + 4 * ex->send_start[k],
+            4 * (size_t)(ex->send_start[k + 1] - ex->send_start[k]));
+}
+
+static void Gather(const Exchange *ex)
+{
+  char *recv = (char *)ex->recv;
+  for (int k = 0; k < ex->nrecv; k++)
+    memmove(recv + 4 * ex->recv_start[k], recv + 8 * ex->recv_start[k],
+            4 * (size_t)(ex->recv_start[k + 1] - ex->recv_start[k]));
+}
+
+static PoiseErr Send(Halo *h, PoiseErr mine, HaloEntries x)
 {
   Comm *comm = h->ctx->comm;
   h->pending = mine ? mine : Pack(h, x);
+  if (h->single && !h->pending) Spread(&h->ex);
   return comm->ops->exchange_begin(comm, &h->ex);
 }
 
-static PoiseErr Receive(Halo *h, const double **ghost)
+static PoiseErr Receive(Halo *h, const void **ghost)
 {
   Comm *comm = h->ctx->comm;
   Device *dev = h->ctx->device;
@@ -171,10 +202,11 @@ static PoiseErr Receive(Halo *h, const double **ghost)
   *ghost = h->ex.recv;
   TRY(comm->ops->exchange_end(comm, &h->ex));
   TRY(h->pending);
+  if (h->single) Gather(&h->ex);
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
   *ghost = device;
-  return poiseDeviceCopy(dev, device, h->ex.recv, (size_t)h->nghost * sizeof(double), COPY_TO_DEVICE);
+  return poiseDeviceCopy(dev, device, h->ex.recv, (size_t)h->nghost * Width(h), COPY_TO_DEVICE);
 }
 
 PoiseErr poiseHaloGhostWrite(Halo *h, double **ghost)
@@ -246,8 +278,8 @@ static PoiseErr ReverseByLibrary(Halo *h, PoiseErr mine, double *y)
 /* ---- which way ------------------------------------------------------------------------------- */
 
 typedef struct Way {
-  PoiseErr (*begin)(Halo *, PoiseErr mine, const double *x);
-  PoiseErr (*end)(Halo *, const double **ghost);
+  PoiseErr (*begin)(Halo *, PoiseErr mine, HaloEntries x);
+  PoiseErr (*end)(Halo *, const void **ghost);
   PoiseErr (*reverse)(Halo *, PoiseErr mine, double *y);
 } Way;
 
@@ -260,20 +292,46 @@ static const Way *WayOf(const Halo *h)
   return h->library ? &library : h->link ? &peers : &host;
 }
 
-PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
+static PoiseErr Begin(Halo *h, PoiseErr mine, HaloEntries x, bool single)
 {
   poiseLogBegin(h->ctx, EVENT_HaloBegin);
-  h->there = false;
+  h->there = false, h->single = single;
   PoiseErr e = WayOf(h)->begin(h, mine, x);
-  poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 16.0 * (double)h->nsend);
+  poiseLogEnd(h->ctx, EVENT_HaloBegin, 0, 2 * (double)Width(h) * (double)h->nsend);
   return e;
+}
+
+static PoiseErr End(Halo *h, const void **ghost)
+{
+  poiseLogBegin(h->ctx, EVENT_HaloEnd);
+  PoiseErr e = WayOf(h)->end(h, ghost);
+  poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, (double)Width(h) * (double)h->nghost);
+  return e;
+}
+
+PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
+{
+  return Begin(h, mine, (HaloEntries){.f64 = x}, false);
 }
 
 PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
 {
-  poiseLogBegin(h->ctx, EVENT_HaloEnd);
-  PoiseErr e = WayOf(h)->end(h, ghost);
-  poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, 8.0 * (double)h->nghost);
+  const void *there = NULL;
+  PoiseErr e = End(h, &there);
+  *ghost = there;
+  return e;
+}
+
+PoiseErr poiseHaloBeginSingle(Halo *h, PoiseErr mine, const float *x)
+{
+  return Begin(h, mine, (HaloEntries){.f32 = x}, true);
+}
+
+PoiseErr poiseHaloEndSingle(Halo *h, const float **ghost)
+{
+  const void *there = NULL;
+  PoiseErr e = End(h, &there);
+  *ghost = there;
   return e;
 }
 
@@ -284,7 +342,8 @@ PoiseErr poiseHaloTrade(Halo *h, PoiseErr mine, const double *x, const double **
     TRY(poiseHaloBegin(h, mine, x));
     return poiseHaloEnd(h, ghost);
   }
-  if (!mine) mine = PackThere(h, x, &send);
+  h->single = false;
+  if (!mine) mine = PackThere(h, (HaloEntries){.f64 = x}, &send);
   if (!mine) mine = poiseBufferWrite(&h->ghost, DEVICE, &there);
   *ghost = there;
   return poiseTrade(h->ctx, mine, &h->ex, send, there);

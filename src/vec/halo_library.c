@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The halo by a library, which sends and receives from memory that it may share with other devices. So entries
-  that go out and ghosts stand in memory of the link's, beside the buffers of the way through the host.
+  that go out and ghosts stand in memory of the link's, beside the buffers of the way through the host. It
+  takes fp64: entries in fp32, which stand in those buffers, are widened for it and narrowed behind it.
 */
 #include "vec.h"
 #include "vec_kernels.h"
@@ -51,23 +52,34 @@ void poiseHaloLibraryDestroy(Halo *h)
   poiseFree(h->ctx, &h->library);
 }
 
+static PoiseErr Pack(Halo *h, HaloEntries x)
+{
+  WidenArgs w = {.n = h->nsend, .a.value = 1, .y = h->library->send};
+  float *single;
+  if (!h->single) return poiseHaloPack(h, x, w.y);
+  TRY(poiseBufferWrite(&h->send, DEVICE, &single));
+  w.x = single;
+  TRY(poiseHaloPack(h, x, single));
+  return LAUNCH(h->ctx->device, widen, &w);
+}
+
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */
-PoiseErr poiseHaloSend(Halo *h, PoiseErr mine, const double *x)
+PoiseErr poiseHaloSend(Halo *h, PoiseErr mine, HaloEntries x)
 {
   const HaloLibrary *l = h->library;
-  const int32_t *index;
-  if (!mine) mine = poiseBufferRead(&h->index, DEVICE, &index);
-  if (!mine)
-    mine = LAUNCH(h->ctx->device, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x, .out = l->send});
-  h->pending = mine;
+  h->pending = mine ? mine : Pack(h, x);
   return poiseLinkExchange(h->ctx->link, &h->ex, l->send, l->ghost);
 }
 
-PoiseErr poiseHaloReceive(Halo *h, const double **ghost)
+PoiseErr poiseHaloReceive(Halo *h, const void **ghost)
 {
-  *ghost = h->library->ghost;
+  NarrowArgs n = {.n = h->nghost, .a.value = 1, .x = h->library->ghost};
+  *ghost = n.x;
   TRY(poiseLinkArrive(h->ctx->link));
-  return h->pending;
+  if (!h->single || h->pending) return h->pending;
+  TRY(poiseBufferWrite(&h->ghost, DEVICE, &n.y));
+  *ghost = n.y;
+  return LAUNCH(h->ctx->device, narrow, &n);
 }
 
 PoiseErr poiseHaloSendBack(Halo *h, PoiseErr mine)

@@ -4,7 +4,7 @@
 
   It has two ways: to the ghosts of the neighbours, and back from ghosts to their owners, who add them. Each
   way has one set of places. So an exchange must not begin before all neighbours have read those of the one
-  before (poiseLinkSettle).
+  before (poiseLinkSettle). In fp32 the same places hold the entries, one behind the other from their start.
 
   A rank has a room in memory that the others reach. For each way it holds the entries that come, the epochs
   of those who send them, and tables of its own. These have a place for every rank, so that bytes are known
@@ -36,8 +36,8 @@ typedef struct HaloLink {
   Way way[WAYS];
 } HaloLink;
 
-typedef struct Where { /* what a rank has for a sender in its room, in bytes from its start */
-  int64_t in, epoch;   /* epoch = 0: nothing */
+typedef struct Where {       /* what a rank has for a sender in its room, in bytes from its start */
+  int64_t in, in_f32, epoch; /* epoch = 0: nothing */
 } Where;
 
 /* of start, target, from */
@@ -96,12 +96,20 @@ static PoiseErr Upload(Halo *h, int way, const Where *where)
     int to = ex->send_rank[k];
     const Where *there = &where[((int64_t)to * WAYS + way) * size + rank];
     char *room = h->link->room.all[to];
-    w->there[k] = (LinkTarget){ex->send_start[k], (double *)(void *)(room + there->in),
-                               (uint64_t *)(void *)(room + there->epoch)};
+    w->there[k] = (LinkTarget){.start = ex->send_start[k],
+                               .in = (double *)(void *)(room + there->in),
+                               .in_f32 = (float *)(void *)(room + there->in_f32),
+                               .epoch = (uint64_t *)(void *)(room + there->epoch)};
   }
   memcpy(start, ex->recv_start, (size_t)(ex->nrecv + 1) * sizeof *start);
   if (ex->nrecv) memcpy(w->there + ex->nsend, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
   return poiseDeviceCopy(ctx->device, w->start, start, bytes, COPY_TO_DEVICE);
+}
+
+/* Where entries in fp32 come. */
+static float *Single(const Way *w)
+{
+  return (float *)(void *)w->in;
 }
 
 /* What this rank has for each sender, way by way. */
@@ -113,8 +121,9 @@ static void List(const Halo *h, Where *mine)
     const Exchange *ex = ExchangeOf(h, way);
     const Way *w = &h->link->way[way];
     for (int k = 0; k < ex->nrecv; k++)
-      mine[way * size + ex->recv_rank[k]] =
-          (Where){(char *)(w->in + ex->recv_start[k]) - room, (char *)(w->came + k) - room};
+      mine[way * size + ex->recv_rank[k]] = (Where){.in = (char *)(w->in + ex->recv_start[k]) - room,
+                                                    .in_f32 = (char *)(Single(w) + ex->recv_start[k]) - room,
+                                                    .epoch = (char *)(w->came + k) - room};
   }
 }
 
@@ -174,13 +183,14 @@ static int64_t Begin(const Exchange *ex, int rank)
 }
 
 /* Store n entries of x into the places of the neighbours. index: which, NULL: all. */
-static LinkPushArgs PushArgs(const Halo *h, int way, int64_t n, const int32_t *index, const double *x)
+static LinkPushArgs PushArgs(const Halo *h, int way, int64_t n, const int32_t *index, HaloEntries x)
 {
   const Way *w = &h->link->way[way];
   return (LinkPushArgs){.n = n,
                         .begin = Begin(ExchangeOf(h, way), PoiseRank(h->ctx)),
                         .index = index,
-                        .x = x,
+                        .x = x.f64,
+                        .x_f32 = x.f32,
                         .ntarget = ExchangeOf(h, way)->nsend,
                         .target = w->target,
                         .sent = &w->state[SENT],
@@ -188,7 +198,7 @@ static LinkPushArgs PushArgs(const Halo *h, int way, int64_t n, const int32_t *i
                         .late = poiseLinkPatience(h->ctx->link).late};
 }
 
-static LinkWaitArgs WaitArgs(const Halo *h, int way)
+static LinkWaitArgs WaitArgs(const Halo *h, int way, bool single)
 {
   const Way *w = &h->link->way[way];
   return (LinkWaitArgs){.nfrom = ExchangeOf(h, way)->nrecv,
@@ -196,19 +206,20 @@ static LinkWaitArgs WaitArgs(const Halo *h, int way)
                         .start = w->start,
                         .came = w->came,
                         .in = w->in,
+                        .in_f32 = single ? Single(w) : NULL,
                         .epoch = &w->state[EPOCH],
                         .patience = poiseLinkPatience(h->ctx->link)};
 }
 
-static PoiseErr Push(Halo *h, int way, int64_t n, const int32_t *index, const double *x)
+static PoiseErr Push(Halo *h, int way, int64_t n, const int32_t *index, HaloEntries x)
 {
   const LinkPushArgs a = PushArgs(h, way, n, index, x);
   return LAUNCH(h->ctx->device, link_push, &a);
 }
 
-static PoiseErr Wait(Halo *h, int way)
+static PoiseErr Wait(Halo *h, int way, bool single)
 {
-  const LinkWaitArgs a = WaitArgs(h, way);
+  const LinkWaitArgs a = WaitArgs(h, way, single);
   return LAUNCH(h->ctx->device, link_wait, &a);
 }
 
@@ -218,11 +229,11 @@ bool poiseHaloWasSent(const Halo *h)
 }
 
 /* A rank that has failed sends whatever there is, as its neighbours wait for it. */
-PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, const double *x)
+PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, HaloEntries x)
 {
   const int32_t *index;
   h->pending = mine;
-  h->there = poiseHaloWasSent(h) && (mine || h->sent == x);
+  h->there = !h->single && poiseHaloWasSent(h) && (mine || h->sent == x.f64);
   h->sent = NULL;
   if (h->there) return POISE_OK;
   TRY(poiseLinkSettle(h->ctx->link, &h->link->way[OUT].sent));
@@ -231,11 +242,11 @@ PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, const double *x)
   return Push(h, OUT, mine ? 0 : h->nsend, index, x);
 }
 
-PoiseErr poiseHaloWait(Halo *h, const double **ghost)
+PoiseErr poiseHaloWait(Halo *h, const void **ghost)
 {
   *ghost = h->link->way[OUT].in;
   if (h->there || !h->link->room.mine) return h->pending;
-  TRY(Wait(h, OUT));
+  TRY(Wait(h, OUT, h->single));
   return h->pending;
 }
 
@@ -245,8 +256,8 @@ PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine)
   TRY(poiseLinkSettle(h->ctx->link, &h->link->way[BACK].sent));
   if (!h->link->room.mine) return mine;
   if (!mine) mine = poiseBufferRead(&h->ghost, DEVICE, &ghost);
-  TRY(Push(h, BACK, mine ? 0 : h->nghost, NULL, ghost));
-  TRY(Wait(h, BACK));
+  TRY(Push(h, BACK, mine ? 0 : h->nghost, NULL, (HaloEntries){.f64 = ghost}));
+  TRY(Wait(h, BACK, false));
   return mine;
 }
 
@@ -338,8 +349,8 @@ PoiseErr poiseHaloSendInside(Halo *h, const HaloSends *s, const double *x, LinkS
   h->session = poiseLinkSession(h->ctx->link);
   if (!h->link->room.mine) return POISE_OK;
   *send = s->send;
-  send->push = PushArgs(h, OUT, h->nsend, NULL, x);
-  send->wait = WaitArgs(h, OUT);
+  send->push = PushArgs(h, OUT, h->nsend, NULL, (HaloEntries){.f64 = x});
+  send->wait = WaitArgs(h, OUT, false);
   return POISE_OK;
 }
 

@@ -157,7 +157,13 @@ PoiseErr poiseHost_link_push(Device *dev, const void *args)
   for (int t = 0; t < a->ntarget && !Load(a->late); t++) {
     const LinkTarget *to = &a->target[t];
     int64_t end = t + 1 < a->ntarget && to[1].start < a->n ? to[1].start : a->n;
-    for (int64_t i = to->start; i < end; i++) to->in[i - to->start] = a->x[a->index ? a->index[i] : i];
+    for (int64_t i = to->start; i < end; i++) {
+      int64_t from = a->index ? a->index[i] : i;
+      if (a->x_f32)
+        to->in_f32[i - to->start] = a->x_f32[from];
+      else
+        to->in[i - to->start] = a->x[from];
+    }
   }
   ReleaseEpochs(a);
   return POISE_OK;
@@ -170,7 +176,7 @@ PoiseErr poiseHost_link_wait(Device *dev, const void *args)
   (void)dev;
   for (int k = 0; k < a->nfrom; k++) {
     PoiseErr came = Poll(&a->patience, &a->came[k], *a->epoch + 1, a->from[k]);
-    for (int64_t i = a->start[k]; came && i < a->start[k + 1]; i++) a->in[i] = NAN;
+    if (came) poiseLinkLose(a, k);
     if (!e) e = came;
   }
   *a->epoch += 1;

@@ -167,8 +167,14 @@ typedef struct Halo {
   const double *sent; /* by peer memory: a phase has sent the entries of this vector, and the ghosts */
   int64_t session;    /* have come, if the link is still in this session */
   bool there;         /* between Begin and End: so it was */
+  bool single;        /* the same: entries travel in fp32 */
   PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
+
+typedef struct HaloEntries { /* a vector in fp64, or in fp32 if that is not NULL */
+  const double *f64;
+  const float *f32;
+} HaloEntries;
 
 /* ghost: ascending global indices that other ranks own. Collective; agrees. */
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo);
@@ -182,16 +188,18 @@ PoiseErr poiseHaloLinkCreate(Halo *halo);
 void poiseHaloLinkDestroy(Halo *halo);
 /* of the device, by either kind of link */
 int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend);
-PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, const double *x);
-PoiseErr poiseHaloWait(Halo *halo, const double **ghost);
+PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, HaloEntries x);
+PoiseErr poiseHaloWait(Halo *halo, const void **ghost);
 PoiseErr poiseHaloPushBack(Halo *halo,
                            PoiseErr mine);         /* ghosts, to be added by their owners; waits for them */
 const double *poiseHaloCameBack(const Halo *halo); /* [nsend], of all ranks that sent any */
+/* send = the entries of x that other ranks want, both on the device. */
+PoiseErr poiseHaloPack(Halo *halo, HaloEntries x, void *send);
 /* The same by a library (halo_library.c). */
 PoiseErr poiseHaloLibraryCreate(Halo *halo);
 void poiseHaloLibraryDestroy(Halo *halo);
-PoiseErr poiseHaloSend(Halo *halo, PoiseErr mine, const double *x);
-PoiseErr poiseHaloReceive(Halo *halo, const double **ghost);
+PoiseErr poiseHaloSend(Halo *halo, PoiseErr mine, HaloEntries x);
+PoiseErr poiseHaloReceive(Halo *halo, const void **ghost);
 PoiseErr poiseHaloSendBack(Halo *halo, PoiseErr mine);
 const double *poiseHaloSentBack(const Halo *halo);
 /* Where x is, by its place. An empty x has none: it gets one of its own, at which nothing is. So all ranks
@@ -223,6 +231,9 @@ bool poiseHaloIsThere(const Halo *halo);
    if this rank fails, so that no rank waits in vain. End returns the failure. */
 PoiseErr poiseHaloBegin(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
+/* The same of a vector in fp32. */
+PoiseErr poiseHaloBeginSingle(Halo *halo, PoiseErr mine, const float *x);
+PoiseErr poiseHaloEndSingle(Halo *halo, const float **ghost);
 /* Both at once, outside of loops: as poiseTrade, where devices reach each other. The caller agrees. */
 PoiseErr poiseHaloTrade(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
 /* y[owner's entry] += ghost entries of all ranks, in rank order. ghost: device pointer. */

@@ -64,18 +64,6 @@ PoiseErr poiseHost_reduce(Device *dev, const void *args)
   return POISE_OK;
 }
 
-PoiseErr poiseHost_gather(Device *dev, const void *args)
-{
-  const GatherArgs *a = args;
-  int64_t n = a->size > 1 ? a->n * a->size : a->n, nblock = POISE_NBLOCKS(n);
-  (void)dev;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < n; i++)
-      a->out[i] = poiseGathered(a, i);
-  return POISE_OK;
-}
-
 PoiseErr poiseHost_scatter_add(Device *dev, const void *args)
 {
   const ScatterAddArgs *a = args;

@@ -60,20 +60,24 @@ typedef struct ReduceArgs { /* nsum sums (maxima): dst[j] (+)= sum of partial[j 
 } ReduceArgs;
 
 /* out_i = x[idx_i]; one of idx, idx64 is NULL. size: of how many numbers each i is; 0: of one */
-typedef struct GatherArgs {
-  int64_t n, size;
-  const int32_t *idx;
-  const int64_t *idx64;
-  const double *x;
-  double *out;
-} GatherArgs;
-
-/* Number k < n size of out. */
-POISE_INLINE double poiseGathered(const GatherArgs *a, int64_t k)
-{
-  int64_t i = a->size > 1 ? k / a->size : k, from = a->idx ? a->idx[i] : a->idx64[i];
-  return a->size > 1 ? a->x[from * a->size + k % a->size] : a->x[from];
-}
+#define GATHER(Real, suffix)                                                                   \
+  typedef struct GatherArgs##suffix {                                                          \
+    int64_t n, size;                                                                           \
+    const int32_t *idx;                                                                        \
+    const int64_t *idx64;                                                                      \
+    const Real *x;                                                                             \
+    Real *out;                                                                                 \
+  } GatherArgs##suffix;                                                                        \
+                                                                                               \
+  /* Number k < n size of out. */                                                              \
+  POISE_INLINE Real POISE_TYPED(poiseGathered, suffix)(const GatherArgs##suffix *a, int64_t k) \
+  {                                                                                            \
+    int64_t i = a->size > 1 ? k / a->size : k, from = a->idx ? a->idx[i] : a->idx64[i];        \
+    return a->size > 1 ? a->x[from * a->size + k % a->size] : a->x[from];                      \
+  }
+GATHER(double, )
+GATHER(float, _f32)
+#undef GATHER
 
 typedef struct ScatterAddArgs { /* y[idx_i] += in_i; the idx_i are different */
   int64_t n;

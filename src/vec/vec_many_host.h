@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Host kernels with many vectors x_j: mdot and maxpy. vec_host.c includes this text once for each type of the
-  x_j. REAL is the type, NAME(n) is n with its suffix. y, coefficients and sums are fp64.
+  Host kernels with many vectors x_j, mdot and maxpy; and gather. vec_host.c includes this text once for each
+  type of the x_j, and of what is gathered. REAL is the type, NAME(n) is n with its suffix. y, coefficients
+  and sums are fp64.
 */
 static void NAME(Dot)(int k, const REAL *const *x, const double *y, int64_t begin, int64_t end,
                       double *partial, int64_t stride)
@@ -55,5 +56,17 @@ PoiseErr NAME(poiseHost_maxpy)(Device *dev, const void *args)
     if (a->again) NAME(Dot)(a->k, a->x, a->y, begin, end, a->again + b, a->stride);
     poiseHostFuse(&a->fuse, a->y, begin, end, b);
   }
+  return POISE_OK;
+}
+
+PoiseErr NAME(poiseHost_gather)(Device *dev, const void *args)
+{
+  const NAME(GatherArgs) *a = args;
+  int64_t n = a->size > 1 ? a->n * a->size : a->n, nblock = POISE_NBLOCKS(n);
+  (void)dev;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++)
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < n; i++)
+      a->out[i] = NAME(poiseGathered)(a, i);
   return POISE_OK;
 }

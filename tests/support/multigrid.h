@@ -392,4 +392,54 @@ static inline void CheckRefresh(PoiseMat A, const char *options, int way)
   PoisePCDestroy(&pc);
 }
 
+/* ---- fp32 ------------------------------------------------------------------------------------ */
+
+static inline bool IsSingle(PoiseMat A, const char *options, const char *words)
+{
+  char text[4096] = "";
+  PoisePC pc = AmgOf(A, options);
+  bool single = Made(pc)->single;
+  TEST_PRINTED(PoiseMatContext(A), text, sizeof text, PoisePCView(pc));
+  CHECK(PoiseRank(PoiseMatContext(A)) || strstr(text, words) != NULL);
+  PoisePCDestroy(&pc);
+  return single;
+}
+
+/* Of a cycle in fp32, relative to that in fp64. */
+static inline double Differs(PoiseMat A)
+{
+  PoiseVec r, z[2];
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z[0])) || !CHECK_OK(PoiseVecDuplicate(r, &z[1]))) return NAN;
+  SampleFill(r, 3);
+  for (int p = 0; p < 2; p++) {
+    PoisePC pc = AmgOf(A, p ? "-x_pc_amg_precision double" : "-x_pc_amg_precision single");
+    CHECK_OK(PoisePCApply(pc, r, z[p]));
+    PoisePCDestroy(&pc);
+  }
+  CHECK_OK(PoiseVecAXPY(z[0], -1, z[1]));
+  double differs = NormOf(z[0]) / NormOf(z[1]);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z[0]);
+  PoiseVecDestroy(&z[1]);
+  return differs;
+}
+
+/* At most one iteration, and this share, more than with a cycle in fp64, to any residual. */
+static inline void CheckAsGood(PoiseMat A, const char *method, double last, double more)
+{
+  CHECK(Differs(A) < 1e-5);
+  const double to[] = {1e-8, last};
+  PoiseContext ctx = PoiseMatContext(A);
+  for (int k = 0; k < 2; k++) {
+    int its[2];
+    for (int p = 0; p < 2; p++) {
+      SetOptions(ctx, p ? "-x_pc_amg_precision double" : "-x_pc_amg_precision single");
+      its[p] = IterationsTo(A, method, "amg", to[k]);
+    }
+    CHECK(its[0] > 0 && its[0] <= (int)((1 + more) * its[1]) + 1);
+  }
+  CHECK(!IsSingle(A, "-x_pc_amg_precision double", "the cycle works in fp64\n"));
+  CHECK(IsSingle(A, "-x_pc_amg_precision single", "the cycle works in fp32\n"));
+}
+
 #endif

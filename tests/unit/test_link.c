@@ -498,12 +498,13 @@ static void TestTwice(PoiseContext ctx)
 {
   PoiseMat A;
   PoiseVec x, y;
-  const double *p, *ghost;
+  HaloEntries p = {NULL};
+  const void *ghost;
   NEEDS_LINK(ctx, LINK_PEER);
   if (!IsMock(ctx)) TEST_SKIP("only the mock checks this");
   if (!CHECK_OK(ScaledLaplacian(ctx, 24, 17, 1, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
   CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
-  CHECK_OK(poiseVecRead(x, &p));
+  CHECK_OK(poiseVecRead(x, &p.f64));
   poiseLinkUse(ctx, true);
   CHECK_OK(poiseHaloPush(A->csr.halo, POISE_OK, p));
   CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 0})); /* it should stand behind the wait */

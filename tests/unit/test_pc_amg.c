@@ -626,82 +626,6 @@ static void TestWild(PoiseContext ctx)
 
 /* ---- fp32 ------------------------------------------------------------------------------------ */
 
-static bool IsSingle(PoiseMat A, const char *options, const char *words)
-{
-  char text[4096] = "";
-  PoisePC pc = AmgOf(A, options);
-  bool single = Made(pc)->single;
-  TEST_PRINTED(PoiseMatContext(A), text, sizeof text, PoisePCView(pc));
-  CHECK(strstr(text, words) != NULL);
-  PoisePCDestroy(&pc);
-  return single;
-}
-
-/* Of a cycle in fp32, relative to that in fp64. */
-static double Differs(PoiseMat A)
-{
-  PoiseVec r, z[2];
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z[0])) || !CHECK_OK(PoiseVecDuplicate(r, &z[1]))) return NAN;
-  SampleFill(r, 3);
-  for (int p = 0; p < 2; p++) {
-    PoisePC pc = AmgOf(A, p ? "-x_pc_amg_precision double" : "-x_pc_amg_precision single");
-    CHECK_OK(PoisePCApply(pc, r, z[p]));
-    PoisePCDestroy(&pc);
-  }
-  CHECK_OK(PoiseVecAXPY(z[0], -1, z[1]));
-  double differs = NormOf(z[0]) / NormOf(z[1]);
-  PoiseVecDestroy(&r);
-  PoiseVecDestroy(&z[0]);
-  PoiseVecDestroy(&z[1]);
-  return differs;
-}
-
-/* At most one iteration, and this share, more than with a cycle in fp64, to any residual. */
-static void CheckAsGood(PoiseMat A, const char *method, double last, double more)
-{
-  CHECK(Differs(A) < 1e-5);
-  const double to[] = {1e-8, last};
-  PoiseContext ctx = PoiseMatContext(A);
-  for (int k = 0; k < 2; k++) {
-    int its[2];
-    for (int p = 0; p < 2; p++) {
-      SetOptions(ctx, p ? "-x_pc_amg_precision double" : "-x_pc_amg_precision single");
-      its[p] = IterationsTo(A, method, "amg", to[k]);
-    }
-    CHECK(its[0] > 0 && its[0] <= (int)((1 + more) * its[1]) + 1);
-  }
-  CHECK(!IsSingle(A, "-x_pc_amg_precision double", "the cycle works in fp64\n"));
-  CHECK(IsSingle(A, "-x_pc_amg_precision single", "the cycle works in fp32\n"));
-}
-
-static void TestPrecision(PoiseContext ctx)
-{
-  static const Grid grids[] = {{.dim = 3, .k = 18},
-                               {.dim = 3, .k = 18, .jump = 1e6},
-                               {.dim = 3, .k = 18, .stretch = 1000},
-                               {.dim = 2, .k = 30, .neumann = true}};
-  static const char *const ways[] = {"-x_pc_amg_cycle w", "-x_pc_amg_cycle v -x_pc_amg_degree 3",
-                                     "-x_pc_amg_degree 1 -x_pc_amg_coarse_size 20"};
-  SetOptions(ctx, few);
-  for (int g = 0; g < 4; g++)
-    for (int w = 0; w < (g == 0 ? 3 : 1); w++) {
-      PoiseMat A = GridOf(ctx, grids[g]);
-      if (g == 0) SetOptions(ctx, ways[w]);
-      CheckAsGood(A, "cg", grids[g].jump > 0 ? 1e-11 : 1e-12, 0); /* what fp64 reaches */
-      PoiseMatDestroy(&A);
-    }
-  for (int t = 0; t < 2; t++) {
-    PoiseMat A;
-    if (!CHECK_OK(Springs(ctx, BeamOf(3, false, t ? "csr" : "bcsr"), &A))) return;
-    AttachMotions(A, BeamOf(3, false, NULL));
-    CheckAsGood(A, "cg", 1e-12, 0);
-    PoiseMatDestroy(&A);
-  }
-  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
-  CheckAsGood(A, "fgmres", 1e-12, 0); /* dense factors at the bottom. gmres counts on M (sum v) = sum (M v) */
-  PoiseMatDestroy(&A);
-}
-
 static PoiseInt OnPartOfGrid(PoiseInt n, PoiseInt i, int e)
 {
   PoiseInt j = OnGrid(n, i, e);
@@ -731,72 +655,6 @@ static void TestPrecisionPlain(PoiseContext ctx)
       PoiseMatDestroy(&A);
     }
   SetOptions(ctx, ways[0]);
-}
-
-/* Powers of 2 in A and in r go through a cycle without a trace, as far as fp64 has them. */
-static void TestScales(PoiseContext ctx)
-{
-  static const char *const ways[] = {"-x_pc_amg_degree 1", "-x_pc_amg_degree 2"};
-  const int powers[][2] = {{0, 300}, {0, -300}, {300, 0}, {-300, 0}, {200, -500}};
-  SetOptions(ctx, few);
-  for (int w = 1; w >= 0; w--)
-    for (int k = 0; k < 5; k++) {
-      PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.9});
-      PoiseVec r, z, scaled;
-      PoisePC pc = AmgOf(A, ways[w]);
-      if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(z, &scaled))) return;
-      SampleFill(r, 3);
-      CHECK_OK(PoisePCApply(pc, r, z));
-      CHECK_OK(PoiseMatScale(A, ldexp(1, powers[k][0])));
-      CHECK_OK(PoiseVecScale(r, ldexp(1, powers[k][1])));
-      CHECK_OK(PoisePCApply(pc, r, scaled));
-      CHECK(Made(pc)->single);
-      CHECK_OK(PoiseVecScale(scaled, ldexp(1, powers[k][0] - powers[k][1])));
-      CHECK(SampleDigest(scaled) == SampleDigest(z));
-      CHECK_OK(PoiseVecSet(r, 0));
-      CHECK_OK(PoisePCApply(pc, r, z));
-      CHECK(NormOf(z) == 0);
-      PoiseVecDestroy(&r);
-      PoiseVecDestroy(&z);
-      PoiseVecDestroy(&scaled);
-      PoisePCDestroy(&pc);
-      PoiseMatDestroy(&A);
-    }
-}
-
-static double Apart(PoiseInt i)
-{
-  return i % 900 < 450 ? 1 : 0x1p70;
-}
-
-static double Together(PoiseInt i)
-{
-  return 1 / Apart(i);
-}
-
-/* Rows that are too far apart are left to fp64, until new values are not. */
-static void TestTooFar(PoiseContext ctx)
-{
-  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
-  PoisePC pc = AmgOf(A, few);
-  char text[4096] = "";
-  PoiseBytes single, wide, back;
-  CHECK(Made(pc)->single);
-  CHECK_OK(PoisePCBytes(pc, &single));
-  uint64_t first = Apply(pc);
-  ScaleBy(A, Apart);
-  CHECK(!Made(pc)->single);
-  TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
-  CHECK(strstr(text, "the cycle works in fp64, as values are too far apart for fp32\n") != NULL);
-  CheckSpd(pc);
-  CHECK_OK(PoisePCBytes(pc, &wide));
-  ScaleBy(A, Together);
-  CHECK(Made(pc)->single && Apply(pc) == first);
-  CHECK_OK(PoisePCBytes(pc, &back));
-  CHECK(back.device == single.device && back.host == single.host);
-  CHECK(wide.device + wide.host < single.device + single.host + 8 * 900 * 9);
-  PoisePCDestroy(&pc);
-  PoiseMatDestroy(&A);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -895,10 +753,7 @@ int main(int argc, char **argv)
                                {"elastic", TestElastic, TEST_SERIAL},
                                {"hubs", TestHubs, TEST_SERIAL},
                                {"wild", TestWild, TEST_SERIAL},
-                               {"precision", TestPrecision, TEST_SERIAL},
                                {"precision plain", TestPrecisionPlain, TEST_SERIAL},
-                               {"scales", TestScales, TEST_SERIAL},
-                               {"too far", TestTooFar, TEST_SERIAL},
                                {"peak", TestPeak, TEST_SERIAL},
                                {"failures", TestFailures, TEST_SERIAL},
                                {NULL, NULL, 0}};

@@ -58,11 +58,20 @@ static void CheckProduct(PoiseMat A, double a, double b)
   CHECK_OK(poiseBufferWrite(&flag, HOST, &skip));
   *(double *)(uintptr_t)skip = one;
   CHECK_OK(poiseBufferRead(&flag, DEVICE, &skip));
-  CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, skip));
-  CheckRounded(y, &y32); /* nothing done */
-  CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, NULL));
-  CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, NULL));
-  CheckRounded(y, &y32);
+  CHECK_OK(PoiseAgree(A->ctx, poiseMatReady(A)));
+  CHECK_OK(poiseMatReadySingle(A));
+  for (int linked = 0; linked <= (A->ctx->link != NULL); linked++) { /* ghosts by hosts, and by devices */
+    bool used = poiseLinkUse(A->ctx, linked);
+    CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, skip));
+    if (!linked) CheckRounded(y, &y32); /* nothing done */
+    CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, NULL));
+    CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, NULL));
+    CHECK_OK(poiseMatMultSingle(A, &val, 0, &x32, 1, &y32, NULL));
+    CHECK_OK(PoiseAgree(A->ctx, poiseDeviceSync(A->ctx->device)));
+    poiseLinkUse(A->ctx, used);
+    CheckRounded(y, &y32);
+    RoundAll(&y->data, y->layout->n);
+  }
   Buffer *all[] = {&x32, &y32, &val, &flag};
   for (int k = 0; k < 4; k++) poiseBufferDestroy(all[k]);
   PoiseVecDestroy(&x);
@@ -78,22 +87,31 @@ static void CheckProduct16(PoiseMat A)
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_OK(poiseMatReady(A));
   CHECK_OK(poiseCsrIndex16(A, &v));
-  CHECK(!v.code == (A->ctx->device->ops->is_host || A->csr.nz == 0));
+  if (PoiseSize(A->ctx) == 1) CHECK(!v.code == (A->ctx->device->ops->is_host || A->csr.nz == 0));
   CheckProduct(A, 1, 0);
   CheckProduct(A, -1, 1);
 }
 
-/* Rows of `most` entries at most, or about all of that many. */
-static PoiseErr Matrix(PoiseContext ctx, PoiseInt n, PoiseInt columns, int b, bool even, int most,
+/* Rows of this rank, of n block rows. */
+static PoiseInt Rows(PoiseContext ctx, int layout, PoiseInt n, int b)
+{
+  PoiseInt m = SampleLocal(ctx, layout, n), size = PoiseSize(ctx);
+  return b * (m == POISE_DECIDE ? n / size + (PoiseRank(ctx) < n % size) : m);
+}
+
+/* Rows of `most` entries at most, or about all of that many. layout: as in sample.h */
+static PoiseErr Matrix(PoiseContext ctx, int layout, PoiseInt n, PoiseInt columns, int b, bool even, int most,
                        PoiseMat *A)
 {
   double *v = NULL;
-  POISE_TRY(PoiseMatCreate(ctx, n * b, columns * b, n * b, columns * b, A));
+  POISE_TRY(
+      PoiseMatCreate(ctx, Rows(ctx, layout, n, b), Rows(ctx, layout, columns, b), n * b, columns * b, A));
+  PoiseInt begin = (*A)->rows->begin / b, end = begin + (*A)->rows->n / b;
   POISE_TRY(PoiseMatSetType(*A, b > 1 ? "bcsr" : "csr"));
   POISE_TRY(PoiseMatSetBlockSize(*A, b));
   POISE_TRY(poiseAllocArray(ctx, b * b, sizeof *v, "a block", &v));
   PoiseErr e = POISE_OK;
-  for (PoiseInt i = 0; i < n && !e; i++)
+  for (PoiseInt i = begin; i < end && !e; i++)
     for (int k = 0; k < (even ? most : (int)(i * 7 % (most + 1))) && !e; k++) {
       PoiseInt j = (i + k * (1 + i % 3)) % columns, rows[32], cols[32];
       for (int r = 0; r < b; r++) rows[r] = i * b + r, cols[r] = j * b + r;
@@ -101,7 +119,8 @@ static PoiseErr Matrix(PoiseContext ctx, PoiseInt n, PoiseInt columns, int b, bo
       e = PoiseMatAddBlock(*A, b, rows, b, cols, v);
     }
   poiseFree(ctx, &v);
-  if (!e) e = PoiseMatAssemble(*A);
+  PoiseErr kept = PoiseMatAssemble(*A); /* reports what failed on any rank */
+  if (!e) e = kept;
   if (!e) RoundAll(&(*A)->csr.val, poiseCsrScalars(&(*A)->csr)); /* sums of entries that fell together */
   return e;
 }
@@ -109,12 +128,13 @@ static PoiseErr Matrix(PoiseContext ctx, PoiseInt n, PoiseInt columns, int b, bo
 static void TestProducts(PoiseContext ctx)
 {
   const PoiseInt sizes[] = {0, 1, 37, 1024, 2500};
+  int layouts = PoiseSize(ctx) > 1 ? NLAYOUTS : 1;
   for (int b = 1; b <= MAX_SINGLE_BLOCK; b++)
-    for (int s = 0; s < 5; s++)
+    for (int s = 0; s < 5 * layouts; s++)
       for (int even = b > 1; even <= 1; even++) { /* bcsr of uneven rows is summed otherwise in fp64 */
         PoiseMat A = NULL;
-        PoiseInt n = sizes[s] / b, columns = s % 2 ? n + 3 : n / 2 + 1;
-        if (!CHECK_OK(Matrix(ctx, n, columns, b, even, s == 2 ? 30 : 5, &A))) return;
+        PoiseInt n = sizes[s % 5] / b, columns = s % 2 ? n + 3 : n / 2 + 1;
+        if (!CHECK_OK(Matrix(ctx, s / 5, n, columns, b, even, s % 5 == 2 ? 30 : 5, &A))) return;
         CHECK(!poiseMatLacksSingle(A));
         CheckProduct(A, 1, 0);
         CheckProduct(A, -1, 1);
@@ -129,7 +149,7 @@ static void TestOverwrites(PoiseContext ctx)
 {
   for (int b = 1; b <= 3; b += 2) {
     PoiseMat A = NULL;
-    if (!CHECK_OK(Matrix(ctx, 100, 100, b, true, 5, &A))) return;
+    if (!CHECK_OK(Matrix(ctx, EVEN, 100, 100, b, true, 5, &A))) return;
     PoiseVec x = Rounded(A->cols, 3), y = Rounded(A->rows, 4);
     CHECK_OK(PoiseVecSet(y, NAN));
     Buffer x32 = Single(x), y32 = Single(y), val = {0};
@@ -149,7 +169,7 @@ static void TestOverwrites(PoiseContext ctx)
 static void TestLacking(PoiseContext ctx)
 {
   PoiseMat A = NULL;
-  if (!CHECK_OK(Matrix(ctx, 20, 20, MAX_SINGLE_BLOCK + 1, true, 2, &A))) return;
+  if (!CHECK_OK(Matrix(ctx, EVEN, 20, 20, MAX_SINGLE_BLOCK + 1, true, 2, &A))) return;
   const char *why = poiseMatLacksSingle(A);
   CHECK(why && strstr(why, "blocks are too large"));
   PoiseMatDestroy(&A);
@@ -182,7 +202,7 @@ static void TestUneven(PoiseContext ctx)
     const char *why = poiseMatLacksSingle(A);
     CHECK(t < 4 ? why && strstr(why, "too uneven") : !why);
     PoiseMatDestroy(&A);
-    if (t < 2 && CHECK_OK(Matrix(ctx, 50, 50, 1, true, 5, &A))) {
+    if (t < 2 && CHECK_OK(Matrix(ctx, EVEN, 50, 50, 1, true, 5, &A))) {
       CHECK_OK(PoiseMatSetType(A, types[t]));
       CHECK(!poiseMatLacksSingle(A));
       PoiseMatDestroy(&A);
@@ -243,8 +263,8 @@ static void TestPower(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"products", TestProducts, TEST_SERIAL},
-                               {"overwrites", TestOverwrites, TEST_SERIAL},
+  static const Test tests[] = {{"products", TestProducts, 0},
+                               {"overwrites", TestOverwrites, 0},
                                {"lacking", TestLacking, TEST_SERIAL},
                                {"uneven", TestUneven, TEST_SERIAL},
                                {"axpby", TestAxpby, TEST_SERIAL},

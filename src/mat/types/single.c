@@ -30,7 +30,6 @@ static bool IsUneven(PoiseMat A)
 
 const char *poiseMatLacksSingle(PoiseMat A)
 {
-  if (A->csr.halo) return "products in fp32 work on one rank";
   if (!poiseMatHolds(A) || poiseMatSplits(A)) return "the type of the matrix has no products in fp32";
   if (IsUneven(A)) return "its rows are too uneven for products in fp32";
   return A->csr.b > MAX_SINGLE_BLOCK ? "its blocks are too large for products in fp32" : NULL;
@@ -59,11 +58,19 @@ PoiseErr poiseMakeSingle(PoiseContext ctx, Buffer *x, int64_t n, double scale, c
   return LAUNCH(ctx->device, narrow, &a);
 }
 
-static PoiseErr Launch(PoiseMat A, Buffer *val, Buffer *x, Buffer *y, CsrMultArgs_f32 *m)
+PoiseErr poiseMatReadySingle(PoiseMat A)
 {
-  Csr *c = &A->csr;
+  const int32_t *order;
+  if (!A->csr.halo) return POISE_OK;
+  TRY(poiseHaloReady(A->csr.halo));
+  return poiseBufferRead(&A->csr.order, DEVICE, &order);
+}
+
+/* All arguments but x, ghosts and rows. */
+static PoiseErr Arguments(PoiseMat A, Buffer *val, Buffer *y, CsrMultArgs_f32 *m)
+{
   CsrView pattern;
-  TRY(poiseCsrPattern(c, &pattern));
+  TRY(poiseCsrPattern(&A->csr, &pattern));
   m->A = (CsrView_f32){.b = pattern.b,
                        .m = pattern.m,
                        .nloc = pattern.nloc,
@@ -71,13 +78,33 @@ static PoiseErr Launch(PoiseMat A, Buffer *val, Buffer *x, Buffer *y, CsrMultArg
                        .ptr64 = pattern.ptr64,
                        .ptr32 = pattern.ptr32,
                        .col = pattern.col};
-  m->rows = c->rows, m->tile = c->tile, m->nblock = c->nblock;
-  m->vary = c->vary, m->x_lines = c->statistics.x_lines;
   TRY(poiseCsrIndex16(A, &m->index16));
   TRY(poiseBufferRead(val, DEVICE, &m->A.val));
-  TRY(poiseBufferRead(x, DEVICE, &m->x));
-  TRY(m->b.value == 0 && !m->skip ? poiseBufferWrite(y, DEVICE, &m->y) : poiseBufferUpdate(y, DEVICE, &m->y));
-  return c->b > 1 ? LAUNCH(A->ctx->device, bcsr_mult_f32, m) : LAUNCH(A->ctx->device, csr_mult_f32, m);
+  return m->b.value == 0 && !m->skip ? poiseBufferWrite(y, DEVICE, &m->y)
+                                     : poiseBufferUpdate(y, DEVICE, &m->y);
+}
+
+static PoiseErr LaunchPart(PoiseMat A, ProductPart part, CsrMultArgs_f32 *m)
+{
+  CsrMultArgs rows = {0};
+  TRY(poiseCsrBlocks(A, part, &rows));
+  m->rows = rows.rows, m->tile = rows.tile, m->vary = rows.vary, m->x_lines = rows.x_lines;
+  m->first = rows.first, m->nblock = rows.nblock, m->order = rows.order;
+  return A->csr.b > 1 ? LAUNCH(A->ctx->device, bcsr_mult_f32, m) : LAUNCH(A->ctx->device, csr_mult_f32, m);
+}
+
+/* Rows without ghosts first, and the exchange whatever fails, as in mat_product.c. */
+static PoiseErr Launch(PoiseMat A, Buffer *val, Buffer *x, Buffer *y, CsrMultArgs_f32 *m)
+{
+  Halo *halo = A->csr.halo;
+  PoiseErr exchanged = POISE_OK, e = poiseBufferRead(x, DEVICE, &m->x);
+  if (halo) TRY(poiseHaloBeginSingle(halo, e, m->x));
+  if (!e) e = Arguments(A, val, y, m);
+  if (!e && halo) e = LaunchPart(A, INTERIOR, m);
+  if (halo) exchanged = poiseHaloEndSingle(halo, &m->ghost);
+  TRY(e);
+  TRY(exchanged);
+  return LaunchPart(A, halo ? REST : WHOLE, m);
 }
 
 PoiseErr poiseMatMultSingle(PoiseMat A, Buffer *val, double a, Buffer *x, double b, Buffer *y,
@@ -94,5 +121,5 @@ double poiseMatTrafficSingle(PoiseMat A)
 {
   const Csr *c = &A->csr;
   return 4.0 * (double)poiseCsrScalars(c) + 4.0 * (double)c->nz + (c->wide ? 8.0 : 4.0) * (double)(c->m + 1) +
-         4.0 * (double)((c->m + c->nloc) * poiseCsrSide(c));
+         4.0 * (double)((c->m + c->nloc + c->nghost) * poiseCsrSide(c));
 }

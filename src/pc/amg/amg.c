@@ -52,7 +52,7 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
     p->beyond = "copies of the matrix on every rank, and what amg makes of them";
     return POISE_OK;
   }
-  PoisePrediction single = *p; /* the numbers of A too, in fp32; and the largest entry of r */
+  PoisePrediction single = *p; /* the numbers of A too, in fp32; and the size of r */
   poisePredict(dev, 8 * n * side, ON_DEVICE, p);
   if (n <= o->coarse_size) {
     poisePredict(dev, 8 * n * n, ON_DEVICE, p);
@@ -60,10 +60,9 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   }
   poisePredict(dev, 4 * n * (side + (o->degree > 1 ? 4 : 3)), ON_DEVICE, &single);
   poisePredict(dev, 4 * plan->nz * (plan->b ? plan->b * plan->b : 1), ON_DEVICE, &single);
-  poisePredict(dev, 8 * (POISE_NBLOCKS(n) + 1), ON_DEVICE, &single);
+  poisePredict(dev, 8 * (RANGE_PARTIALS + POISE_NBLOCKS(n)), ON_DEVICE, &single);
   poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
-  if (o->precision == AMG_SINGLE && PoiseSize(pc->ctx) == 1)
-    poisePredictEither(&single, p); /* values may not fit */
+  if (o->precision == AMG_SINGLE) poisePredictEither(&single, p); /* values may not fit */
   p->beyond = "interpolation and coarse levels of amg, which depend on the values";
   return POISE_OK;
 }

@@ -148,13 +148,18 @@ PoiseErr poiseAmgPlacesCreate(PoiseContext ctx, const AmgMatrix *m, Buffer *aggr
                               AmgPlaces *p);
 void poiseAmgPlacesDestroy(PoiseContext ctx, AmgPlaces *p);
 
+typedef struct AmgVec { /* a vector of the cycle: in fp64, or in fp32 */
+  PoiseVec wide;
+  Buffer single;
+} AmgVec;
+
 /* ---- redundant.c: levels that every rank holds ------------------------------------------------ */
 
 typedef struct AmgRedundant {
-  int level;     /* the first that is held as a whole, by all ranks */
-  PoiseMat A;    /* its matrix with rows on all ranks; NULL: there is no such level */
-  PoiseVec b, x; /* of that layout; not where it is level 0 */
-  Halo *halo;    /* rows of all other ranks */
+  int level;   /* the first that is held as a whole, by all ranks */
+  PoiseMat A;  /* its matrix with rows on all ranks; NULL: there is no such level */
+  AmgVec b, x; /* of that layout; of level 0 all rows, in fp64 */
+  Halo *halo;  /* rows of all other ranks */
 } AmgRedundant;
 
 /* The most rows of such a level. */
@@ -167,13 +172,13 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
    space of all rows instead of this rank's. Collective; agree. */
 PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
 PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes);
-PoiseErr poiseAmgRedundantReady(AmgRedundant *r); /* all that a cycle needs is on the device; local */
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
 void poiseAmgRedundantDestroy(AmgRedundant *r);
-/* all = part of all ranks. Collective; the exchange takes place whatever fails on this rank. */
-PoiseErr poiseAmgCollect(AmgRedundant *r, PoiseVec part, PoiseVec all);
-/* part = this rank's rows of all, and dots of it */
-PoiseErr poiseAmgTakePart(AmgRedundant *r, PoiseVec all, PoiseVec part, const double *skip, const Fuse *fuse);
+/* all = part of all ranks, both in fp64 or both in fp32. Collective; the exchange takes place whatever fails on
+   this rank. */
+PoiseErr poiseAmgCollect(AmgRedundant *r, AmgVec *part, AmgVec *all);
+/* part = this rank's rows of all, and in fp64 dots of it */
+PoiseErr poiseAmgTakePart(AmgRedundant *r, AmgVec *all, AmgVec *part, const double *skip, const Fuse *fuse);
 
 /* ---- bottom.c: the coarsest level ------------------------------------------------------------ */
 
@@ -190,11 +195,6 @@ void poiseAmgBottomBytes(const AmgBottom *bottom, PoiseBytes *sum);
 void poiseAmgBottomDestroy(AmgBottom *bottom);
 
 /* ---- the hierarchy --------------------------------------------------------------------------- */
-
-typedef struct AmgVec { /* a vector of the cycle: in fp64, or in fp32 */
-  PoiseVec wide;
-  Buffer single;
-} AmgVec;
 
 /*
   A level in fp32: its A, P, R and D^-1. A and D are multiplied by a power of 2 that brings the largest entry
@@ -224,7 +224,7 @@ typedef struct AmgLevel {
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
   Buffer turned;     /* P in turned blocks, on several ranks */
   AmgSingle single;
-  AmgVec b, x;    /* of the coarse problem; on level 0 x alone, in fp32, or both if that is redundant */
+  AmgVec b, x;    /* of the coarse problem; on level 0 x alone, in fp32 */
   AmgVec d, r, t; /* d: from degree 2 on */
   AmgVec r2, x2;  /* of a W cycle */
 } AmgLevel;
@@ -250,6 +250,10 @@ typedef struct AmgStages {
   int count, stage[AMG_MARKS];
 } AmgStages;
 
+/* What a cycle in fp32 takes for the size of r, the largest entry, or the sum of those of all ranks; this
+   rank's; and partial maxima. */
+enum { RANGE, RANGE_OWN, RANGE_PARTIALS };
+
 typedef struct Amg {
   AmgOptions options;
   int count; /* levels; 0: there are none */
@@ -265,7 +269,8 @@ typedef struct Amg {
   int64_t moved;         /* arrays of a cycle are elsewhere than before new values came */
   bool single;           /* the cycle is in fp32 */
   const char *doubled;   /* why it is not, though asked for; else NULL */
-  Buffer range, narrow;  /* the largest entry of r, behind partial maxima; the dense inverse */
+  Buffer range, narrow;  /* of r: RANGE_...; the dense inverse */
+  double range_of_ranks; /* on its way there, through hosts */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
@@ -309,11 +314,17 @@ static inline PoiseContext poiseAmgContext(PoisePC pc, int level)
 /* vectors.c */
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */
 void poiseAmgVectorsDestroy(AmgLevel *l);
+void poiseAmgVecDestroy(AmgVec *v);
+void poiseAmgVecBytes(const AmgVec *v, PoiseBytes *sum);
+/* Where it is on the device, like Read, Update and Write of buffer.c. v = NULL: *p stays. */
+PoiseErr poiseAmgVecRead(AmgVec *v, const void **p);
+PoiseErr poiseAmgVecUpdate(AmgVec *v, void **p);
+PoiseErr poiseAmgVecWrite(AmgVec *v, void **p);
 /* Of vectors, and of numbers in fp32. */
 void poiseAmgLevelBytes(const AmgLevel *l, PoiseBytes *sum);
 
 /* narrow.c: the numbers of all levels in fp32, if they are asked for and in range; sets single and doubled.
-   Local */
+   Collective; the caller agrees. */
 PoiseErr poiseAmgNarrow(PoisePC pc);
 void poiseAmgSingleDestroy(AmgLevel *l);
 

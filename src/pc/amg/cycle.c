@@ -14,7 +14,8 @@
   On several ranks a failure of one is kept, and it goes on: the others wait for what it sends in products.
 
   In fp32 (AmgSingle) the cycle reads r and writes z in fp64 on the finest level, in passes that it makes
-  anyway. The largest entry of r is looked for first, so that r may be of any size.
+  anyway. The largest entry of r is looked for first, so that r may be of any size. Several ranks take the sum
+  of their largest entries, which is the same on all.
 */
 #include "amg.h"
 #include "mat/types/single.h"
@@ -69,29 +70,10 @@ typedef struct Places { /* where they are */
   double *z;
 } Places;
 
-static PoiseErr Read(AmgVec *v, const void **p)
-{
-  return !v        ? POISE_OK
-         : v->wide ? poiseVecRead(v->wide, (const double **)p)
-                   : poiseBufferRead(&v->single, DEVICE, p);
-}
-
-static PoiseErr Update(AmgVec *v, void **p)
-{
-  return !v        ? POISE_OK
-         : v->wide ? poiseVecUpdate(v->wide, (double **)p)
-                   : poiseBufferUpdate(&v->single, DEVICE, p);
-}
-
-static PoiseErr Overwrite(AmgVec *v, void **p)
-{
-  return v->wide ? poiseVecWrite(v->wide, (double **)p) : poiseBufferWrite(&v->single, DEVICE, p);
-}
-
 /* A vector that is read, which is the right-hand side if it is in fp64 and the cycle is not. */
 static PoiseErr ReadOrRhs(Amg *amg, AmgVec *v, const void **p, const double **rhs)
 {
-  return amg->single && v && v->wide ? poiseVecRead(v->wide, rhs) : Read(v, p);
+  return amg->single && v && v->wide ? poiseVecRead(v->wide, rhs) : poiseAmgVecRead(v, p);
 }
 
 static PoiseErr Find(Amg *amg, AmgLevel *l, const Step *v, const double *skip, Places *p)
@@ -99,16 +81,13 @@ static PoiseErr Find(Amg *amg, AmgLevel *l, const Step *v, const double *skip, P
   TRY(poiseBufferRead(amg->single ? &l->single.inverse : &l->inverse, DEVICE, &p->inverse));
   TRY(ReadOrRhs(amg, v->r, &p->r, &p->rhs));
   TRY(ReadOrRhs(amg, v->from, &p->from, &p->rhs));
-  TRY(Read(v->add, &p->add));
-  TRY(Read(v->was, &p->was));
-  TRY(Update(v->to, &p->to));
-  TRY(Update(v->d, &p->d));
-  if (p->rhs || v->z) {
-    TRY(poiseBufferRead(&amg->range, DEVICE, &p->range));
-    p->range += POISE_NBLOCKS(amg->level[0].A->rows->n);
-  }
+  TRY(poiseAmgVecRead(v->add, &p->add));
+  TRY(poiseAmgVecRead(v->was, &p->was));
+  TRY(poiseAmgVecUpdate(v->to, &p->to));
+  TRY(poiseAmgVecUpdate(v->d, &p->d));
+  if (p->rhs || v->z) TRY(poiseBufferRead(&amg->range, DEVICE, &p->range));
   if (v->z) TRY(skip ? poiseVecUpdate(v->z, &p->z) : poiseVecWrite(v->z, &p->z));
-  return v->fresh && !skip ? Overwrite(v->x, &p->x) : Update(v->x, &p->x);
+  return v->fresh && !skip ? poiseAmgVecWrite(v->x, &p->x) : poiseAmgVecUpdate(v->x, &p->x);
 }
 
 static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, const double *skip,
@@ -207,8 +186,8 @@ static PoiseErr Add(PoisePC pc, AmgLevel *l, AmgVec *x, double b, AmgVec *y, con
   Device *dev = pc->ctx->device;
   const void *from = NULL;
   void *to = NULL;
-  TRY(Read(x, &from));
-  TRY(Update(y, &to));
+  TRY(poiseAmgVecRead(x, &from));
+  TRY(poiseAmgVecUpdate(y, &to));
 #define FIELDS {.n = l->A->rows->n, .a.value = 1, .b.value = b, .skip = skip, .x = from, .y = to}
   AxpbyArgs wide = FIELDS;
   AxpbyArgs_f32 single = FIELDS;
@@ -263,16 +242,16 @@ static PoiseErr Bottom(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const doub
 }
 
 /* x = M_k b, with the level's own vectors; of the first level that every rank holds, from and to the parts of
-   ranks, which are in fp64. */
+   ranks. */
 static PoiseErr Below(PoisePC pc, int k, const double *skip)
 {
   Amg *amg = pc->data;
   AmgLevel *l = &amg->level[k];
   bool parts = poiseAmgIsRedundant(amg, k);
-  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, amg->redundant.b, l->b.wide) : POISE_OK;
+  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, &amg->redundant.b, &l->b) : POISE_OK;
   Keep(&e, Correct(pc, k, &l->b, &l->x, skip, NULL));
   if (amg->options.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
-  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, l->x.wide, amg->redundant.x, skip, NULL));
+  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, &l->x, &amg->redundant.x, skip, NULL));
   return e;
 }
 
@@ -282,45 +261,75 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
   Amg *amg = pc->data;
   const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k], *next = l + 1;
-  AmgVec *own = amg->single && k == 0 ? &l->x : x, part_b = {.wide = amg->redundant.b},
-         part_x = {.wide = amg->redundant.x};
+  AmgVec *own = amg->single && k == 0 ? &l->x : x;
   double scale = l->smoothed ? 1 : over;
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
   PoiseErr e = Before(pc, l, (int)o->degree, false, b, own, skip);
-  Keep(&e, Multiply(pc, l, OF_R, next->single.scale / l->single.scale, &l->t, 0, parts ? &part_b : &next->b,
-                    skip));
+  Keep(&e, Multiply(pc, l, OF_R, next->single.scale / l->single.scale, &l->t, 0,
+                    parts ? &amg->redundant.b : &next->b, skip));
   Keep(&e, Below(pc, k + 1, skip));
-  Keep(&e, Multiply(pc, l, OF_P, scale, parts ? &part_x : &next->x, 0, &l->r, skip));
+  Keep(&e, Multiply(pc, l, OF_P, scale, parts ? &amg->redundant.x : &next->x, 0, &l->r, skip));
   Keep(&e, Multiply(pc, l, OF_A, -1, &l->r, 1, &l->t, skip));
   Keep(&e, After(pc, l, (int)o->degree, &l->r, own, own == x ? NULL : x->wide, skip, fuse));
   return e;
 }
 
-/* The largest entry of r, for a cycle in fp32. */
-static PoiseErr Range(PoisePC pc, PoiseVec r, const double *skip)
+/* ---- the size of r, for a cycle in fp32 ------------------------------------------------------- */
+
+/* *to = the largest entry of r on this rank. */
+static PoiseErr FindLargest(PoiseContext ctx, PoiseVec r, const double *skip, double *range, double *to)
 {
-  Amg *amg = pc->data;
-  int64_t n = amg->level[0].A->rows->n, nblock = POISE_NBLOCKS(n);
-  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip};
-  ReduceArgs m = {.nsum = 1, .max = 1, .stride = nblock, .count = nblock, .skip = skip};
-  double *range;
+  int64_t n = r->layout->n, nblock = POISE_NBLOCKS(n);
+  double *partial = range + RANGE_PARTIALS;
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip, .partial[0] = partial};
+  ReduceArgs m = {
+      .nsum = 1, .max = 1, .stride = nblock, .count = nblock, .partial = partial, .dst = to, .skip = skip};
   TRY(poiseVecRead(r, &p.in[VEC_X]));
-  TRY(poiseBufferUpdate(&amg->range, DEVICE, &range));
-  p.partial[0] = range, m.partial = range, m.dst = range + nblock;
-  TRY(LAUNCH(pc->ctx->device, phase, &p));
-  return LAUNCH(pc->ctx->device, reduce, &m);
+  TRY(LAUNCH(ctx->device, phase, &p));
+  return LAUNCH(ctx->device, reduce, &m);
+}
+
+/* range[RANGE] = the sum of range[RANGE_OWN] over ranks, by hosts. A rank that has failed adds nothing. */
+static PoiseErr SumByHosts(PoisePC pc, PoiseErr mine, double *range)
+{
+  PoiseContext ctx = pc->ctx;
+  double *sum = &((Amg *)pc->data)->range_of_ranks, own = 0;
+  if (!mine) mine = poiseDeviceFetch(ctx->device, range + RANGE_OWN, sizeof own, &own);
+  *sum = own; /* the last one has left it: Fetch has waited */
+  TRY(poiseCommSum(ctx->comm, sum, 1));
+  TRY(mine);
+  return poiseDeviceCopy(ctx->device, range + RANGE, sum, sizeof *sum, COPY_TO_DEVICE);
+}
+
+/* Of r that each rank has as a whole, or its part of (divided). All ranks take part whatever fails. */
+static PoiseErr FindRange(PoisePC pc, PoiseVec r, bool divided, const double *skip)
+{
+  PoiseContext ctx = pc->ctx;
+  double *range = NULL;
+  PoiseErr e = poiseBufferUpdate(&((Amg *)pc->data)->range, DEVICE, &range);
+  if (!e) e = FindLargest(ctx, r, skip, range, range + (divided ? RANGE_OWN : RANGE));
+  if (!divided) return e;
+  if (!poiseLinkIsUsed(ctx)) return SumByHosts(pc, e, range);
+  LinkSumArgs a = {.n = 1, .stride = 1, .count = 1, .partial = range + RANGE_OWN, .dst = range + RANGE};
+  Keep(&e, poiseLinkSum(ctx->link, range ? a : (LinkSumArgs){.n = 0}));
+  return e;
 }
 
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Amg *amg = pc->data;
-  AmgLevel *l = &amg->level[0];
+  AmgRedundant *all = &amg->redundant;
   AmgVec b = {.wide = r}, x = {.wide = z};
-  if (amg->single) TRY(Range(pc, r, skip));
-  if (!poiseAmgIsRedundant(amg, 0)) return Correct(pc, 0, &b, &x, skip, fuse);
-  PoiseErr e = poiseAmgCollect(&amg->redundant, r, l->b.wide);
-  Keep(&e, Correct(pc, 0, &l->b, &l->x, skip, NULL));
-  Keep(&e, poiseAmgTakePart(&amg->redundant, l->x.wide, z, skip, fuse));
+  PoiseErr e = POISE_OK;
+  if (!poiseAmgIsRedundant(amg, 0)) {
+    if (amg->single) e = FindRange(pc, r, PoiseSize(pc->ctx) > 1, skip);
+    Keep(&e, Correct(pc, 0, &b, &x, skip, fuse));
+    return e;
+  }
+  e = poiseAmgCollect(all, &b, &all->b);
+  if (amg->single) Keep(&e, FindRange(pc, all->b.wide, false, skip));
+  Keep(&e, Correct(pc, 0, &all->b, &all->x, skip, NULL));
+  Keep(&e, poiseAmgTakePart(all, &all->x, &x, skip, fuse));
   return e;
 }

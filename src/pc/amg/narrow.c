@@ -125,38 +125,72 @@ static PoiseErr Narrow(PoiseContext ctx, const Array *a, double factor)
   return POISE_OK;
 }
 
-/* All levels in fp32, if they are in range; last those arrays that stay, as they release nothing. */
-static PoiseErr NarrowLevels(PoisePC pc, bool *fits)
+/* Why levels of this rank cannot be in fp32; NULL: they may be. */
+static const char *Lacks(const Amg *amg)
 {
-  Amg *amg = pc->data;
-  Array array[ARRAYS];
+  const char *why = NULL;
+  int count = amg->dense ? amg->count - 1 : amg->count;
+  for (int k = 0; k < count && !why; k++) why = poiseMatLacksSingle(amg->level[k].A);
+  return why;
+}
+
+typedef struct Found { /* on a rank: the largest entries of its arrays, unless it lacks products */
   double largest[ARRAYS];
-  Buffer scratch = {0};
-  int count = List(amg, array);
-  PoiseErr e = FindLargest(pc->ctx, array, count, &scratch, largest);
-  poiseBufferDestroy(&scratch);
-  TRY(e);
-  *fits = FindScales(amg, array, count, largest);
+  int64_t lacks;
+} Found;
+
+/* What is found on all ranks. mine: this rank's error so far. Collective; agrees. */
+static PoiseErr Join(PoiseContext ctx, PoiseErr mine, int count, Found *f)
+{
+  int size = PoiseSize(ctx);
+  Found *all = NULL;
+  if (size == 1) return mine;
+  if (!mine) mine = poiseAllocArray(ctx, size, sizeof *all, "largest entries of ranks", &all);
+  mine = poiseAgreeGather(ctx, mine, f, sizeof *f, all);
+  for (int r = 0; r < size && !mine; r++) {
+    f->lacks |= all[r].lacks;
+    for (int j = 0; j < count; j++) f->largest[j] = poiseLarger(f->largest[j], all[r].largest[j]);
+  }
+  poiseFree(ctx, &all);
+  return mine;
+}
+
+/* Are all arrays in range? */
+static bool Fit(Amg *amg, const Array *array, int count, const double *largest)
+{
+  bool fits = FindScales(amg, array, count, largest);
   for (int j = 0; j < count; j++)
-    if (array[j].to) *fits = *fits && largest[j] * Factor(amg, &array[j]) <= most;
-  for (int stays = 0; stays < 2 && *fits; stays++)
+    if (array[j].to) fits = fits && largest[j] * Factor(amg, &array[j]) <= most;
+  return fits;
+}
+
+/* Last those arrays that stay, as they release nothing. */
+static PoiseErr NarrowAll(PoiseContext ctx, const Amg *amg, const Array *array, int count)
+{
+  for (int stays = 0; stays < 2; stays++)
     for (int j = 0; j < count; j++)
-      if (array[j].stays == stays) TRY(Narrow(pc->ctx, &array[j], Factor(amg, &array[j])));
+      if (array[j].stays == stays) TRY(Narrow(ctx, &array[j], Factor(amg, &array[j])));
   return POISE_OK;
 }
 
 PoiseErr poiseAmgNarrow(PoisePC pc)
 {
   Amg *amg = pc->data;
-  bool fits;
+  Array array[ARRAYS];
+  Buffer scratch = {0};
+  PoiseErr e = POISE_OK;
   amg->doubled = NULL, amg->single = false;
   if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
-  if (PoiseSize(pc->ctx) > 1) amg->doubled = "products in fp32 work on one rank";
-  int count = amg->dense ? amg->count - 1 : amg->count;
-  for (int k = 0; k < count && !amg->doubled; k++) amg->doubled = poiseMatLacksSingle(amg->level[k].A);
-  if (amg->doubled) return POISE_OK;
-  TRY(NarrowLevels(pc, &fits));
-  if (!fits) amg->doubled = "values are too far apart for fp32";
+  const char *why = Lacks(amg);
+  int count = List(amg, array);
+  Found found = {.lacks = why != NULL};
+  if (!why) e = FindLargest(pc->ctx, array, count, &scratch, found.largest);
+  poiseBufferDestroy(&scratch);
+  TRY(Join(pc->ctx, e, count, &found));
+  if (found.lacks)
+    amg->doubled = why ? why : "rows of another rank are too uneven for products in fp32";
+  else if (!Fit(amg, array, count, found.largest))
+    amg->doubled = "values are too far apart for fp32";
   amg->single = !amg->doubled;
-  return POISE_OK;
+  return amg->single ? NarrowAll(pc->ctx, amg, array, count) : POISE_OK;
 }

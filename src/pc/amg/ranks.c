@@ -87,12 +87,13 @@ PoiseErr poiseAmgGhostsCreate(PoiseMat A, int node, AmgGhosts **ghosts)
 
 /* ---- their numbers --------------------------------------------------------------------------- */
 
-/* `count` columns of n rows, from those of width w into those of width v. */
+/* `count` columns of n rows, from those of width w into those of width v. No rows, which may have places of
+   something else, are passed to no kernel. */
 static PoiseErr CopyColumns(Device *dev, int64_t n, int64_t count, const double *from, int64_t w, double *to,
                             int64_t v)
 {
   AmgColumnsArgs a = {.n = n * count, .count = count, .from_width = w, .to_width = v, .from = from, .to = to};
-  return LAUNCH(dev, amg_copy_columns, &a);
+  return n ? LAUNCH(dev, amg_copy_columns, &a) : POISE_OK;
 }
 
 PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, Buffer *v)

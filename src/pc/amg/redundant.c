@@ -16,8 +16,8 @@
 
 void poiseAmgRedundantDestroy(AmgRedundant *r)
 {
-  PoiseVecDestroy(&r->b);
-  PoiseVecDestroy(&r->x);
+  poiseAmgVecDestroy(&r->b);
+  poiseAmgVecDestroy(&r->x);
   poiseHaloDestroy(&r->halo);
   PoiseMatDestroy(&r->A);
   *r = (AmgRedundant){0};
@@ -229,47 +229,56 @@ PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B)
   return e ? e : CreateHalo(r->A, &r->halo);
 }
 
-PoiseErr poiseAmgRedundantReady(AmgRedundant *r)
+/* *other: where the rows of other ranks are, behind an exchange in one type or the other. */
+static PoiseErr Fetch(Halo *halo, PoiseErr mine, bool wide, const void *part, const char **other)
 {
-  double *there;
-  PoiseVec *const parts[] = {&r->b, &r->x};
-  for (int k = 0; k < 2 && r->level > 0; k++) {
-    if (!*parts[k]) TRY(poiseVecCreateLocal(r->A->rows, parts[k]));
-    TRY(poiseVecWrite(*parts[k], &there));
-  }
-  return poiseHaloReady(r->halo);
+  const double *f64 = NULL;
+  const float *f32 = NULL;
+  TRY(wide ? poiseHaloBegin(halo, mine, part) : poiseHaloBeginSingle(halo, mine, part));
+  TRY(wide ? poiseHaloEnd(halo, &f64) : poiseHaloEndSingle(halo, &f32));
+  *other = wide ? (const char *)f64 : (const char *)f32;
+  return POISE_OK;
 }
 
 /* The exchange takes place whatever fails. */
-PoiseErr poiseAmgCollect(AmgRedundant *r, PoiseVec part, PoiseVec all)
+PoiseErr poiseAmgCollect(AmgRedundant *r, AmgVec *part, AmgVec *all)
 {
   Device *dev = r->A->ctx->device;
-  size_t begin = (size_t)r->A->rows->begin, n = (size_t)r->A->rows->n, word = sizeof(double),
-         behind = (size_t)r->A->rows->N - begin - n;
-  const double *own = NULL, *other;
-  double *x;
-  PoiseErr e = poiseVecRead(part, &own);
-  TRY(poiseHaloBegin(r->halo, e, own));
-  TRY(poiseHaloEnd(r->halo, &other));
-  TRY(poiseVecWrite(all, &x));
-  TRY(poiseDeviceCopy(dev, x, other, begin * word, COPY_ON_DEVICE));
-  TRY(poiseDeviceCopy(dev, x + begin, own, n * word, COPY_ON_DEVICE));
-  return poiseDeviceCopy(dev, x + begin + n, other + begin, behind * word, COPY_ON_DEVICE);
+  const Layout *rows = r->A->rows;
+  size_t word = part->wide ? sizeof(double) : sizeof(float), begin = (size_t)rows->begin * word,
+         n = (size_t)rows->n * word, behind = (size_t)rows->N * word - begin - n;
+  const void *own = NULL;
+  const char *other = NULL;
+  void *to;
+  PoiseErr e = poiseAmgVecRead(part, &own);
+  TRY(Fetch(r->halo, e, part->wide != NULL, own, &other));
+  TRY(poiseAmgVecWrite(all, &to));
+  char *x = to;
+  TRY(poiseDeviceCopy(dev, x, other, begin, COPY_ON_DEVICE));
+  TRY(poiseDeviceCopy(dev, x + begin, own, n, COPY_ON_DEVICE));
+  return poiseDeviceCopy(dev, x + begin + n, other + begin, behind, COPY_ON_DEVICE);
 }
 
-PoiseErr poiseAmgTakePart(AmgRedundant *r, PoiseVec all, PoiseVec part, const double *skip, const Fuse *fuse)
+PoiseErr poiseAmgTakePart(AmgRedundant *r, AmgVec *all, AmgVec *part, const double *skip, const Fuse *fuse)
 {
-  AxpbyArgs a = {.n = r->A->rows->n, .a = {NULL, 1}, .b = {NULL, 0}, .skip = skip};
-  if (fuse) a.fuse = *fuse;
-  TRY(poiseVecRead(all, &a.x));
-  TRY(skip ? poiseVecUpdate(part, &a.y) : poiseVecWrite(part, &a.y)); /* skipped, it keeps its content */
-  a.x += r->A->rows->begin;
-  return LAUNCH(r->A->ctx->device, axpby, &a);
+  Device *dev = r->A->ctx->device;
+  int64_t begin = r->A->rows->begin;
+  const void *from;
+  void *to;
+  TRY(poiseAmgVecRead(all, &from));
+  TRY(skip ? poiseAmgVecUpdate(part, &to) : poiseAmgVecWrite(part, &to)); /* skipped, it keeps its content */
+#define FIELDS(Real) \
+  {.n = r->A->rows->n, .a.value = 1, .skip = skip, .x = (const Real *)from + begin, .y = to}
+  AxpbyArgs wide = FIELDS(double);
+  AxpbyArgs_f32 single = FIELDS(float);
+#undef FIELDS
+  if (fuse) wide.fuse = *fuse;
+  return part->wide ? LAUNCH(dev, axpby, &wide) : LAUNCH(dev, axpby_f32, &single);
 }
 
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum)
 {
-  if (r->b) poiseBufferAdd(&r->b->data, sum);
-  if (r->x) poiseBufferAdd(&r->x->data, sum);
+  poiseAmgVecBytes(&r->b, sum);
+  poiseAmgVecBytes(&r->x, sum);
   poiseHaloBytes(r->halo, sum);
 }

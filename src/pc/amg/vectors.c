@@ -2,6 +2,7 @@
 /* What a cycle works on, made when the levels are: its vectors, and its matrices ready for products. */
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
+#include "mat/types/single.h"
 #include "amg.h"
 
 enum { VECTORS = 7 };
@@ -12,11 +13,42 @@ static void List(AmgLevel *l, AmgVec *v[VECTORS])
   memcpy(v, all, sizeof all);
 }
 
+void poiseAmgVecDestroy(AmgVec *v)
+{
+  PoiseVecDestroy(&v->wide);
+  poiseBufferDestroy(&v->single);
+}
+
+void poiseAmgVecBytes(const AmgVec *v, PoiseBytes *sum)
+{
+  if (v->wide) poiseBufferAdd(&v->wide->data, sum);
+  poiseBufferAdd(&v->single, sum);
+}
+
+PoiseErr poiseAmgVecRead(AmgVec *v, const void **p)
+{
+  return !v        ? POISE_OK
+         : v->wide ? poiseVecRead(v->wide, (const double **)p)
+                   : poiseBufferRead(&v->single, DEVICE, p);
+}
+
+PoiseErr poiseAmgVecUpdate(AmgVec *v, void **p)
+{
+  return !v        ? POISE_OK
+         : v->wide ? poiseVecUpdate(v->wide, (double **)p)
+                   : poiseBufferUpdate(&v->single, DEVICE, p);
+}
+
+PoiseErr poiseAmgVecWrite(AmgVec *v, void **p)
+{
+  return v->wide ? poiseVecWrite(v->wide, (double **)p) : poiseBufferWrite(&v->single, DEVICE, p);
+}
+
 void poiseAmgVectorsDestroy(AmgLevel *l)
 {
   AmgVec *v[VECTORS];
   List(l, v);
-  for (int k = 0; k < VECTORS; k++) PoiseVecDestroy(&v[k]->wide), poiseBufferDestroy(&v[k]->single);
+  for (int k = 0; k < VECTORS; k++) poiseAmgVecDestroy(v[k]);
 }
 
 void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
@@ -24,10 +56,7 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
   AmgLevel l = *level;
   AmgVec *v[VECTORS];
   List(&l, v);
-  for (int k = 0; k < VECTORS; k++) {
-    if (v[k]->wide) poiseBufferAdd(&v[k]->wide->data, sum);
-    poiseBufferAdd(&v[k]->single, sum);
-  }
+  for (int k = 0; k < VECTORS; k++) poiseAmgVecBytes(v[k], sum);
   poiseBufferAdd(&l.single.A, sum);
   poiseBufferAdd(&l.single.P, sum);
   poiseBufferAdd(&l.single.R, sum);
@@ -57,11 +86,10 @@ static PoiseErr MakeVectors(Amg *amg, int k)
 {
   const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k];
-  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense,
-       has = k > 0 || poiseAmgIsRedundant(amg, 0);
+  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense;
   AmgVec *const coarse[] = {&l->b, &l->x}, *const twice[] = {&l->r2, &l->x2},
                 *const smoothed[] = {&l->d, &l->r}, *const factors[] = {&l->r, &l->t};
-  for (int j = 0; j < 2 && has; j++) TRY(Make(amg, l->A, coarse[j]));
+  for (int j = 0; j < 2 && k; j++) TRY(Make(amg, l->A, coarse[j]));
   for (int j = 0; j < 2 && k && !bottom && o->w_cycle; j++) TRY(Make(amg, l->A, twice[j]));
   for (int j = o->degree > 1 || bottom ? 0 : 1; j < 2 && smooths; j++) TRY(Make(amg, l->A, smoothed[j]));
   for (int j = 0; j < 2 && amg->single && !smooths && amg->bottom.lu; j++) TRY(Wide(l->A, factors[j]));
@@ -78,13 +106,29 @@ static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
   return POISE_OK;
 }
 
-/* A place for the largest entry of r, and its partial maxima. */
+/* The same in fp32. Local. */
+static PoiseErr ReadyMatricesSingle(AmgLevel *l)
+{
+  TRY(poiseMatReadySingle(l->A));
+  if (l->P) TRY(poiseMatReadySingle(l->P));
+  return l->R ? poiseMatReadySingle(l->R) : POISE_OK;
+}
+
+/* Where a level begins that every rank holds. */
+static PoiseErr MakeParts(Amg *amg)
+{
+  AmgRedundant *r = &amg->redundant;
+  AmgVec *const parts[] = {&r->b, &r->x};
+  for (int k = 0; k < 2; k++) TRY(r->level ? Make(amg, r->A, parts[k]) : Wide(amg->level[0].A, parts[k]));
+  return poiseHaloReady(r->halo);
+}
+
 static PoiseErr MakeRange(PoisePC pc)
 {
   Amg *amg = pc->data;
   double *there;
-  size_t bytes = (size_t)(POISE_NBLOCKS(amg->level[0].A->rows->n) + 1) * sizeof *there;
-  if (!amg->range.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "largest entry of r", &amg->range));
+  size_t bytes = (size_t)(RANGE_PARTIALS + POISE_NBLOCKS(amg->level[0].A->rows->n)) * sizeof *there;
+  if (!amg->range.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "size of r", &amg->range));
   return poiseBufferWrite(&amg->range, DEVICE, &there);
 }
 
@@ -96,7 +140,8 @@ static PoiseErr PrepareLevel(Amg *amg, int k, bool was)
   if (amg->single != was) poiseAmgVectorsDestroy(l);
   if (!amg->single) poiseAmgSingleDestroy(l);
   TRY(MakeVectors(amg, k));
-  if (amg->single || (k + 1 == amg->count && amg->dense)) return POISE_OK;
+  if (amg->single) return ReadyMatricesSingle(l);
+  if (k + 1 == amg->count && amg->dense) return POISE_OK;
   return poiseBufferRead(&l->inverse, DEVICE, &inverse);
 }
 
@@ -106,12 +151,13 @@ PoiseErr poiseAmgVectors(PoisePC pc)
   bool was = amg->single;
   PoiseErr e = PoiseAgree(pc->ctx, poiseAmgNarrow(pc));
   amg->moved |= amg->single != was;
+  if (amg->single != was) poiseAmgVecDestroy(&amg->redundant.b), poiseAmgVecDestroy(&amg->redundant.x);
   for (int k = 0; k < amg->count && !e; k++) {
     PoiseContext ctx = poiseAmgContext(pc, k);
     if (!amg->single) e = ReadyMatrices(ctx, &amg->level[k]);
     if (!e) e = PoiseAgree(ctx, PrepareLevel(amg, k, was));
   }
-  if (!e && amg->redundant.A) e = poiseAmgRedundantReady(&amg->redundant);
+  if (!e && amg->redundant.A) e = MakeParts(amg);
   if (!e && amg->single) e = MakeRange(pc);
   if (!amg->single) poiseBufferDestroy(&amg->range), poiseBufferDestroy(&amg->narrow);
   return PoiseAgree(pc->ctx, e);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  A cycle of amg in fp32, on one rank and on several, beside the one in fp64. Several ranks have all levels
+  spread over them, some, or none.
+*/
+#include "multigrid.h"
+
+enum { SPREADS = 3 };
+static const char *const spreads[SPREADS] = {"-x_pc_amg_redundant_size 0", "-x_pc_amg_redundant_size 200",
+                                             "-x_pc_amg_redundant_size 50000"};
+static const char few[] = "-x_pc_amg_coarse_size 20"; /* rows of the last level, so that there are several */
+
+/* One rank has only one. */
+static int Spreads(PoiseContext ctx)
+{
+  return PoiseSize(ctx) > 1 ? SPREADS : 1;
+}
+
+/* ---- as good as fp64 ------------------------------------------------------------------------- */
+
+static Beam BeamOf(const char *type)
+{
+  return (Beam){.dim = 3, .length = 16, .width = 4, .type = type};
+}
+
+static void CheckGrids(PoiseContext ctx)
+{
+  static const Grid grids[] = {{.dim = 3, .k = 18},
+                               {.dim = 3, .k = 18, .jump = 1e6},
+                               {.dim = 3, .k = 18, .stretch = 1000},
+                               {.dim = 2, .k = 30, .neumann = true}};
+  static const char *const ways[] = {"-x_pc_amg_cycle w", "-x_pc_amg_cycle v -x_pc_amg_degree 3",
+                                     "-x_pc_amg_degree 1 -x_pc_amg_coarse_size 20"};
+  for (int g = 0; g < 4; g++)
+    for (int w = 0; w < (g == 0 ? 3 : 1); w++) {
+      PoiseMat A = GridOf(ctx, grids[g]);
+      if (g == 0) SetOptions(ctx, ways[w]);
+      CheckAsGood(A, "cg", grids[g].jump > 0 ? 1e-11 : 1e-12, 0); /* what fp64 reaches */
+      PoiseMatDestroy(&A);
+    }
+}
+
+static void TestPrecision(PoiseContext ctx)
+{
+  double more = PoiseSize(ctx) > 1 ? 0.15 : 0; /* of beams in parts of few nodes, where M is much worse */
+  SetOptions(ctx, few);
+  for (int s = 0; s < Spreads(ctx); s++) {
+    SetOptions(ctx, spreads[s]);
+    CheckGrids(ctx);
+    for (int t = 0; t < 2; t++) {
+      PoiseMat A;
+      if (!CHECK_OK(Springs(ctx, BeamOf(t ? "csr" : "bcsr"), &A))) return;
+      AttachMotions(A, BeamOf(NULL));
+      CheckAsGood(A, "cg", 1e-12, more);
+      PoiseMatDestroy(&A);
+    }
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
+    CheckAsGood(A, "fgmres", 1e-12,
+                0); /* dense factors at the bottom. gmres counts on M (sum v) = sum (M v) */
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* ---- scales ---------------------------------------------------------------------------------- */
+
+/* Powers of 2 in A and in r go through a cycle without a trace, as far as fp64 has them. */
+static void TestScales(PoiseContext ctx)
+{
+  static const char *const ways[] = {"-x_pc_amg_degree 1", "-x_pc_amg_degree 2"};
+  const int powers[][2] = {{0, 300}, {0, -300}, {300, 0}, {-300, 0}, {200, -500}};
+  SetOptions(ctx, few);
+  for (int w = 1; w >= 0; w--)
+    for (int k = 0; k < 5 * Spreads(ctx); k++) {
+      const int *power = powers[k / Spreads(ctx)];
+      SetOptions(ctx, spreads[k % Spreads(ctx)]);
+      PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.9});
+      PoiseVec r, z, scaled;
+      PoisePC pc = AmgOf(A, ways[w]);
+      if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(z, &scaled))) return;
+      SampleFill(r, 3);
+      CHECK_OK(PoisePCApply(pc, r, z));
+      CHECK_OK(PoiseMatScale(A, ldexp(1, power[0])));
+      CHECK_OK(PoiseVecScale(r, ldexp(1, power[1])));
+      CHECK_OK(PoisePCApply(pc, r, scaled));
+      CHECK(Made(pc)->single);
+      CHECK_OK(PoiseVecScale(scaled, ldexp(1, power[0] - power[1])));
+      CHECK(SampleDigest(scaled) == SampleDigest(z));
+      CHECK_OK(PoiseVecSet(r, 0));
+      CHECK_OK(PoisePCApply(pc, r, z));
+      CHECK(NormOf(z) == 0);
+      PoiseVecDestroy(&r);
+      PoiseVecDestroy(&z);
+      PoiseVecDestroy(&scaled);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/* r is 0 but on one rank, or much larger there; A's rows of one rank are much larger, though in range. */
+static double OnOne(PoiseInt i)
+{
+  return i < 5 ? 1 : 0;
+}
+
+static double LargeOnOne(PoiseInt i)
+{
+  return i < 50 ? 0x1p10 : 1;
+}
+
+static void TestOneRank(PoiseContext ctx)
+{
+  SetOptions(ctx, few);
+  for (int s = 0; s < Spreads(ctx); s++) {
+    SetOptions(ctx, spreads[s]);
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+    PoiseVec r[2], z[2];
+    for (int k = 0; k < 2; k++)
+      if (!CHECK_OK(PoiseMatCreateVecs(A, &r[k], &z[k]))) return;
+    SampleSet(r[0], OnOne);
+    SampleFill(r[1], 3);
+    CHECK_OK(PoiseVecAXPY(r[1], 0x1p60, r[0]));
+    for (int way = 0; way < 4; way++) {
+      if (way == 2) ScaleBy(A, LargeOnOne);
+      for (int p = 0; p < 2; p++) {
+        PoisePC pc = AmgOf(A, p ? "-x_pc_amg_precision double" : "-x_pc_amg_precision single");
+        CHECK_OK(PoisePCApply(pc, r[way % 2], z[p]));
+        CHECK(Made(pc)->single == !p);
+        PoisePCDestroy(&pc);
+      }
+      double size = NormOf(z[1]);
+      CHECK(size > 0);
+      CHECK_OK(PoiseVecAXPY(z[0], -1, z[1]));
+      CHECK(NormOf(z[0]) < 1e-5 * size);
+    }
+    SetOptions(ctx, "-x_pc_amg_precision single");
+    for (int k = 0; k < 2; k++) PoiseVecDestroy(&r[k]), PoiseVecDestroy(&z[k]);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* NaN in r comes out, on all ranks. */
+static void TestNan(PoiseContext ctx)
+{
+  SetOptions(ctx, few);
+  for (int s = 0; s < Spreads(ctx); s++) {
+    SetOptions(ctx, spreads[s]);
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+    PoisePC pc = AmgOf(A, few);
+    PoiseVec r, z;
+    if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z))) return;
+    SampleFill(r, 3);
+    if (!PoiseRank(ctx)) CHECK_OK(PoiseVecSetValues(r, 1, &(PoiseInt){0}, &(double){NAN}));
+    CHECK_OK(PoiseVecAssemble(r));
+    CHECK_OK(PoisePCApply(pc, r, z));
+    CHECK(isnan(NormOf(z)));
+    SampleFill(r, 3);
+    CHECK_OK(PoisePCApply(pc, r, z));
+    CHECK(NormOf(z) > 0);
+    PoiseVecDestroy(&r);
+    PoiseVecDestroy(&z);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* ---- fp64 in its place ----------------------------------------------------------------------- */
+
+static double Apart(PoiseInt i)
+{
+  return i % 900 < 450 ? 1 : 0x1p70;
+}
+
+static double Together(PoiseInt i)
+{
+  return 1 / Apart(i);
+}
+
+/* Rows that are too far apart are left to fp64, until new values are not. */
+static void TestTooFar(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+  PoisePC pc = AmgOf(A, few);
+  char text[4096] = "";
+  PoiseBytes single, wide, back;
+  CHECK(Made(pc)->single);
+  CHECK_OK(PoisePCBytes(pc, &single));
+  uint64_t first = Apply(pc);
+  ScaleBy(A, Apart);
+  CHECK(!Made(pc)->single);
+  TEST_PRINTED(ctx, text, sizeof text, PoisePCView(pc));
+  CHECK(PoiseRank(ctx) ||
+        strstr(text, "the cycle works in fp64, as values are too far apart for fp32\n") != NULL);
+  CheckSpd(pc);
+  CHECK_OK(PoisePCBytes(pc, &wide));
+  ScaleBy(A, Together);
+  CHECK(Made(pc)->single && Apply(pc) == first);
+  CHECK_OK(PoisePCBytes(pc, &back));
+  CHECK(back.device == single.device && back.host == single.host);
+  CHECK(wide.device + wide.host < single.device + single.host + 8 * 900 * 9);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+int main(int argc, char **argv)
+{
+  static const Test tests[] = {{"precision", TestPrecision, 0}, {"scales", TestScales, 0},
+                               {"one rank", TestOneRank, 0},    {"nan", TestNan, 0},
+                               {"too far", TestTooFar, 0},      {NULL, NULL, 0}};
+  return TestMain(argc, argv, "pc_amg_single", tests);
+}
