@@ -174,8 +174,8 @@ PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
 PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes);
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
 void poiseAmgRedundantDestroy(AmgRedundant *r);
-/* all = part of all ranks, both in fp64 or both in fp32. Collective; the exchange takes place whatever fails on
-   this rank. */
+/* all = part of all ranks, both in fp64 or both in fp32. Collective; the exchange takes place whatever fails
+   on this rank. */
 PoiseErr poiseAmgCollect(AmgRedundant *r, AmgVec *part, AmgVec *all);
 /* part = this rank's rows of all, and in fp64 dots of it */
 PoiseErr poiseAmgTakePart(AmgRedundant *r, AmgVec *all, AmgVec *part, const double *skip, const Fuse *fuse);
