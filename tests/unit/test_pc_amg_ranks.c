@@ -238,6 +238,22 @@ static void TestAlike(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* GPUs repeat what takes less than its exchanges: a coarse level of more rows than others would. */
+static void TestRepeated(PoiseContext ctx)
+{
+  static const char *const sizes[] = {"-x_pc_amg_redundant_size -1", "-x_pc_amg_redundant_size 50000"};
+  if (!poiseModelIsGpu(&ctx->device->model) || PoiseSize(ctx) == 1) TEST_SKIP("for several GPUs");
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 720, .vary = 0.5});
+  for (int k = 0; k < 2; k++) {
+    PoisePC pc = AmgOf(A, sizes[k]);
+    const AmgRedundant *r = &Made(pc)->redundant;
+    CHECK(r->A && r->level >= 1 && (r->A->rows->N > 50000) == (k == 0));
+    CheckSpd(pc);
+    PoisePCDestroy(&pc);
+  }
+  PoiseMatDestroy(&A);
+}
+
 /* A rank for each row or so: there is nothing to aggregate, and every rank takes the level to try alone. */
 static void TestScattered(PoiseContext ctx)
 {
@@ -552,6 +568,7 @@ int main(int argc, char **argv)
                                {"growth", TestGrowth, TEST_HOST_ONLY},
                                {"redundant", TestRedundant, 0},
                                {"alike", TestAlike, 0},
+                               {"repeated", TestRepeated, 0},
                                {"scattered", TestScattered, 0},
                                {"identity", TestIdentity, 0},
                                {"errors", TestErrors, 0},

@@ -620,6 +620,17 @@ static void TestRanks(PoiseContext ctx)
   CHECK_NEAR(poiseIterationSeconds(&gpus[OLD_GPU], 1e9, 2, true), 0, 0); /* it does not say its bandwidth */
   CHECK_INT(poiseRanksThatPay(&gpus[OLD_GPU], 1e3, 2, true), 2);
   CHECK_INT(poiseRanksThatPay(&host, 1e3, 2, true), 2);
+  for (int ranks = 2; ranks <= 8; ranks *= 2)
+    for (int linked = 0; linked < 2; linked++) {
+      double most = 1e3, least = 1e12; /* that are repeated; that are not */
+      for (double bytes = 1e3; bytes < 1e12; bytes *= 1.3)
+        if (poiseRanksRepeat(h200, bytes, ranks, linked))
+          most = fmax(most, bytes);
+        else
+          least = fmin(least, bytes);
+      CHECK(most < least && most > 40e6 && least < (linked ? 300e6 : 1500e6));
+    }
+  CHECK(!poiseRanksRepeat(&host, 1e3, 2, true) && !poiseRanksRepeat(&gpus[OLD_GPU], 1e3, 2, true));
   (void)ctx;
 }
 

@@ -12,14 +12,26 @@ static double OnOne(const DeviceModel *model, double bytes)
   return RANKS_START + (1 - cached) * (RANKS_ENDS + bytes / rate) + cached * bytes / (RANKS_CACHE * rate);
 }
 
+/* Where exchanges are kernels of their own, or of hosts. */
+static double Split(const DeviceModel *model, double bytes, int ranks, bool linked)
+{
+  double exchange = linked ? RANKS_LINK + (ranks - 2) * RANKS_MORE : RANKS_HOST;
+  return (1 + RANKS_SPLIT) * OnOne(model, bytes / ranks) + exchange;
+}
+
 double poiseIterationSeconds(const DeviceModel *model, double bytes, int ranks, bool linked)
 {
   if (!poiseModelIsGpu(model) || model->bandwidth <= 0) return 0;
   if (ranks == 1) return OnOne(model, bytes);
-  double part = OnOne(model, bytes / ranks), split = (1 + RANKS_SPLIT) * part;
-  return linked ? fmin(split + RANKS_LINK + (ranks - 2) * RANKS_MORE,
-                       (1 + RANKS_PHASES_SPLIT) * part + RANKS_PHASES)
-                : split + RANKS_HOST;
+  double split = Split(model, bytes, ranks, linked),
+         phases = (1 + RANKS_PHASES_SPLIT) * OnOne(model, bytes / ranks) + RANKS_PHASES;
+  return linked ? fmin(split, phases) : split;
+}
+
+bool poiseRanksRepeat(const DeviceModel *model, double bytes, int ranks, bool linked)
+{
+  if (!poiseModelIsGpu(model) || model->bandwidth <= 0) return false;
+  return OnOne(model, bytes) <= Split(model, bytes, ranks, linked);
 }
 
 int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool linked)

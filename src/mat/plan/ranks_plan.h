@@ -11,6 +11,9 @@
 double poiseIterationSeconds(const DeviceModel *model, double bytes, int ranks, bool linked);
 /* The number of them, at most `ranks`, with the fewest seconds; `ranks` where these are not known. */
 int poiseRanksThatPay(const DeviceModel *model, double bytes, int ranks, bool linked);
+/* Is an iteration of so many bytes, whose phases do not exchange by themselves, as fast if each GPU does all
+   of it? */
+bool poiseRanksRepeat(const DeviceModel *model, double bytes, int ranks, bool linked);
 /* Is a product of so many bytes better launched in two parts, of which the first hides the exchange? */
 bool poiseProductHidesExchange(const DeviceModel *model, double bytes);
 

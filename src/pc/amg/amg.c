@@ -18,8 +18,9 @@ static const PoiseOption options[] = {
      "rows of a level that is solved by a dense inverse"},
     {"pc_amg_levels", POISE_OPTION_INT, offsetof(Amg, options.levels), "24", 1, AMG_LEVELS, NULL,
      "maximum number of levels"},
-    {"pc_amg_redundant_size", POISE_OPTION_INT, offsetof(Amg, options.redundant_size), "50000", 0, 1e9, NULL,
-     "on several ranks: rows of a level that every rank holds and computes, with all beneath it"},
+    {"pc_amg_redundant_size", POISE_OPTION_INT, offsetof(Amg, options.redundant_size), "-1", -1, 1e9, NULL,
+     "on several ranks: rows of a level that every rank holds and computes, with all beneath it; -1: 50000, "
+     "and on GPUs a coarse level that one of them computes as fast as all"},
     {"pc_amg_precision", POISE_OPTION_CHOICE, offsetof(Amg, options.precision), "single", 0, 0,
      "single|double", "numbers and vectors of the cycle: fp32, or fp64"},
     {"pc_amg_refresh", POISE_OPTION_CHOICE, offsetof(Amg, options.refresh), "values", 0, 0,

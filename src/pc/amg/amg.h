@@ -162,10 +162,11 @@ typedef struct AmgRedundant {
   Halo *halo;  /* rows of all other ranks */
 } AmgRedundant;
 
-/* The most rows of such a level. */
+/* Such a level has at most so many rows, or few bytes (hierarchy.c). */
 static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
 {
-  return o->redundant_size > o->coarse_size ? o->redundant_size : o->coarse_size;
+  const int64_t usual = 50000, size = o->redundant_size < 0 ? usual : o->redundant_size;
+  return size > o->coarse_size ? size : o->coarse_size;
 }
 
 /* *B: r->A's pattern in the context of this rank alone; then its values and, if there are any, the near null

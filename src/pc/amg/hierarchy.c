@@ -5,6 +5,7 @@
   Galerkin products are computed again by the same stages.
 */
 #include "mat/order/arrange.h"
+#include "mat/plan/ranks_plan.h"
 #include "poise/mat_multiply.h"
 #include "amg.h"
 
@@ -351,13 +352,29 @@ static PoiseErr CheckRows(Building *s, PoiseMat A, int node)
   return e ? e : CheckEntries(s);
 }
 
-/* Does every rank hold level k, and it is the first? */
-static bool IsRedundant(const Building *s, int k)
+/* Do exchanges for level k take longer than the other ranks save? On all ranks alike; collective. */
+static PoiseErr IsRepeated(const Building *s, int k, bool *yes)
 {
-  if (PoiseSize(s->ctx) == 1) return false;
-  if (!s->fresh) return poiseAmgIsRedundant(s->amg, k);
+  PoiseMat A = s->amg->level[k].A;
+  const double others = 10; /* vectors, beside those of the product */
+  int ranks = PoiseSize(s->ctx);
+  double bytes = ranks * (poiseMatTraffic(A) + 8 * others * (double)A->rows->n);
+  int64_t no = !poiseRanksRepeat(&s->ctx->device->model, bytes, ranks, s->ctx->link != NULL);
+  TRY(poiseCommMaxInt(s->ctx->comm, &no, 1));
+  *yes = !no;
+  return POISE_OK;
+}
+
+/* Does every rank hold level k, and it is the first? Collective */
+static PoiseErr IsRedundant(const Building *s, int k, bool *yes)
+{
+  *yes = false;
+  if (PoiseSize(s->ctx) == 1) return POISE_OK;
+  *yes = poiseAmgIsRedundant(s->amg, k);
+  if (!s->fresh) return POISE_OK;
   int64_t n = s->amg->level[k].A->rows->N;
-  return n <= poiseAmgRedundantMost(&s->amg->options) || (IsLast(s, k) && n <= DenseMost(s->amg));
+  *yes = n <= poiseAmgRedundantMost(&s->amg->options) || (IsLast(s, k) && n <= DenseMost(s->amg));
+  return *yes || k == 0 || s->amg->options.redundant_size >= 0 ? POISE_OK : IsRepeated(s, k, yes);
 }
 
 /* From level k on each rank goes on alone. */
@@ -387,7 +404,9 @@ static PoiseErr MakeRedundant(Building *s, int k)
 static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
 {
   const char *ended;
-  if (IsRedundant(s, k)) TRY(MakeRedundant(s, k));
+  bool redundant;
+  TRY(IsRedundant(s, k, &redundant));
+  if (redundant) TRY(MakeRedundant(s, k));
   TRY(MakeLevel(s, k, w, last, &ended));
   if (ended && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
     TRY(MakeRedundant(s, k));
