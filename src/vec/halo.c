@@ -94,6 +94,14 @@ static PoiseErr Furnish(Halo *h, Plan *p)
   return POISE_OK;
 }
 
+/* An exchange of the hosts, once. Where there is a link few halos need one, so those set it up when they do.
+   Collective; agrees. */
+static PoiseErr SetUp(Halo *h, Exchange *ex)
+{
+  Comm *comm = h->ctx->comm;
+  return ex->priv ? POISE_OK : comm->ops->exchange_setup(comm, ex);
+}
+
 static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo, Plan *p)
 {
   PoiseContext ctx = layout->ctx;
@@ -110,9 +118,10 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   TRY(PoiseAgree(ctx, Furnish(*halo, p)));
   TRY(comm->ops->alltoallv(comm, ghost, p->want, p->list, p->wanted));
   for (int64_t i = 0; i < (*halo)->nsend; i++) p->index[i] = (int32_t)(p->list[i] - layout->begin);
-  TRY(comm->ops->exchange_setup(comm, &(*halo)->ex));
-  TRY(comm->ops->exchange_setup(comm, &(*halo)->back));
-  if (!ctx->link) return POISE_OK;
+  if (!ctx->link) {
+    TRY(SetUp(*halo, &(*halo)->ex));
+    return SetUp(*halo, &(*halo)->back);
+  }
   return poiseLinkIsLibrary(ctx->link) ? poiseHaloLibraryCreate(*halo) : poiseHaloLinkCreate(*halo);
 }
 
@@ -189,6 +198,7 @@ static void Gather(const Exchange *ex)
 static PoiseErr Send(Halo *h, PoiseErr mine, HaloEntries x)
 {
   Comm *comm = h->ctx->comm;
+  TRY(SetUp(h, &h->ex));
   h->pending = mine ? mine : Pack(h, x);
   if (h->single && !h->pending) Spread(&h->ex);
   return comm->ops->exchange_begin(comm, &h->ex);
@@ -254,6 +264,7 @@ static PoiseErr ReverseByHost(Halo *h, PoiseErr mine, double *y)
 {
   Comm *comm = h->ctx->comm;
   const double *in;
+  TRY(SetUp(h, &h->back));
   if (!mine) mine = FetchGhosts(h);
   TRY(comm->ops->exchange_begin(comm, &h->back));
   TRY(comm->ops->exchange_end(comm, &h->back));
@@ -368,6 +379,7 @@ static PoiseErr PackHost(Halo *h, const double *x)
 PoiseErr poiseHaloHost(Halo *h, PoiseErr mine, const double *x, const double **ghost)
 {
   Comm *comm = h->ctx->comm;
+  TRY(SetUp(h, &h->ex));
   if (!mine) mine = PackHost(h, x);
   *ghost = h->ex.recv;
   TRY(comm->ops->exchange_begin(comm, &h->ex));
@@ -384,6 +396,7 @@ PoiseErr poiseHaloHostReverse(Halo *h, PoiseErr mine, double *y)
 {
   Comm *comm = h->ctx->comm;
   const int32_t *index;
+  TRY(SetUp(h, &h->back));
   TRY(comm->ops->exchange_begin(comm, &h->back));
   TRY(comm->ops->exchange_end(comm, &h->back));
   TRY(mine);
