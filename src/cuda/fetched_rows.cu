@@ -34,10 +34,16 @@ extern "C" PoiseErr poiseCuda_fetched_own(Device *dev, const void *args)
   return LaunchItems<OwnRowsArgs, fetched_own_item>(dev, args);
 }
 
-/* Traffic: 4 bytes per entry, and 12 that are written; keys received stay in L2. */
+/* Traffic: 4 bytes per entry, 12 that are written, and 16 per row; keys received stay in L2. */
 extern "C" PoiseErr poiseCuda_shared_keys(Device *dev, const void *args)
 {
   return LaunchRows<SharedKeysArgs, shared_keys_row>(dev, args);
+}
+
+/* Traffic: 8 bytes per row. */
+extern "C" PoiseErr poiseCuda_shared_before(Device *dev, const void *args)
+{
+  return LaunchItems<SharedKeysArgs, shared_before_item>(dev, args);
 }
 
 extern "C" PoiseErr poiseCuda_shared_received(Device *dev, const void *args)

@@ -5,7 +5,7 @@
   rank receives, between which its own entries find their places. As with other triplets, an entry's values
   keep their order: this rank's, then received ones in the order of ranks.
 
-  Bytes held beside n entries and r received ones: 12 (n + r), and 24 r in the sort.
+  Bytes held beside n entries and r received ones: 12 (n + r), 8 a row, and 24 r in the sort.
 */
 #include "coo_kernels.h"
 #include "mat/csr/keys.h"
@@ -100,21 +100,33 @@ static PoiseErr Sort(PoiseMat A, TripletPattern *p, Keys *got)
   return poiseKeysSort(dev, got, 0, got->bits + poiseBitsOf(got->m));
 }
 
+/* What is received, and where. */
+static PoiseErr Received(Device *dev, Keys *got, Buffer *before, SharedKeysArgs *a)
+{
+  a->nreceived = got->n;
+  if (!got->n) return POISE_OK;
+  TRY(poiseBufferRead(&got->key[1], DEVICE, &a->received));
+  TRY(poiseBufferRead(&got->place[1], DEVICE, got->wide ? (void *)&a->received64 : (void *)&a->received32));
+  SharedKeysArgs rows = *a;
+  rows.n = got->m + 1;
+  TRY(poiseBufferCreate(dev, (size_t)rows.n * sizeof *rows.before, "entries received of rows", before));
+  TRY(poiseBufferWrite(before, DEVICE, &rows.before));
+  a->before = rows.before;
+  return LAUNCH(dev, shared_before, &rows);
+}
+
 /* Own entries, and between them those received. */
-static PoiseErr Merge(PoiseMat A, Keys *got, TripletPattern *p)
+static PoiseErr Merge(PoiseMat A, Keys *got, Buffer *before, TripletPattern *p)
 {
   Device *dev = A->ctx->device;
   Keys *k = &p->keys;
   SharedKeysArgs a = Arguments(p->shared, k);
-  a.n = p->shared->rows.nloc, a.nreceived = got->n;
+  TRY(Received(dev, got, before, &a));
+  a.n = p->shared->rows.nloc;
   TRY(poiseBufferCreate(dev, (size_t)k->n * sizeof *a.key, "keys", &k->key[1]));
   TRY(poiseBufferCreate(dev, (size_t)k->n * (k->wide ? 8 : 4), "places of keys", &k->place[1]));
   TRY(poiseBufferWrite(&k->key[1], DEVICE, &a.key));
   TRY(poiseBufferWrite(&k->place[1], DEVICE, k->wide ? (void *)&a.place64 : (void *)&a.place32));
-  if (got->n) {
-    TRY(poiseBufferRead(&got->key[1], DEVICE, &a.received));
-    TRY(poiseBufferRead(&got->place[1], DEVICE, k->wide ? (void *)&a.received64 : (void *)&a.received32));
-  }
   TRY(LAUNCH(dev, shared_keys, &a));
   a.n = got->n;
   return LAUNCH(dev, shared_received, &a);
@@ -125,16 +137,19 @@ PoiseErr poiseSharedRowsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
   Keys *k = &p->keys;
   bool wide = poisePlacesAreWide(A->ctx, p->n + p->ncame);
   Keys got = {.n = p->ncame, .m = k->m, .bits = k->bits, .foreign = k->foreign, .wide = wide};
+  Buffer before = {0};
   k->n = p->shared->own + p->ncame;
   k->wide = wide, k->sorted = true;
   PoiseErr e = ListSend(A, t, p, wide);
   if (!e && got.n) e = Sort(A, p, &got);
-  if (!e) e = Merge(A, &got, p);
+  if (!e) e = Merge(A, &got, &before, p);
   poiseKeysDestroy(&got);
+  poiseBufferDestroy(&before);
   return e;
 }
 
 /* ---- host kernels: for devices that run them ---------------------------------------------------- */
 
 HOST_ITEMS(shared_keys, SharedKeysArgs, shared_keys_row(a, i, 0, 1))
+HOST_ITEMS(shared_before, SharedKeysArgs, shared_before_item(a, i))
 HOST_ITEMS(shared_received, SharedKeysArgs, shared_received_item(a, i))

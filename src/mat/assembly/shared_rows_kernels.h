@@ -8,7 +8,9 @@
 
 /* shared_keys: keys and places of the entries of n rows, from `first` on, before which C has `skip` entries.
    They stand in order, and leave room for received keys, which are sorted: an equal one comes behind.
-   shared_received: the n received ones, in that room. from64, from32: places of C's entries; both NULL: as
+   shared_received: the n received ones, in that room. shared_before: before[i], for n rows and the end: how
+   many are received of rows before i; NULL: none is received at all. So an item searches for its row, and not
+   each warp. from64, from32: places of C's entries; both NULL: as
    they are. Of key, and of places, those that are not NULL are written. */
 typedef struct SharedKeysArgs {
   CsrView C;
@@ -17,7 +19,7 @@ typedef struct SharedKeysArgs {
   int bits, foreign;
   const int64_t *from64;
   const uint32_t *from32;
-  int64_t nreceived;
+  int64_t nreceived, *before;
   const uint64_t *received;
   const int64_t *received64;
   const uint32_t *received32;
@@ -46,15 +48,17 @@ POISE_INLINE void poiseSharedPut(const SharedKeysArgs *a, int64_t to, uint64_t k
   if (a->place64) a->place64[to] = place;
 }
 
+POISE_INLINE void shared_before_item(const SharedKeysArgs *a, int64_t i)
+{
+  a->before[i] = poiseKeysFrom(a->received, 0, a->nreceived, (uint64_t)i << a->bits);
+}
+
 POISE_INLINE void shared_keys_row(const SharedKeysArgs *a, int64_t k, int lane, int lanes)
 {
   int64_t i = a->first + k, end = poiseCsrOffset(&a->C, i + 1), low = 0, high = 0;
   uint64_t row = (uint64_t)(i < a->rows.nloc ? i : poiseGlobalColumn(&a->rows, i)) << a->bits;
   if (i >= a->rows.nloc) row |= UINT64_C(1) << a->foreign;
-  if (a->nreceived) {
-    low = poiseKeysFrom(a->received, 0, a->nreceived, row);
-    high = poiseKeysFrom(a->received, low, a->nreceived, row + (UINT64_C(1) << a->bits));
-  }
+  if (a->before) low = a->before[i], high = a->before[i + 1];
   for (int64_t e = poiseCsrOffset(&a->C, i) + lane; e < end; e += lanes) {
     uint64_t key = row | (uint64_t)poiseGlobalColumn(&a->columns, a->C.col[e]);
     int64_t before = low < high ? poiseKeysFrom(a->received, low, high, key) : low,

@@ -19,7 +19,7 @@ typedef struct GhostPickArgs {
 /* Global columns become local ones, in place: [owned | ghosts]. ghost: their global columns, ascending. */
 typedef struct GhostNumberArgs {
   int64_t n, begin, nloc, nghost;
-  const int32_t *ghost;
+  const int64_t *ghost;
   int32_t *col;
 } GhostNumberArgs;
 
@@ -39,16 +39,8 @@ POISE_INLINE int poiseIsGhost(const GhostPickArgs *a, int64_t k)
 
 POISE_INLINE int32_t poiseGhostNumber(const GhostNumberArgs *a, int32_t col)
 {
-  int64_t low = 0, high = a->nghost; /* ghosts below `low` are below col, those from `high` on are not */
   if (col >= a->begin && col < a->begin + a->nloc) return (int32_t)(col - a->begin);
-  while (low < high) {
-    int64_t mid = (low + high) / 2;
-    if (a->ghost[mid] < col)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  return (int32_t)(a->nloc + low);
+  return (int32_t)(a->nloc + poiseFirstFrom(a->ghost, a->nghost, col));
 }
 
 /* The entries [*k, *end) of block b. */

@@ -9,7 +9,6 @@
 #include "ghosts.h"
 #include "ghosts_kernels.h"
 #include "ghosts_there.h"
-#include "keys.h"
 #include "keys_kernels.h"
 #include "mat/mat.h"
 
@@ -28,22 +27,21 @@ static PoiseErr Pick(PoiseMat A, int64_t side, const Csr *c, const int32_t *col,
   return LAUNCH(dev, ghost_pick, &a);
 }
 
-/* The columns among the keys: *there, on the device, and for the host. */
-static PoiseErr Different(PoiseContext ctx, Keys *g, Buffer *list, Csr *c, const int32_t **there)
+PoiseErr poiseGhostsOfKeys(PoiseContext ctx, Keys *k, int64_t limit, Buffer *list, const int64_t **there,
+                           int64_t *n, PoiseInt **ghost)
 {
+  Device *dev = ctx->device;
   Buffer ptr = {0};
-  const int32_t *ghost;
-  TRY(poiseKeysSort(ctx->device, g, 0, g->bits));
-  TRY(poiseKeysCount(ctx->device, g, &c->nghost));
-  if (c->nghost > INT32_MAX - c->nloc) return poiseTooManyGhosts(ctx, c->nghost);
-  PoiseErr e = poiseKeysRows(ctx->device, g, c->nghost, true, &ptr, list, NULL);
+  int64_t *columns;
+  TRY(poiseKeysSort(dev, k, 0, k->bits + 1));
+  TRY(poiseKeysCount(dev, k, n));
+  if (*n > limit) return poiseTooManyGhosts(ctx, *n);
+  PoiseErr e = poiseKeysList(dev, k, *n, &ptr, list, &columns);
   poiseBufferDestroy(&ptr);
   TRY(e);
-  TRY(poiseAllocArray(ctx, c->nghost, sizeof *c->ghost, "ghost columns", &c->ghost));
-  TRY(poiseBufferRead(list, DEVICE, there));
-  TRY(poiseBufferRead(list, HOST, &ghost)); /* last, so that nobody waits again when it is freed */
-  for (int64_t k = 0; k < c->nghost; k++) c->ghost[k] = ghost[k];
-  return POISE_OK;
+  *there = columns;
+  TRY(poiseAllocArray(ctx, *n, sizeof **ghost, "ghost columns", ghost));
+  return poiseDeviceFetch(dev, columns, (size_t)*n * sizeof *columns, *ghost);
 }
 
 static PoiseErr Number(PoiseMat A, int64_t side, Csr *c, Buffer *list, Buffer *count, Keys *g)
@@ -51,7 +49,7 @@ static PoiseErr Number(PoiseMat A, int64_t side, Csr *c, Buffer *list, Buffer *c
   GhostNumberArgs a = {.n = c->nz, .begin = A->cols->begin / side, .nloc = c->nloc};
   TRY(poiseBufferUpdate(&c->col, DEVICE, &a.col));
   TRY(Pick(A, side, c, a.col, count, g));
-  if (g->n) TRY(Different(A->ctx, g, list, c, &a.ghost));
+  if (g->n) TRY(poiseGhostsOfKeys(A->ctx, g, INT32_MAX - c->nloc, list, &a.ghost, &c->nghost, &c->ghost));
   a.nghost = c->nghost;
   return LAUNCH(A->ctx->device, ghost_number, &a);
 }

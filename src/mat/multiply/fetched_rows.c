@@ -11,7 +11,7 @@
 */
 #include "fetched_rows.h"
 #include "fetched_rows_kernels.h"
-#include "mat/csr/ghosts.h"
+#include "mat/csr/ghosts_there.h"
 #include "mat/csr/keys.h"
 #include "mat/csr/keys_kernels.h"
 #include "sys/host_loop.h"
@@ -25,7 +25,7 @@ typedef struct Wishes {
   Buffer column;       /* global columns of the former */
   Buffer taken;        /* global columns of those that come; behind them the ghosts of B */
   Buffer list, place;  /* these ghosts; their new numbers */
-  Buffer ghost, ptr;   /* all ghosts; scratch */
+  Buffer ghost;        /* all ghosts */
   int64_t n, more;     /* entries, and rows, that come */
   int64_t nsend;       /* entries that are wanted */
   Keys keys;
@@ -33,7 +33,7 @@ typedef struct Wishes {
 
 static void Forget(PoiseContext ctx, Wishes *w)
 {
-  Buffer *there[] = {&w->first, &w->begin, &w->column, &w->taken, &w->list, &w->place, &w->ghost, &w->ptr};
+  Buffer *there[] = {&w->first, &w->begin, &w->column, &w->taken, &w->list, &w->place, &w->ghost};
   for (size_t k = 0; k < sizeof there / sizeof *there; k++) poiseBufferDestroy(there[k]);
   poiseKeysDestroy(&w->keys);
   poiseExchangeDestroy(ctx, &w->rows, true);
@@ -122,18 +122,13 @@ static PoiseErr Collect(PoiseMat B, Wishes *w, ColumnPlacesArgs *c, FetchedRows 
   Device *dev = B->ctx->device;
   const Csr *b = &B->csr;
   Keys *k = &w->keys;
-  int64_t *place64, *list;
+  int64_t *place64;
   *k = (Keys){.n = c->n, .m = 1, .bits = c->bits};
   TRY(poiseKeysCreate(dev, k, &c->key, &place64, &c->at));
   TRY(LAUNCH(dev, fetched_keys, c));
-  TRY(poiseKeysSort(dev, k, 0, c->bits + 1));
-  TRY(poiseKeysCount(dev, k, &f->nghost));
-  if (f->nghost > INT32_MAX - b->nloc) return poiseTooManyGhosts(B->ctx, f->nghost);
-  TRY(poiseKeysList(dev, k, f->nghost, &w->ptr, &w->ghost, &list));
+  TRY(poiseGhostsOfKeys(B->ctx, k, INT32_MAX - b->nloc, &w->ghost, &c->columns.ghost, &f->nghost, &f->ghost));
   c->key = NULL, c->at = NULL; /* gone */
-  c->nghost = f->nghost, c->columns.ghost = list;
-  TRY(poiseAllocArray(B->ctx, f->nghost, sizeof *f->ghost, "ghost columns", &f->ghost));
-  TRY(poiseDeviceFetch(dev, list, (size_t)f->nghost * sizeof *list, f->ghost));
+  c->nghost = f->nghost;
   while (f->below < f->nghost && f->ghost[f->below] < b->column) f->below++;
   c->columns.below = f->below;
   return POISE_OK;

@@ -143,7 +143,7 @@ typedef struct AmgPlaces {
   Buffer place;          /* int32, of each node and ghost node; -1: of none */
 } AmgPlaces;
 
-/* aggregate: of own nodes, of `count`. Collective; agrees. */
+/* aggregate: of own nodes, of `count`. Collective; the caller agrees. */
 PoiseErr poiseAmgPlacesCreate(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, int64_t count,
                               AmgPlaces *p);
 void poiseAmgPlacesDestroy(PoiseContext ctx, AmgPlaces *p);

@@ -4,7 +4,8 @@
   other ranks' nodes stands behind that of the own ones: ghost nodes, in the order of their global numbers.
 */
 #include "mat/csr/entries.h"
-#include "mat/csr/ghosts.h"
+#include "mat/csr/ghosts_there.h"
+#include "mat/csr/keys.h"
 #include "amg.h"
 #include "ranks_kernels.h"
 
@@ -126,53 +127,41 @@ PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine,
 typedef struct Numbers { /* of aggregates */
   int64_t first, total;
   Buffer global; /* of own nodes and ghost nodes, as doubles */
-  double *ghost; /* of the latter, on the host, */
-  int32_t *place;
-  Ghosts others; /* and those of other ranks */
+  Buffer list;   /* those of other ranks that ghost nodes are in */
+  Keys keys;
 } Numbers;
 
 /* The aggregates of other ranks that ghost nodes are in, each once, ascending. */
-static PoiseErr CollectAggregates(PoiseContext ctx, const AmgMatrix *m, int64_t count, Numbers *s,
+static PoiseErr CollectAggregates(PoiseContext ctx, int64_t count, Numbers *s, AmgGhostPlacesArgs *a,
                                   AmgPlaces *p)
 {
-  const double *all;
-  int64_t n = m->ghosts->nodes;
-  TRY(poiseAllocArray(ctx, n, sizeof *s->ghost, "aggregates of ghost nodes", &s->ghost));
-  TRY(poiseBufferRead(&s->global, DEVICE, &all));
-  TRY(poiseDeviceFetch(ctx->device, all + m->nodes, (size_t)n * sizeof *all, s->ghost));
-  TRY(poiseGhostsCreate(ctx, s->total, &s->others));
-  for (int64_t j = 0; j < n; j++) /* neighbours often share one */
-    if (s->ghost[j] >= 0 && (j == 0 || s->ghost[j] != s->ghost[j - 1]))
-      TRY(poiseGhostsAdd(&s->others, (PoiseInt)s->ghost[j]));
-  TRY(poiseGhostsNumber(&s->others, INT32_MAX - count, &p->nghost, &p->ghost));
+  Device *dev = ctx->device;
+  int64_t *place64;
+  s->keys = (Keys){.n = a->n, .m = 1, .bits = a->bits};
+  TRY(poiseKeysCreate(dev, &s->keys, &a->key, &place64, &a->at));
+  TRY(LAUNCH(dev, amg_aggregate_keys, a));
+  TRY(poiseGhostsOfKeys(ctx, &s->keys, INT32_MAX - count, &s->list, &a->ghost, &p->nghost, &p->ghost));
+  a->key = NULL, a->at = NULL; /* gone */
   while (p->below < p->nghost && p->ghost[p->below] < s->first) p->below++;
   return POISE_OK;
 }
 
-static int32_t PlaceOfGhost(const Numbers *s, const AmgPlaces *p, int64_t count, double a)
-{
-  if (a < 0) return -1;
-  int32_t k = poiseGhostsFind(&s->others, (PoiseInt)a);
-  return k < p->below ? k : (int32_t)(k + count);
-}
-
-/* The places of all nodes' aggregates: of own nodes there, of ghost nodes from the host. */
+/* The places of all nodes' aggregates. Local. */
 static PoiseErr Place(PoiseContext ctx, const AmgMatrix *m, Buffer *aggregate, int64_t count, Numbers *s,
                       AmgPlaces *p)
 {
   Device *dev = ctx->device;
-  int64_t n = m->ghosts->nodes;
-  TRY(CollectAggregates(ctx, m, count, s, p));
-  AmgAggregateNumbersArgs a = {.n = m->nodes, .below = p->below};
-  TRY(poiseBufferRead(aggregate, DEVICE, &a.aggregate));
-  TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *a.place, "places of aggregates", &p->place, &a.place));
-  TRY(LAUNCH(dev, amg_place_aggregates, &a));
-  TRY(poiseAllocArray(ctx, n, sizeof *s->place, "places of aggregates", &s->place));
-  for (int64_t j = 0; j < n; j++)
-    s->place[j] =
-        j && s->ghost[j] == s->ghost[j - 1] ? s->place[j - 1] : PlaceOfGhost(s, p, count, s->ghost[j]);
-  TRY(poiseDeviceCopy(dev, a.place + m->nodes, s->place, (size_t)n * sizeof *a.place, COPY_TO_DEVICE));
-  return poiseDeviceSync(dev); /* as the host's places are freed */
+  AmgAggregateNumbersArgs own = {.n = m->nodes};
+  AmgGhostPlacesArgs a = {.n = m->ghosts->nodes, .own = count, .bits = poiseBitsOf(s->total)};
+  TRY(poiseBufferRead(&s->global, DEVICE, &a.global));
+  a.global += m->nodes;
+  TRY(CollectAggregates(ctx, count, s, &a, p));
+  TRY(poiseBufferRead(aggregate, DEVICE, &own.aggregate));
+  TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *own.place, "places of aggregates", &p->place,
+                   &own.place));
+  own.below = a.below = p->below, a.nghost = p->nghost, a.place = own.place + m->nodes;
+  TRY(LAUNCH(dev, amg_place_aggregates, &own));
+  return LAUNCH(dev, amg_place_ghosts, &a);
 }
 
 /* Global numbers of the own nodes' aggregates, with room for those of ghost nodes. */
@@ -194,10 +183,9 @@ PoiseErr poiseAmgPlacesCreate(PoiseContext ctx, const AmgMatrix *m, Buffer *aggr
   e = PoiseAgree(ctx, poiseAmgFillGhosts(ctx, m, e, 1, &s.global)); /* a rank that fails sends no numbers */
   if (!e) e = Place(ctx, m, aggregate, count, &s, p);
   poiseBufferDestroy(&s.global);
-  poiseGhostsDestroy(&s.others);
-  poiseFree(ctx, &s.ghost);
-  poiseFree(ctx, &s.place);
-  return PoiseAgree(ctx, e);
+  poiseBufferDestroy(&s.list);
+  poiseKeysDestroy(&s.keys);
+  return e;
 }
 
 void poiseAmgPlacesDestroy(PoiseContext ctx, AmgPlaces *p)

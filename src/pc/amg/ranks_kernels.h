@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_RANKS_KERNELS_H
 #define POISE_AMG_RANKS_KERNELS_H
 
-#include "sys/kernels.h"
+#include "mat/csr/csr_view.h"
 
 /* `count` columns of an array by rows, into those of another one; an item is a number of these. */
 typedef struct AmgColumnsArgs {
@@ -51,6 +51,33 @@ POISE_INLINE void amg_global_aggregates_item(const AmgAggregateNumbersArgs *a, i
 POISE_INLINE void amg_place_aggregates_item(const AmgAggregateNumbersArgs *a, int64_t i)
 {
   a->place[i] = a->aggregate[i] < 0 ? -1 : (int32_t)(a->aggregate[i] + a->below);
+}
+
+/* Aggregates of n ghost nodes, by the global numbers that came, -1: of none. amg_aggregate_keys: keys, where
+   such nodes have bit `bits`, and places of the keys. amg_place_ghosts: places of aggregates; ghost: the
+   global numbers of all nghost that there are. */
+typedef struct AmgGhostPlacesArgs {
+  int64_t n, below, own, nghost;
+  int bits;
+  const double *global;
+  const int64_t *ghost;
+  uint64_t *key;
+  uint32_t *at;
+  int32_t *place;
+} AmgGhostPlacesArgs;
+
+/* Traffic: 20 bytes for each ghost node. */
+POISE_INLINE void amg_aggregate_keys_item(const AmgGhostPlacesArgs *a, int64_t k)
+{
+  a->key[k] = a->global[k] < 0 ? UINT64_C(1) << a->bits : (uint64_t)a->global[k];
+  a->at[k] = (uint32_t)k;
+}
+
+/* Traffic: 12 bytes for each ghost node; the list stays in a cache. */
+POISE_INLINE void amg_place_ghosts_item(const AmgGhostPlacesArgs *a, int64_t k)
+{
+  int64_t at = a->global[k] < 0 ? -1 : poiseFirstFrom(a->ghost, a->nghost, (int64_t)a->global[k]);
+  a->place[k] = (int32_t)(at < a->below ? at : at + a->own);
 }
 
 #endif
