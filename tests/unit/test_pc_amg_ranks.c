@@ -304,6 +304,35 @@ static void TestIdentity(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* A chain of which each rank begins with a row that has a diagonal alone. A rank's last row refers to the next
+   one of these, which is in no aggregate. So no rank interpolates from another, nor lists an aggregate. */
+static void TestBare(PoiseContext ctx)
+{
+  enum { LENGTH = 60 };
+  PoiseMat A;
+  SetOptions(ctx, spread);
+  if (!CHECK_OK(PoiseMatCreate(ctx, LENGTH, LENGTH, POISE_DECIDE, POISE_DECIDE, &A))) return;
+  for (PoiseInt i = A->rows->begin, end = i + LENGTH; i < end; i++) {
+    bool bare = i % LENGTH == 0;
+    const PoiseInt rows[] = {i, i, i}, cols[] = {i, i - 1, i + 1};
+    const double entries[] = {2, -1, -1};
+    CHECK_OK(PoiseMatSetEntries(A, bare ? 1 : i + 1 < A->rows->N ? 3 : 2, rows, cols, entries));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = AmgOf(A, spread);
+  AmgLevel *l = &((Amg *)pc->data)->level[0];
+  const int32_t *place;
+  CHECK(Made(pc)->count > 1 && l->P->csr.nghost == 0);
+  if (PoiseSize(ctx) > 1 && CHECK(l->places.place.dev != NULL) &&
+      CHECK_OK(poiseBufferRead(&l->places.place, HOST, &place))) {
+    CHECK_INT(l->places.nghost, 0);
+    CHECK_INT(l->ghosts->nodes, PoiseRank(ctx) + 1 < PoiseSize(ctx));
+    for (int64_t k = 0; k < l->ghosts->nodes; k++) CHECK_INT(place[LENGTH + k], -1);
+  }
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 /* A NaN on one rank is named there; the others say who had it. */
 static void CheckErrors(PoiseContext ctx, const char *options)
 {
@@ -574,6 +603,7 @@ int main(int argc, char **argv)
                                {"errors", TestErrors, 0},
                                {"blocks", TestBlocks, 0},
                                {"free", TestFree, 0},
+                               {"bare", TestBare, 0},
                                {"nonsymmetric", TestNonsymmetric, 0},
                                {"refresh", TestRefresh, 0},
                                {"bits", TestBits, TEST_SERIAL},
