@@ -70,15 +70,15 @@ static PoiseErr Waited(const Link *l, PoiseErr e)
   return e ? e : waited;
 }
 
-/* Places for messages of `words`, and somewhat longer ones. Collective; agrees. */
-static PoiseErr Enlarge(Link *l, int64_t words)
+/* Places for messages of `words`, and somewhat longer ones. mine: this rank's error so far. Collective;
+   agrees. */
+static PoiseErr Enlarge(Link *l, PoiseErr mine, int64_t words)
 {
   int64_t place = PLACE_LEAST;
   while (place < 2 * words && place < PLACE_MOST) place *= 2;
   if (l->place) poiseLinkUnshare(l, &l->floor);
   l->place = 0;
-  TRY(poiseLinkShare(l, POISE_OK, (size_t)(2 * PoiseSize(l->ctx) * place) * WORD, "what ranks trade",
-                     &l->floor));
+  TRY(poiseLinkShare(l, mine, (size_t)(2 * PoiseSize(l->ctx) * place) * WORD, "what ranks trade", &l->floor));
   l->place = place;
   return POISE_OK;
 }
@@ -88,11 +88,11 @@ PoiseErr poiseLinkTrade(Link *l, PoiseErr mine, const Exchange *ex, const void *
   double longest = 1; /* of all ranks */
   for (int64_t first = 0; (double)first < longest;) {
     PoiseErr e = mine;
-    longest = (double)Longest(ex->nsend, ex->send_start);
+    longest = e ? 0 : (double)Longest(ex->nsend, ex->send_start); /* it may not be open */
     if (!e) e = Fill(l, ex, first, from);
     TRY(poiseAgreeMax(l->ctx, Waited(l, e), &longest));
     if (l->place < PLACE_MOST && (double)l->place < longest) {
-      TRY(Enlarge(l, (int64_t)longest));
+      TRY(Enlarge(l, POISE_OK, (int64_t)longest));
       continue;
     }
     mine = Waited(l, Fetch(l, ex, first, to));
@@ -116,14 +116,14 @@ PoiseErr poiseLinkSpread(Link *l, PoiseErr mine, const int64_t *start, size_t wi
   Device *dev = l->ctx->device;
   size_t longest = (size_t)Longest(size, start) * width, unit = (size_t)size * WORD;
   int64_t words = (int64_t)((longest + unit - 1) / unit);
-  PoiseErr e = PoiseAgree(l->ctx, mine);
-  if (!e && l->place < words && l->place < PLACE_MOST) e = Enlarge(l, words);
-  for (size_t first = 0, room = (size_t)l->place * unit; first < longest && !e; first += room) {
+  PoiseErr e = mine;
+  if (l->place < words && l->place < PLACE_MOST) TRY(Enlarge(l, e, words));
+  for (size_t first = 0, room = (size_t)l->place * unit; first < longest; first += room) {
     size_t n = Piece(start, rank, width, first, room);
-    if (n)
+    if (!e && n)
       e = poiseDeviceCopy(dev, Place(l, rank, 0), data + (size_t)start[rank] * width + first, n,
                           COPY_ON_DEVICE);
-    e = PoiseAgree(l->ctx, Waited(l, e));
+    TRY(PoiseAgree(l->ctx, Waited(l, e)));
     for (int r = 0; r < size && !e; r++) {
       n = r == rank ? 0 : Piece(start, r, width, first, room);
       if (n)
@@ -131,9 +131,8 @@ PoiseErr poiseLinkSpread(Link *l, PoiseErr mine, const int64_t *start, size_t wi
     }
     e = Waited(l, e);
     l->half = !l->half;
-    if (first + room < longest) e = PoiseAgree(l->ctx, e);
   }
-  return PoiseAgree(l->ctx, e);
+  return e;
 }
 
 void poiseLinkEndTrades(Link *l)

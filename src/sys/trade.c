@@ -44,15 +44,17 @@ PoiseErr poiseTradeOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, co
     e = poiseExchangeSide(ctx, sent, &ex->nsend, &ex->send_rank, &ex->send_start, hosts ? &ex->send : NULL);
   if (!e)
     e = poiseExchangeSide(ctx, got, &ex->nrecv, &ex->recv_rank, &ex->recv_start, hosts ? &ex->recv : NULL);
+  if (!hosts) return e;
   TRY(PoiseAgree(ctx, e));
-  return hosts ? ctx->comm->ops->exchange_setup(ctx->comm, ex) : POISE_OK;
+  return ctx->comm->ops->exchange_setup(ctx->comm, ex);
 }
 
-/* The exchange takes place whatever has failed. */
+/* The exchange takes place whatever has failed, if it could be opened. */
 static PoiseErr TradeByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
 {
   Comm *comm = ctx->comm;
   Device *dev = ctx->device;
+  if (mine && !ex->priv) return mine; /* so it is on all ranks */
   size_t sent = (size_t)ex->send_start[ex->nsend] * sizeof *ex->send,
          got = (size_t)ex->recv_start[ex->nrecv] * sizeof *ex->recv;
   if (mine)

@@ -12,7 +12,9 @@ PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, i
 void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
 
 /* An exchange for poiseTrade, from the bytes that each rank is sent, and sends; multiples of 8. It has
-   buffers on the host where it needs them. mine: this rank's error so far. Collective; agrees. */
+   buffers on the host where it needs them. mine: this rank's error so far. Collective. Through hosts it
+   agrees. Between devices nobody waits, and an error is known to its rank alone. So it is handed to the next
+   trade, which all ranks take part in, opened or not. */
 PoiseErr poiseTradeOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, const int64_t *got,
                         Exchange *ex);
 /* Bring words of 8 bytes to other ranks' devices. from, to: on this rank's, in the order of ranks. Waits for

@@ -153,7 +153,7 @@ PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p)
 }
 
 /* Keys travel as they are, by numbers of bytes that are those of values for each number of a value. */
-static PoiseErr SendKeys(PoiseContext ctx, const Triplets *t, TripletPattern *p)
+static PoiseErr SendKeys(PoiseContext ctx, PoiseErr mine, const Triplets *t, TripletPattern *p)
 {
   int64_t *send = p->next, *receive = p->gathered, total = 0;
   Exchange ex = {0};
@@ -165,11 +165,12 @@ static PoiseErr SendKeys(PoiseContext ctx, const Triplets *t, TripletPattern *p)
     total += receive[r];
   }
   p->ncame = total / (int64_t)sizeof *came;
-  PoiseErr e = p->nforeign ? poiseBufferRead(&p->foreign, DEVICE, &foreign) : POISE_OK;
+  PoiseErr e = mine;
+  if (!e && p->nforeign) e = poiseBufferRead(&p->foreign, DEVICE, &foreign);
   if (!e) e = poiseBufferCreate(ctx->device, (size_t)total, "keys of triplets received", &p->came);
   if (!e) e = poiseBufferWrite(&p->came, DEVICE, &came);
   e = poiseTradeOpen(ctx, e, send, receive, &ex);
-  if (!e) e = poiseTrade(ctx, e, &ex, foreign, came);
+  e = poiseTrade(ctx, e, &ex, foreign, came);
   poiseExchangeDestroy(ctx, &ex, true);
   return e;
 }
@@ -194,13 +195,12 @@ PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
 PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p)
 {
   PoiseContext ctx = A->ctx;
-  Comm *comm = ctx->comm;
   int size = PoiseSize(ctx);
   if (size == 1) return POISE_OK;
-  TRY(comm->ops->allgather(comm, p->bytes, (size_t)size * sizeof(int64_t), p->gathered));
-  for (int r = 0; r < size; r++) p->received[r] = p->gathered[(int64_t)r * size + comm->rank];
-  TRY(poiseTradeOpen(ctx, POISE_OK, p->bytes, p->received, &t->ex));
-  if (poiseTripletsStay(A, p)) return SendKeys(ctx, t, p);
+  for (int r = 0; r < size; r++) p->received[r] = p->gathered[(int64_t)r * size + PoiseRank(ctx)];
+  PoiseErr e = poiseTradeOpen(ctx, POISE_OK, p->bytes, p->received, &t->ex);
+  if (poiseTripletsStay(A, p)) return SendKeys(ctx, e, t, p);
+  TRY(PoiseAgree(ctx, e));
   TRY(poiseStashExchange(ctx, &p->stash, A->rows));
   for (int64_t k = 0; k < p->stash.n; k++) p->stash.entry[k].row /= p->unit;
   return POISE_OK;

@@ -126,7 +126,7 @@ bool poiseTripletsStay(PoiseMat A, const TripletPattern *p);
 /* Check the indices, and note what goes to other ranks. Local. */
 PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p);
 /* Send triplets to their owners, in the order in which values will travel: by rank, and those of one rank
-   in their order. Collective; agrees. */
+   in their order. p->gathered: bytes of all ranks. Collective; where triplets stay the caller agrees. */
 PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p);
 /* Those that this rank has received join the keys of its own. Local. */
 PoiseErr poiseTripletsJoin(PoiseMat A, Triplets *t, TripletPattern *p);

@@ -81,19 +81,23 @@ static PoiseErr MakeMap(PoiseMat A, Triplets *t, TripletPattern *p)
 }
 
 /* The pattern where the triplets are, which the device sorts. */
-static PoiseErr BuildThere(PoiseMat A, Triplets *t, TripletPattern *p)
+static PoiseErr BuildThere(PoiseMat A, PoiseErr mine, Triplets *t, TripletPattern *p)
 {
-  PoiseErr e = PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, t, p) : POISE_OK;
+  PoiseErr e = !mine && PoiseSize(A->ctx) > 1 ? poiseTripletsJoin(A, t, p) : mine;
   t->map.numbers = t->numbers, t->map.ngiven = p->n, t->map.nreceived = p->ncame;
   return poiseTripletMapPattern(A, e, &p->keys, &t->map);
 }
 
-static PoiseErr Build(PoiseMat A, Triplets *t, TripletPattern *p)
+/* mine: this rank's error so far. */
+static PoiseErr Build(PoiseMat A, PoiseErr mine, Triplets *t, TripletPattern *p)
 {
-  TRY(PoiseAgree(A->ctx, poiseTripletsFindOwners(A, t, p)));
-  TRY(poiseTripletsRoute(A, t, p));
-  if (poiseTripletsStay(A, p)) return BuildThere(A, t, p);
-  PoiseErr e = poiseTripletsMakeRows(A, p);
+  size_t bytes = (size_t)PoiseSize(A->ctx) * sizeof *p->bytes;
+  PoiseErr e = mine ? mine : poiseTripletsFindOwners(A, t, p);
+  TRY(poiseAgreeGather(A->ctx, e, p->bytes, bytes, p->gathered));
+  e = poiseTripletsRoute(A, t, p);
+  if (poiseTripletsStay(A, p)) return BuildThere(A, e, t, p);
+  TRY(e);
+  e = poiseTripletsMakeRows(A, p);
   if (!e) e = A->ctx->device->ops->is_host ? poiseTripletsMakeRuns(A, t, p) : MakeMap(A, t, p);
   poiseFree(A->ctx, &p->inrow);
   return poiseMatReplace(A, e, &p->arrays);
@@ -110,9 +114,9 @@ static PoiseErr Make(PoiseMat A, PoiseErr mine, int b, PoiseInt n, TripletPatter
   p->side = blocks ? A->block_size / b : 1;
   p->n = n * p->given * p->given;
   poiseLogBegin(ctx, EVENT_MatAssemble);
-  PoiseErr e = PoiseAgree(ctx, mine ? mine : poiseAlloc(ctx, sizeof *t, "triplets", &t));
+  PoiseErr e = mine ? mine : poiseAlloc(ctx, sizeof *t, "triplets", &t);
   if (!e) t->numbers = p->unit * p->unit;
-  if (!e) e = Build(A, t, p);
+  e = Build(A, e, t, p);
   FreePattern(ctx, p);
   if (!e) {
     poiseMatDropPending(A);
@@ -208,13 +212,14 @@ static PoiseErr TravelHere(Comm *comm, Triplets *t, const double *v)
   return comm->ops->exchange_end(comm, ex);
 }
 
-/* The same on the device. */
-static PoiseErr Travel(PoiseContext ctx, Triplets *t, Side where, const double *v)
+/* The same on the device. mine: this rank's error so far. */
+static PoiseErr Travel(PoiseContext ctx, PoiseErr mine, Triplets *t, Side where, const double *v)
 {
   Exchange *ex = &t->ex;
-  double *packed, *received = NULL;
-  if (PoiseSize(ctx) == 1) return POISE_OK;
-  PoiseErr e = poiseTripletMapPack(ctx, &t->map, where, v, ex->send_start[ex->nsend], t->send, &packed);
+  double *packed = NULL, *received = NULL;
+  if (PoiseSize(ctx) == 1) return mine;
+  PoiseErr e = mine;
+  if (!e) e = poiseTripletMapPack(ctx, &t->map, where, v, ex->send_start[ex->nsend], t->send, &packed);
   if (!e) e = poiseTripletMapReceive(ctx, &t->map, &received);
   return poiseTrade(ctx, e, ex, packed, received);
 }
@@ -236,8 +241,9 @@ static PoiseErr Take(PoiseMat A, PoiseErr mine, Side where, const double *v, boo
 {
   Triplets *t = A->assembly.triplets;
   bool is_host = A->ctx->device->ops->is_host;
-  TRY(PoiseAgree(A->ctx, mine ? mine : Check(A, where, v)));
-  PoiseErr e = is_host ? SumHere(A, v, add) : Travel(A->ctx, t, where, v);
+  PoiseErr e = mine ? mine : Check(A, where, v);
+  if (is_host || !t || !poiseLinkTrades(A->ctx)) TRY(PoiseAgree(A->ctx, e)); /* else the trade does */
+  e = is_host ? SumHere(A, v, add) : Travel(A->ctx, e, t, where, v);
   if (!e && !is_host) e = poiseTripletMapSum(A, &t->map, where, v, add);
   TRY(PoiseAgree(A->ctx, e));
   A->state++;

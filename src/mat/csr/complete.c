@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The end of every new CSR, whoever made its arrays. All ranks do it together: blocks of rows, halo, interior
-  blocks first. After a failure on any rank, none has a CSR.
+  The end of every new CSR, whoever made its arrays. All ranks do it together: blocks of rows, interior blocks
+  first, halo. After a failure on any rank, none has a CSR.
 */
 #include "complete.h"
 #include "interior.h"
@@ -13,14 +13,11 @@ PoiseErr poiseCsrComplete(PoiseMat A, PoiseErr e)
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
   poiseCsrMeasure(A);
-  if (!e && !c->rows) e = poiseCsrChooseRows(A); /* a copy has them */
+  if (!e && !c->rows) e = poiseCsrChooseRows(A); /* a copy has them, and an order */
+  if (!e && !c->order.dev && PoiseSize(ctx) > 1)
+    e = poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->interior);
   e = PoiseAgree(ctx, e);
-  if (!e && PoiseSize(ctx) > 1) {
-    e = poiseCsrCreateHalo(A);
-    if (!e)
-      e = PoiseAgree(ctx, c->order.dev ? POISE_OK
-                                       : poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->interior));
-  }
+  if (!e && PoiseSize(ctx) > 1) e = poiseCsrCreateHalo(A);
   if (e) { /* the arrays stay the user's */
     poiseCsrUndoRenumber(A);
     poiseBufferDisown(&c->ptr);

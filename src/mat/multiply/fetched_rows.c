@@ -183,17 +183,17 @@ static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f)
   WantedRowsArgs a = {.n = 0};
   int64_t *begin = NULL, *taken = NULL;
   f->tile = poiseCsrEntry(&B->csr);
-  TRY(OpenRows(A, w));
-  PoiseErr e = Measure(A, B, w, &a, &begin);
+  PoiseErr e = OpenRows(A, w);
+  if (!e) e = Measure(A, B, w, &a, &begin);
   e = poiseTrade(ctx, e, &w->rows, a.length, begin);
   if (!e) e = Weigh(dev, w->rows.nsend, w->rows.send_rank, w->rows.send_start, a.length, w->sent, &w->nsend);
   if (!e) e = Weigh(dev, w->rows.nrecv, w->rows.recv_rank, w->rows.recv_start, begin, w->got, &w->n);
-  TRY(poiseTradeOpen(ctx, e, w->sent, w->got, &w->columns));
-  e = List(B, w, &a, f);
+  e = poiseTradeOpen(ctx, e, w->sent, w->got, &w->columns);
+  if (!e) e = List(B, w, &a, f);
   if (!e) e = Make(dev, w->n + B->csr.nghost, sizeof *taken, "columns of rows fetched", &w->taken, &taken);
   e = poiseTrade(ctx, e, &w->columns, a.col, taken);
   if (!e) e = Join(B, w, taken, begin, f);
-  for (int r = 0; r < PoiseSize(ctx); r++) w->sent[r] *= f->tile, w->got[r] *= f->tile;
+  for (int r = 0; r < PoiseSize(ctx) && !e; r++) w->sent[r] *= f->tile, w->got[r] *= f->tile;
   return poiseTradeOpen(ctx, e, w->sent, w->got, &f->ex);
 }
 

@@ -18,7 +18,7 @@ typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own r
   Exchange ex;                   /* of these values */
 } FetchedRows;
 
-/* Ask for the rows of B's pattern. f is zero. Collective; agrees. */
+/* Ask for the rows of B's pattern. f is zero. Collective; the caller agrees. */
 PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f);
 /* Bring the values of these rows. Collective; the caller agrees. */
 PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B);

@@ -190,11 +190,11 @@ static PoiseErr SharePart(PoiseMat P, Multiplied *k, PoiseMat C)
   return poiseMatSetSharedRows(C, e, &s);
 }
 
-/* C's pattern, of the entries of all ranks. */
-static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, Multiplied *k, PoiseMat C)
+/* C's pattern, of the entries of all ranks. mine: this rank's error so far. */
+static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, PoiseErr mine, Multiplied *k, PoiseMat C)
 {
   Csr *part = &k->partial;
-  TRY(PoiseAgree(A->ctx, PatternPtAP(A, P, k, part)));
+  TRY(PoiseAgree(A->ctx, mine ? mine : PatternPtAP(A, P, k, part)));
   if (part->b) TRY(PoiseMatSetBlockSize(C, part->b));
   if (part->b) TRY(PoiseMatSetType(C, "bcsr"));
   return poiseSharedRowsStay(C) ? SharePart(P, k, C) : ListPart(P, k, C);
@@ -214,11 +214,13 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
   Csr c = {0};
   Multiplied *k = C->made.multiplied;
   k->galerkin = galerkin;
-  if (PoiseSize(ctx) > 1) TRY(poiseFetchPattern(A, B, &k->rows));
-  if (galerkin && PoiseSize(ctx) > 1)
-    TRY(SpreadPattern(A, B, k, C));
-  else
-    TRY(Take(C, galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c), &c));
+  PoiseErr e = PoiseSize(ctx) > 1 ? poiseFetchPattern(A, B, &k->rows) : POISE_OK;
+  if (galerkin && PoiseSize(ctx) > 1) {
+    TRY(SpreadPattern(A, B, e, k, C));
+  } else {
+    if (!e) e = galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c);
+    TRY(Take(C, e, &c));
+  }
   k->serial[0] = A->serial, k->serial[1] = B->serial;
   k->factor[0] = A->csr.built, k->factor[1] = B->csr.built;
   k->built = C->csr.built;

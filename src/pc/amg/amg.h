@@ -170,7 +170,7 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
 }
 
 /* *B: r->A's pattern in the context of this rank alone; then its values and, if there are any, the near null
-   space of all rows instead of this rank's. Collective; agree. */
+   space of all rows instead of this rank's. Collective. The former agrees; of the latter the caller does. */
 PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
 PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes);
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);

@@ -67,10 +67,12 @@ static PoiseErr Took(Building *s, int stage, PoiseErr mine)
 static PoiseErr Read(PoiseMat A, int node, AmgGhosts *ghosts, AmgMatrix *m)
 {
   *m = (AmgMatrix){.node = node, .nodes = A->rows->n / node, .row = A->rows->begin, .ghosts = ghosts};
+  if (ghosts) {
+    m->below = ghosts->below;
+    ghosts->halo = ghosts->own ? ghosts->own : A->csr.halo;
+  }
   TRY(poiseCsrView(&A->csr, &m->A));
   if (!ghosts) return POISE_OK;
-  m->below = ghosts->below;
-  ghosts->halo = ghosts->own ? ghosts->own : A->csr.halo;
   return ghosts->col.dev ? poiseBufferRead(&ghosts->col, DEVICE, &m->A.col) : POISE_OK;
 }
 
@@ -142,11 +144,11 @@ static PoiseErr CheckDiagonal(Building *s, int k, const AmgMatrix *m, Scratch *w
   return k == 0 ? RefuseNode(s, s->amg->level[k].node, bad) : RefuseLevel(k);
 }
 
-/* D^-1, and lambda. With l1-jacobi the smoother's is 1. */
-static PoiseErr Spectrum(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
+/* D^-1, and lambda. With l1-jacobi the smoother's is 1. mine: this rank's error so far. */
+static PoiseErr Spectrum(Building *s, int k, PoiseErr mine, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
-  PoiseErr e = Diagonal(s, k, m, w, d);
+  PoiseErr e = mine ? mine : Diagonal(s, k, m, w, d);
   e = poiseAmgLambda(s->ctx, e, m, *d, &l->lambda);
   TRY(Took(s, STAGE_LAMBDA, e ? e : CheckDiagonal(s, k, m, w, *d)));
   return CheckLambda(s, k, l->lambda);
@@ -314,8 +316,8 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   double *d = NULL;
   bool keeps = KeepsP(s);
   if (s->fresh && PoiseSize(s->ctx) > 1) TRY(poiseAmgGhostsCreate(l->A, l->node, &l->ghosts));
-  TRY(PoiseAgree(s->ctx, Read(l->A, l->node, l->ghosts, &m)));
-  TRY(Spectrum(s, k, &m, w, &d));
+  PoiseErr e = Read(l->A, l->node, l->ghosts, &m);
+  TRY(Spectrum(s, k, e, &m, w, &d));
   *last = IsLast(s, k);
   *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? "no more levels are allowed" : NULL;
   if (s->fresh && !*last) TRY(Coarsen(s, k, &m, ended));
@@ -392,8 +394,7 @@ static PoiseErr MakeRedundant(Building *s, int k)
     l->node = node;
     TRY(poiseAmgRedundantCreate(r, &l->A));
   }
-  TRY(poiseAmgRedundantNumbers(r, l->A, KeepsP(s) ? NULL : &s->modes));
-  TRY(Took(s, STAGE_GATHER, POISE_OK));
+  TRY(Took(s, STAGE_GATHER, poiseAmgRedundantNumbers(r, l->A, KeepsP(s) ? NULL : &s->modes)));
   s->ctx = poiseContextSelf(s->pc->ctx);
   return POISE_OK;
 }

@@ -75,10 +75,9 @@ PoiseErr poiseAmgGhostsCreate(PoiseMat A, int node, AmgGhosts **ghosts)
   bool apart = false;
   PoiseErr e = poiseAlloc(ctx, sizeof **ghosts, "ghost nodes", ghosts);
   if (!e) Count(&A->csr, node / poiseCsrSide(&A->csr), *ghosts, &apart);
-  TRY(PoiseAgree(ctx, e));
-  int64_t some = apart;
-  TRY(poiseCommMaxInt(ctx->comm, &some, 1));
-  if (!some) return POISE_OK;
+  double some = apart;
+  TRY(poiseAgreeMax(ctx, e, &some));
+  if (some == 0) return POISE_OK;
   e = PoiseAgree(ctx, MakeWhole(A, node, *ghosts, &numbers, &rows));
   if (!e) e = poiseHaloCreate(A->cols, (*ghosts)->nodes * node, rows, &(*ghosts)->own);
   poiseBufferDestroy(&numbers);

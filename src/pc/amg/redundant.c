@@ -72,7 +72,7 @@ static PoiseErr ShareByHosts(PoiseContext ctx, PoiseErr mine, int count, Rows *r
   return PoiseAgree(ctx, e ? e : waited);
 }
 
-/* The same from device to device where they reach each other. */
+/* The same from device to device where they reach each other. The caller agrees. */
 static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, int count, Rows *rows)
 {
   if (!poiseLinkTrades(ctx)) return ShareByHosts(ctx, mine, count, rows);
@@ -153,8 +153,8 @@ static PoiseErr Collect(PoiseMat A, Whole *w, PoiseMat *B)
   e = PutPattern(A, w, &a, &ptr, &col);
   Rows rows[] = {{.start = w->rows, .bytes = w->csr.wide ? 8 : 4, .there = ptr},
                  {.start = w->first, .bytes = sizeof *col, .there = (char *)(void *)col}};
-  TRY(ShareThere(ctx, e, 2, rows));
-  return PoiseAgree(ctx, CreateWhole(A, w, B));
+  e = ShareThere(ctx, e, 2, rows);
+  return PoiseAgree(ctx, e ? e : CreateWhole(A, w, B));
 }
 
 /* Where the values of all rows go, with this rank's there. */
