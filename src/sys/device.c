@@ -243,6 +243,22 @@ PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to)
   return POISE_OK;
 }
 
+PoiseErr poiseDeviceFetchEach(Device *dev, int64_t n, size_t width, const void *const *from, void *to)
+{
+  const int64_t most = (int64_t)(POISE_MAX_BATCH * sizeof(double) / width);
+  char *pinned = dev->ops->is_host ? NULL : (char *)dev->ctx->reduce_pinned;
+  for (int64_t first = 0, count; first < n; first += count) {
+    char *there = (char *)to + (size_t)first * width;
+    count = n - first < most ? n - first : most;
+    for (int64_t k = 0; k < count; k++)
+      TRY(poiseDeviceCopyArray(dev, (pinned ? pinned : there) + (size_t)k * width, from[first + k], width,
+                               COPY_TO_HOST));
+    TRY(poiseDeviceSync(dev));
+    if (pinned) memcpy(there, pinned, (size_t)count * width);
+  }
+  return POISE_OK;
+}
+
 /* ---- scratch of eager reductions ------------------------------------------------------------- */
 
 PoiseErr poiseReduceCreate(PoiseContext ctx)

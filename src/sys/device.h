@@ -132,6 +132,8 @@ PoiseErr poiseDeviceCopy(Device *dev, void *dst, const void *src, size_t bytes, 
 PoiseErr poiseDeviceCopyArray(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind);
 /* Copy to the host's memory, whatever kind that is, and wait. */
 PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to);
+/* The same of n items of `width` bytes each, at from[k]. It waits once, unless they are very many. */
+PoiseErr poiseDeviceFetchEach(Device *dev, int64_t n, size_t width, const void *const *from, void *to);
 const char *poiseKernelName(int kernel);
 
 /* The argument structs are of the layers above: here they are names, and their sizes come with the launch. */

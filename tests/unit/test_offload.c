@@ -792,6 +792,32 @@ static void TestFailedValues(PoiseContext ctx)
   ProblemClose(&s);
 }
 
+/* Items in no order, of both widths; more than are fetched at a time. */
+static void TestFetchEach(PoiseContext ctx)
+{
+  enum { ITEMS = 100 };
+  Device *dev = ctx->device;
+  Buffer array = {0};
+  int64_t *v, got[ITEMS];
+  int32_t narrow[ITEMS];
+  const char *there;
+  const void *from[ITEMS];
+  CHECK_OK(poiseBufferCreate(dev, ITEMS * sizeof *v, "items", &array));
+  CHECK_OK(poiseBufferWrite(&array, HOST, &v));
+  for (int64_t k = 0; k < ITEMS; k++) v[k] = k << 32 | (k + 1);
+  CHECK_OK(poiseBufferRead(&array, DEVICE, &there));
+  for (int n = 0; n <= ITEMS; n += 20) {
+    int64_t waits = dev->waits;
+    for (int k = 0; k < n; k++) from[k] = there + (size_t)(n - 1 - k) * sizeof *v;
+    CHECK_OK(poiseDeviceFetchEach(dev, n, sizeof *got, from, got));
+    CHECK_OK(poiseDeviceFetchEach(dev, n, sizeof *narrow, from, narrow));
+    if (n == 20 && !dev->ops->is_host) CHECK_INT(dev->waits - waits, 2);
+    for (int k = 0; k < n; k++) CHECK_INT(got[k], (int64_t)(n - 1 - k) << 32 | (n - k));
+    for (int k = 0; k < n; k++) CHECK_INT(narrow[k], n - k);
+  }
+  poiseBufferDestroy(&array);
+}
+
 static const Test tests[] = {
     {"freed_in_use", TestFreedInUse, 0},
     {"memory_left", TestMemoryLeft, 0},
@@ -814,6 +840,7 @@ static const Test tests[] = {
     {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
     {"device_id", TestDeviceId, 0},
     {"no_gpu", TestNoGpu, TEST_SERIAL | TEST_HOST_ONLY},
+    {"fetch_each", TestFetchEach, 0},
     {"stream", TestStream, TEST_SERIAL | TEST_HOST_ONLY},
     {NULL, NULL, 0},
 };

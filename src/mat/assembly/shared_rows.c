@@ -40,16 +40,51 @@ static SharedKeysArgs OfOthers(const SharedRows *s, const Keys *k)
   return a;
 }
 
-/* The number of entries in own rows. */
-static PoiseErr CountOwn(Device *dev, SharedRows *s)
+/* Where the offsets stand that end the own rows, and those of each rank that has any here; p->next: these
+   ranks. Returns how many. The ghosts are still on the host. */
+static int ListEnds(PoiseMat A, TripletPattern *p, size_t width, const void **at)
 {
-  int64_t own64 = 0;
-  int32_t own32 = 0;
-  const CsrView *C = &s->C;
-  TRY(C->ptr32 ? poiseDeviceFetch(dev, C->ptr32 + s->rows.nloc, sizeof own32, &own32)
-               : poiseDeviceFetch(dev, C->ptr64 + s->rows.nloc, sizeof own64, &own64));
-  s->own = C->ptr32 ? own32 : own64;
+  const SharedRows *s = p->shared;
+  const char *ptr = s->C.ptr32 ? (const void *)s->C.ptr32 : (const void *)s->C.ptr64;
+  int n = 0;
+  at[n] = ptr + (size_t)s->rows.nloc * width;
+  for (int64_t r = 0, k = 0; r < PoiseSize(A->ctx); r++) {
+    int64_t before = k, end = A->rows->start[r + 1] / p->unit;
+    while (k < s->nghost[0] && s->rows.ghost[k] < end) k++;
+    if (k == before) continue;
+    p->next[n++] = r;
+    at[n] = ptr + (size_t)(s->rows.nloc + k) * width;
+  }
+  return n + 1;
+}
+
+/* Entries of own rows, and for each rank the bytes of values of its rows. */
+static PoiseErr Weigh(PoiseMat A, const Triplets *t, TripletPattern *p, const void **at, int64_t *offset)
+{
+  size_t width = p->shared->C.ptr32 ? sizeof(int32_t) : sizeof(int64_t);
+  int n = ListEnds(A, p, width, at);
+  int32_t narrow;
+  TRY(poiseDeviceFetchEach(A->ctx->device, n, width, at, offset));
+  for (int k = n - 1; k >= 0 && width < sizeof *offset; k--) { /* in place */
+    memcpy(&narrow, (const char *)offset + (size_t)k * width, width);
+    offset[k] = narrow;
+  }
+  p->shared->own = offset[0];
+  for (int k = 1; k < n; k++)
+    p->bytes[p->next[k - 1]] = (offset[k] - offset[k - 1]) * t->numbers * (int64_t)sizeof(double);
   return POISE_OK;
+}
+
+static PoiseErr CountEntries(PoiseMat A, const Triplets *t, TripletPattern *p)
+{
+  const void **at = NULL;
+  int64_t *offset = NULL, most = PoiseSize(A->ctx) + 1;
+  PoiseErr e = poiseAllocArray(A->ctx, most, sizeof *at, "offsets of ranks", &at);
+  if (!e) e = poiseAllocArray(A->ctx, most, sizeof *offset, "offsets of ranks", &offset);
+  if (!e) e = Weigh(A, t, p, at, offset);
+  poiseFree(A->ctx, &at);
+  poiseFree(A->ctx, &offset);
+  return e;
 }
 
 static PoiseErr ListOthers(PoiseMat A, TripletPattern *p)
@@ -61,14 +96,14 @@ static PoiseErr ListOthers(PoiseMat A, TripletPattern *p)
   return LAUNCH(dev, shared_keys, &a);
 }
 
-PoiseErr poiseSharedRowsPart(PoiseMat A, TripletPattern *p)
+PoiseErr poiseSharedRowsPart(PoiseMat A, const Triplets *t, TripletPattern *p)
 {
   Device *dev = A->ctx->device;
   SharedRows *s = p->shared;
   TRY(poiseTripletKeysOpen(A, 0, false, &p->keys));
+  TRY(CountEntries(A, t, p));
   TRY(poiseGhostsToDevice(dev, s->nghost[0], &s->list[0], &s->rows));
   TRY(poiseGhostsToDevice(dev, s->nghost[1], &s->list[1], &s->columns));
-  TRY(CountOwn(dev, s));
   p->nforeign = s->C.nz - s->own;
   return ListOthers(A, p);
 }

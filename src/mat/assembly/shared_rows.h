@@ -23,8 +23,9 @@ bool poiseSharedRowsStay(PoiseMat A);
    those of triplets. mine: this rank's error so far. Collective; agrees. */
 PoiseErr poiseMatSetSharedRows(PoiseMat A, PoiseErr mine, SharedRows *s);
 
-/* For triplets.c: keys of other ranks' rows, in p; with those received, the sorted keys of all. Local. */
-PoiseErr poiseSharedRowsPart(PoiseMat A, TripletPattern *p);
+/* For triplets.c: keys of other ranks' rows, and the bytes of their values, in p; with those received, the
+   sorted keys of all. Local. */
+PoiseErr poiseSharedRowsPart(PoiseMat A, const Triplets *t, TripletPattern *p);
 PoiseErr poiseSharedRowsJoin(PoiseMat A, Triplets *t, TripletPattern *p);
 
 #endif

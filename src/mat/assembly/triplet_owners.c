@@ -188,7 +188,8 @@ PoiseErr poiseTripletsFindOwners(PoiseMat A, Triplets *t, TripletPattern *p)
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &p->next));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "counts", &p->gathered));
   if (!poiseTripletsStay(A, p)) return size > 1 ? ListForeign(A, t, p) : POISE_OK;
-  TRY(p->shared ? poiseSharedRowsPart(A, p) : PartKeys(A, t, p, poisePlacesAreWide(ctx, p->n)));
+  if (p->shared) return poiseSharedRowsPart(A, t, p);
+  TRY(PartKeys(A, t, p, poisePlacesAreWide(ctx, p->n)));
   return AddressKeys(A, t, p);
 }
 

@@ -19,6 +19,8 @@
 
 typedef struct Wishes {
   int64_t *sent, *got; /* bytes per rank */
+  int64_t *end;        /* entries up to the last one of each message of rows, and where the device has them */
+  const void **at;
   Exchange rows;       /* one number of each */
   Exchange columns;    /* one of each entry */
   Buffer first, begin; /* of rows that others want, and of those that come: lengths, then first entries */
@@ -40,6 +42,8 @@ static void Forget(PoiseContext ctx, Wishes *w)
   poiseExchangeDestroy(ctx, &w->columns, true);
   poiseFree(ctx, &w->sent);
   poiseFree(ctx, &w->got);
+  poiseFree(ctx, &w->end);
+  poiseFree(ctx, &w->at);
 }
 
 static PoiseErr Make(Device *dev, int64_t n, size_t width, const char *what, Buffer *b, void *p)
@@ -53,7 +57,9 @@ static PoiseErr Make(Device *dev, int64_t n, size_t width, const char *what, Buf
 static PoiseErr AllocateBytes(PoiseContext ctx, Wishes *w)
 {
   TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->sent, "bytes of rows", &w->sent));
-  return poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->got, "bytes of rows", &w->got);
+  TRY(poiseAllocArray(ctx, PoiseSize(ctx), sizeof *w->got, "bytes of rows", &w->got));
+  TRY(poiseAllocArray(ctx, 2 * (int64_t)PoiseSize(ctx), sizeof *w->end, "entries of messages", &w->end));
+  return poiseAllocArray(ctx, 2 * (int64_t)PoiseSize(ctx), sizeof *w->at, "entries of messages", &w->at);
 }
 
 /* The rows that a rank wants are A's ghosts. So A's halo knows who wants which ones. */
@@ -83,19 +89,25 @@ static PoiseErr Measure(PoiseMat A, PoiseMat B, Wishes *w, WantedRowsArgs *a, in
   return LAUNCH(dev, fetched_lengths, a);
 }
 
-/* Lengths of rows become their first entries. bytes: of columns, per rank of n, of which rows start[k] to
-   start[k + 1] are for rank[k]; *total entries. */
-static PoiseErr Weigh(Device *dev, int n, const int *rank, const int64_t *start, int64_t *first,
-                      int64_t *bytes, int64_t *total)
+/* bytes: of columns, of n messages to or from rank[k], of which message k ends with entry end[k]. All
+   entries. */
+static int64_t Bytes(int n, const int *rank, const int64_t *end, int64_t *bytes)
 {
-  *total = 0;
-  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = start[n], .count = first}));
-  for (int k = 0; k < n; k++) {
-    int64_t end;
-    TRY(poiseDeviceFetch(dev, first + start[k + 1], sizeof end, &end));
-    bytes[rank[k]] = (end - *total) * (int64_t)sizeof end;
-    *total = end;
-  }
+  for (int k = 0; k < n; k++) bytes[rank[k]] = (end[k] - (k ? end[k - 1] : 0)) * (int64_t)sizeof *end;
+  return n ? end[n - 1] : 0;
+}
+
+/* Lengths of rows become their first entries. */
+static PoiseErr Weigh(Device *dev, Wishes *w, int64_t *first, int64_t *begin)
+{
+  const Exchange *ex = &w->rows;
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = ex->send_start[ex->nsend], .count = first}));
+  TRY(LAUNCH(dev, scan, &(ScanArgs){.n = ex->recv_start[ex->nrecv], .count = begin}));
+  for (int k = 0; k < ex->nsend; k++) w->at[k] = first + ex->send_start[k + 1];
+  for (int k = 0; k < ex->nrecv; k++) w->at[ex->nsend + k] = begin + ex->recv_start[k + 1];
+  TRY(poiseDeviceFetchEach(dev, ex->nsend + ex->nrecv, sizeof *w->end, w->at, w->end));
+  w->nsend = Bytes(ex->nsend, ex->send_rank, w->end, w->sent);
+  w->n = Bytes(ex->nrecv, ex->recv_rank, w->end + ex->nsend, w->got);
   return POISE_OK;
 }
 
@@ -186,8 +198,7 @@ static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f)
   PoiseErr e = OpenRows(A, w);
   if (!e) e = Measure(A, B, w, &a, &begin);
   e = poiseTrade(ctx, e, &w->rows, a.length, begin);
-  if (!e) e = Weigh(dev, w->rows.nsend, w->rows.send_rank, w->rows.send_start, a.length, w->sent, &w->nsend);
-  if (!e) e = Weigh(dev, w->rows.nrecv, w->rows.recv_rank, w->rows.recv_start, begin, w->got, &w->n);
+  if (!e) e = Weigh(dev, w, a.length, begin);
   e = poiseTradeOpen(ctx, e, w->sent, w->got, &w->columns);
   if (!e) e = List(B, w, &a, f);
   if (!e) e = Make(dev, w->n + B->csr.nghost, sizeof *taken, "columns of rows fetched", &w->taken, &taken);
