@@ -90,7 +90,7 @@ bool poiseLinkTrades(PoiseContext ctx);
 /* As poiseTrade. */
 PoiseErr poiseLinkTrade(Link *link, PoiseErr mine, const Exchange *ex, const void *from, void *to);
 /* data: an array on the device of which each rank r has items start[r] to start[r + 1], of `width` bytes. All
-   get all of it. Waits for the device. mine: this rank's error so far, which is everybody's as in a trade.
+   get all of it. mine: this rank's error so far, which is everybody's as in a trade.
    Collective; the caller agrees. */
 PoiseErr poiseLinkSpread(Link *link, PoiseErr mine, const int64_t *start, size_t width, char *data);
 /* Places of the neighbours that an exchange fills; zero-initialise it. */

@@ -4,9 +4,9 @@
   for each other.
 
   Each rank has a floor in memory that the others reach, with a place for what goes to each of them. A rank
-  fills its places, all ranks meet, and each fetches what is for it, and waits for that. The floor has two
-  halves, which are used in turn: what is filled behind a meeting was fetched before it. What is longer than a
-  place goes in rounds.
+  fills its places and waits for its device, all ranks meet, and each fetches what is for it. The floor has
+  two halves, which are used in turn. A rank comes to the next meeting when its device has done all that it
+  had to do, so what is filled behind that was fetched before it. What is longer than a place goes in rounds.
 */
 #include "link_parts.h"
 #include "sys.h"
@@ -63,6 +63,13 @@ static PoiseErr Fetch(const Link *l, const Exchange *ex, int64_t first, char *to
   return POISE_OK;
 }
 
+/* After a failure the device does nothing more for it. */
+static PoiseErr Settled(const Link *l, PoiseErr e)
+{
+  if (e) (void)poiseDeviceSync(l->ctx->device);
+  return e;
+}
+
 /* Also where that has failed, the device does nothing more for it. */
 static PoiseErr Waited(const Link *l, PoiseErr e)
 {
@@ -95,7 +102,7 @@ PoiseErr poiseLinkTrade(Link *l, PoiseErr mine, const Exchange *ex, const void *
       TRY(Enlarge(l, POISE_OK, (int64_t)longest));
       continue;
     }
-    mine = Waited(l, Fetch(l, ex, first, to));
+    mine = Settled(l, Fetch(l, ex, first, to));
     l->half = !l->half;
     first += l->place;
   }
@@ -129,7 +136,7 @@ PoiseErr poiseLinkSpread(Link *l, PoiseErr mine, const int64_t *start, size_t wi
       if (n)
         e = poiseDeviceCopy(dev, data + (size_t)start[r] * width + first, Place(l, r, 0), n, COPY_ON_DEVICE);
     }
-    e = Waited(l, e);
+    e = Settled(l, e);
     l->half = !l->half;
   }
   return e;

@@ -17,9 +17,10 @@ void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers);
    trade, which all ranks take part in, opened or not. */
 PoiseErr poiseTradeOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, const int64_t *got,
                         Exchange *ex);
-/* Bring words of 8 bytes to other ranks' devices. from, to: on this rank's, in the order of ranks. Waits for
-   the device. Collective. Between devices that reach each other, a rank's error is everybody's. A device that
-   fails behind that is known to its rank alone, and through hosts every error. So the caller agrees. */
+/* Bring words of 8 bytes to other ranks' devices. from, to: on this rank's, in the order of ranks. What was
+   enqueued before is done after it; what comes may still be on its way there. Collective. Between devices
+   that reach each other, a rank's error is everybody's. A device that fails behind that is known to its rank
+   alone, and through hosts every error. So the caller agrees. */
 PoiseErr poiseTrade(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to);
 
 #endif
