@@ -55,8 +55,8 @@ static void TestPrecision(PoiseContext ctx)
       PoiseMatDestroy(&A);
     }
     PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
-    CheckAsGood(A, "fgmres", 1e-12,
-                0); /* dense factors at the bottom. gmres counts on M (sum v) = sum (M v) */
+    /* dense factors at the bottom. gmres counts on M (sum v) = sum (M v) */
+    CheckAsGood(A, "fgmres", 1e-12, 0);
     PoiseMatDestroy(&A);
   }
 }
@@ -201,10 +201,42 @@ static void TestTooFar(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* A chain whose first row has all columns, so that rank 0 has no products in fp32. Then no rank has. */
+static void TestUneven(PoiseContext ctx)
+{
+  enum { ROWS = 60000 };
+  DeviceModel *model = &ctx->device->model;
+  int threads = model->host_threads;
+  PoiseMat A;
+  SetOptions(ctx, few);
+  SetOptions(ctx, spreads[0]);
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, ROWS, ROWS, &A))) return;
+  CHECK_OK(PoiseMatSetType(A, "csri"));
+  for (PoiseInt i = A->rows->begin, end = i + A->rows->n; i < end; i++) {
+    const PoiseInt cols[] = {i, i > 0 ? i - 1 : 1, i + 1 < ROWS ? i + 1 : i - 1};
+    const double entries[] = {2, i > 0 ? -1 : 0, i + 1 < ROWS ? -1 : 0};
+    for (PoiseInt j = 0; j < ROWS && i == 0; j++) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &(double){0}));
+    for (int k = 0; k < 3; k++) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &cols[k], &entries[k]));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  model->host_threads = 16;
+  PoisePC pc = AmgOf(A, few);
+  CHECK(!Made(pc)->single && Made(pc)->doubled);
+  if (Made(pc)->doubled)
+    CHECK(strstr(Made(pc)->doubled, PoiseRank(ctx) ? "rows of another rank are too uneven" : "its rows are"));
+  PoisePCDestroy(&pc);
+  model->host_threads = threads;
+  PoiseMatDestroy(&A);
+}
+
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"precision", TestPrecision, 0}, {"scales", TestScales, 0},
-                               {"one rank", TestOneRank, 0},    {"nan", TestNan, 0},
-                               {"too far", TestTooFar, 0},      {NULL, NULL, 0}};
+  static const Test tests[] = {{"precision", TestPrecision, 0},
+                               {"scales", TestScales, 0},
+                               {"one rank", TestOneRank, 0},
+                               {"nan", TestNan, 0},
+                               {"too far", TestTooFar, 0},
+                               {"uneven", TestUneven, TEST_HOST_ONLY},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg_single", tests);
 }
