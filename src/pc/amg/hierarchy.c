@@ -354,14 +354,15 @@ static PoiseErr CheckRows(Building *s, PoiseMat A, int node)
   return e ? e : CheckEntries(s);
 }
 
-/* Do exchanges for level k take longer than the other ranks save? On all ranks alike; collective. */
+/* Do exchanges for level k take longer than the other ranks save? Set-up moves about as many bytes as the
+   cycles of a solve do. On all ranks alike; collective. */
 static PoiseErr IsRepeated(const Building *s, int k, bool *yes)
 {
   PoiseMat A = s->amg->level[k].A;
   const double others = 10; /* vectors, beside those of the product */
   int ranks = PoiseSize(s->ctx);
   double bytes = ranks * (poiseMatTraffic(A) + 8 * others * (double)A->rows->n);
-  int64_t no = !poiseRanksRepeat(&s->ctx->device->model, bytes, ranks, s->ctx->link != NULL);
+  int64_t no = !poiseRanksRepeat(&s->ctx->device->model, 2 * bytes, ranks, s->ctx->link != NULL);
   TRY(poiseCommMaxInt(s->ctx->comm, &no, 1));
   *yes = !no;
   return POISE_OK;
