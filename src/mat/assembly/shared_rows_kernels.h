@@ -10,8 +10,8 @@
    They stand in order, and leave room for received keys, which are sorted: an equal one comes behind.
    shared_received: the n received ones, in that room. shared_before: before[i], for n rows and the end: how
    many are received of rows before i; NULL: none is received at all. So an item searches for its row, and not
-   each warp. from64, from32: places of C's entries; both NULL: as
-   they are. Of key, and of places, those that are not NULL are written. */
+   each warp. from64, from32: places of C's entries; both NULL: as they are. Of key, and of places, those that
+   are not NULL are written. */
 typedef struct SharedKeysArgs {
   CsrView C;
   GlobalColumns rows, columns;
