@@ -145,8 +145,7 @@ PoiseErr poiseHaloPack(Halo *h, HaloEntries x, void *send)
   Device *dev = h->ctx->device;
   const int32_t *index;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  if (!h->single)
-    return LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x.f64, .out = send});
+  if (!x.f32) return LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x.f64, .out = send});
   return LAUNCH(dev, gather_f32, &(GatherArgs_f32){.n = h->nsend, .idx = index, .x = x.f32, .out = send});
 }
 
@@ -187,7 +186,7 @@ static void Spread(const Exchange *ex)
             4 * (size_t)(ex->send_start[k + 1] - ex->send_start[k]));
 }
 
-static void Gather(const Exchange *ex)
+static void Compact(const Exchange *ex)
 {
   char *recv = (char *)ex->recv;
   for (int k = 0; k < ex->nrecv; k++)
@@ -212,7 +211,7 @@ static PoiseErr Receive(Halo *h, const void **ghost)
   *ghost = h->ex.recv;
   TRY(comm->ops->exchange_end(comm, &h->ex));
   TRY(h->pending);
-  if (h->single) Gather(&h->ex);
+  if (h->single) Compact(&h->ex);
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
   *ghost = device;
@@ -312,12 +311,14 @@ static PoiseErr Begin(Halo *h, PoiseErr mine, HaloEntries x, bool single)
   return e;
 }
 
-static PoiseErr End(Halo *h, const void **ghost)
+/* Returns the ghosts, in the type of x. */
+static const void *End(Halo *h, PoiseErr *e)
 {
+  const void *ghost = NULL;
   poiseLogBegin(h->ctx, EVENT_HaloEnd);
-  PoiseErr e = WayOf(h)->end(h, ghost);
+  *e = WayOf(h)->end(h, &ghost);
   poiseLogEnd(h->ctx, EVENT_HaloEnd, 0, (double)Width(h) * (double)h->nghost);
-  return e;
+  return ghost;
 }
 
 PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
@@ -327,9 +328,8 @@ PoiseErr poiseHaloBegin(Halo *h, PoiseErr mine, const double *x)
 
 PoiseErr poiseHaloEnd(Halo *h, const double **ghost)
 {
-  const void *there = NULL;
-  PoiseErr e = End(h, &there);
-  *ghost = there;
+  PoiseErr e;
+  *ghost = End(h, &e);
   return e;
 }
 
@@ -340,9 +340,8 @@ PoiseErr poiseHaloBeginSingle(Halo *h, PoiseErr mine, const float *x)
 
 PoiseErr poiseHaloEndSingle(Halo *h, const float **ghost)
 {
-  const void *there = NULL;
-  PoiseErr e = End(h, &there);
-  *ghost = there;
+  PoiseErr e;
+  *ghost = End(h, &e);
   return e;
 }
 
@@ -353,7 +352,6 @@ PoiseErr poiseHaloTrade(Halo *h, PoiseErr mine, const double *x, const double **
     TRY(poiseHaloBegin(h, mine, x));
     return poiseHaloEnd(h, ghost);
   }
-  h->single = false;
   if (!mine) mine = PackThere(h, (HaloEntries){.f64 = x}, &send);
   if (!mine) mine = poiseBufferWrite(&h->ghost, DEVICE, &there);
   *ghost = there;

@@ -61,7 +61,7 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   }
   poisePredict(dev, 4 * n * (side + (o->degree > 1 ? 4 : 3)), ON_DEVICE, &single);
   poisePredict(dev, 4 * plan->nz * (plan->b ? plan->b * plan->b : 1), ON_DEVICE, &single);
-  poisePredict(dev, 8 * (RANGE_PARTIALS + POISE_NBLOCKS(n)), ON_DEVICE, &single);
+  poisePredict(dev, 8 * (AMG_RANGE_PARTIALS + POISE_NBLOCKS(n)), ON_DEVICE, &single);
   poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
   if (o->precision == AMG_SINGLE) poisePredictEither(&single, p); /* values may not fit */
   p->beyond = "interpolation and coarse levels of amg, which depend on the values";

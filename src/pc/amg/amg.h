@@ -253,7 +253,7 @@ typedef struct AmgStages {
 
 /* What a cycle in fp32 takes for the size of r, the largest entry, or the sum of those of all ranks; this
    rank's; and partial maxima. */
-enum { RANGE, RANGE_OWN, RANGE_PARTIALS };
+enum { AMG_RANGE, AMG_RANGE_OWN, AMG_RANGE_PARTIALS };
 
 typedef struct Amg {
   AmgOptions options;
@@ -270,7 +270,7 @@ typedef struct Amg {
   int64_t moved;         /* arrays of a cycle are elsewhere than before new values came */
   bool single;           /* the cycle is in fp32 */
   const char *doubled;   /* why it is not, though asked for; else NULL */
-  Buffer range, narrow;  /* of r: RANGE_...; the dense inverse */
+  Buffer range, narrow;  /* of r: AMG_RANGE...; the dense inverse */
   double range_of_ranks; /* on its way there, through hosts */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */

@@ -281,7 +281,7 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
 static PoiseErr FindLargest(PoiseContext ctx, PoiseVec r, const double *skip, double *range, double *to)
 {
   int64_t n = r->layout->n, nblock = POISE_NBLOCKS(n);
-  double *partial = range + RANGE_PARTIALS;
+  double *partial = range + AMG_RANGE_PARTIALS;
   PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip, .partial[0] = partial};
   ReduceArgs m = {
       .nsum = 1, .max = 1, .stride = nblock, .count = nblock, .partial = partial, .dst = to, .skip = skip};
@@ -290,16 +290,16 @@ static PoiseErr FindLargest(PoiseContext ctx, PoiseVec r, const double *skip, do
   return LAUNCH(ctx->device, reduce, &m);
 }
 
-/* range[RANGE] = the sum of range[RANGE_OWN] over ranks, by hosts. A rank that has failed adds nothing. */
+/* The sum of AMG_RANGE_OWN over ranks, by hosts, in AMG_RANGE. A rank that has failed adds nothing. */
 static PoiseErr SumByHosts(PoisePC pc, PoiseErr mine, double *range)
 {
   PoiseContext ctx = pc->ctx;
   double *sum = &((Amg *)pc->data)->range_of_ranks, own = 0;
-  if (!mine) mine = poiseDeviceFetch(ctx->device, range + RANGE_OWN, sizeof own, &own);
+  if (!mine) mine = poiseDeviceFetch(ctx->device, range + AMG_RANGE_OWN, sizeof own, &own);
   *sum = own; /* the last one has left it: Fetch has waited */
   TRY(poiseCommSum(ctx->comm, sum, 1));
   TRY(mine);
-  return poiseDeviceCopy(ctx->device, range + RANGE, sum, sizeof *sum, COPY_TO_DEVICE);
+  return poiseDeviceCopy(ctx->device, range + AMG_RANGE, sum, sizeof *sum, COPY_TO_DEVICE);
 }
 
 /* Of r that each rank has as a whole, or its part of (divided). All ranks take part whatever fails. */
@@ -308,10 +308,11 @@ static PoiseErr FindRange(PoisePC pc, PoiseVec r, bool divided, const double *sk
   PoiseContext ctx = pc->ctx;
   double *range = NULL;
   PoiseErr e = poiseBufferUpdate(&((Amg *)pc->data)->range, DEVICE, &range);
-  if (!e) e = FindLargest(ctx, r, skip, range, range + (divided ? RANGE_OWN : RANGE));
+  if (!e) e = FindLargest(ctx, r, skip, range, range + (divided ? AMG_RANGE_OWN : AMG_RANGE));
   if (!divided) return e;
   if (!poiseLinkIsUsed(ctx)) return SumByHosts(pc, e, range);
-  LinkSumArgs a = {.n = 1, .stride = 1, .count = 1, .partial = range + RANGE_OWN, .dst = range + RANGE};
+  LinkSumArgs a = {
+      .n = 1, .stride = 1, .count = 1, .partial = range + AMG_RANGE_OWN, .dst = range + AMG_RANGE};
   Keep(&e, poiseLinkSum(ctx->link, range ? a : (LinkSumArgs){.n = 0}));
   return e;
 }

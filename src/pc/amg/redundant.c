@@ -229,7 +229,7 @@ PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B)
   return e ? e : CreateHalo(r->A, &r->halo);
 }
 
-/* *other: where the rows of other ranks are, behind an exchange in one type or the other. */
+/* Exchange the rows of `part`, in fp64 or in fp32; *other: those of the other ranks. */
 static PoiseErr Fetch(Halo *halo, PoiseErr mine, bool wide, const void *part, const char **other)
 {
   const double *f64 = NULL;

@@ -127,7 +127,7 @@ static PoiseErr MakeRange(PoisePC pc)
 {
   Amg *amg = pc->data;
   double *there;
-  size_t bytes = (size_t)(RANGE_PARTIALS + POISE_NBLOCKS(amg->level[0].A->rows->n)) * sizeof *there;
+  size_t bytes = (size_t)(AMG_RANGE_PARTIALS + POISE_NBLOCKS(amg->level[0].A->rows->n)) * sizeof *there;
   if (!amg->range.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "size of r", &amg->range));
   return poiseBufferWrite(&amg->range, DEVICE, &there);
 }
