@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "ksp/ksp.h"
 #include "mat/types/csr_product.h"
+#include "mat/types/single.h"
 #include "mat/mat.h"
 #include "problem.h"
 #include "sample.h"
@@ -396,6 +397,59 @@ static void TestLate(PoiseContext ctx)
   ByEach(ctx, Late);
 }
 
+/* Ghosts of the last rank, which sends none. h is between Begin and End. */
+static void CheckLost(Halo *h, bool single)
+{
+  Device *dev = h->ctx->device;
+  int last = h->ex.nrecv - 1;
+  const double *f64 = NULL;
+  const float *f32 = NULL;
+  double wide[LONGEST];
+  float narrow[LONGEST];
+  CHECK_OK(single ? poiseHaloEndSingle(h, &f32) : poiseHaloEnd(h, &f64));
+  PoiseErr e = poiseDeviceSync(dev);
+  if (last < 0 || h->ex.recv_rank[last] < PoiseSize(h->ctx) - 1 || !CHECK(h->nghost <= LONGEST)) return;
+  if (IsMock(h->ctx)) CHECK_ERR(e, POISE_ERR_COMM, "in vain");
+  CHECK_ERR(poiseLinkCheck(h->ctx), POISE_ERR_COMM, "in vain");
+  CHECK_OK(single ? poiseDeviceFetch(dev, f32, (size_t)h->nghost * sizeof *f32, narrow)
+                  : poiseDeviceFetch(dev, f64, (size_t)h->nghost * sizeof *f64, wide));
+  for (int64_t i = h->ex.recv_start[last]; i < h->nghost; i++)
+    CHECK(single ? isnan(narrow[i]) : isnan(wide[i]));
+}
+
+/* Ghosts that do not come are NaN, in either type. */
+static void TestLost(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec x, y;
+  Buffer x32 = {0};
+  const double *f64;
+  const float *f32;
+  NEEDS_LINK(ctx, LINK_PEER);
+  if (!CHECK_OK(ScaledLaplacian(ctx, 24, 17, 1, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
+  CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
+  CHECK_OK(poiseMakeSingle(ctx, &x->data, x->layout->n, 1, "a vector", &x32));
+  CHECK_OK(poiseVecRead(x, &f64));
+  CHECK_OK(poiseBufferRead(&x32, DEVICE, &f32));
+  Halo *h = A->csr.halo;
+  for (int single = 0; single < 2; single++) {
+    poiseLinkSetPatience(ctx, 0.2);
+    poiseLinkUse(ctx, true);
+    if (PoiseRank(ctx) < PoiseSize(ctx) - 1) {
+      CHECK_OK(single ? poiseHaloBeginSingle(h, POISE_OK, f32) : poiseHaloBegin(h, POISE_OK, f64));
+      CheckLost(h, single);
+    }
+    poiseLinkUse(ctx, false);
+    CHECK_OK(PoiseBarrier(ctx));
+    poiseLinkSetPatience(ctx, 10);
+    CHECK_OK(poiseLinkReset(ctx));
+  }
+  poiseBufferDestroy(&x32);
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
 /* launches, replays and waits until one fails */
 static _Thread_local int launches, replays, waits;
 
@@ -714,10 +768,18 @@ static void TestTrades(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {
-      {"sums", TestSums, 0},     {"ghosts", TestGhosts, 0}, {"solves", TestSolves, 0},
-      {"uneven", TestUneven, 0}, {"late", TestLate, 0},     {"faults", TestFaults, 0},
-      {"twice", TestTwice, 0},   {"calls", TestCalls, 0},   {"shared", TestShared, 0},
-      {"pieces", TestPieces, 0}, {"trades", TestTrades, 0}, {NULL, NULL, 0}};
+  static const Test tests[] = {{"sums", TestSums, 0},
+                               {"ghosts", TestGhosts, 0},
+                               {"solves", TestSolves, 0},
+                               {"uneven", TestUneven, 0},
+                               {"late", TestLate, 0},
+                               {"lost", TestLost, 0},
+                               {"faults", TestFaults, 0},
+                               {"twice", TestTwice, 0},
+                               {"calls", TestCalls, 0},
+                               {"shared", TestShared, 0},
+                               {"pieces", TestPieces, 0},
+                               {"trades", TestTrades, 0},
+                               {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }
