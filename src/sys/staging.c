@@ -72,13 +72,20 @@ bool poiseStagingTakes(Device *dev, const void *host, size_t bytes)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* By the host's threads, each a part of whole cache lines. */
-static void CopyByThreads(const Device *dev, void *to, const void *from, size_t bytes)
+/* How many threads copy an array. Those that sleep may wake late: few bytes are copied by one before that. */
+static int Threads(const Device *dev, size_t bytes)
 {
-  enum { LINE = 64, FEW = 1 << 17 };
-  int parts = dev->threads < MOST_THREADS ? dev->threads : MOST_THREADS;
+  enum { FEW = 1 << 20 };
+  if (bytes < FEW) return 1;
+  return dev->threads < MOST_THREADS ? dev->threads : MOST_THREADS;
+}
+
+/* Each thread copies a part of whole cache lines. */
+static void CopyByThreads(int parts, void *to, const void *from, size_t bytes)
+{
+  enum { LINE = 64 };
   size_t each = (bytes / (size_t)parts + LINE) / LINE * LINE;
-  HOST_PARALLEL_ITEMS(parts, parts > 1 && bytes >= FEW)
+  HOST_PARALLEL_ITEMS(parts, parts > 1)
   for (int p = 0; p < parts; p++) {
     size_t begin = (size_t)p * each, end = begin + each < bytes ? begin + each : bytes;
     if (begin < end) memcpy((char *)to + begin, (const char *)from + begin, end - begin);
@@ -104,38 +111,40 @@ static PoiseErr Enqueue(Device *dev, Stage *s, void *to, const void *from, size_
 
 static PoiseErr Up(Device *dev, char *to, const char *from, size_t bytes, size_t chunk)
 {
+  int threads = Threads(dev, bytes);
   for (size_t at = 0; at < bytes; at += chunk) {
     size_t n = bytes - at < chunk ? bytes - at : chunk;
     Stage *s;
     TRY(Next(dev, &s));
-    CopyByThreads(dev, s->pinned, from + at, n);
+    CopyByThreads(threads, s->pinned, from + at, n);
     TRY(Enqueue(dev, s, to + at, s->pinned, n, COPY_TO_DEVICE));
   }
   return POISE_OK;
 }
 
 /* Copy a chunk that is under way to the host's array. */
-static PoiseErr Receive(Device *dev, Stage *s, char *to, size_t bytes)
+static PoiseErr Receive(Device *dev, int threads, Stage *s, char *to, size_t bytes)
 {
   TRY(dev->ops->wait(dev, s->event));
   s->used = false;
-  CopyByThreads(dev, to, s->pinned, bytes);
+  CopyByThreads(threads, to, s->pinned, bytes);
   return POISE_OK;
 }
 
 static PoiseErr Down(Device *dev, char *to, const char *from, size_t bytes, size_t chunk)
 {
   Stage *before = NULL;
+  int threads = Threads(dev, bytes);
   for (size_t at = 0; at < bytes; at += chunk) {
     size_t n = bytes - at < chunk ? bytes - at : chunk;
     Stage *s;
     TRY(Next(dev, &s));
     TRY(Enqueue(dev, s, s->pinned, from + at, n, COPY_TO_HOST));
-    if (before) TRY(Receive(dev, before, to + at - chunk, chunk));
+    if (before) TRY(Receive(dev, threads, before, to + at - chunk, chunk));
     before = s;
   }
   size_t last = (bytes - 1) / chunk * chunk;
-  return Receive(dev, before, to + last, bytes - last);
+  return Receive(dev, threads, before, to + last, bytes - last);
 }
 
 /* Short copies are cut, too, so that both sides work at once; not where that saves less than calls take. */
