@@ -225,7 +225,7 @@ template <typename Args> static __global__ void Gather(const __grid_constant__ A
   if (i < (a.size > 1 ? a.n * a.size : a.n)) a.out[i] = poiseGathered(&a, i);
 }
 
-static __global__ void ScatterAdd(const __grid_constant__ ScatterAddArgs a)
+template <typename Args> static __global__ void ScatterAdd(const __grid_constant__ Args a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
   if (i < a.n) a.y[a.idx[i]] += a.in[i];
@@ -331,9 +331,18 @@ extern "C" PoiseErr poiseCuda_gather_f32(Device *dev, const void *args)
   return LaunchGather(dev, (const GatherArgs_f32 *)args);
 }
 
-extern "C" PoiseErr poiseCuda_scatter_add(Device *dev, const void *args)
+template <typename Args> static PoiseErr LaunchScatterAdd(Device *dev, const Args *a)
 {
-  const ScatterAddArgs *a = (const ScatterAddArgs *)args;
   if (a->n) ScatterAdd<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_scatter_add(Device *dev, const void *args)
+{
+  return LaunchScatterAdd(dev, (const ScatterAddArgs *)args);
+}
+
+extern "C" PoiseErr poiseCuda_scatter_add_f32(Device *dev, const void *args)
+{
+  return LaunchScatterAdd(dev, (const ScatterAddArgs_f32 *)args);
 }

@@ -94,6 +94,14 @@ static PoiseErr Furnish(Halo *h, Plan *p)
   return POISE_OK;
 }
 
+/* Do the entries that each rank wants, ascending, lie beyond those of the rank before? */
+static bool AreApart(const Exchange *ex, const int32_t *index)
+{
+  for (int k = 1; k < ex->nsend; k++)
+    if (index[ex->send_start[k]] <= index[ex->send_start[k] - 1]) return false;
+  return true;
+}
+
 /* An exchange of the hosts, once. Where there is a link few halos need one, so those set it up when they do.
    Collective; agrees. */
 static PoiseErr SetUp(Halo *h, Exchange *ex)
@@ -118,6 +126,7 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   TRY(PoiseAgree(ctx, Furnish(*halo, p)));
   TRY(comm->ops->alltoallv(comm, ghost, p->want, p->list, p->wanted));
   for (int64_t i = 0; i < (*halo)->nsend; i++) p->index[i] = (int32_t)(p->list[i] - layout->begin);
+  (*halo)->apart = AreApart(&(*halo)->ex, p->index);
   if (!ctx->link) {
     TRY(SetUp(*halo, &(*halo)->ex));
     return SetUp(*halo, &(*halo)->back);
@@ -218,71 +227,43 @@ static PoiseErr Receive(Halo *h, const void **ghost)
   return poiseDeviceCopy(dev, device, h->ex.recv, (size_t)h->nghost * Width(h), COPY_TO_DEVICE);
 }
 
-PoiseErr poiseHaloGhostWrite(Halo *h, double **ghost)
-{
-  *ghost = h->ex.recv;
-  return h->ctx->device->ops->is_host ? POISE_OK : poiseBufferWrite(&h->ghost, DEVICE, ghost);
-}
-
-static PoiseErr FetchGhosts(Halo *h)
+/* Ghosts into the exchange's host buffer. Behind it the device has read what came back before. */
+static PoiseErr FetchGhosts(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
   Device *dev = h->ctx->device;
-  const double *ghost;
-  if (dev->ops->is_host) return POISE_OK;
-  TRY(poiseBufferRead(&h->ghost, DEVICE, &ghost));
-  TRY(poiseDeviceCopy(dev, h->back.send, ghost, (size_t)h->nghost * sizeof(double), COPY_TO_HOST));
-  return poiseDeviceSync(dev);
-}
-
-/* y += in, which has the entries that other ranks brought, in rank order. A rank names an entry once. */
-static PoiseErr AddReceived(Halo *h, const double *in, double *y)
-{
-  const int32_t *index;
-  TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  for (int k = 0; k < h->ex.nsend; k++) {
-    int64_t first = h->ex.send_start[k], n = h->ex.send_start[k + 1] - first;
-    TRY(LAUNCH(h->ctx->device, scatter_add,
-               &(ScatterAddArgs){.n = n, .idx = index + first, .in = in + first, .y = y}));
+  size_t bytes = (size_t)h->nghost * Width(h);
+  const void *from = h->single ? (const void *)ghosts.f32 : ghosts.f64;
+  if (dev->ops->is_host) {
+    if (!mine && bytes && from != h->back.send) memcpy(h->back.send, from, bytes);
+    return mine;
   }
-  return POISE_OK;
+  if (!mine) mine = poiseDeviceCopy(dev, h->back.send, from, bytes, COPY_TO_HOST);
+  PoiseErr waited = poiseDeviceSync(dev);
+  return mine ? mine : waited;
 }
 
-/* *in = what came back to the host. */
-static PoiseErr BringReceived(Halo *h, const double **in)
+static PoiseErr SendBack(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
+  Comm *comm = h->ctx->comm;
+  TRY(SetUp(h, &h->back));
+  h->pending = FetchGhosts(h, mine, ghosts);
+  if (h->single && !h->pending) Spread(&h->back);
+  return comm->ops->exchange_begin(comm, &h->back);
+}
+
+static PoiseErr ReceiveBack(Halo *h, const void **in)
+{
+  Comm *comm = h->ctx->comm;
   Device *dev = h->ctx->device;
   double *device;
   *in = h->back.recv;
+  TRY(comm->ops->exchange_end(comm, &h->back));
+  TRY(h->pending);
+  if (h->single) Compact(&h->back);
   if (dev->ops->is_host || !h->nsend) return POISE_OK;
   TRY(poiseBufferWrite(&h->send, DEVICE, &device));
   *in = device;
-  return poiseDeviceCopy(dev, device, h->back.recv, (size_t)h->nsend * sizeof(double), COPY_TO_DEVICE);
-}
-
-static PoiseErr ReverseByHost(Halo *h, PoiseErr mine, double *y)
-{
-  Comm *comm = h->ctx->comm;
-  const double *in;
-  TRY(SetUp(h, &h->back));
-  if (!mine) mine = FetchGhosts(h);
-  TRY(comm->ops->exchange_begin(comm, &h->back));
-  TRY(comm->ops->exchange_end(comm, &h->back));
-  TRY(mine);
-  TRY(BringReceived(h, &in));
-  TRY(AddReceived(h, in, y));
-  return poiseDeviceSync(h->ctx->device); /* the host buffer may be filled again */
-}
-
-static PoiseErr ReverseByPeers(Halo *h, PoiseErr mine, double *y)
-{
-  TRY(poiseHaloPushBack(h, mine));
-  return AddReceived(h, poiseHaloCameBack(h), y);
-}
-
-static PoiseErr ReverseByLibrary(Halo *h, PoiseErr mine, double *y)
-{
-  TRY(poiseHaloSendBack(h, mine));
-  return AddReceived(h, poiseHaloSentBack(h), y);
+  return poiseDeviceCopy(dev, device, h->back.recv, (size_t)h->nsend * Width(h), COPY_TO_DEVICE);
 }
 
 /* ---- which way ------------------------------------------------------------------------------- */
@@ -290,14 +271,15 @@ static PoiseErr ReverseByLibrary(Halo *h, PoiseErr mine, double *y)
 typedef struct Way {
   PoiseErr (*begin)(Halo *, PoiseErr mine, HaloEntries x);
   PoiseErr (*end)(Halo *, const void **ghost);
-  PoiseErr (*reverse)(Halo *, PoiseErr mine, double *y);
+  PoiseErr (*begin_back)(Halo *, PoiseErr mine, HaloEntries ghosts);
+  PoiseErr (*end_back)(Halo *, const void **in); /* what came, by rank */
 } Way;
 
 static const Way *WayOf(const Halo *h)
 {
-  static const Way host = {Send, Receive, ReverseByHost},
-                   peers = {poiseHaloPush, poiseHaloWait, ReverseByPeers},
-                   library = {poiseHaloSend, poiseHaloReceive, ReverseByLibrary};
+  static const Way host = {Send, Receive, SendBack, ReceiveBack},
+                   peers = {poiseHaloPush, poiseHaloWait, poiseHaloPushBack, poiseHaloWaitBack},
+                   library = {poiseHaloSend, poiseHaloReceive, poiseHaloSendBack, poiseHaloReceiveBack};
   if (!poiseLinkIsUsed(h->ctx)) return &host;
   return h->library ? &library : h->link ? &peers : &host;
 }
@@ -358,9 +340,78 @@ PoiseErr poiseHaloTrade(Halo *h, PoiseErr mine, const double *x, const double **
   return poiseTrade(h->ctx, mine, &h->ex, send, there);
 }
 
+/* ---- back to the owners ---------------------------------------------------------------------- */
+
+/* y += n entries that came, from entry `first` on. */
+static PoiseErr AddPart(Halo *h, int64_t first, int64_t n, const void *in, double *f64, float *f32)
+{
+  Device *dev = h->ctx->device;
+  const int32_t *index;
+  TRY(poiseBufferRead(&h->index, DEVICE, &index));
+#define FIELDS {.n = n, .idx = index + first}
+  ScatterAddArgs wide = FIELDS;
+  ScatterAddArgs_f32 single = FIELDS;
+#undef FIELDS
+  wide.in = (const double *)in + first, wide.y = f64;
+  single.in = (const float *)in + first, single.y = f32;
+  return h->single ? LAUNCH(dev, scatter_add_f32, &single) : LAUNCH(dev, scatter_add, &wide);
+}
+
+/* In rank order: of all ranks at once, where the order does not matter. A rank names an entry once. */
+static PoiseErr AddReceived(Halo *h, const void *in, double *f64, float *f32)
+{
+  const int64_t *start = h->ex.send_start;
+  if (!h->nsend || (!f64 && !f32)) return POISE_OK;
+  if (h->apart) return AddPart(h, 0, h->nsend, in, f64, f32);
+  for (int k = 0; k < h->ex.nsend; k++) TRY(AddPart(h, start[k], start[k + 1] - start[k], in, f64, f32));
+  return POISE_OK;
+}
+
+static PoiseErr BeginBack(Halo *h, PoiseErr mine, HaloEntries ghosts, bool single)
+{
+  h->single = single;
+  return WayOf(h)->begin_back(h, mine, ghosts);
+}
+
+static PoiseErr EndBack(Halo *h, double *f64, float *f32)
+{
+  const void *in;
+  TRY(WayOf(h)->end_back(h, &in));
+  return AddReceived(h, in, f64, f32);
+}
+
+PoiseErr poiseHaloReverseBegin(Halo *h, PoiseErr mine, const double *ghosts)
+{
+  return BeginBack(h, mine, (HaloEntries){.f64 = ghosts}, false);
+}
+
+PoiseErr poiseHaloReverseEnd(Halo *h, double *y)
+{
+  return EndBack(h, y, NULL);
+}
+
+PoiseErr poiseHaloReverseBeginSingle(Halo *h, PoiseErr mine, const float *ghosts)
+{
+  return BeginBack(h, mine, (HaloEntries){.f32 = ghosts}, true);
+}
+
+PoiseErr poiseHaloReverseEndSingle(Halo *h, float *y)
+{
+  return EndBack(h, NULL, y);
+}
+
+PoiseErr poiseHaloGhostWrite(Halo *h, double **ghost)
+{
+  *ghost = h->ex.recv;
+  return h->ctx->device->ops->is_host ? POISE_OK : poiseBufferWrite(&h->ghost, DEVICE, ghost);
+}
+
 PoiseErr poiseHaloReverse(Halo *h, PoiseErr mine, double *y)
 {
-  return WayOf(h)->reverse(h, mine, y);
+  const double *ghosts = h->ex.recv;
+  if (!mine && !h->ctx->device->ops->is_host) mine = poiseBufferRead(&h->ghost, DEVICE, &ghosts);
+  TRY(poiseHaloReverseBegin(h, mine, ghosts));
+  return poiseHaloReverseEnd(h, y);
 }
 
 /* ---- on the host ----------------------------------------------------------------------------- */

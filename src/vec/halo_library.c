@@ -71,31 +71,39 @@ PoiseErr poiseHaloSend(Halo *h, PoiseErr mine, HaloEntries x)
   return poiseLinkExchange(h->ctx->link, &h->ex, l->send, l->ghost);
 }
 
+/* n entries that came, at *in, are in fp32 in `to`, which *in becomes. */
+static PoiseErr Narrow(Halo *h, int64_t n, Buffer *to, const void **in)
+{
+  NarrowArgs a = {.n = n, .a.value = 1, .x = *in};
+  TRY(poiseBufferWrite(to, DEVICE, &a.y));
+  *in = a.y;
+  return LAUNCH(h->ctx->device, narrow, &a);
+}
+
 PoiseErr poiseHaloReceive(Halo *h, const void **ghost)
 {
-  NarrowArgs n = {.n = h->nghost, .a.value = 1, .x = h->library->ghost};
-  *ghost = n.x;
+  *ghost = h->library->ghost;
   TRY(poiseLinkArrive(h->ctx->link));
-  if (!h->single || h->pending) return h->pending;
-  TRY(poiseBufferWrite(&h->ghost, DEVICE, &n.y));
-  *ghost = n.y;
-  return LAUNCH(h->ctx->device, narrow, &n);
+  return !h->single || h->pending ? h->pending : Narrow(h, h->nghost, &h->ghost, ghost);
 }
 
-PoiseErr poiseHaloSendBack(Halo *h, PoiseErr mine)
+static PoiseErr PackBack(Halo *h, HaloEntries ghosts)
+{
+  WidenArgs w = {.n = h->nghost, .a.value = 1, .x = ghosts.f32, .y = h->library->ghost};
+  if (h->single) return LAUNCH(h->ctx->device, widen, &w);
+  return poiseDeviceCopy(h->ctx->device, w.y, ghosts.f64, (size_t)w.n * sizeof *w.y, COPY_ON_DEVICE);
+}
+
+PoiseErr poiseHaloSendBack(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
   const HaloLibrary *l = h->library;
-  const double *ghost;
-  if (!mine) mine = poiseBufferRead(&h->ghost, DEVICE, &ghost);
-  if (!mine)
-    mine =
-        poiseDeviceCopy(h->ctx->device, l->ghost, ghost, (size_t)h->nghost * sizeof *ghost, COPY_ON_DEVICE);
-  TRY(poiseLinkExchange(h->ctx->link, &h->back, l->ghost, l->send));
-  TRY(poiseLinkArrive(h->ctx->link));
-  return mine;
+  h->pending = mine ? mine : PackBack(h, ghosts);
+  return poiseLinkExchange(h->ctx->link, &h->back, l->ghost, l->send);
 }
 
-const double *poiseHaloSentBack(const Halo *h)
+PoiseErr poiseHaloReceiveBack(Halo *h, const void **in)
 {
-  return h->library->send;
+  *in = h->library->send;
+  TRY(poiseLinkArrive(h->ctx->link));
+  return !h->single || h->pending ? h->pending : Narrow(h, h->nsend, &h->send, in);
 }

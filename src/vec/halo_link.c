@@ -250,20 +250,18 @@ PoiseErr poiseHaloWait(Halo *h, const void **ghost)
   return h->pending;
 }
 
-PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine)
+PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
-  const double *ghost = NULL;
+  h->pending = mine;
   TRY(poiseLinkSettle(h->ctx->link, &h->link->way[BACK].sent));
-  if (!h->link->room.mine) return mine;
-  if (!mine) mine = poiseBufferRead(&h->ghost, DEVICE, &ghost);
-  TRY(Push(h, BACK, mine ? 0 : h->nghost, NULL, (HaloEntries){.f64 = ghost}));
-  TRY(Wait(h, BACK, false));
-  return mine;
+  return h->link->room.mine ? Push(h, BACK, mine ? 0 : h->nghost, NULL, ghosts) : POISE_OK;
 }
 
-const double *poiseHaloCameBack(const Halo *h)
+PoiseErr poiseHaloWaitBack(Halo *h, const void **in)
 {
-  return h->link->way[BACK].in;
+  *in = h->link->way[BACK].in;
+  if (h->link->room.mine) TRY(Wait(h, BACK, h->single));
+  return h->pending;
 }
 
 /* ---- by phases themselves -------------------------------------------------------------------- */
@@ -325,7 +323,7 @@ PoiseErr poiseHaloSendsCreate(Halo *h, int64_t n, HaloSends *s)
   Device *dev = h->ctx->device;
   int32_t *count = NULL;
   s->number = h->link->number;
-  if (!h->link->room.mine) return POISE_OK;
+  if (!h->link->room.mine || !n) return POISE_OK;
   TRY(poiseBufferCreate(dev, (size_t)poiseHaloSendsBytes(h->nsend, n), "entries that phases send",
                         &s->table));
   TRY(poiseAllocArray(h->ctx, POISE_NBLOCKS(n), sizeof *count, "entries of row blocks", &count));

@@ -168,6 +168,7 @@ typedef struct Halo {
   int64_t session;    /* have come, if the link is still in this session */
   bool there;         /* between Begin and End: so it was */
   bool single;        /* the same: entries travel in fp32 */
+  bool apart;         /* no two ranks want the same entry: each wants some of a stretch of its own */
   PoiseErr pending;   /* this rank's failure between Begin and End */
 } Halo;
 
@@ -190,9 +191,8 @@ void poiseHaloLinkDestroy(Halo *halo);
 int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend);
 PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, HaloEntries x);
 PoiseErr poiseHaloWait(Halo *halo, const void **ghost);
-PoiseErr poiseHaloPushBack(Halo *halo,
-                           PoiseErr mine);         /* ghosts, to be added by their owners; waits for them */
-const double *poiseHaloCameBack(const Halo *halo); /* [nsend], of all ranks that sent any */
+PoiseErr poiseHaloPushBack(Halo *halo, PoiseErr mine, HaloEntries ghosts);
+PoiseErr poiseHaloWaitBack(Halo *halo, const void **in);
 /* send = the entries of x that other ranks want, both on the device. */
 PoiseErr poiseHaloPack(Halo *halo, HaloEntries x, void *send);
 /* The same by a library (halo_library.c). */
@@ -200,8 +200,8 @@ PoiseErr poiseHaloLibraryCreate(Halo *halo);
 void poiseHaloLibraryDestroy(Halo *halo);
 PoiseErr poiseHaloSend(Halo *halo, PoiseErr mine, HaloEntries x);
 PoiseErr poiseHaloReceive(Halo *halo, const void **ghost);
-PoiseErr poiseHaloSendBack(Halo *halo, PoiseErr mine);
-const double *poiseHaloSentBack(const Halo *halo);
+PoiseErr poiseHaloSendBack(Halo *halo, PoiseErr mine, HaloEntries ghosts);
+PoiseErr poiseHaloReceiveBack(Halo *halo, const void **in);
 /* Where x is, by its place. An empty x has none: it gets one of its own, at which nothing is. So all ranks
    tell alike whether what was sent is x. */
 static inline double *poiseVecPlace(PoiseVec x, const double *place)
@@ -214,7 +214,7 @@ typedef struct HaloSends {
   Buffer table;
   LinkSend send;
 } HaloSends;
-/* For vectors of n rows, of this rank. Local. */
+/* For vectors of n rows, of this rank; 0: it sends none. Local. */
 PoiseErr poiseHaloSendsCreate(Halo *halo, int64_t n, HaloSends *sends);
 void poiseHaloSendsDestroy(HaloSends *sends);
 bool poiseHaloSendsFit(const Halo *halo, const HaloSends *sends); /* were they made for this one? */
@@ -236,9 +236,15 @@ PoiseErr poiseHaloBeginSingle(Halo *halo, PoiseErr mine, const float *x);
 PoiseErr poiseHaloEndSingle(Halo *halo, const float **ghost);
 /* Both at once, outside of loops: as poiseTrade, where devices reach each other. The caller agrees. */
 PoiseErr poiseHaloTrade(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
-/* y[owner's entry] += ghost entries of all ranks, in rank order. ghost: device pointer. */
+/* Start to send ghost entries (device pointer; to stay until End) to their owners. End: y[owner's entry] +=
+   what came from all ranks, in rank order; y = NULL: nothing. Failures are as in Begin and End. */
+PoiseErr poiseHaloReverseBegin(Halo *halo, PoiseErr mine, const double *ghosts);
+PoiseErr poiseHaloReverseEnd(Halo *halo, double *y);
+PoiseErr poiseHaloReverseBeginSingle(Halo *halo, PoiseErr mine, const float *ghosts);
+PoiseErr poiseHaloReverseEndSingle(Halo *halo, float *y);
+/* Both, of what was put where GhostWrite says. */
 PoiseErr poiseHaloReverse(Halo *halo, PoiseErr mine, double *y);
-PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost); /* where to put what Reverse sends */
+PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost);
 /* Both for host arrays, in one call. The ghost pointers, here and from poiseHaloHostGhosts, are host
    pointers, valid until the next exchange. The exchange takes place whatever mine is. Collective. */
 PoiseErr poiseHaloHost(Halo *halo, PoiseErr mine, const double *x, const double **ghost);

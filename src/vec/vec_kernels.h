@@ -79,11 +79,16 @@ GATHER(double, )
 GATHER(float, _f32)
 #undef GATHER
 
-typedef struct ScatterAddArgs { /* y[idx_i] += in_i; the idx_i are different */
-  int64_t n;
-  const int32_t *idx;
-  const double *in;
-  double *y;
-} ScatterAddArgs;
+/* y[idx_i] += in_i; the idx_i are different */
+#define SCATTER(Real, suffix)             \
+  typedef struct ScatterAddArgs##suffix { \
+    int64_t n;                            \
+    const int32_t *idx;                   \
+    const Real *in;                       \
+    Real *y;                              \
+  } ScatterAddArgs##suffix;
+SCATTER(double, )
+SCATTER(float, _f32)
+#undef SCATTER
 
 #endif

@@ -408,6 +408,11 @@ static void TestGatherScatter(PoiseContext ctx)
     RUN(&rig, scatter_add, a, {y, 2 * n});
     for (int64_t i = 0; i < n; i++) expected[idx[i]] += in[i];
     CHECK(!n || !memcmp(y, expected, (size_t)(2 * n) * sizeof *y));
+    float *in32 = Take(&rig, n, sizeof *in32), *y32 = Take(&rig, 2 * n, sizeof *y32);
+    for (int64_t i = 0; i < n; i++) in32[i] = (float)in[i];
+    ScatterAddArgs_f32 f = {.n = n, .idx = idx, .in = in32, .y = y32};
+    RUN(&rig, scatter_add_f32, f, {(double *)(void *)y32, n}); /* all of it */
+    for (int64_t i = 0; i < n; i++) CHECK(y32[idx[i]] == in32[i] && y32[idx[i] ^ 1] == 0);
     Release(&rig);
   }
   Close(&rig);

@@ -397,6 +397,114 @@ static void TestLate(PoiseContext ctx)
   ByEach(ctx, Late);
 }
 
+/* ---- ghosts that go back --------------------------------------------------------------------- */
+
+enum { OWN = 5, RANKS_MOST = 16 };
+
+/* Each rank wants the first and the last entry of all others, or the last one of the rank before. */
+static int64_t Wanted(PoiseContext ctx, bool all, PoiseInt *ghost)
+{
+  int rank = PoiseRank(ctx);
+  int64_t n = 0;
+  for (int r = all ? 0 : rank - 1; r >= 0 && r < (all ? PoiseSize(ctx) : rank); r++) {
+    if (r == rank) continue;
+    if (all) ghost[n++] = r * OWN;
+    ghost[n++] = r * OWN + OWN - 1;
+  }
+  return n;
+}
+
+/* What rank r sends for an entry: exact in fp32, as are sums. */
+static double SentBack(int r, PoiseInt i)
+{
+  return (double)(i + 256 * r + 1);
+}
+
+/* 1, and what came for an own entry. */
+static double Expected(PoiseContext ctx, bool all, PoiseInt i)
+{
+  int rank = PoiseRank(ctx);
+  double sum = 1;
+  for (int r = 0; r < PoiseSize(ctx); r++) {
+    bool wanted = all ? r != rank && i % (OWN - 1) == 0 : r == rank + 1 && i == OWN - 1;
+    if (wanted) sum += SentBack(r, rank * OWN + i);
+  }
+  return sum;
+}
+
+static void Fill(bool single, double v, void *p, int64_t k)
+{
+  if (single)
+    ((float *)p)[k] = (float)v;
+  else
+    ((double *)p)[k] = v;
+}
+
+/* Twice, and then not, as a rank has failed: nothing is added on it. */
+static void SendBack(Halo *h, bool all, bool single, const void *ghosts, Buffer *sums)
+{
+  PoiseContext ctx = h->ctx;
+  const void *got;
+  void *y;
+  for (int turn = 0; turn < 3; turn++) {
+    PoiseErr mine = turn == 2 && PoiseRank(ctx) == 0 ? POISE_ERR_USER : POISE_OK;
+    if (!CHECK_OK(poiseBufferWrite(sums, HOST, &y))) return;
+    for (int64_t i = 0; i < OWN; i++) Fill(single, 1, y, i);
+    if (!CHECK_OK(poiseBufferUpdate(sums, DEVICE, &y))) return;
+    PoiseErr e =
+        single ? poiseHaloReverseBeginSingle(h, mine, ghosts) : poiseHaloReverseBegin(h, mine, ghosts);
+    CHECK_OK(e);
+    CHECK_INT(single ? poiseHaloReverseEndSingle(h, y) : poiseHaloReverseEnd(h, y), mine);
+    if (poiseLinkIsUsed(ctx)) CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 0}));
+    if (!CHECK_OK(poiseBufferRead(sums, HOST, &got))) return;
+    for (int64_t i = 0; i < OWN; i++) {
+      double v = single ? ((const float *)got)[i] : ((const double *)got)[i];
+      if (turn < 2 || mine) CHECK(v == (mine ? 1 : Expected(ctx, all, i)));
+    }
+    CHECK_OK(PoiseBarrier(ctx));
+  }
+}
+
+static void Back(PoiseContext ctx)
+{
+  PoiseVec x;
+  Halo *h = NULL;
+  PoiseInt list[2 * RANKS_MOST];
+  bool used = ctx->link != NULL;
+  if (!CHECK(PoiseSize(ctx) <= RANKS_MOST) || !CHECK_OK(PoiseVecCreate(ctx, OWN, POISE_DECIDE, &x))) return;
+  for (int kind = 0; kind < 4; kind++) {
+    bool all = kind / 2, single = kind % 2;
+    int64_t n = Wanted(ctx, all, list);
+    Buffer ghosts = {0}, sums = {0};
+    void *v;
+    const void *there = NULL;
+    if (!CHECK_OK(poiseHaloCreate(x->layout, n, list, &h))) break;
+    CHECK(h->apart == (!all || PoiseSize(ctx) < 3));
+    CHECK_OK(PoiseAgree(ctx, poiseHaloReady(h)));
+    CHECK_OK(poiseBufferCreate(ctx->device, (size_t)n * sizeof(double), "ghosts", &ghosts));
+    CHECK_OK(poiseBufferCreate(ctx->device, OWN * sizeof(double), "sums", &sums));
+    if (CHECK_OK(poiseBufferWrite(&ghosts, HOST, &v)))
+      for (int64_t k = 0; k < n; k++) Fill(single, SentBack(PoiseRank(ctx), list[k]), v, k);
+    CHECK_OK(poiseBufferRead(&ghosts, DEVICE, &there));
+    poiseLinkUse(ctx, used);
+    SendBack(h, all, single, there, &sums);
+    poiseLinkUse(ctx, false);
+    poiseBufferDestroy(&ghosts);
+    poiseBufferDestroy(&sums);
+    poiseHaloDestroy(&h);
+  }
+  CHECK_OK(PoiseVecDestroy(&x));
+}
+
+/* Through the hosts, and by each kind of link that there is. */
+static void TestBack(PoiseContext ctx)
+{
+  poiseLinkClose(ctx);
+  Back(ctx);
+  if (Linked(ctx, LINK_PEER)) Back(ctx);
+  if (Linked(ctx, LINK_LIBRARY)) Back(ctx);
+}
+
 /* Ghosts of the last rank, which sends none. h is between Begin and End. */
 static void CheckLost(Halo *h, bool single)
 {
@@ -598,9 +706,11 @@ static void TestCalls(PoiseContext ctx)
   CHECK_OK(poiseVecRead(x, &p));
   const Halo *h = A->csr.halo;
   poiseLinkUse(ctx, true);
+  const double *ghost = NULL;
+  CHECK_OK(poiseHaloBegin(A->csr.halo, POISE_OK, p));
+  CHECK_OK(poiseHaloEnd(A->csr.halo, &ghost));
   CHECK_OK(poiseHaloBegin(A->csr.halo, POISE_OK, p));
   CHECK_OK(poiseDeviceSync(ctx->device));
-  const double *ghost = poiseHaloSentBack(h) + h->nsend;
   for (int64_t i = 0; i < h->nghost; i++) CHECK(isnan(ghost[i]));
   CHECK_OK(poiseHaloEnd(A->csr.halo, &ghost));
   CHECK_OK(poiseDeviceSync(ctx->device));
@@ -768,18 +878,12 @@ static void TestTrades(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"sums", TestSums, 0},
-                               {"ghosts", TestGhosts, 0},
-                               {"solves", TestSolves, 0},
-                               {"uneven", TestUneven, 0},
-                               {"late", TestLate, 0},
-                               {"lost", TestLost, 0},
-                               {"faults", TestFaults, 0},
-                               {"twice", TestTwice, 0},
-                               {"calls", TestCalls, 0},
-                               {"shared", TestShared, 0},
-                               {"pieces", TestPieces, 0},
-                               {"trades", TestTrades, 0},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {{"sums", TestSums, 0},     {"ghosts", TestGhosts, 0},
+                               {"back", TestBack, 0},     {"solves", TestSolves, 0},
+                               {"uneven", TestUneven, 0}, {"late", TestLate, 0},
+                               {"lost", TestLost, 0},     {"faults", TestFaults, 0},
+                               {"twice", TestTwice, 0},   {"calls", TestCalls, 0},
+                               {"shared", TestShared, 0}, {"pieces", TestPieces, 0},
+                               {"trades", TestTrades, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }
