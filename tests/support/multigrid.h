@@ -325,11 +325,12 @@ static inline uint64_t Digest(PoisePC pc)
   uint64_t sum = AddBits(AddBits(0, &amg->bottom.dense), &amg->narrow);
   for (int k = 0; k < amg->count; k++) {
     const AmgLevel *l = &amg->level[k];
-    const Buffer *const single[] = {&l->single.inverse, &l->single.A, &l->single.P, &l->single.R};
-    PoiseMat of[] = {l->A, l->P, l->R};
-    for (int m = 0; m < 4; m++) sum = AddBits(sum, single[m]);
+    const Buffer *const single[] = {&l->single.inverse, &l->single.A, &l->single.P, &l->single.R,
+                                    &l->single.away};
+    PoiseMat of[] = {l->A, l->P, l->R, l->away};
+    for (int m = 0; m < 5; m++) sum = AddBits(sum, single[m]);
     sum = AddBits(AddBits(sum * 31 + SampleBits(l->lambda), &l->aggregate), &l->inverse);
-    for (int m = 0; m < 3; m++)
+    for (int m = 0; m < 4; m++)
       if (of[m]) sum = AddBits(AddBits(sum, &of[m]->csr.col), &of[m]->csr.val);
   }
   return sum;

@@ -18,8 +18,15 @@ static void CheckSame(PoiseVec x, PoiseVec y, double tol)
   CHECK(NormOf(y) <= tol * NormOf(x));
 }
 
+/* Rv = P^T v, as in a cycle. */
+static void Restrict(PoisePC pc, AmgLevel *l, PoiseVec v, PoiseVec Rv)
+{
+  AmgVec from = {.wide = v}, to = {.wide = Rv};
+  CHECK_OK(poiseAmgRestrict(Made(pc), l, 1, &from, &to, NULL));
+}
+
 /* R = P^T and C = P^T A P, by what they make of vectors. */
-static void CheckLevel(const AmgLevel *l, PoiseMat C)
+static void CheckLevel(PoisePC pc, AmgLevel *l, PoiseMat C)
 {
   PoiseVec u, v, Pu, APu, Rv, Cu;
   if (!CHECK_OK(PoiseMatCreateVecs(l->P, &u, &v)) || !CHECK_OK(PoiseVecDuplicate(v, &Pu)) ||
@@ -29,10 +36,10 @@ static void CheckLevel(const AmgLevel *l, PoiseMat C)
   SampleFill(u, 1);
   SampleFill(v, 2);
   CHECK_OK(PoiseMatMult(l->P, u, Pu));
-  CHECK_OK(PoiseMatMult(l->R, v, Rv));
+  Restrict(pc, l, v, Rv);
   CHECK_NEAR(Dot(Pu, v), Dot(u, Rv), 1e-12 * NormOf(Pu) * NormOf(v));
   CHECK_OK(PoiseMatMult(l->A, Pu, APu));
-  CHECK_OK(PoiseMatMult(l->R, APu, Rv));
+  Restrict(pc, l, APu, Rv);
   CHECK_OK(PoiseMatMult(C, u, Cu));
   CheckSame(Rv, Cu, 1e-12);
   PoiseVec *all[] = {&u, &v, &Pu, &APu, &Rv, &Cu};
@@ -50,10 +57,11 @@ static bool Alike(PoiseContext ctx, uint64_t bits)
 /* And lambda is that of all ranks. */
 static void CheckLevels(PoisePC pc)
 {
-  const Amg *amg = Made(pc);
+  (void)Made(pc);
+  Amg *amg = pc->data;
   for (int k = 0; k < amg->count; k++) CHECK(Alike(pc->ctx, SampleBits(amg->level[k].lambda)));
   for (int k = 0; k + 1 < amg->count; k++)
-    CheckLevel(&amg->level[k], poiseAmgIsRedundant(amg, k + 1) ? amg->redundant.A : amg->level[k + 1].A);
+    CheckLevel(pc, &amg->level[k], poiseAmgIsRedundant(amg, k + 1) ? amg->redundant.A : amg->level[k + 1].A);
 }
 
 /* Each aggregate's vector has length 1, so that constants are interpolated from the roots of their sizes; to

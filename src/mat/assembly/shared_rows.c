@@ -24,13 +24,8 @@ bool poiseSharedRowsStay(PoiseMat A)
 /* All arguments but what is written. */
 static SharedKeysArgs Arguments(const SharedRows *s, const Keys *k)
 {
-  SharedKeysArgs a = {
+  return (SharedKeysArgs){
       .C = s->C, .rows = s->rows, .columns = s->columns, .bits = k->bits, .foreign = k->foreign};
-  if (s->wide)
-    a.from64 = s->from;
-  else
-    a.from32 = s->from;
-  return a;
 }
 
 static SharedKeysArgs OfOthers(const SharedRows *s, const Keys *k)

@@ -6,10 +6,8 @@
 #include "mat/multiply/global_entries.h"
 #include "triplet_plan.h"
 
-typedef struct SharedRows {    /* what C and `from` point to is on the device */
+typedef struct SharedRows {    /* what C points to is on the device */
   CsrView C;                   /* [own rows | those of others, ascending]; columns ascend by global numbers */
-  bool wide;                   /* `from` is int64, else int32 */
-  const void *from;            /* where entries have their values; NULL: entry k at k */
   GlobalColumns rows, columns; /* ghosts on the host */
   int64_t nghost[2];           /* of rows, of columns */
   /* made in between */

@@ -10,15 +10,12 @@
    They stand in order, and leave room for received keys, which are sorted: an equal one comes behind.
    shared_received: the n received ones, in that room. shared_before: before[i], for n rows and the end: how
    many are received of rows before i; NULL: none is received at all. So an item searches for its row, and not
-   each warp. from64, from32: places of C's entries; both NULL: as they are. Of key, and of places, those that
-   are not NULL are written. */
+   each warp. Of key, and of places, those that are not NULL are written. */
 typedef struct SharedKeysArgs {
   CsrView C;
   GlobalColumns rows, columns;
   int64_t n, first, skip;
   int bits, foreign;
-  const int64_t *from64;
-  const uint32_t *from32;
   int64_t nreceived, *before;
   const uint64_t *received;
   const int64_t *received64;
@@ -61,11 +58,8 @@ POISE_INLINE void shared_keys_row(const SharedKeysArgs *a, int64_t k, int lane, 
   if (a->before) low = a->before[i], high = a->before[i + 1];
   for (int64_t e = poiseCsrOffset(&a->C, i) + lane; e < end; e += lanes) {
     uint64_t key = row | (uint64_t)poiseGlobalColumn(&a->columns, a->C.col[e]);
-    int64_t before = low < high ? poiseKeysFrom(a->received, low, high, key) : low,
-            place = a->from32   ? a->from32[e]
-                    : a->from64 ? a->from64[e]
-                                : e;
-    poiseSharedPut(a, e - a->skip + before, key, place);
+    int64_t before = low < high ? poiseKeysFrom(a->received, low, high, key) : low;
+    poiseSharedPut(a, e - a->skip + before, key, e);
   }
 }
 

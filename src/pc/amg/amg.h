@@ -198,18 +198,19 @@ void poiseAmgBottomDestroy(AmgBottom *bottom);
 /* ---- the hierarchy --------------------------------------------------------------------------- */
 
 /*
-  A level in fp32: its A, P, R and D^-1. A and D are multiplied by a power of 2 that brings the largest entry
+  A level in fp32: its matrices and D^-1. A and D are multiplied by a power of 2 that brings the largest entry
   of A to 1 to 2. So are right-hand sides and residuals of the level, and its corrections are those of the
   matrix as it is. A cycle multiplies both by one more power, which is that of its own right-hand side.
 */
 typedef struct AmgSingle {
   double scale;
-  Buffer A, P, R, inverse;
+  Buffer A, P, R, away, inverse;
 } AmgSingle;
 
 typedef struct AmgLevel {
-  /* P: to this level from the next; R = P^T, whose pattern on one rank the next A keeps. NULL on the last */
-  PoiseMat A, P, R;
+  /* P: to this level from the next. R: rows of this rank's P^T, whose pattern the next A keeps, and, on
+     several ranks, away: those that other ranks own. NULL on the last level */
+  PoiseMat A, P, R, away;
   int node;       /* rows of a node */
   double lambda;  /* of D^-1 A */
   Buffer inverse; /* D^-1, blocks of `side` rows */
@@ -223,11 +224,11 @@ typedef struct AmgLevel {
   bool smoothed;     /* P is not T */
   AmgGhosts *ghosts; /* NULL: this rank has all rows */
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
-  Buffer turned;     /* P in turned blocks, on several ranks */
   AmgSingle single;
   AmgVec b, x;    /* of the coarse problem; on level 0 x alone, in fp32 */
   AmgVec d, r, t; /* d: from degree 2 on */
   AmgVec r2, x2;  /* of a W cycle */
+  AmgVec sent;    /* products by away */
 } AmgLevel;
 
 enum {
@@ -276,10 +277,11 @@ typedef struct Amg {
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;
 
-/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full); its values,
-   locally; l->R, or its values alone, behind C = R A P. keeps: P has not changed. But for the values
-   collective; agree. */
+/* transfer.c: l->P's pattern (*fills: there is none, as with it the next level would be full). Collective;
+   agrees. */
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
+/* Its values; l->R and l->away, or their values alone, behind C = P^T A P. keeps: P has not changed.
+   Local. */
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
 
@@ -329,7 +331,8 @@ void poiseAmgLevelBytes(const AmgLevel *l, PoiseBytes *sum);
 PoiseErr poiseAmgNarrow(PoisePC pc);
 void poiseAmgSingleDestroy(AmgLevel *l);
 
-/* cycle.c */
+/* cycle.c: y = a P^T x, in a cycle. What fails on this rank keeps no other from its part. */
+PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgVec *y, const double *skip);
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
 /* view.c */

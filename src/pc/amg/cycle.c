@@ -127,18 +127,33 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, c
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-typedef enum Which { OF_A, OF_P, OF_R } Which;
+typedef enum Which { OF_A, OF_P, OF_R, OF_AWAY } Which;
 
-/* y = a A x + b y, of the level's A, P or R. */
-static PoiseErr Multiply(PoisePC pc, AmgLevel *l, Which which, double a, AmgVec *x, double b, AmgVec *y,
+/* y = a A x + b y, of one of the level's matrices. */
+static PoiseErr Multiply(const Amg *amg, AmgLevel *l, Which which, double a, AmgVec *x, double b, AmgVec *y,
                          const double *skip)
 {
-  PoiseMat const of[] = {l->A, l->P, l->R};
-  Buffer *const single[] = {&l->single.A, &l->single.P, &l->single.R};
-  if (((Amg *)pc->data)->single)
-    return poiseMatMultSingle(of[which], single[which], a, &x->single, b, &y->single, skip);
+  PoiseMat const of[] = {l->A, l->P, l->R, l->away};
+  Buffer *const single[] = {&l->single.A, &l->single.P, &l->single.R, &l->single.away};
+  if (amg->single) return poiseMatMultSingle(of[which], single[which], a, &x->single, b, &y->single, skip);
   return poiseMatMultFuse(of[which], (ScalarRef){NULL, a}, x->wide, (ScalarRef){NULL, b}, y->wide, skip, NULL,
                           NULL);
+}
+
+/* Rows of other ranks first: they travel while this rank makes its own. */
+PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgVec *y, const double *skip)
+{
+  Halo *halo = l->P->csr.halo;
+  const void *sent = NULL;
+  void *to = NULL;
+  if (!halo) return Multiply(amg, l, OF_R, a, x, 0, y, skip);
+  PoiseErr e = Multiply(amg, l, OF_AWAY, a, x, 0, &l->sent, skip);
+  Keep(&e, poiseAmgVecRead(&l->sent, &sent));
+  Keep(&e, amg->single ? poiseHaloReverseBeginSingle(halo, e, sent) : poiseHaloReverseBegin(halo, e, sent));
+  Keep(&e, Multiply(amg, l, OF_R, a, x, 0, y, skip));
+  Keep(&e, poiseAmgVecUpdate(y, &to));
+  Keep(&e, amg->single ? poiseHaloReverseEndSingle(halo, to) : poiseHaloReverseEnd(halo, to));
+  return e;
 }
 
 /* x = the smoother's result for b from 0; t = b - A x. Or, of the bottom, x alone. */
@@ -152,9 +167,9 @@ static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec 
     Step v = {.r = w ? &l->r : b, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .fresh = !w};
     if (copies && (last || !w)) v.from = b, v.to = last ? &l->t : &l->r;
     Keep(&e, Launch(pc, l, &c, &v, skip, NULL));
-    if (!last) Keep(&e, Multiply(pc, l, OF_A, -1, &l->d, 1, &l->r, skip));
+    if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->d, 1, &l->r, skip));
   }
-  if (!bottom) Keep(&e, Multiply(pc, l, OF_A, -1, x, 1, &l->t, skip));
+  if (!bottom) Keep(&e, Multiply(pc->data, l, OF_A, -1, x, 1, &l->t, skip));
   return e;
 }
 
@@ -170,7 +185,7 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
     Step v = {.r = &l->t, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .add = w ? NULL : add};
     if (last) v.z = z;
     Keep(&e, Launch(pc, l, &c, &v, skip, last ? fuse : NULL));
-    if (!last) Keep(&e, Multiply(pc, l, OF_A, -1, &l->d, 1, &l->t, skip));
+    if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->d, 1, &l->t, skip));
   }
   return e;
 }
@@ -200,7 +215,7 @@ static PoiseErr Again(PoisePC pc, int k, const double *skip)
 {
   AmgLevel *l = &((Amg *)pc->data)->level[k];
   PoiseErr e = Add(pc, l, &l->b, 0, &l->r2, skip);
-  Keep(&e, Multiply(pc, l, OF_A, -1, &l->x, 1, &l->r2, skip));
+  Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->x, 1, &l->r2, skip));
   Keep(&e, Correct(pc, k, &l->r2, &l->x2, skip, NULL));
   Keep(&e, Add(pc, l, &l->x2, 1, &l->x, skip));
   return e;
@@ -266,11 +281,11 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
   PoiseErr e = Before(pc, l, (int)o->degree, false, b, own, skip);
-  Keep(&e, Multiply(pc, l, OF_R, next->single.scale / l->single.scale, &l->t, 0,
-                    parts ? &amg->redundant.b : &next->b, skip));
+  Keep(&e, poiseAmgRestrict(amg, l, next->single.scale / l->single.scale, &l->t,
+                            parts ? &amg->redundant.b : &next->b, skip));
   Keep(&e, Below(pc, k + 1, skip));
-  Keep(&e, Multiply(pc, l, OF_P, scale, parts ? &amg->redundant.x : &next->x, 0, &l->r, skip));
-  Keep(&e, Multiply(pc, l, OF_A, -1, &l->r, 1, &l->t, skip));
+  Keep(&e, Multiply(pc->data, l, OF_P, scale, parts ? &amg->redundant.x : &next->x, 0, &l->r, skip));
+  Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->r, 1, &l->t, skip));
   Keep(&e, After(pc, l, (int)o->degree, &l->r, own, own == x ? NULL : x->wide, skip, fuse));
   return e;
 }

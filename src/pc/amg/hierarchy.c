@@ -20,8 +20,8 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   PoiseMatDestroy(&l->A);
   PoiseMatDestroy(&l->P);
   PoiseMatDestroy(&l->R);
+  PoiseMatDestroy(&l->away);
   poiseBufferDestroy(&l->inverse);
-  poiseBufferDestroy(&l->turned);
   poiseBufferDestroy(&l->aggregate);
   poiseAmgMembersDestroy(&l->lists);
   poiseAmgGraphDestroy(ctx, &l->graph);
@@ -263,19 +263,26 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
 
 /* ---- the Galerkin product -------------------------------------------------------------------- */
 
+/* Where the coarse matrix of level k is, with rows on all its ranks. */
+static PoiseMat *Coarse(const Building *s, int k)
+{
+  Amg *amg = s->amg;
+  return poiseAmgIsRedundant(amg, k + 1) ? &amg->redundant.A : &amg->level[k + 1].A;
+}
+
 /* P^T A P. Where A is in blocks and P cannot be, by a copy of A in numbers. */
 static PoiseErr Galerkin(Building *s, int k)
 {
-  AmgLevel *l = &s->amg->level[k], *coarse = l + 1;
-  PoiseMat copy = NULL, *C = poiseAmgIsRedundant(s->amg, k + 1) ? &s->amg->redundant.A : &coarse->A;
+  AmgLevel *l = &s->amg->level[k];
+  PoiseMat copy = NULL;
   PoiseErr e = POISE_OK;
   bool apart = l->A->csr.b && !l->P->csr.b;
   if (apart) e = PoiseMatDuplicate(l->A, 1, &copy);
   if (!e && apart) e = PoiseMatSetType(copy, "csr");
-  if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, C);
+  if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, Coarse(s, k));
   PoiseMatDestroy(&copy);
   TRY(e);
-  coarse->node = s->modes.count;
+  l[1].node = s->modes.count;
   return Took(s, STAGE_GALERKIN, POISE_OK);
 }
 
@@ -326,8 +333,7 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   ReleaseUsed(s, w);
   TRY(Galerkin(s, k));
-  TRY(poiseAmgMakeR(s->pc, l, s->amg->level[k + 1].A, keeps));
-  TRY(Took(s, STAGE_INTERPOLATION, POISE_OK));
+  TRY(Took(s, STAGE_INTERPOLATION, poiseAmgMakeR(s->pc, l, *Coarse(s, k), keeps)));
   if (keeps) return POISE_OK;
   s->modes = w->coarse;
   w->coarse.b = (Buffer){0};

@@ -17,6 +17,7 @@ void poiseAmgSingleDestroy(AmgLevel *l)
   poiseBufferDestroy(&l->single.A);
   poiseBufferDestroy(&l->single.P);
   poiseBufferDestroy(&l->single.R);
+  poiseBufferDestroy(&l->single.away);
   poiseBufferDestroy(&l->single.inverse);
   l->single.scale = 1;
 }
@@ -40,7 +41,7 @@ typedef struct Array {
   bool known; /* it has the numbers of the array before it, so its largest is known */
 } Array;
 
-enum { ARRAYS = 4 * AMG_LEVELS };
+enum { ARRAYS = 5 * AMG_LEVELS };
 
 static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Buffer *to,
                        Array *array)
@@ -66,6 +67,9 @@ static int List(Amg *amg, Array *array)
     if (bottom) continue;
     ListMatrix(k, 0, l->P, stays, "interpolation", &l->single.P, a++);
     ListMatrix(k, 0, l->R, stays, "restriction", &l->single.R, a);
+    a++->known = true;
+    if (!l->away) continue;
+    ListMatrix(k, 0, l->away, stays, "restriction", &l->single.away, a);
     a++->known = true;
   }
   return (int)(a - array);

@@ -33,6 +33,24 @@ POISE_INLINE void amg_renumber_item(const AmgRenumberArgs *a, int64_t k)
   a->to[k] = col < a->nloc ? col : a->number[col - a->nloc];
 }
 
+/* n offsets of rows, counted from the first of them. */
+typedef struct AmgOffsetsArgs {
+  int64_t n;
+  const int32_t *from32;
+  const int64_t *from64;
+  int32_t *to32;
+  int64_t *to64;
+} AmgOffsetsArgs;
+
+/* Traffic: 8 or 16 bytes for each row. */
+POISE_INLINE void amg_offsets_item(const AmgOffsetsArgs *a, int64_t i)
+{
+  if (a->from32)
+    a->to32[i] = a->from32[i] - a->from32[0];
+  else
+    a->to64[i] = a->from64[i] - a->from64[0];
+}
+
 /* Own aggregates of own nodes: their global numbers, as they travel; their places. -1: of none. */
 typedef struct AmgAggregateNumbersArgs {
   int64_t n, first, below;

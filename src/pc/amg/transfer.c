@@ -2,20 +2,19 @@
 /*
   Matrices between levels: P from its pattern and values, and R = P^T.
 
-  On several ranks a smoothed P reads rows of T at ghost nodes, so it has columns of other ranks. R's rows get
-  entries from these: they are triplets, whose plan new values use again.
+  On several ranks a smoothed P reads rows of T at ghost nodes, so it has columns of other ranks. P^T of this
+  rank's rows of P has a row for each of its columns. Those of own columns are R; the others are a matrix
+  beside it, whose products go to the owners of these rows and are added there (cycle.c).
 */
 #include "mat/assembly/assemble.h"
-#include "mat/assembly/shared_rows.h"
-#include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
-#include "mat/multiply/global_entries.h"
 #include "mat/multiply/multiply.h"
 #include "mat/types/bcsr_kernels.h"
 #include "vec/vec_kernels.h"
 #include "amg.h"
 #include "interpolation_kernels.h"
+#include "ranks_kernels.h"
 
 /* ---- P --------------------------------------------------------------------------------------- */
 
@@ -97,47 +96,112 @@ PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p)
   return e;
 }
 
-/* ---- R on one rank --------------------------------------------------------------------------- */
+/* ---- R --------------------------------------------------------------------------------------- */
 
-/* A view of what the product keeps. */
-static PoiseErr Lend(Buffer *from, Buffer *view)
+/* What `from` has of a view's bytes. */
+static PoiseErr Lend(Buffer *from, size_t bytes, Buffer *view)
 {
   void *there;
   TRY(poiseBufferRead(from, DEVICE, &there));
-  if (!view->dev) poiseBufferSlice(from->dev, from->bytes, from->what, view);
+  if (!view->dev) poiseBufferSlice(from->dev, bytes, from->what, view);
   poiseBufferPoint(view, there);
   return POISE_OK;
+}
+
+static size_t Width(const Transposed *t)
+{
+  return t->wide ? sizeof(int64_t) : sizeof(int32_t);
+}
+
+/* Entries of P in own columns. Waits. */
+static PoiseErr CountOwn(PoiseMat P, Transposed *t, int64_t *own)
+{
+  const char *ptr;
+  int32_t narrow;
+  *own = P->csr.nz;
+  if (!P->csr.nghost) return POISE_OK;
+  TRY(poiseBufferRead(&t->ptr, DEVICE, &ptr));
+  ptr += (size_t)P->csr.nloc * Width(t);
+  if (t->wide) return poiseDeviceFetch(P->ctx->device, ptr, sizeof *own, own);
+  TRY(poiseDeviceFetch(P->ctx->device, ptr, sizeof narrow, &narrow));
+  *own = narrow;
+  return POISE_OK;
+}
+
+/* Offsets and columns of own rows. */
+static PoiseErr LendOwn(Transposed *t, Csr *c)
+{
+  TRY(Lend(&t->ptr, (size_t)(c->m + 1) * Width(t), &c->ptr));
+  return Lend(&t->row, (size_t)c->nz * sizeof(int32_t), &c->col);
+}
+
+/* The same of rows behind the first `own` entries. */
+static PoiseErr CopyAway(PoiseMat P, Transposed *t, int64_t own, Csr *c)
+{
+  Device *dev = P->ctx->device;
+  AmgOffsetsArgs a = {.n = c->m + 1};
+  const char *ptr;
+  const int32_t *from;
+  int32_t *col;
+  TRY(poiseBufferRead(&t->ptr, DEVICE, &ptr));
+  TRY(poiseBufferRead(&t->row, DEVICE, &from));
+  ptr += (size_t)P->csr.nloc * Width(t);
+  *(t->wide ? (const void **)&a.from64 : (const void **)&a.from32) = ptr;
+  TRY(poiseAmgMake(dev, a.n, Width(t), "row offsets", &c->ptr, t->wide ? (void *)&a.to64 : (void *)&a.to32));
+  TRY(poiseAmgMake(dev, c->nz, sizeof *col, "columns", &c->col, &col));
+  TRY(poiseDeviceCopy(dev, col, from + own, (size_t)c->nz * sizeof *col, COPY_ON_DEVICE));
+  return LAUNCH(dev, amg_offsets, &a);
+}
+
+/* A matrix of this rank alone, of n rows of P^T, or of its blocks, and the arrays of c, but values. */
+static PoiseErr CreatePart(PoiseMat P, PoiseErr mine, Csr *c, PoiseMat *part)
+{
+  PoiseContext self = poiseContextSelf(P->ctx);
+  Layout *to = NULL, *from = NULL;
+  PoiseErr e = mine;
+  if (!e)
+    e = poiseBufferCreate(self->device, (size_t)(c->nz * poiseCsrEntry(&P->csr)) * sizeof(double),
+                          "restriction", &c->val);
+  if (!e) e = poiseLayoutCreate(self, c->m * poiseCsrSide(&P->csr), POISE_DECIDE, "restriction", &to);
+  if (!e) e = poiseLayoutCreate(self, P->rows->n, POISE_DECIDE, "restriction", &from);
+  if (!e) e = poiseMatCreateLocal(P->type, to, from, part);
+  poiseLayoutDestroy(&to);
+  poiseLayoutDestroy(&from);
+  if (e) {
+    PoiseMatDestroy(part);
+    poiseCsrDestroy(self, c);
+    return e;
+  }
+  (*part)->block_size = P->block_size;
+  return poiseMatReplaceCsr(*part, POISE_OK, c);
 }
 
 static PoiseErr CreateR(AmgLevel *l, Transposed *t)
 {
   PoiseMat P = l->P;
-  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = P->csr.nz, .wide = t->wide};
-  PoiseErr e = Lend(&t->ptr, &c.ptr);
-  if (!e) e = Lend(&t->row, &c.col);
-  if (!e)
-    e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double), "restriction",
-                          &c.val);
-  if (!e) e = poiseMatCreateLocal(P->type, P->cols, P->rows, &l->R);
-  if (e) {
-    PoiseMatDestroy(&l->R);
-    poiseCsrDestroy(P->ctx, &c);
-    return e;
-  }
-  l->R->block_size = P->block_size;
-  return poiseMatReplaceCsr(l->R, POISE_OK, &c);
+  int64_t own;
+  TRY(CountOwn(P, t, &own));
+  Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = own, .wide = t->wide}, away = c;
+  TRY(CreatePart(P, LendOwn(t, &c), &c, &l->R));
+  if (PoiseSize(P->ctx) == 1) return POISE_OK;
+  away.m = P->csr.nghost, away.nz = P->csr.nz - own;
+  return CreatePart(P, CopyAway(P, t, own, &away), &away, &l->away);
 }
 
-/* R's values from P's. */
-static PoiseErr GatherR(AmgLevel *l, Transposed *t)
+/* Values of P from entry `first` of P^T on. */
+static PoiseErr Gather(PoiseMat P, Transposed *t, int64_t first, PoiseMat part)
 {
-  Device *dev = l->P->ctx->device;
-  GatherArgs g = {.n = l->P->csr.nz};
-  BcsrTransposeBlocksArgs b = {.n = l->P->csr.nz, .b = l->P->csr.b};
-  TRY(poiseBufferRead(&l->P->csr.val, DEVICE, &g.x));
+  Device *dev = P->ctx->device;
+  GatherArgs g = {.n = part->csr.nz};
+  BcsrTransposeBlocksArgs b = {.n = g.n, .b = P->csr.b};
+  TRY(poiseBufferRead(&P->csr.val, DEVICE, &g.x));
   TRY(poiseBufferRead(&t->from, DEVICE, t->wide ? (void *)&g.idx64 : (void *)&g.idx));
-  TRY(poiseBufferWrite(&l->R->csr.val, DEVICE, &g.out));
-  l->R->state++;
+  TRY(poiseBufferWrite(&part->csr.val, DEVICE, &g.out));
+  if (t->wide)
+    g.idx64 += first;
+  else
+    g.idx += first;
+  part->state++;
   if (!b.b) return LAUNCH(dev, gather, &g);
   b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
   return LAUNCH(dev, bcsr_transpose_blocks, &b);
@@ -145,94 +209,16 @@ static PoiseErr GatherR(AmgLevel *l, Transposed *t)
 
 /* R has no offsets and columns of its own: the product C keeps P by columns, and a product that was made anew
    has them elsewhere. */
-static PoiseErr Restrict(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
+PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
 {
   Transposed *t = poiseMultipliedByColumns(C->made.multiplied);
   const void *col, *now;
   if (!l->R) TRY(CreateR(l, t));
   TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &col));
-  TRY(Lend(&t->ptr, &l->R->csr.ptr));
-  TRY(Lend(&t->row, &l->R->csr.col));
+  TRY(LendOwn(t, &l->R->csr));
   TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &now));
   if (now != col) ((Amg *)pc->data)->moved = 1;
-  return keeps ? POISE_OK : GatherR(l, t);
-}
-
-/* ---- R on several ranks ---------------------------------------------------------------------- */
-
-static PoiseErr ListEntries(PoiseMat P, GlobalEntries *g)
-{
-  Csr *c = &P->csr;
-  GlobalColumns rows = {.nloc = c->m, .column = c->row},
-                columns = {.nloc = c->nloc, .column = c->column, .ghost = c->ghost};
-  return poiseGlobalEntries(P->ctx->device, c, rows, 0, columns, c->nghost, g);
-}
-
-/* Of P's entries as triplets: R has rows and columns the other way round. */
-static PoiseErr ListR(PoiseMat P, PoiseMat R)
-{
-  GlobalEntries g = {0};
-  PoiseErr e = PoiseAgree(P->ctx, ListEntries(P, &g));
-  if (!e && P->csr.b) e = PoiseMatSetBlockPatternDeviceCOO(R, P->csr.nz, g.cols, g.rows);
-  if (!e && !P->csr.b) e = PoiseMatSetPatternDeviceCOO(R, P->csr.nz, g.cols, g.rows);
-  poiseGlobalEntriesDestroy(&g);
-  return e;
-}
-
-/* Of P by columns, which the product keeps: its owned columns are R's rows, its ghosts those of others. */
-static PoiseErr ShareR(PoiseMat P, Transposed *t, PoiseMat R)
-{
-  Csr *c = &P->csr;
-  SharedRows s = {.C = {.b = c->b, .m = c->nloc + c->nghost, .nz = c->nz},
-                  .wide = t->wide,
-                  .rows = {.nloc = c->nloc, .column = c->column, .ghost = c->ghost},
-                  .columns = {.nloc = c->m, .column = c->row},
-                  .nghost = {c->nghost, 0}};
-  PoiseErr e = poiseBufferRead(&t->ptr, DEVICE, t->wide ? (void *)&s.C.ptr64 : (void *)&s.C.ptr32);
-  if (!e) e = poiseBufferRead(&t->row, DEVICE, &s.C.col);
-  if (!e) e = poiseBufferRead(&t->from, DEVICE, &s.from);
-  return poiseMatSetSharedRows(R, e, &s);
-}
-
-static PoiseErr CreateRanksR(PoiseMat P, Transposed *t, Buffer *turned, PoiseMat *R)
-{
-  PoiseContext ctx = P->ctx;
-  int b = P->csr.b;
-  PoiseErr e = poiseMatCreateLocal(b ? &poiseMatType_auto : P->type, P->cols, P->rows, R);
-  if (!e && b)
-    e = poiseBufferCreate(ctx->device, (size_t)poiseCsrScalars(&P->csr) * sizeof(double),
-                          "interpolation in turned blocks", turned);
-  e = PoiseAgree(ctx, e);
-  if (e) PoiseMatDestroy(R);
-  TRY(e);
-  if (b) TRY(PoiseMatSetBlockSize(*R, b));
-  if (b) TRY(PoiseMatSetType(*R, "bcsr"));
-  return poiseSharedRowsStay(*R) ? ShareR(P, t, *R) : ListR(P, *R);
-}
-
-static PoiseErr Turn(PoiseMat P, Buffer *turned, Side side, const double **val)
-{
-  BcsrTransposeBlocksArgs a = {.n = P->csr.nz, .b = P->csr.b};
-  if (!a.b) return poiseBufferRead(&P->csr.val, side, val);
-  TRY(poiseBufferRead(&P->csr.val, DEVICE, &a.x));
-  TRY(poiseBufferWrite(turned, DEVICE, &a.out));
-  TRY(LAUNCH(P->ctx->device, bcsr_transpose_blocks, &a));
-  return poiseBufferRead(turned, side, val);
-}
-
-static PoiseErr SendR(PoiseMat P, Buffer *turned, PoiseMat R)
-{
-  const double *val = NULL;
-  Side side = P->ctx->device->ops->is_host ? HOST : DEVICE;
-  PoiseErr e = Turn(P, turned, side, &val);
-  return poiseMatTakeCOO(R, e, side, val, false);
-}
-
-/* ---- R --------------------------------------------------------------------------------------- */
-
-PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
-{
-  if (PoiseSize(l->P->ctx) == 1) return Restrict(pc, l, C, keeps);
-  if (!l->R) TRY(CreateRanksR(l->P, poiseMultipliedByColumns(C->made.multiplied), &l->turned, &l->R));
-  return keeps ? POISE_OK : SendR(l->P, &l->turned, l->R);
+  if (keeps) return POISE_OK;
+  TRY(Gather(l->P, t, 0, l->R));
+  return l->away ? Gather(l->P, t, l->R->csr.nz, l->away) : POISE_OK;
 }

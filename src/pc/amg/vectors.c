@@ -5,11 +5,11 @@
 #include "mat/types/single.h"
 #include "amg.h"
 
-enum { VECTORS = 7 };
+enum { VECTORS = 8 };
 
 static void List(AmgLevel *l, AmgVec *v[VECTORS])
 {
-  AmgVec *const all[VECTORS] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2};
+  AmgVec *const all[VECTORS] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2, &l->sent};
   memcpy(v, all, sizeof all);
 }
 
@@ -60,6 +60,7 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
   poiseBufferAdd(&l.single.A, sum);
   poiseBufferAdd(&l.single.P, sum);
   poiseBufferAdd(&l.single.R, sum);
+  poiseBufferAdd(&l.single.away, sum);
   poiseBufferAdd(&l.single.inverse, sum);
 }
 
@@ -94,14 +95,15 @@ static PoiseErr MakeVectors(Amg *amg, int k)
   for (int j = o->degree > 1 || bottom ? 0 : 1; j < 2 && smooths; j++) TRY(Make(amg, l->A, smoothed[j]));
   for (int j = 0; j < 2 && amg->single && !smooths && amg->bottom.lu; j++) TRY(Wide(l->A, factors[j]));
   if (amg->single && k == 0) TRY(Make(amg, l->A, &l->x));
+  if (l->away) TRY(Make(amg, l->away, &l->sent));
   return bottom ? POISE_OK : Make(amg, l->A, &l->t);
 }
 
 /* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
 static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
 {
-  PoiseMat const all[] = {l->A, l->P, l->R};
-  for (int j = 0; j < 3; j++)
+  PoiseMat const all[] = {l->A, l->P, l->R, l->away};
+  for (int j = 0; j < 4; j++)
     if (all[j]) TRY(PoiseAgree(ctx, poiseMatReady(all[j])));
   return POISE_OK;
 }
@@ -110,8 +112,7 @@ static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
 static PoiseErr ReadyMatricesSingle(AmgLevel *l)
 {
   TRY(poiseMatReadySingle(l->A));
-  if (l->P) TRY(poiseMatReadySingle(l->P));
-  return l->R ? poiseMatReadySingle(l->R) : POISE_OK;
+  return l->P ? poiseMatReadySingle(l->P) : POISE_OK;
 }
 
 /* Where a level begins that every rank holds. */

@@ -35,14 +35,15 @@ void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
   *flops = *bytes / 8; /* about one for each number that is moved */
 }
 
-/* On each level steps of the smoother, products with A between them, and with P and R. A W cycle comes twice
-   to each level for once on the one above, but for the last. */
+/* On each level steps of the smoother, products with A between them, and with P and R; on several ranks also
+   one by other ranks' rows of R, and the sum of what comes of these. A W cycle comes twice to each level for
+   once on the one above, but for the last. */
 int64_t poiseAmgKernels(PoisePC pc)
 {
   const Amg *amg = pc->data;
   int64_t degree = amg->options.degree, times = 1, kernels = amg->single ? 2 : 0;
   for (int k = 0; k + 1 < amg->count; k++) {
-    kernels += times * (4 * degree + 2);
+    kernels += times * (4 * degree + (amg->level[k].away ? 4 : 2));
     if (amg->options.w_cycle && k + 2 < amg->count) times *= 2;
   }
   return kernels + times * (amg->dense ? 1 : 2 * AMG_DEGREES);
@@ -61,6 +62,7 @@ double poiseAmgTraffic(const Amg *amg)
     double n = Size(amg) * (double)l->A->rows->n; /* a product in place reads y too */
     bytes += 2 * (double)amg->options.degree * (ProductBytes(amg, l->A) + n);
     bytes += ProductBytes(amg, l->P) + ProductBytes(amg, l->R);
+    if (l->away) bytes += ProductBytes(amg, l->away);
   }
   return bytes;
 }
@@ -80,6 +82,7 @@ static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
   if (!given) AddMatrix(l->A, sum);
   AddMatrix(l->P, sum);
   AddMatrix(l->R, sum);
+  AddMatrix(l->away, sum);
   poiseBufferAdd(&l->inverse, sum);
   poiseBufferAdd(&l->aggregate, sum);
   poiseBufferAdd(&l->lists.start, sum);
