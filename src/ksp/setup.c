@@ -221,15 +221,23 @@ static bool Hides(PoiseKSP ksp)
   return poiseProductHidesExchange(&ksp->ctx->device->model, poiseMatTraffic(ksp->A));
 }
 
+/* A rank whose values alone take as long has no table for such phases. Others keep one, used or not,
+   so that bytes can be predicted on one rank. */
+static bool KeepsTable(PoiseKSP ksp, double scalars)
+{
+  return Sends(ksp) && !poiseProductHidesExchange(&ksp->ctx->device->model, 8 * scalars);
+}
+
 static PoiseErr PrepareSends(PoiseKSP ksp, bool exchanges)
 {
   Halo *halo = poiseMatHalo(ksp->A);
+  bool table = KeepsTable(ksp, (double)poiseCsrScalars(&ksp->A->csr));
   if (ksp->exchanges != exchanges) poiseKSPForget(ksp);
-  ksp->exchanges = exchanges; /* the table is there in any case, so that bytes can be predicted on one rank */
+  ksp->exchanges = exchanges;
   if (!Sends(ksp) || !halo || !halo->link || poiseHaloSendsFit(halo, &ksp->sends)) return POISE_OK;
   poiseKSPForget(ksp);
   poiseHaloSendsDestroy(&ksp->sends);
-  PoiseErr e = PoiseAgree(ksp->ctx, poiseHaloSendsCreate(halo, ksp->layout->n, &ksp->sends));
+  PoiseErr e = PoiseAgree(ksp->ctx, poiseHaloSendsCreate(halo, table ? ksp->layout->n : 0, &ksp->sends));
   if (e) poiseHaloSendsDestroy(&ksp->sends); /* on all ranks, if one has none */
   return e;
 }
@@ -276,6 +284,7 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   PoisePCSide side, before = ksp->side;
   PoiseNormType norm;
   int64_t n = A->rows->n, fixed, partials[2];
+  double scalars = (double)plan->nz * (plan->b ? plan->b * plan->b : 1);
   PoisePrediction mine = {.beyond = NULL};
   TRY(ChooseNorm(ksp, &side, &norm));
   ksp->side = side; /* what a method needs depends on it */
@@ -285,7 +294,7 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n +
           s.singles * s.single;
   poisePredictHost(8 * s.pinned, &mine);
-  if (Sends(ksp) && !A->asked.type->mult && plan->nghost + plan->nsend)
+  if (KeepsTable(ksp, scalars) && !A->asked.type->mult && plan->nghost + plan->nsend)
     poisePredict(dev, poiseHaloSendsBytes(plan->nsend, n), ON_BOTH, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
   poisePredictOpen(plan, &mine);
