@@ -27,6 +27,11 @@ enum {
 
 #include "reduce.h"
 
+struct Mail { /* in pinned memory: what a GPU stores for the host */
+  uint32_t word[POISE_FETCH / 4];
+  uint64_t latest, sent; /* numbers of fetches: that have come, and that the host has asked for */
+};
+
 struct LinkHandle;
 struct LinkInvitation;
 struct LinkPlace;
@@ -58,6 +63,9 @@ void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan);
 extern const char *const poiseCudaFactorLibraries[];
 PoiseErr poiseCudaFactorPlan(Device *dev, int library, const struct FactorView *f, LibraryPlan *plan);
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
+struct Mail *poiseCudaMail(Device *dev); /* for fetch.cu */
+PoiseErr poiseCudaFetch(Device *dev, int n, size_t width, const void *const *from, void *to);
+PoiseErr poiseCudaLoadFetch(Device *dev);
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 /* memory that other GPUs reach, as sys/link_device.h says (peer.cu) */
 PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p);

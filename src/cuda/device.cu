@@ -34,6 +34,7 @@ typedef struct Cuda {
   cudaEvent_t event[EVENTS];
   int64_t recorded;
   double *subtotals;
+  Mail *mail;
   struct Recording *recording;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
@@ -48,6 +49,11 @@ cudaStream_t poiseCudaStream(Device *dev)
 double *poiseCudaSubtotals(Device *dev)
 {
   return ((Cuda *)dev->data)->subtotals;
+}
+
+Mail *poiseCudaMail(Device *dev)
+{
+  return ((Cuda *)dev->data)->mail;
 }
 
 struct Sparse **poiseCudaSparse(Device *dev)
@@ -274,6 +280,9 @@ static PoiseErr Create(Device *dev)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming),
                        "creating an event"));
   TRY(poiseCudaRecorderCreate(dev, &cuda->recording));
+  TRY(poiseCudaCheck(cudaHostAlloc((void **)&cuda->mail, sizeof *cuda->mail, cudaHostAllocDefault),
+                     "pinned memory"));
+  memset(cuda->mail, 0, sizeof *cuda->mail);
   return poiseCudaCheck(cudaMalloc((void **)&cuda->subtotals, POISE_MAX_SUMS * SUBTOTALS * sizeof(double)),
                         "scratch of the device");
 }
@@ -287,6 +296,7 @@ static void Destroy(Device *dev)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
   poiseCudaRecorderDestroy(dev, &cuda->recording);
   if (cuda->subtotals) cudaFree(cuda->subtotals);
+  if (cuda->mail) cudaFreeHost(cuda->mail);
   if (cuda->pool) cudaMemPoolDestroy(cuda->pool); /* goes when the last of its blocks has */
   if (cuda->stream && cuda->stream != (cudaStream_t)dev->ctx->stream) cudaStreamDestroy(cuda->stream);
   poiseFree(dev->ctx, &dev->data);
@@ -521,6 +531,7 @@ const DeviceOps poiseDevice_cuda = {
     .copy = Through<Copy>::Door,
     .launch = Through<Launch>::Door,
     .sync = Through<Sync>::Door,
+    .fetch = Through<poiseCudaFetch>::Door,
     .record = Through<Record>::Door,
     .wait = Through<Wait>::Door,
     .capture_first = Through<poiseCudaCaptureFirst>::Door,

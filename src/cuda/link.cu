@@ -139,5 +139,6 @@ PoiseErr poiseCudaLoadLink(Device *dev)
   cudaFuncAttributes attributes;
   for (const void *kernel : kernels)
     TRY(poiseCudaCheck(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel"));
+  TRY(poiseCudaLoadFetch(dev));
   return poiseCudaLoadPhases(dev);
 }

@@ -222,39 +222,55 @@ PoiseErr poiseDeviceWait(Device *dev, int64_t event)
   return dev->ops->wait(dev, event);
 }
 
-PoiseErr poiseDeviceSync(Device *dev)
+/* Behind a wait, which ended with e. */
+static PoiseErr Waited(Device *dev, PoiseErr e)
 {
-  TRY(CountWait(dev));
-  TRY(dev->ops->sync(dev));
+  TRY(e);
   dev->busy = false;
-  PoiseErr e = dev->failed;
+  e = dev->failed;
   dev->failed = POISE_OK;
   return e;
 }
 
-/* What is small goes through pinned memory: a copy to other memory begins only once the device is idle. */
+PoiseErr poiseDeviceSync(Device *dev)
+{
+  TRY(CountWait(dev));
+  return Waited(dev, dev->ops->sync(dev));
+}
+
+/* Does the device bring so many items itself, by one call and not by a copy each? */
+static bool Fetches(const Device *dev, int64_t n, size_t width)
+{
+  return dev->ops->fetch && n > 0 && width && width % 4 == 0 && n <= (int64_t)(POISE_FETCH / width);
+}
+
+static PoiseErr FetchItems(Device *dev, int n, size_t width, const void *const *from, void *to)
+{
+  TRY(CountCopy(dev, (size_t)n * width, COPY_TO_HOST));
+  TRY(CountWait(dev));
+  return Waited(dev, dev->ops->fetch(dev, n, width, from, to));
+}
+
 PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to)
 {
-  void *pinned = dev->ctx->reduce_pinned;
-  bool small = bytes && pinned && !dev->ops->is_host && bytes <= POISE_MAX_BATCH * sizeof(double);
-  TRY(poiseDeviceCopyArray(dev, small ? pinned : to, from, bytes, COPY_TO_HOST));
-  TRY(poiseDeviceSync(dev));
-  if (small) memcpy(to, pinned, bytes);
-  return POISE_OK;
+  if (Fetches(dev, 1, bytes)) return FetchItems(dev, 1, bytes, &from, to);
+  TRY(poiseDeviceCopyArray(dev, to, from, bytes, COPY_TO_HOST));
+  return poiseDeviceSync(dev);
 }
 
 PoiseErr poiseDeviceFetchEach(Device *dev, int64_t n, size_t width, const void *const *from, void *to)
 {
-  const int64_t most = (int64_t)(POISE_MAX_BATCH * sizeof(double) / width);
-  char *pinned = dev->ops->is_host ? NULL : (char *)dev->ctx->reduce_pinned;
+  const int64_t most = Fetches(dev, 1, width) ? (int64_t)(POISE_FETCH / width) : n;
   for (int64_t first = 0, count; first < n; first += count) {
     char *there = (char *)to + (size_t)first * width;
     count = n - first < most ? n - first : most;
+    if (Fetches(dev, count, width)) {
+      TRY(FetchItems(dev, (int)count, width, from + first, there));
+      continue;
+    }
     for (int64_t k = 0; k < count; k++)
-      TRY(poiseDeviceCopyArray(dev, (pinned ? pinned : there) + (size_t)k * width, from[first + k], width,
-                               COPY_TO_HOST));
+      TRY(poiseDeviceCopyArray(dev, there + (size_t)k * width, from[first + k], width, COPY_TO_HOST));
     TRY(poiseDeviceSync(dev));
-    if (pinned) memcpy(there, pinned, (size_t)count * width);
   }
   return POISE_OK;
 }
@@ -263,13 +279,10 @@ PoiseErr poiseDeviceFetchEach(Device *dev, int64_t n, size_t width, const void *
 
 PoiseErr poiseReduceCreate(PoiseContext ctx)
 {
-  void *pinned = NULL, *slots;
+  void *slots;
   TRY(poiseBufferCreate(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction slots",
                         &ctx->reduce_slots));
   TRY(poiseBufferWrite(&ctx->reduce_slots, DEVICE, &slots));
-  TRY(ctx->device->ops->alloc_pinned(ctx->device, POISE_MAX_BATCH * sizeof(double), "reduction results",
-                                     &pinned));
-  ctx->reduce_pinned = pinned;
   return poiseReduceReserve(ctx, POISE_MAX_BATCH); /* needed even for vectors without entries, which have
                                                       sums too */
 }
@@ -292,6 +305,4 @@ void poiseReduceDestroy(PoiseContext ctx)
 {
   poiseBufferDestroy(&ctx->reduce_partial);
   poiseBufferDestroy(&ctx->reduce_slots);
-  if (ctx->reduce_pinned) ctx->device->ops->free_pinned(ctx->device, ctx->reduce_pinned);
-  ctx->reduce_pinned = NULL;
 }

@@ -22,6 +22,8 @@ typedef struct LibraryPlan { /* a library's preparation for one matrix; zero-ini
   int64_t bytes;             /* bytes of device memory that it holds */
 } LibraryPlan;
 
+enum { POISE_FETCH = 256 }; /* bytes that a device fetches at once */
+
 typedef struct DeviceOps {
   const char *name;
   bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
@@ -42,6 +44,9 @@ typedef struct DeviceOps {
   PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
   /* wait for all enqueued work */
   PoiseErr (*sync)(Device *);
+  /* wait, and *to = n items of `width` bytes, a multiple of 4, at from[k]; POISE_FETCH bytes at most. NULL:
+     copies do it as fast */
+  PoiseErr (*fetch)(Device *, int n, size_t width, const void *const *from, void *to);
   /* run what is enqueued, as this rank is going to wait for others; NULL: it runs by itself */
   void (*run)(Device *);
   PoiseErr (*poison)(Device *, void *p, size_t bytes); /* enqueue: fill with NaN; NULL: nothing is checked */

@@ -67,7 +67,6 @@ struct PoiseContext_s {
   bool log_viewed;               /* PoiseRun has written the log of its ranks, so PoiseFinalize does not */
   /* scratch of eager reductions on this device: partials, slots, and a host-visible copy (device.c) */
   Buffer reduce_partial, reduce_slots;
-  double *reduce_pinned;
 };
 
 /* The context of this rank alone, for objects inside one rank, e.g. the solvers of blocks. It shares

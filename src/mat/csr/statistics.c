@@ -18,7 +18,6 @@ static PoiseErr LaunchStatistics(PoiseMat A, CsrStatisticsArgs *a, bool spread, 
 {
   Device *dev = A->ctx->device;
   Buffer there = {0};
-  const void *result;
   PoiseErr e = POISE_OK;
   a->out = s;
   if (side == HOST && spread) e = LaunchSpread(A, HOST, &s->x_lines);
@@ -27,8 +26,7 @@ static PoiseErr LaunchStatistics(PoiseMat A, CsrStatisticsArgs *a, bool spread, 
   if (!e) e = poiseBufferUpdate(&there, DEVICE, &a->out);
   if (!e && spread) e = LaunchSpread(A, DEVICE, &a->out->x_lines);
   if (!e) e = LAUNCH(dev, csr_statistics, a);
-  if (!e) e = poiseBufferRead(&there, HOST, &result);
-  if (!e) memcpy(s, result, sizeof *s);
+  if (!e) e = poiseDeviceFetch(dev, a->out, sizeof *s, s);
   poiseBufferDestroy(&there);
   return e;
 }
