@@ -65,7 +65,7 @@ PoiseErr poiseCudaFactorPlan(Device *dev, int library, const struct FactorView *
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
 struct Mail *poiseCudaMail(Device *dev); /* for fetch.cu */
 PoiseErr poiseCudaFetch(Device *dev, int n, size_t width, const void *const *from, void *to);
-PoiseErr poiseCudaLoadFetch(Device *dev);
+PoiseErr poiseCudaLoadFetch(Device *dev); /* now, as the first fetch may be beside kernels that poll */
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 /* memory that other GPUs reach, as sys/link_device.h says (peer.cu) */
 PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p);

@@ -280,6 +280,7 @@ static PoiseErr Create(Device *dev)
     TRY(poiseCudaCheck(cudaEventCreateWithFlags(&cuda->event[k], cudaEventDisableTiming),
                        "creating an event"));
   TRY(poiseCudaRecorderCreate(dev, &cuda->recording));
+  TRY(poiseCudaLoadFetch(dev));
   TRY(poiseCudaCheck(cudaHostAlloc((void **)&cuda->mail, sizeof *cuda->mail, cudaHostAllocDefault),
                      "pinned memory"));
   memset(cuda->mail, 0, sizeof *cuda->mail);

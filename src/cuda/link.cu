@@ -139,6 +139,5 @@ PoiseErr poiseCudaLoadLink(Device *dev)
   cudaFuncAttributes attributes;
   for (const void *kernel : kernels)
     TRY(poiseCudaCheck(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel"));
-  TRY(poiseCudaLoadFetch(dev));
   return poiseCudaLoadPhases(dev);
 }
