@@ -46,7 +46,7 @@ static void TestPrecision(PoiseContext ctx)
   SetOptions(ctx, few);
   for (int s = 0; s < Spreads(ctx); s++) {
     SetOptions(ctx, spreads[s]);
-    if (s < SPREADS - 1) CheckGrids(ctx);
+    if (s == 0) CheckGrids(ctx);
     for (int t = 0; t < 2; t++) {
       PoiseMat A;
       if (!CHECK_OK(Springs(ctx, BeamOf(t ? "csr" : "bcsr"), &A))) return;
