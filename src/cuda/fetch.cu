@@ -27,7 +27,7 @@ __global__ void Fetch(const __grid_constant__ FetchArgs a)
   if (k == 0) *a.latest = a.number;
 }
 
-/* Soon it comes, or the stream has failed, or the driver waits. */
+/* It comes soon, or the stream has failed; else the driver waits. */
 PoiseErr Await(Device *dev, const Mail *mail, uint64_t number)
 {
   enum { READS = 500, LOOKS = 20 };

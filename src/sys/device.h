@@ -44,8 +44,8 @@ typedef struct DeviceOps {
   PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
   /* wait for all enqueued work */
   PoiseErr (*sync)(Device *);
-  /* wait, and *to = n items of `width` bytes, a multiple of 4, at from[k]; POISE_FETCH bytes at most. NULL:
-     copies do it as fast */
+  /* wait, and *to = n items of `width` bytes at from[k], in words of 4 bytes; POISE_FETCH bytes at most.
+     NULL: copies do it as fast */
   PoiseErr (*fetch)(Device *, int n, size_t width, const void *const *from, void *to);
   /* run what is enqueued, as this rank is going to wait for others; NULL: it runs by itself */
   void (*run)(Device *);

@@ -348,13 +348,12 @@ static PoiseErr AddPart(Halo *h, int64_t first, int64_t n, const void *in, doubl
   Device *dev = h->ctx->device;
   const int32_t *index;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
-#define FIELDS {.n = n, .idx = index + first}
-  ScatterAddArgs wide = FIELDS;
-  ScatterAddArgs_f32 single = FIELDS;
-#undef FIELDS
-  wide.in = (const double *)in + first, wide.y = f64;
-  single.in = (const float *)in + first, single.y = f32;
-  return h->single ? LAUNCH(dev, scatter_add_f32, &single) : LAUNCH(dev, scatter_add, &wide);
+  index += first;
+  if (h->single)
+    return LAUNCH(dev, scatter_add_f32,
+                  &(ScatterAddArgs_f32){.n = n, .idx = index, .in = (const float *)in + first, .y = f32});
+  return LAUNCH(dev, scatter_add,
+                &(ScatterAddArgs){.n = n, .idx = index, .in = (const double *)in + first, .y = f64});
 }
 
 /* In rank order: of all ranks at once, where the order does not matter. A rank names an entry once. */
@@ -446,6 +445,8 @@ PoiseErr poiseHaloHostReverse(Halo *h, PoiseErr mine, double *y)
   Comm *comm = h->ctx->comm;
   const int32_t *index;
   TRY(SetUp(h, &h->back));
+  PoiseErr waited = poiseDeviceSync(h->ctx->device); /* copies from and to the exchange's buffers */
+  if (!mine) mine = waited;
   TRY(comm->ops->exchange_begin(comm, &h->back));
   TRY(comm->ops->exchange_end(comm, &h->back));
   TRY(mine);

@@ -1044,12 +1044,12 @@ static void TestHaloAgain(PoiseContext ctx)
   poiseHaloDestroy(&halo);
 }
 
-/* Sums that go back, and at once an exchange by ranks that have failed: what the first one brought is
+/* Sums that go back, and at once an exchange by ranks that have failed, or of the hosts: what came before is
    added. */
 static void TestHaloBack(PoiseContext ctx)
 {
   PoiseVec y;
-  double *to, *ghost;
+  double *to, *ghost, here[ON_RANK] = {0};
   const double *from;
   PoiseInt last = ON_RANK - 1;
   if (!CHECK_OK(PoiseVecCreate(ctx, ON_RANK, POISE_DECIDE, &y))) return;
@@ -1061,8 +1061,13 @@ static void TestHaloBack(PoiseContext ctx)
     CHECK_OK(poiseHaloReverse(halo, POISE_OK, to));
     for (int64_t i = 0; i < halo->nghost; i++) halo->back.send[i] = 100;
     CHECK_INT(poiseHaloReverse(halo, POISE_ERR_USER, to), POISE_ERR_USER);
+    if (PoiseRank(ctx)) CHECK_OK(LAUNCH(ctx->device, phase, &p));
+    CHECK_OK(poiseHaloReverse(halo, POISE_OK, to));
+    for (int64_t i = 0; i < halo->nghost; i++) poiseHaloHostGhosts(halo)[i] = 100;
+    CHECK_OK(poiseHaloHostReverse(halo, POISE_OK, here));
+    CHECK(here[last] == (PoiseRank(ctx) < PoiseSize(ctx) - 1 ? 100 : 0));
     if (CHECK_OK(PoiseVecGetRead(y, &from)))
-      CHECK(from[last] == (PoiseRank(ctx) < PoiseSize(ctx) - 1 ? 5 : 1));
+      CHECK(from[last] == (PoiseRank(ctx) < PoiseSize(ctx) - 1 ? 9 : 1));
     CHECK_OK(PoiseVecRestore(y, &from));
   }
   poiseHaloDestroy(&halo);

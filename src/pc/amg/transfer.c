@@ -153,7 +153,8 @@ static PoiseErr CopyAway(PoiseMat P, Transposed *t, int64_t own, Csr *c)
   return LAUNCH(dev, amg_offsets, &a);
 }
 
-/* A matrix of this rank alone, of n rows of P^T, or of its blocks, and the arrays of c, but values. */
+/* *part: a matrix of this rank alone, of some rows of P^T. c: its CSR, but for values; it is released on
+   failure. mine: this rank's error so far. */
 static PoiseErr CreatePart(PoiseMat P, PoiseErr mine, Csr *c, PoiseMat *part)
 {
   PoiseContext self = poiseContextSelf(P->ctx);
