@@ -74,9 +74,9 @@ static __global__ void __launch_bounds__(THREADS) Dense(const __grid_constant__ 
   int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
   if (i >= a.n) return;
   double s = 0;
-  for (int64_t j = lane; j < a.n; j += 32) s += (double)a.a[i * a.n + j] * a.x[j];
+  for (int64_t j = lane; j < a.n; j += 32) s += a.a[i * a.n + j] * a.x[j];
   s = WarpReduce<COMBINE_SUM>(s);
-  if (lane == 0) a.y[i] = (Entry<Args>)s;
+  if (lane == 0) a.y[i] = (Entry<Args>)(a.scale * s);
 }
 
 template <typename Args> static PoiseErr LaunchDense(Device *dev, const Args *a)

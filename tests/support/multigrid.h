@@ -322,7 +322,7 @@ static inline uint64_t AddBits(uint64_t sum, const Buffer *b)
 static inline uint64_t Digest(PoisePC pc)
 {
   const Amg *amg = Made(pc);
-  uint64_t sum = AddBits(AddBits(0, &amg->bottom.dense), &amg->narrow);
+  uint64_t sum = AddBits(0, &amg->bottom.dense);
   for (int k = 0; k < amg->count; k++) {
     const AmgLevel *l = &amg->level[k];
     const Buffer *const single[] = {&l->single.inverse, &l->single.A, &l->single.P, &l->single.R,

@@ -271,7 +271,7 @@ typedef struct Amg {
   int64_t moved;         /* arrays of a cycle are elsewhere than before new values came */
   bool single;           /* the cycle is in fp32 */
   const char *doubled;   /* why it is not, though asked for; else NULL */
-  Buffer range, narrow;  /* of r: AMG_RANGE...; the dense inverse */
+  Buffer range;          /* of r: AMG_RANGE... */
   double range_of_ranks; /* on its way there, through hosts */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */

@@ -26,11 +26,12 @@ typedef struct NAME(AmgSmoothArgs) {
   Fuse fuse;
 } NAME(AmgSmoothArgs);
 
-/* y = A x, A dense, n x n, row-major */
+/* y = scale A x, A dense, n x n, row-major, in fp64 */
 typedef struct NAME(AmgDenseArgs) {
   int64_t n;
-  const REAL *a, *x;
-  const double *skip;
+  double scale;
+  const double *a, *skip;
+  const REAL *x;
   REAL *y;
 } NAME(AmgDenseArgs);
 

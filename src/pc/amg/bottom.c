@@ -112,7 +112,7 @@ PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, AmgBottom *b,
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *b, PoiseVec r, PoiseVec z, const double *skip)
 {
   LuSolveArgs f = {.n = b->n, .m = b->n, .skip = skip};
-  AmgDenseArgs a = {.n = b->n, .skip = skip};
+  AmgDenseArgs a = {.n = b->n, .scale = 1, .skip = skip};
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y));
   TRY(poiseBufferRead(&b->dense, DEVICE, &a.a));

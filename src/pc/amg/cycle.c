@@ -13,7 +13,9 @@
 
   On several ranks a failure of one is kept, and it goes on: the others wait for what it sends in products.
 
-  In fp32 (AmgSingle) the cycle reads r and writes z in fp64 on the finest level, in passes that it makes
+  In fp32 (AmgSingle) the dense inverse stays in fp64: where A is nearly singular an eigenvalue of it is far
+  above the others, which rounding it would hide, and M would not be definite. What fp32 rounds off vectors
+  is in proportion to them, so it does no such harm to a V cycle. The cycle reads r and writes z in fp64 on the finest level, in passes that it makes
   anyway. The largest entry of r is looked for first, so that r may be of any size. Several ranks take the sum
   of their largest entries, which is the same on all.
 */
@@ -197,20 +199,14 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
 /* y = x + b y */
 static PoiseErr Add(PoisePC pc, AmgLevel *l, AmgVec *x, double b, AmgVec *y, const double *skip)
 {
-  Amg *amg = pc->data;
-  Device *dev = pc->ctx->device;
-  const void *from = NULL;
-  void *to = NULL;
-  TRY(poiseAmgVecRead(x, &from));
-  TRY(poiseAmgVecUpdate(y, &to));
-#define FIELDS {.n = l->A->rows->n, .a.value = 1, .b.value = b, .skip = skip, .x = from, .y = to}
-  AxpbyArgs wide = FIELDS;
-  AxpbyArgs_f32 single = FIELDS;
-#undef FIELDS
-  return amg->single ? LAUNCH(dev, axpby_f32, &single) : LAUNCH(dev, axpby, &wide);
+  AxpbyArgs a = {.n = l->A->rows->n, .a.value = 1, .b.value = b, .skip = skip};
+  TRY(poiseVecRead(x->wide, &a.x));
+  TRY(poiseVecUpdate(y->wide, &a.y));
+  return LAUNCH(pc->ctx->device, axpby, &a);
 }
 
-/* A second time, for what the first left of the coarse problem: x2 = M (b - A x), x += x2. */
+/* A second time, for what the first left of the coarse problem: x2 = M (b - A x), x += x2. In fp64, as what
+   fp32 rounds off A x would be multiplied by M, which is as large as A is near to singular. */
 static PoiseErr Again(PoisePC pc, int k, const double *skip)
 {
   AmgLevel *l = &((Amg *)pc->data)->level[k];
@@ -240,10 +236,10 @@ static PoiseErr Factors(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const dou
 static PoiseErr Dense(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const double *skip)
 {
   Amg *amg = pc->data;
-  AmgDenseArgs_f32 a = {.n = amg->bottom.n, .skip = skip};
+  AmgDenseArgs_f32 a = {.n = amg->bottom.n, .scale = 1 / l->single.scale, .skip = skip};
   if (!amg->single) return poiseAmgBottomApply(pc->ctx->device, &amg->bottom, b->wide, x->wide, skip);
   if (amg->bottom.lu) return Factors(pc, l, b, x, skip);
-  TRY(poiseBufferRead(&amg->narrow, DEVICE, &a.a));
+  TRY(poiseBufferRead(&amg->bottom.dense, DEVICE, &a.a));
   TRY(poiseBufferRead(&b->single, DEVICE, &a.x));
   TRY(skip ? poiseBufferUpdate(&x->single, DEVICE, &a.y) : poiseBufferWrite(&x->single, DEVICE, &a.y));
   return LAUNCH(pc->ctx->device, amg_dense_f32, &a);

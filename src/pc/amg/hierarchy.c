@@ -37,7 +37,6 @@ void poiseAmgDestroy(PoisePC pc)
   poiseAmgRedundantDestroy(&amg->redundant);
   poiseAmgBottomDestroy(&amg->bottom);
   poiseBufferDestroy(&amg->range);
-  poiseBufferDestroy(&amg->narrow);
   amg->count = 0, amg->single = false;
   amg->given = amg->pattern = amg->first = amg->latest = 0;
 }

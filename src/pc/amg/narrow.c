@@ -4,7 +4,8 @@
 
   fp32 has 24 bits and the range of 1e-38 to 3e38. Each level is multiplied by a power of 2, which is exact,
   and so is the right-hand side of each cycle. An entry of D^-1, P or a dense inverse above `most` may take a
-  cycle out of that range. Then, and with blocks or types that have no products in fp32, it works in fp64.
+  cycle out of that range. Then, and with blocks or types that have no products in fp32, it works in fp64. So
+  does a W cycle, as cycle.c says why, and the dense inverse of any.
 */
 #include "mat/types/single.h"
 #include "vec/vec_phases.h"
@@ -37,7 +38,7 @@ typedef struct Array {
   int64_t n;
   Buffer *from, *to;
   const char *what;
-  bool stays; /* it is the application's, or new values do not make it again */
+  bool stays; /* in fp64: it is the application's, or new values do not make it again, or fp64 is needed */
   bool known; /* it has the numbers of the array before it, so its largest is known */
 } Array;
 
@@ -49,7 +50,7 @@ static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char 
   *array = (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to, what, stays, false};
 }
 
-/* Of a bottom that is solved the dense inverse is kept, and its factors in fp64. */
+/* Of a bottom that is solved the dense inverse is kept, or factors. */
 static int List(Amg *amg, Array *array)
 {
   Array *a = array;
@@ -63,7 +64,7 @@ static int List(Amg *amg, Array *array)
       *a++ = (Array){k,     -1,   n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level",
                      false, false};
     else if (!amg->bottom.lu)
-      *a++ = (Array){k, -1, n * n, &amg->bottom.dense, &amg->narrow, "coarsest level", false, false};
+      *a++ = (Array){k, -1, n * n, &amg->bottom.dense, NULL, "coarsest level", true, false};
     if (bottom) continue;
     ListMatrix(k, 0, l->P, stays, "interpolation", &l->single.P, a++);
     ListMatrix(k, 0, l->R, stays, "restriction", &l->single.R, a);
@@ -122,9 +123,10 @@ static double Factor(const Amg *amg, const Array *a)
 static PoiseErr Narrow(PoiseContext ctx, const Array *a, double factor)
 {
   if (a->to) TRY(poiseMakeSingle(ctx, a->from, a->n, factor, a->what, a->to));
+  if (a->stays) return POISE_OK;
   if (a->power < 0)
     poiseBufferDestroy(a->from);
-  else if (!a->stays)
+  else
     poiseBufferForget(a->from);
   return POISE_OK;
 }
@@ -164,7 +166,7 @@ static bool Fit(Amg *amg, const Array *array, int count, const double *largest)
 {
   bool fits = FindScales(amg, array, count, largest);
   for (int j = 0; j < count; j++)
-    if (array[j].to) fits = fits && largest[j] * Factor(amg, &array[j]) <= most;
+    if (array[j].to || array[j].power < 0) fits = fits && largest[j] * Factor(amg, &array[j]) <= most;
   return fits;
 }
 
@@ -185,6 +187,10 @@ PoiseErr poiseAmgNarrow(PoisePC pc)
   PoiseErr e = POISE_OK;
   amg->doubled = NULL, amg->single = false;
   if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
+  if (amg->options.w_cycle) {
+    amg->doubled = "a W cycle needs it";
+    return POISE_OK;
+  }
   const char *why = Lacks(amg);
   int count = List(amg, array);
   Found found = {.lacks = why != NULL};

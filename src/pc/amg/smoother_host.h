@@ -59,6 +59,6 @@ PoiseErr NAME(poiseHost_amg_dense)(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t k = 0; k < nblock; k++)
     for (int64_t i = k * DENSE_ROWS; i < (k + 1) * DENSE_ROWS && i < a->n; i++)
-      a->y[i] = (REAL)NAME(poiseHostDotBoth)(a->a + i * a->n, a->x, 0, a->n);
+      a->y[i] = (REAL)(a->scale * NAME(poiseHostDot)(a->x, a->a + i * a->n, 0, a->n));
   return POISE_OK;
 }

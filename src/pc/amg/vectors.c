@@ -160,6 +160,6 @@ PoiseErr poiseAmgVectors(PoisePC pc)
   }
   if (!e && amg->redundant.A) e = MakeParts(amg);
   if (!e && amg->single) e = MakeRange(pc);
-  if (!amg->single) poiseBufferDestroy(&amg->range), poiseBufferDestroy(&amg->narrow);
+  if (!amg->single) poiseBufferDestroy(&amg->range);
   return PoiseAgree(pc->ctx, e);
 }

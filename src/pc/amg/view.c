@@ -25,7 +25,7 @@ static double OwnBytes(const Amg *amg)
   double bytes = 0, n = (double)amg->bottom.n;
   for (int k = 0; k + 1 < amg->count; k++) bytes += SmootherBytes(amg, &amg->level[k]);
   if (amg->single) bytes += (amg->options.degree > 1 ? 20 : 16) * (double)amg->level[0].A->rows->n;
-  return bytes + (amg->dense ? (amg->bottom.lu ? 8 : Size(amg)) * n * (n + 2) : 0);
+  return bytes + (amg->dense ? n * (8 * n + 2 * Size(amg)) : 0);
 }
 
 void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
@@ -105,7 +105,6 @@ void poiseAmgBytes(PoisePC pc, PoiseBytes *sum)
   poiseAmgRedundantBytes(&amg->redundant, sum);
   poiseAmgBottomBytes(&amg->bottom, sum);
   poiseBufferAdd(&amg->range, sum);
-  poiseBufferAdd(&amg->narrow, sum);
 }
 
 /* Of a level of all ranks together; what every rank holds counts once. */
@@ -119,7 +118,7 @@ static PoiseErr SumLevel(PoisePC pc, int k, LevelSums *s)
   const AmgLevel *l = &amg->level[k];
   PoiseBytes held = {0};
   AddLevel(l, l->A == pc->P, &held);
-  if (k + 1 == amg->count) poiseAmgBottomBytes(&amg->bottom, &held), poiseBufferAdd(&amg->narrow, &held);
+  if (k + 1 == amg->count) poiseAmgBottomBytes(&amg->bottom, &held);
   double v[] = {(double)poiseCsrScalars(&l->A->csr), (double)l->aggregates, (double)l->members,
                 (double)(held.host + held.device)};
   TRY(poiseCommSum(poiseAmgContext(pc, k)->comm, v, 4));
