@@ -19,7 +19,7 @@ __device__ __forceinline__ bool IsRefused(const AmgInvertArgs &a)
 
 /* ---- before the panels ----------------------------------------------------------------------- */
 
-/* The sign of the first diagonal entry that has one, which all others must have. */
+/* Scales, and the sign of the first diagonal entry that has one, which all others must have. */
 static __global__ void __launch_bounds__(SWEEPERS) FindScale(const __grid_constant__ AmgInvertArgs a)
 {
   __shared__ unsigned long long first;
@@ -29,19 +29,14 @@ static __global__ void __launch_bounds__(SWEEPERS) FindScale(const __grid_consta
   }
   __syncthreads();
   for (int64_t i = threadIdx.x; i < a.n; i += SWEEPERS) {
-    double d = a.a[i * a.n + i];
-    if (d < 0 || d > 0) {
-      atomicMin(&first, (unsigned long long)i);
-      break;
-    }
+    a.scale[i] = poiseAmgScale(&a, i);
+    if (a.scale[i] != 0) atomicMin(&first, (unsigned long long)i);
   }
   __syncthreads();
   double sign = (int64_t)first == a.n ? 0 : a.a[first * a.n + first] < 0 ? -1 : 1;
   if (threadIdx.x == 0) *a.sign = sign;
   for (int64_t i = threadIdx.x; i < a.n; i += SWEEPERS) {
-    double d = a.a[i * a.n + i];
-    if (sign * d < 0) a.result[AMG_REFUSED] = 1;
-    a.scale[i] = poiseAmgScale(d);
+    if (a.scale[i] != 0 && sign * a.a[i * a.n + i] < 0) a.result[AMG_REFUSED] = 1;
   }
 }
 
@@ -51,8 +46,7 @@ static __global__ void __launch_bounds__(THREADS) Symmetrise(const __grid_consta
   int64_t j = (int64_t)blockIdx.x * TILE + threadIdx.x % TILE,
           i = (int64_t)blockIdx.y * TILE_ROWS + threadIdx.x / TILE;
   if (i >= a.n || j > i || IsRefused(a)) return;
-  double *low = &a.a[i * a.n + j];
-  if (!poiseAmgSymmetric(*low, a.a[j * a.n + i], *a.sign * a.scale[i] * a.scale[j], low))
+  if (!poiseAmgSymmetric(&a, i, j, *a.sign * a.scale[i] * a.scale[j], &a.a[i * a.n + j]))
     a.result[AMG_REFUSED] = 1;
 }
 
@@ -75,9 +69,9 @@ static __global__ void __launch_bounds__(SWEEPERS)
   s[i][j] = BlockEntry(a, first, width, i, j);
   __syncthreads();
   for (int k = 0; k < width; k++) {
-    double d = s[k][k], mine = s[i][j];
-    bool swept = d > a.zero, in_row = i == k, in_column = j == k;
-    if (d < -a.zero || d != d) { /* all threads see the same */
+    double d = s[k][k], mine = s[i][j], zero = a.zero[first + k];
+    bool swept = d > zero, in_row = i == k, in_column = j == k;
+    if (d < -zero || d != d) { /* all threads see the same */
       if (threadIdx.x == 0) a.result[AMG_REFUSED] = 1;
       return;
     }

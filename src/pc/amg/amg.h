@@ -85,7 +85,8 @@ typedef struct AmgMembers { /* nodes of aggregate k: node[start[k] .. start[k + 
   Buffer start, node;
 } AmgMembers;
 
-/* A's near null space, or constants, one for each row of a node. */
+/* A's near null space, or constants, one for each row of a node. Where nodes have several rows, without those
+   that have nothing but the diagonal. */
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m);
 /* q, n x count: the vectors restricted to each aggregate and made orthonormal. coarse: what they are in
    these terms, so that b = T coarse->b. A vector that depends on those before it is 0 in an aggregate. q has
@@ -96,14 +97,16 @@ void poiseAmgMembersDestroy(AmgMembers *members);
 
 /* ---- diagonal.c ------------------------------------------------------------------------------ */
 
-/* d: the inverses of the nodes' diagonal blocks, column-major, node x node each. Not strict: rows that are 0
-   in a block stay 0, and of a singular block the diagonal is inverted. flag, made here, is for what waits:
-   *bad: the first node whose block is singular or not finite, else -1. */
-PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, Buffer *flag);
+/* d: the inverses of the nodes' diagonal blocks, column-major, node x node each. size: of the diagonal
+   entries, see diagonal_kernels.h; NULL: |a_ii|; strict: made here, if it is not NULL. Not strict: rows that are 0, or rounding, in a
+   block are 0, and of a singular block the diagonal is inverted. flag, made here, is for what waits: *bad: the
+   first node whose block is singular or not finite, else -1. */
+PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, double *size,
+                          Buffer *flag);
 PoiseErr poiseAmgDiagonalBad(PoiseContext ctx, const AmgMatrix *m, const double *d, Buffer *flag,
                              int64_t *bad);
 /* d: 1 over the sums of the rows' magnitudes, with the sign of the diagonal (l1-jacobi). */
-PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d);
+PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d, double *size);
 
 /* ---- lambda.c -------------------------------------------------------------------------------- */
 
@@ -169,10 +172,11 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
   return size > o->coarse_size ? size : o->coarse_size;
 }
 
-/* *B: r->A's pattern in the context of this rank alone; then its values and, if there are any, the near null
-   space of all rows instead of this rank's. Collective. The former agrees; of the latter the caller does. */
+enum { AMG_OF_ROWS = 2 };
+/* *B: r->A's pattern in the context of this rank alone; then its values and, of what there is `of` rows, that
+   of all rows instead of this rank's. Collective. The former agrees; of the latter the caller does. */
 PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
-PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes);
+PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *const of[AMG_OF_ROWS]);
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
 void poiseAmgRedundantDestroy(AmgRedundant *r);
 /* all = part of all ranks, both in fp64 or both in fp32. Collective; the exchange takes place whatever fails
@@ -189,8 +193,9 @@ typedef struct AmgBottom {
   Buffer dense, pivot, work, result;
 } AmgBottom;
 
-/* Not to be solved: *why says so, and the smoother serves instead. */
-PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, AmgBottom *bottom, const char **why);
+/* size: of the diagonal entries; NULL: |a_ii|. Not to be solved: *why says so, and the smoother serves instead. */
+PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double *size, AmgBottom *bottom,
+                             const char **why);
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *bottom, PoiseVec r, PoiseVec z, const double *skip);
 void poiseAmgBottomBytes(const AmgBottom *bottom, PoiseBytes *sum);
 void poiseAmgBottomDestroy(AmgBottom *bottom);
@@ -284,6 +289,10 @@ PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *
    Local. */
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
+
+/* diagonal.c: size, of the rows of l, becomes that of the next level's; none: it is 1 over l->inverse. Of rows
+   of R alone: what other ranks add to them is of the same size. Local. */
+PoiseErr poiseAmgCoarseSizes(AmgLevel *l, AmgModes *size);
 
 /* stages.c: what is enqueued between two ends counts for the latter; Read waits. Local. */
 PoiseErr poiseAmgStagesBegin(Device *dev, AmgStages *s);

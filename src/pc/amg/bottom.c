@@ -47,18 +47,17 @@ static PoiseErr Open(Device *dev, AmgInvertArgs *a, Buffer *scratch)
 {
   double *p;
   int64_t panel = AMG_PANEL * a->n, block = AMG_PANEL * AMG_PANEL;
-  TRY(poiseAmgMake(dev, a->n + 2 * panel + block + AMG_PANEL + 1 + AMG_RESULTS, sizeof *p,
+  TRY(poiseAmgMake(dev, 2 * a->n + 2 * panel + block + AMG_PANEL + 1 + AMG_RESULTS, sizeof *p,
                    "scratch of the coarsest level", scratch, &p));
-  a->scale = p, a->w = a->scale + a->n, a->v = a->w + panel, a->block = a->v + panel;
+  a->scale = p, a->zero = p + a->n, a->w = a->zero + a->n, a->v = a->w + panel, a->block = a->v + panel;
   a->swept = a->block + block, a->sign = a->swept + AMG_PANEL, a->result = a->sign + 1;
   return POISE_OK;
 }
 
-/* Pivots are of a matrix whose diagonal is 1. Where a body floats, its last ones are rounding errors. These
-   grow with its length, counted in aggregates: 1e-10 was seen with 69 rows. */
-static PoiseErr Invert(Device *dev, AmgBottom *b, const AmgMatrix *m, Buffer *scratch, bool *done)
+static PoiseErr Invert(Device *dev, AmgBottom *b, const AmgMatrix *m, const double *size, Buffer *scratch,
+                       bool *done)
 {
-  AmgInvertArgs a = {.n = b->n, .zero = 1e-9};
+  AmgInvertArgs a = {.n = b->n, .size = size};
   double result[AMG_RESULTS];
   TRY(Open(dev, &a, scratch));
   TRY(Fill(dev, b, m, &a.a));
@@ -89,7 +88,8 @@ static PoiseErr Factor(Device *dev, AmgBottom *b, const AmgMatrix *m, bool *sing
   return POISE_OK;
 }
 
-PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, AmgBottom *b, const char **why)
+PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double *size, AmgBottom *b,
+                             const char **why)
 {
   int64_t n = m->nodes * m->node;
   Buffer scratch = {0};
@@ -100,7 +100,7 @@ PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, AmgBottom *b,
     b->n = n;
     TRY(poiseBufferCreate(ctx->device, (size_t)(n * n) * sizeof(double), "coarsest level", &b->dense));
   }
-  PoiseErr e = Invert(ctx->device, b, m, &scratch, &done);
+  PoiseErr e = Invert(ctx->device, b, m, size, &scratch, &done);
   poiseBufferDestroy(&scratch);
   TRY(e);
   b->lu = !done;

@@ -12,23 +12,26 @@ typedef struct Sweeping {
   double *w, *v;                   /* [width][n]: the panel as it was and will be, by columns */
   double s[AMG_PANEL * AMG_PANEL]; /* its diagonal block */
   bool swept[AMG_PANEL];
-  double zero;
+  const double *zero; /* [n] */
 } Sweeping;
 
 /* Make the diagonal 1 or -1, and take the lower triangle only. False: not symmetric, or no diagonal of one
    sign. */
-static bool ScaleSymmetric(double *a, int64_t n, double *scale, double *sign)
+static bool ScaleSymmetric(const AmgInvertArgs *m)
 {
+  int64_t n = m->n;
+  double *scale = m->scale, *sign = m->sign;
   *sign = 0;
-  for (int64_t i = 0; i < n && *sign == 0; i++) *sign = a[i * n + i] < 0 ? -1 : a[i * n + i] > 0;
   for (int64_t i = 0; i < n; i++) {
-    if (*sign * a[i * n + i] < 0) return false;
-    scale[i] = poiseAmgScale(a[i * n + i]);
+    double d = m->a[i * n + i];
+    scale[i] = poiseAmgScale(m, i);
+    if (scale[i] == 0) continue;
+    if (*sign == 0) *sign = d < 0 ? -1 : 1;
+    if (*sign * d < 0) return false;
   }
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j <= i; j++)
-      if (!poiseAmgSymmetric(a[i * n + j], a[j * n + i], *sign * scale[i] * scale[j], &a[i * n + j]))
-        return false;
+      if (!poiseAmgSymmetric(m, i, j, *sign * scale[i] * scale[j], &m->a[i * n + j])) return false;
   return true;
 }
 
@@ -38,9 +41,9 @@ static bool SweepBlock(Sweeping *z)
   int64_t q = z->width;
   double *s = z->s;
   for (int64_t k = 0; k < q; k++) {
-    double d = s[k * q + k];
-    z->swept[k] = d > z->zero;
-    if (d < -z->zero || d != d) return false;
+    double d = s[k * q + k], zero = z->zero[z->first + k];
+    z->swept[k] = d > zero;
+    if (d < -zero || d != d) return false;
     if (!z->swept[k]) continue;
     for (int64_t i = 0; i < q; i++)
       for (int64_t j = 0; j < q; j++)
@@ -142,7 +145,7 @@ PoiseErr poiseHost_amg_invert(Device *dev, const void *args)
   const AmgInvertArgs *a = args;
   Sweeping z = {.n = a->n, .a = a->a, .w = a->w, .v = a->v, .zero = a->zero};
   int64_t skipped = 0;
-  bool fine = ScaleSymmetric(a->a, a->n, a->scale, a->sign) && Sweep(dev, &z, a->scale, *a->sign, &skipped);
+  bool fine = ScaleSymmetric(a) && Sweep(dev, &z, a->scale, *a->sign, &skipped);
   a->result[AMG_REFUSED] = !fine;
   a->result[AMG_SKIPPED] = (double)skipped;
   return POISE_OK;

@@ -4,9 +4,10 @@
 #include "amg.h"
 #include "diagonal_kernels.h"
 
-PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, Buffer *flag)
+PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, double *size,
+                          Buffer *flag)
 {
-  AmgDiagonalArgs g = {.n = m->nodes, .m = *m, .strict = strict, .d = d};
+  AmgDiagonalArgs g = {.n = m->nodes, .m = *m, .strict = strict, .d = d, .size = size};
   TRY(poiseFlagCreate(ctx->device, flag, &g.bad));
   return LAUNCH(ctx->device, amg_diagonal, &g);
 }
@@ -26,8 +27,23 @@ PoiseErr poiseAmgDiagonalBad(PoiseContext ctx, const AmgMatrix *m, const double 
   return POISE_OK;
 }
 
-PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d)
+PoiseErr poiseAmgRowSums(PoiseContext ctx, const AmgMatrix *m, double *d, double *size)
 {
-  AmgDiagonalArgs g = {.n = m->nodes * m->node, .m = *m, .d = d};
+  AmgDiagonalArgs g = {.n = m->nodes * m->node, .m = *m, .d = d, .size = size};
   return LAUNCH(ctx->device, amg_row_sums, &g);
+}
+
+PoiseErr poiseAmgCoarseSizes(AmgLevel *l, AmgModes *size)
+{
+  Device *dev = l->R->ctx->device;
+  AmgSizesArgs a = {.n = l->R->rows->n};
+  Buffer fine = size->b;
+  *size = (AmgModes){.count = 1, .n = a.n};
+  PoiseErr e = poiseCsrView(&l->R->csr, &a.R);
+  if (!e)
+    e = fine.dev ? poiseBufferRead(&fine, DEVICE, &a.size) : poiseBufferRead(&l->inverse, DEVICE, &a.inverse);
+  if (!e) e = poiseAmgMake(dev, a.n, sizeof *a.coarse, "sizes of diagonal entries", &size->b, &a.coarse);
+  if (!e) e = LAUNCH(dev, amg_coarse_sizes, &a);
+  poiseBufferDestroy(&fine);
+  return e;
 }

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inverse diagonal blocks of nodes, and of rows by their sums. */
+/*
+  Inverse diagonal blocks of nodes, and of rows by their sums.
+
+  A part of A that floats, and has become one row, is a diagonal entry that rounding left, of either sign. To
+  know it, the sizes of what cancelled go down the levels: |a_ii| of A itself, then s_c = sum of p_ic^2 s_i. Of
+  a definite A |p_i a_ij p_j| is at most the mean of p_i^2 a_ii and p_j^2 a_jj, so P^T A P adds up numbers of
+  that size. Sums that do not cancel are above it by far: about s_c / L^2 where an aggregate has L nodes in a
+  row.
+*/
 #ifndef POISE_AMG_DIAGONAL_KERNELS_H
 #define POISE_AMG_DIAGONAL_KERNELS_H
 
@@ -9,8 +17,9 @@
 typedef struct AmgDiagonalArgs {
   int64_t n; /* nodes; of amg_row_sums rows */
   AmgMatrix m;
-  int strict;
+  int strict; /* of A itself */
   double *d;
+  double *size; /* of each row, see above; strict: written here, if it is not NULL */
   int32_t *bad; /* flag: a block is singular or not finite; its first number is then NaN */
 } AmgDiagonalArgs;
 
@@ -29,13 +38,21 @@ POISE_INLINE void poiseAmgNodeBlock(const AmgMatrix *m, int64_t i, int n, double
     }
 }
 
-/* Rows of d that are not 0, a bit for each. */
-POISE_INLINE uint32_t poiseAmgRows(const double *d, int n)
+/* Is a diagonal entry what rounding left of sums of that size? Each level leaves some 1e-16 of it. */
+POISE_INLINE int poiseAmgIsRounding(double a, double size)
+{
+  const double left = 1e-13;
+  return size > 0 && fabs(a) <= left * size;
+}
+
+/* Rows of d that are neither 0 nor rounding, a bit for each. */
+POISE_INLINE uint32_t poiseAmgRows(const double *d, int n, const double *size)
 {
   uint32_t rows = 0;
   for (int i = 0; i < n; i++) {
     int any = 0;
     for (int j = 0; j < n; j++) any |= d[j * n + i] != 0; /* a NaN too */
+    if (size && poiseAmgIsRounding(d[i * n + i], size[i])) any = 0;
     rows |= (uint32_t)any << i;
   }
   return rows;
@@ -56,14 +73,22 @@ POISE_INLINE int poiseAmgInvert(double *d, int n, uint32_t rows)
   return 1;
 }
 
-/* The inverse of its diagonal alone, where that is not 0. 0: it is not finite. */
-POISE_INLINE int poiseAmgInvertDiagonal(double *d, int n)
+/* Is no pivot of the inverse of a block rounding? Entry (j, j) is 1 over the last pivot, if row j is last. */
+POISE_INLINE int poiseAmgIsRegular(const double *inverse, int n, const double *size)
+{
+  int regular = 1;
+  for (int j = 0; j < n; j++) regular = regular && !poiseAmgIsRounding(1, size[j] * fabs(inverse[j * n + j]));
+  return regular;
+}
+
+/* The inverse of its diagonal alone, where that is neither 0 nor rounding. 0: it is not finite. */
+POISE_INLINE int poiseAmgInvertDiagonal(double *d, int n, const double *size)
 {
   int finite = 1;
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) {
       double *v = &d[j * n + i];
-      *v = i == j && *v != 0 ? 1 / *v : 0;
+      *v = i == j && *v != 0 && !poiseAmgIsRounding(*v, size[i]) ? 1 / *v : 0;
       finite = finite && poiseFinite(*v);
     }
   return finite;
@@ -72,12 +97,14 @@ POISE_INLINE int poiseAmgInvertDiagonal(double *d, int n)
 /* d becomes the inverse of node i's block, of n rows. 0: it is not finite. */
 POISE_INLINE int poiseAmgInvertNode(const AmgDiagonalArgs *g, int64_t i, int n, double *d)
 {
+  double *size = g->size ? g->size + i * n : NULL;
   poiseAmgNodeBlock(&g->m, i, n, d);
-  uint32_t rows = poiseAmgRows(d, n), all = ~UINT32_C(0) >> (32 - n);
+  for (int j = 0; g->strict && size && j < n; j++) size[j] = fabs(d[j * n + j]);
+  uint32_t rows = poiseAmgRows(d, n, g->strict ? NULL : size), all = ~UINT32_C(0) >> (32 - n);
   if (g->strict) return rows == all && poiseAmgInvert(d, n, rows);
-  if (n > 1 && poiseAmgInvert(d, n, rows)) return 1;
+  if (n > 1 && poiseAmgInvert(d, n, rows) && poiseAmgIsRegular(d, n, size)) return 1;
   if (n > 1) poiseAmgNodeBlock(&g->m, i, n, d);
-  return poiseAmgInvertDiagonal(d, n);
+  return poiseAmgInvertDiagonal(d, n, size);
 }
 
 /* Traffic: A's rows, of which the diagonal block alone is read, and the block. The number of one row is in a
@@ -93,7 +120,7 @@ POISE_INLINE void amg_diagonal_item(const AmgDiagonalArgs *g, int64_t i)
   poiseRaise(g->bad);
 }
 
-/* 1 over the sum of a row's magnitudes, with the sign of its diagonal. */
+/* 1 over the sum of a row's magnitudes, with the sign of its diagonal; 0 where that is rounding. */
 POISE_INLINE void amg_row_sums_item(const AmgDiagonalArgs *g, int64_t i)
 {
   ScalarRow row = poiseNumberRow(&g->m.A, i);
@@ -103,7 +130,28 @@ POISE_INLINE void amg_row_sums_item(const AmgDiagonalArgs *g, int64_t i)
     sum += fabs(a);
     if (poiseNumberColumn(&g->m.A, &row, k) == i) diagonal = a;
   }
+  if (g->size && poiseAmgIsRounding(sum, g->size[i])) sum = 0;
   g->d[i] = sum > 0 ? copysign(1 / sum, diagonal) : sum;
+}
+
+typedef struct AmgSizesArgs { /* coarse = sizes of P^T A P's diagonal, from those of A's */
+  int64_t n;                  /* rows of R */
+  CsrView R;
+  const double *size, *inverse; /* inverse: 1 over them, where there is no `size` */
+  double *coarse;
+} AmgSizesArgs;
+
+/* Traffic: R's numbers and columns; the sizes stay in a cache. */
+POISE_INLINE void amg_coarse_sizes_item(const AmgSizesArgs *a, int64_t i)
+{
+  ScalarRow row = poiseNumberRow(&a->R, i);
+  double sum = 0;
+  for (int64_t k = 0; k < row.n; k++) {
+    double p = a->R.val[poiseNumberPlace(&row, k)];
+    int64_t j = poiseNumberColumn(&a->R, &row, k);
+    sum += p * p * (a->size ? a->size[j] : 1 / fabs(a->inverse[j]));
+  }
+  a->coarse[i] = sum;
 }
 
 #endif

@@ -52,8 +52,8 @@ typedef struct Building {
   PoisePC pc;
   PoiseContext ctx; /* of the present level */
   Amg *amg;
-  bool fresh;     /* not only new values */
-  AmgModes modes; /* of the present level */
+  bool fresh;           /* not only new values */
+  AmgModes modes, size; /* of the present level; size: of its diagonal entries, see OpenSizes */
   AmgStages stages;
 } Building;
 
@@ -119,20 +119,31 @@ static PoiseErr CheckLambda(const Building *s, int k, double lambda)
   return RefuseLevel(k);
 }
 
+/* Of level 0, where nodes have one row, D^-1 has them. */
+static PoiseErr OpenSizes(Building *s, int k, const AmgMatrix *m, double **size)
+{
+  AmgModes *of = &s->size;
+  *size = NULL;
+  if (k == 0 && m->node == 1) return POISE_OK;
+  if (of->b.dev) return poiseBufferUpdate(&of->b, DEVICE, size);
+  of->count = 1, of->n = m->nodes * m->node;
+  return poiseAmgMake(s->ctx->device, of->n, sizeof **size, "sizes of diagonal entries", &of->b, size);
+}
+
 /* D^-1 of A's nodes. With l1-jacobi the smoother has a D of its own. Local. */
 static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
   bool l1 = s->amg->options.smoother == AMG_JACOBI;
-  double *smoother;
+  double *smoother, *size;
   TRY(OpenInverse(s, l, l1 ? 1 : l->node, &smoother));
+  TRY(OpenSizes(s, k, m, &size));
   *d = smoother;
-  if (l1) {
+  if (l1)
     TRY(poiseAmgMake(s->ctx->device, m->nodes * m->node * m->node, sizeof **d, "inverse diagonal of a level",
                      &w->own, d));
-    TRY(poiseAmgRowSums(s->ctx, m, smoother));
-  }
-  return poiseAmgDiagonal(s->ctx, m, k == 0, *d, &w->bad);
+  TRY(poiseAmgDiagonal(s->ctx, m, k == 0, *d, size, &w->bad));
+  return l1 ? poiseAmgRowSums(s->ctx, m, smoother, size) : POISE_OK;
 }
 
 static PoiseErr CheckDiagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, const double *d)
@@ -332,7 +343,9 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   ReleaseUsed(s, w);
   TRY(Galerkin(s, k));
-  TRY(Took(s, STAGE_INTERPOLATION, poiseAmgMakeR(s->pc, l, *Coarse(s, k), keeps)));
+  e = poiseAmgMakeR(s->pc, l, *Coarse(s, k), keeps);
+  if (!e) e = poiseAmgCoarseSizes(l, &s->size);
+  TRY(Took(s, STAGE_INTERPOLATION, e));
   if (keeps) return POISE_OK;
   s->modes = w->coarse;
   w->coarse.b = (Buffer){0};
@@ -351,7 +364,7 @@ static PoiseErr CheckRows(Building *s, PoiseMat A, int node)
   TRY(Read(A, node, NULL, &m));
   PoiseErr e = poiseAmgMake(s->ctx->device, m.nodes * node * node, sizeof *d, "inverse diagonal of a level",
                             &inverse, &d);
-  if (!e) e = poiseAmgDiagonal(s->ctx, &m, true, d, &flag);
+  if (!e) e = poiseAmgDiagonal(s->ctx, &m, true, d, NULL, &flag);
   if (!e) e = poiseAmgDiagonalBad(s->ctx, &m, d, &flag, &bad);
   poiseBufferDestroy(&inverse);
   poiseBufferDestroy(&flag);
@@ -400,7 +413,8 @@ static PoiseErr MakeRedundant(Building *s, int k)
     l->node = node;
     TRY(poiseAmgRedundantCreate(r, &l->A));
   }
-  TRY(Took(s, STAGE_GATHER, poiseAmgRedundantNumbers(r, l->A, KeepsP(s) ? NULL : &s->modes)));
+  AmgModes *const of[AMG_OF_ROWS] = {KeepsP(s) ? NULL : &s->modes, s->size.b.dev ? &s->size : NULL};
+  TRY(Took(s, STAGE_GATHER, poiseAmgRedundantNumbers(r, l->A, of)));
   s->ctx = poiseContextSelf(s->pc->ctx);
   return POISE_OK;
 }
@@ -434,8 +448,10 @@ static PoiseErr MakeBottom(Building *s)
   amg->dense = l->A->rows->N <= DenseMost(amg);
   amg->fallback = amg->dense ? NULL : "it is too large to be solved";
   if (!amg->dense) return POISE_OK;
+  const double *size = NULL;
   TRY(Read(l->A, l->node, NULL, &m));
-  TRY(poiseAmgBottomSetUp(s->ctx, &m, &amg->bottom, &amg->fallback));
+  if (s->size.b.dev) TRY(poiseBufferRead(&s->size.b, DEVICE, &size));
+  TRY(poiseAmgBottomSetUp(s->ctx, &m, size, &amg->bottom, &amg->fallback));
   amg->dense = !amg->fallback;
   return Took(s, STAGE_BOTTOM, POISE_OK);
 }
@@ -478,6 +494,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   PoiseErr e = PoiseAgree(pc->ctx, poiseAmgStagesBegin(dev, &s.stages));
   if (!e) e = PoiseAgree(pc->ctx, Build(&s));
   poiseBufferDestroy(&s.modes.b);
+  poiseBufferDestroy(&s.size.b);
   s.ctx = pc->ctx;
   if (!e) e = poiseAmgVectors(pc);
   if (!e) e = Took(&s, STAGE_READY, POISE_OK);

@@ -167,42 +167,49 @@ static PoiseErr PutValues(PoiseMat A, PoiseMat B, int64_t begin, double **all)
                          COPY_ON_DEVICE);
 }
 
-/* Where the near null space of all rows goes, with this rank's there. */
-static PoiseErr PutModes(PoiseMat A, AmgModes *part, AmgModes *all, char **whole)
+/* Where a near null space, or sizes, of all rows go, with this rank's there. */
+static PoiseErr PutRows(PoiseMat A, AmgModes *part, AmgModes *all, char **whole)
 {
   size_t width = (size_t)part->count * sizeof(double);
   const char *own;
   all->count = part->count, all->n = A->rows->N;
   TRY(poiseBufferRead(&part->b, DEVICE, &own));
-  TRY(poiseAmgMake(A->ctx->device, all->n, width, "near null space", &all->b, whole));
+  TRY(poiseAmgMake(A->ctx->device, all->n, width, "numbers of all rows", &all->b, whole));
   return poiseDeviceCopy(A->ctx->device, *whole + (size_t)A->rows->begin * width, own,
                          (size_t)part->n * width, COPY_ON_DEVICE);
 }
 
-static PoiseErr ShareNumbers(PoiseMat A, PoiseMat B, const int64_t *first, AmgModes *modes)
+static PoiseErr ShareNumbers(PoiseMat A, PoiseMat B, const int64_t *first, AmgModes *const of[AMG_OF_ROWS])
 {
   double *val = NULL;
   int64_t entry = poiseCsrEntry(&A->csr);
-  AmgModes all = {0};
-  Rows rows[2] = {{.start = first, .bytes = (size_t)entry * sizeof *val}};
+  int count = 1;
+  AmgModes all[AMG_OF_ROWS] = {{0}};
+  Rows rows[1 + AMG_OF_ROWS] = {{.start = first, .bytes = (size_t)entry * sizeof *val}};
   PoiseErr e = PutValues(A, B, first[PoiseRank(A->ctx)] * entry, &val);
-  if (modes) rows[1] = (Rows){.start = A->rows->start, .bytes = (size_t)modes->count * sizeof(double)};
-  if (!e && modes) e = PutModes(A, modes, &all, &rows[1].there);
   rows[0].there = (char *)(void *)val;
-  e = ShareThere(A->ctx, e, modes ? 2 : 1, rows);
-  if (!modes) return e;
-  poiseBufferDestroy(&modes->b);
-  *modes = all;
+  for (int k = 0; k < AMG_OF_ROWS; k++) {
+    if (!of[k]) continue;
+    rows[count] = (Rows){.start = A->rows->start, .bytes = (size_t)of[k]->count * sizeof(double)};
+    if (!e) e = PutRows(A, of[k], &all[k], &rows[count].there);
+    count++;
+  }
+  e = ShareThere(A->ctx, e, count, rows);
+  for (int k = 0; k < AMG_OF_ROWS; k++) {
+    if (!of[k]) continue;
+    poiseBufferDestroy(&of[k]->b);
+    *of[k] = all[k];
+  }
   return e;
 }
 
-PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *modes)
+PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *const of[AMG_OF_ROWS])
 {
   PoiseMat A = r->A;
   PoiseContext ctx = A->ctx;
   int64_t *first = NULL;
   PoiseErr e = CountEntries(A, POISE_OK, &first);
-  if (!e) e = ShareNumbers(A, B, first, modes);
+  if (!e) e = ShareNumbers(A, B, first, of);
   B->state++;
   poiseFree(ctx, &first);
   return e;

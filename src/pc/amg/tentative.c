@@ -60,6 +60,16 @@ void poiseAmgMembersDestroy(AmgMembers *members)
   poiseBufferDestroy(&members->node);
 }
 
+/* A row that holds a component of a node, as a support does, is solved by the smoother. Among coarse functions
+   its diagonal, which may have any size, would stand beside those of the other rows. */
+static PoiseErr Hold(PoiseMat A, AmgModes *m)
+{
+  AmgHoldArgs a = {.n = m->n, .count = m->count};
+  TRY(poiseCsrView(&A->csr, &a.A));
+  TRY(poiseBufferUpdate(&m->b, DEVICE, &a.b));
+  return LAUNCH(A->ctx->device, amg_hold, &a);
+}
+
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m)
 {
   Device *dev = A->ctx->device;
@@ -71,5 +81,5 @@ PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m)
     if (A->near.n) TRY(poiseBufferRead(&A->near.v[a.j]->data, DEVICE, &a.v));
     TRY(LAUNCH(dev, amg_mode, &a));
   }
-  return POISE_OK;
+  return node > 1 ? Hold(A, m) : POISE_OK;
 }

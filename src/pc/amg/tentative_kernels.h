@@ -12,6 +12,13 @@ typedef struct AmgModeArgs { /* column j of b, n x count: v, or where that is NU
   double *b;
 } AmgModeArgs;
 
+typedef struct AmgHoldArgs { /* b, n x count, is 0 in rows of A that have nothing but the diagonal */
+  int64_t n;
+  int count;
+  CsrView A;
+  double *b;
+} AmgHoldArgs;
+
 typedef struct AmgTentativeArgs {
   int64_t n; /* nodes; of amg_orthonormal aggregates */
   int64_t aggregates;
@@ -27,6 +34,15 @@ typedef struct AmgTentativeArgs {
 POISE_INLINE void amg_mode_item(const AmgModeArgs *a, int64_t i)
 {
   a->b[i * a->count + a->j] = a->v ? a->v[i] : i % a->node == a->j;
+}
+
+/* Traffic: the first numbers of a row, until one is not 0. */
+POISE_INLINE void amg_hold_item(const AmgHoldArgs *a, int64_t i)
+{
+  ScalarRow row = poiseNumberRow(&a->A, i);
+  for (int64_t k = 0; k < row.n; k++)
+    if (a->A.val[poiseNumberPlace(&row, k)] != 0 && poiseNumberColumn(&a->A, &row, k) != i) return;
+  for (int j = 0; j < a->count; j++) a->b[i * a->count + j] = 0;
 }
 
 POISE_INLINE void amg_member_keys_item(const AmgTentativeArgs *t, int64_t i)
