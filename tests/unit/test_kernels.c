@@ -601,6 +601,7 @@ static void CaseCsrIndex16(Rig *rig, int64_t m, int rows, int bands)
     int64_t block = k / 5 / rows, band = k % bands;
     s.col[k] = (int32_t)(12000 * band + block + (band ? 1 : 0) * (k * 7 % 4000));
     if (block % 3 == 1 && k % 5 == 4) s.col[k] = NLOC + (int32_t)(k % 10);
+    if (block % 3 == 2 && k % bands == bands - 1) s.col[k] = NLOC - 1; /* the last that may have a code */
   }
   CsrIndex16Args a = {
       .A = s.A, .rows = rows, .nblock = nblock, .code = (uint16_t *)code, .base = (int32_t *)base};
@@ -626,6 +627,7 @@ static void TestCsrIndex16(PoiseContext ctx)
   Rig rig = Open(ctx);
   for (int s = PoiseRank(ctx); s < NSIZES; s += PoiseSize(ctx))
     for (int r = 0; r < 4; r++) {
+      CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_BANDS - 1);
       CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_BANDS);
       CaseCsrIndex16(&rig, sizes[s], rows[r], POISE_BANDS + 1); /* too many, but for blocks of few entries */
     }

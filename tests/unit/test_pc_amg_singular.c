@@ -117,6 +117,40 @@ static void TestBodies(PoiseContext ctx)
   CheckParts(ctx, (Parts){.count = 60, .size = 8, .dim = 3, .type = "csr", .pinned = true});
 }
 
+static PoiseMat MadeOf(PoiseContext ctx, int which)
+{
+  static const Parts of[] = {{.count = 300, .size = 5, .dim = 1},
+                             {.count = 40, .size = 6, .dim = 2, .type = "bcsr", .pinned = true},
+                             {.count = 20, .size = 8, .dim = 3, .type = "csr"}};
+  return PartsOf(ctx, of[which]);
+}
+
+/* The hierarchy has the same bits on all devices, at first and with new values. */
+static void TestBits(PoiseContext ctx)
+{
+  static const char *const ways[] = {"-x_pc_amg_precision double -x_pc_amg_coarse_size 20",
+                                     "-x_pc_amg_precision double -x_pc_amg_smoother jacobi"};
+  PoiseContext own;
+  if (!CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, SampleIsAway(ctx) ? "-device host" : "-device mock",
+                               &own)))
+    return;
+  for (int which = 0; which < 3; which++)
+    for (int w = 0; w < 2; w++) {
+      PoiseMat A = MadeOf(ctx, which), B = MadeOf(own, which);
+      PoisePC a = AmgOf(A, ways[w]), b = AmgOf(B, ways[w]);
+      CHECK(Digest(a) == Digest(b));
+      CHECK_OK(PoiseMatScale(A, 0.7));
+      CHECK_OK(PoiseMatScale(B, 0.7));
+      uint64_t refreshed = Digest(a);
+      CHECK(refreshed == Digest(b) && refreshed == Afresh(A, ways[w]));
+      PoisePCDestroy(&a);
+      PoisePCDestroy(&b);
+      PoiseMatDestroy(&A);
+      PoiseMatDestroy(&B);
+    }
+  CHECK_OK(PoiseFinalize(&own));
+}
+
 /* ---- nearly singular -------------------------------------------------------------------------- */
 
 /* To a residual of 1e-8, as the method's own norm is in proportion to M. */
@@ -197,10 +231,8 @@ static void TestHeld(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"parts", TestParts, 0},
-                               {"bodies", TestBodies, 0},
-                               {"shifts", TestShifts, 0},
-                               {"held", TestHeld, 0},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {{"parts", TestParts, 0},         {"bodies", TestBodies, 0},
+                               {"bits", TestBits, TEST_SERIAL}, {"shifts", TestShifts, 0},
+                               {"held", TestHeld, 0},           {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg_singular", tests);
 }
