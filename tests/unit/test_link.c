@@ -13,6 +13,7 @@
 #include "problem.h"
 #include "sample.h"
 #include "sys/link_device.h"
+#include "sys/link_parts.h"
 #include "sys/trade.h"
 #include "systems.h"
 #include "vec/vec_kernels.h"
@@ -101,6 +102,67 @@ static void AllSums(PoiseContext ctx)
 static void TestSums(PoiseContext ctx)
 {
   ByEach(ctx, AllSums);
+}
+
+/* A vector of work in front of some sums of some ranks, so that now one is late and now another. */
+static PoiseErr Delay(PoiseContext ctx, int k, int64_t n, double *work)
+{
+  if (TestRandom((uint64_t)PoiseRank(ctx) + 500, (uint64_t)k) < 0.3) return POISE_OK;
+  return LAUNCH(ctx->device, axpby,
+                &(AxpbyArgs){.n = n, .a.value = 0.5, .x = work, .b.value = 0.5, .y = work});
+}
+
+/* v[0], of this rank, after `steps` steps v[1] = sum of v[0], v[0] = (v[0] + v[1] / ranks) / 2 + v[2]: each
+   needs all sums before it. By the link, or through the hosts. */
+static PoiseErr Chain(PoiseContext ctx, bool link, int steps, int64_t n, double *v, double *work)
+{
+  Device *dev = ctx->device;
+  double sum, start[3] = {PoiseRank(ctx) + 1, 0, 0.01 * TestRandom(9, (uint64_t)PoiseRank(ctx))};
+  TRY(poiseLinkUpload(dev, v, start, sizeof start));
+  for (int k = 0; k < steps; k++) {
+    if (link) {
+      TRY(Delay(ctx, k, n, work));
+      TRY(poiseLinkSum(ctx->link,
+                       (LinkSumArgs){.n = 1, .stride = 1, .count = 1, .partial = v, .dst = v + 1}));
+    } else {
+      TRY(poiseDeviceFetch(dev, v, sizeof sum, &sum));
+      TRY(poiseCommSum(ctx->comm, &sum, 1));
+      TRY(poiseLinkUpload(dev, v + 1, &sum, sizeof sum));
+    }
+    AxpbyArgs half = {.n = 1, .a.value = 0.5 / PoiseSize(ctx), .x = v + 1, .b.value = 0.5, .y = v};
+    TRY(LAUNCH(dev, axpby, &half));
+    TRY(LAUNCH(dev, axpby, &(AxpbyArgs){.n = 1, .a.value = 1, .x = v + 2, .b.value = 1, .y = v}));
+  }
+  return POISE_OK;
+}
+
+/* A rank has two mails of each other one. That is enough, whoever is late. */
+static void Busy(PoiseContext ctx)
+{
+  int steps = IsMock(ctx) ? 200 : 3000;
+  int64_t n = IsMock(ctx) ? 2000 : 300000;
+  Buffer numbers, work;
+  double *v, *w, got[2];
+  CHECK_OK(poiseBufferCreate(ctx->device, 3 * sizeof *v, "numbers of a chain", &numbers));
+  CHECK_OK(poiseBufferCreate(ctx->device, (size_t)n * sizeof *w, "work", &work));
+  if (CHECK_OK(poiseBufferWrite(&numbers, DEVICE, &v)) && CHECK_OK(poiseBufferWrite(&work, DEVICE, &w)))
+    for (int link = 0; link < 2; link++) {
+      CHECK_OK(PoiseBarrier(ctx));
+      bool was = poiseLinkUse(ctx, link);
+      CHECK_OK(Chain(ctx, link, steps, n, v, w));
+      CHECK_OK(poiseDeviceFetch(ctx->device, v, sizeof *v, &got[link]));
+      poiseLinkUse(ctx, was);
+      CHECK_OK(PoiseBarrier(ctx));
+    }
+  CHECK(poiseFinite(got[0]) && !memcmp(&got[0], &got[1], sizeof *got));
+  CHECK_OK(poiseLinkCheck(ctx));
+  poiseBufferDestroy(&numbers);
+  poiseBufferDestroy(&work);
+}
+
+static void TestBusy(PoiseContext ctx)
+{
+  ByEach(ctx, Busy);
 }
 
 /* ---- ghosts ---------------------------------------------------------------------------------- */
@@ -917,12 +979,11 @@ static void TestTrades(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"sums", TestSums, 0},     {"ghosts", TestGhosts, 0},
-                               {"back", TestBack, 0},     {"solves", TestSolves, 0},
-                               {"uneven", TestUneven, 0}, {"late", TestLate, 0},
-                               {"lost", TestLost, 0},     {"faults", TestFaults, 0},
-                               {"twice", TestTwice, 0},   {"calls", TestCalls, 0},
-                               {"shared", TestShared, 0}, {"pieces", TestPieces, 0},
-                               {"trades", TestTrades, 0}, {NULL, NULL, 0}};
+  static const Test tests[] = {
+      {"sums", TestSums, 0},     {"busy", TestBusy, 0},     {"ghosts", TestGhosts, 0},
+      {"back", TestBack, 0},     {"solves", TestSolves, 0}, {"uneven", TestUneven, 0},
+      {"late", TestLate, 0},     {"lost", TestLost, 0},     {"faults", TestFaults, 0},
+      {"twice", TestTwice, 0},   {"calls", TestCalls, 0},   {"shared", TestShared, 0},
+      {"pieces", TestPieces, 0}, {"trades", TestTrades, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }
