@@ -36,6 +36,12 @@ void poiseKSPLetGo(PoiseKSP ksp, bool other_A, bool other_P)
   if (ksp->arranged && other_P) LetGo(&ksp->arranged->P);
 }
 
+static void Drop(Moved *m)
+{
+  LetGo(m);
+  PoiseMatDestroy(&m->mat);
+}
+
 int64_t poiseMovedStale(const Moved *m, PoiseMat A)
 {
   if (m->of != A || m->built != A->csr.built || m->block_size != A->block_size) return MOVED_PATTERN;
@@ -49,8 +55,7 @@ static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale
   if (stale == MOVED_CURRENT) return POISE_OK;
   m->of = NULL; /* until all is done */
   if (stale == MOVED_PATTERN) {
-    LetGo(m); /* here, as the old one may be in use until now */
-    PoiseMatDestroy(&m->mat);
+    Drop(m); /* here, as the old one may be in use until now */
     TRY(MakeMoved(A, p, &now.mat));
   } else if (m->mat != A) {
     if (m->pattern != A->pattern) TRY(poiseMatMoveRest(A, p, m->mat));
@@ -62,10 +67,8 @@ static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale
 
 static void Clear(Arranged *a)
 {
-  LetGo(&a->A);
-  LetGo(&a->P);
-  PoiseMatDestroy(&a->A.mat);
-  PoiseMatDestroy(&a->P.mat);
+  Drop(&a->A);
+  Drop(&a->P);
   PoiseVecDestroy(&a->b);
   PoiseVecDestroy(&a->x);
   poisePermutationDestroy(&a->moves);
@@ -126,7 +129,7 @@ static PoiseErr Update(PoiseKSP ksp, Arranged *a)
   if (stale[2]) TRY(Renumber(ksp, a));
   TRY(Follow(&a->A, A, &a->moves, stale[0]));
   if (P == A)
-    PoiseMatDestroy(&a->P.mat);
+    Drop(&a->P);
   else
     TRY(Follow(&a->P, P, &a->moves, stale[1]));
   if (stale[0] != MOVED_PATTERN) return POISE_OK;
