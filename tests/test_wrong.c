@@ -6,6 +6,7 @@
     test_wrong [--device host] [--line 123]      --line: this call alone, in this process, for a debugger
 */
 #define _POSIX_C_SOURCE 200809L
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,12 +67,18 @@ static int32_t twice[10] = {0, 0, 0, 1, 2, 1, 2, 3, 2, 3}, minus[10] = {0, -1, 0
 static int32_t block_ptr[3] = {0, 1, 2}, block_col[2] = {0, 1}, block_beyond[2] = {0, 2};
 static double block_val[8] = {2, 0, 0, 2, 2, 0, 0, 2};
 static const int64_t ptr_64[N + 1] = {0, 2, 5, 8, 10};
+static int64_t least[N + 1] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
+                               INT64_MIN}; /* and counted from 1 */
+static int32_t full[N + 1] = {1, 2, 3, 4, 5};
 
 #define CSR_OF(...)     (&(PoiseCSR){__VA_ARGS__})
 #define BCSR_OF(...)    (&(PoiseBCSR){__VA_ARGS__})
 #define CSC_OF(...)     (&(PoiseCSC){__VA_ARGS__})
 #define COO_OF(...)     (&(PoiseTriplets){.n = 10, __VA_ARGS__})
 #define FALLING         .ptr32 = falling, .col32 = col, .val = val
+#define LEAST_OFFSET    .base = 1, .ptr64 = least, .col64 = least, .val = val
+#define LEAST_COLUMN    .base = 1, .ptr32 = full, .col64 = least, .val = val
+#define LEAST_COO       .base = 1, .n = N, .row64 = least, .col64 = least, .val = val
 #define TWICE           .ptr32 = ptr, .col32 = twice, .val = val
 #define MINUS           .ptr32 = ptr, .col32 = minus, .val = val
 #define GOOD            .ptr32 = ptr, .col32 = col, .val = val

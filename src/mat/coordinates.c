@@ -43,7 +43,7 @@ static PoiseErr CheckSizes(const Nodes *s, int64_t *unknowns)
 /* All ranks must mean the same. */
 static PoiseErr CheckAgreed(Nodes *s, PoiseErr mine, int64_t unknowns)
 {
-  int64_t most[4] = {s->dim, -s->dim, unknowns, unknowns ? -unknowns : -4};
+  int64_t most[4] = {s->dim, -(int64_t)s->dim, unknowns, unknowns ? -unknowns : -4};
   TRY(PoiseAgree(s->A->ctx, mine));
   TRY(poiseCommMaxInt(s->A->ctx->comm, most, 4));
   if (most[0] != -most[1])

@@ -164,7 +164,7 @@ static PoiseErr OffsetThere(Device *dev, const PoiseCSR *in, int64_t i, int64_t 
   int32_t narrow = 0;
   TRY(in->ptr32 ? poiseDeviceFetch(dev, in->ptr32 + i, sizeof narrow, &narrow)
                 : poiseDeviceFetch(dev, in->ptr64 + i, sizeof *offset, offset));
-  *offset = (in->ptr32 ? narrow : *offset) - in->base;
+  *offset = poiseFromBase(in->ptr32 ? narrow : *offset, in->base);
   return POISE_OK;
 }
 

@@ -4,16 +4,17 @@
 #define POISE_MAT_CHECK_ARRAYS_H
 
 #include "mat/mat.h"
+#include "csr_view.h"
 
 /* Offset of local row i, and column of entry k, without the base. */
 static inline int64_t poiseGivenOffset(const PoiseCSR *in, int64_t i)
 {
-  return (in->ptr32 ? in->ptr32[i] : in->ptr64[i]) - in->base;
+  return poiseFromBase(in->ptr32 ? in->ptr32[i] : in->ptr64[i], in->base);
 }
 
 static inline PoiseInt poiseGivenColumn(const PoiseCSR *in, int64_t k)
 {
-  return (in->col32 ? in->col32[k] : in->col64[k]) - in->base;
+  return poiseFromBase(in->col32 ? in->col32[k] : in->col64[k], in->base);
 }
 
 const char *poiseArraysRow(const PoiseMat A); /* what messages call a row of entries */

@@ -37,6 +37,12 @@ POISE_INLINE int32_t poisePlaceOfLocal(int64_t below, int64_t nloc, int32_t loca
   return (int32_t)(local < nloc ? local + below : local - nloc);
 }
 
+/* The user's index i, which counts from base (0 or 1), counted from 0. A negative one stays so. */
+POISE_INLINE int64_t poiseFromBase(int64_t i, int base)
+{
+  return i > INT64_MIN ? i - base : i;
+}
+
 typedef struct RowBlock { /* rows [begin, begin + rows), which have the entries [first, first + nz) */
   int64_t first;
   int32_t begin;

@@ -26,7 +26,7 @@ typedef struct FindArgs {
 
 POISE_INLINE int64_t poiseFindOffset(const FindArgs *a, int64_t i)
 {
-  return (a->ptr32 ? a->ptr32[i] : a->ptr64[i]) - a->base;
+  return poiseFromBase(a->ptr32 ? a->ptr32[i] : a->ptr64[i], a->base);
 }
 
 POISE_INLINE int64_t poiseFindColumn(const FindArgs *a, int64_t k)

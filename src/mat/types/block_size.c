@@ -10,7 +10,7 @@
 
 PoiseErr poiseMatAgreeBlockSize(PoiseContext ctx, PoiseErr mine, int b)
 {
-  int64_t most[2] = {b, -b};
+  int64_t most[2] = {b, -(int64_t)b};
   TRY(PoiseAgree(ctx, mine));
   TRY(poiseCommMaxInt(ctx->comm, most, 2));
   if (most[0] == -most[1]) return POISE_OK;

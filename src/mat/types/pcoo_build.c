@@ -21,12 +21,12 @@ typedef struct Given {
 
 static PoiseInt RowOf(const Given *g, int64_t k)
 {
-  return (g->host.row32 ? g->host.row32[k] : g->host.row64[k]) - g->host.base;
+  return poiseFromBase(g->host.row32 ? g->host.row32[k] : g->host.row64[k], g->host.base);
 }
 
 static PoiseInt ColumnOf(const Given *g, int64_t k)
 {
-  return (g->host.col32 ? g->host.col32[k] : g->host.col64[k]) - g->host.base;
+  return poiseFromBase(g->host.col32 ? g->host.col32[k] : g->host.col64[k], g->host.base);
 }
 
 static PoiseErr CheckGiven(const PoiseTriplets *in)
