@@ -54,7 +54,8 @@ typedef enum PoisePCSide { POISE_PC_LEFT, POISE_PC_RIGHT } PoisePCSide;
 
 /* A solver of type gmres, without preconditioner. */
 POISE_API PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp);
-/* Drop a reference, and null the pointer. */
+/* Destroy it with its preconditioner, and null the pointer. POISE_ERR_STATE if a preconditioner lends it
+   (PoisePCKSPGetKSP, PoisePCBJacobiGetSubKSP). */
 POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
 /*
   The method by name:

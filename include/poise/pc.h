@@ -13,7 +13,7 @@ typedef struct PoisePC_s *PoisePC;
 
 /* A preconditioner of type none. That of a solver is made by the solver: see PoiseKSPGetPC. */
 POISE_API PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc);
-/* Drop a reference, and null the pointer. */
+/* Destroy it, and null the pointer. POISE_ERR_STATE if a solver lends it (PoiseKSPGetPC). */
 POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
 /*
   The preconditioner by name. Option: -pc_type.

@@ -14,7 +14,8 @@
     object, one of another kind, and objects of several contexts are POISE_ERR_ARG, which names the parameter.
     A function that returns no PoiseErr then returns 0, NULL or "", and PoiseErrorMessage tells why.
   - Create gives one reference. Destroy drops it and nulls the pointer; NULL is legal. A setter that keeps an
-    object takes a reference. A getter lends: do not destroy what it returns.
+    object takes a reference. A getter lends: do not destroy what it returns. To destroy a solver's
+    preconditioner, or a solver inside a preconditioner, is POISE_ERR_STATE.
   - The library never aborts. It writes to a stream only if a call or an option asked for output
     (PoiseSetOutput). The one exception: it names unknown and unused options on standard error
     (-options_left).

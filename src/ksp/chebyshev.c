@@ -219,7 +219,7 @@ static PoiseErr Estimate(PoiseKSP ksp)
 {
   PoiseKSP g;
   TRY(PoiseKSPCreate(ksp->ctx, &g));
-  PoisePCDestroy(&g->pc);
+  poisePCDestroy(&g->pc);
   g->pc = ksp->pc;
   g->borrows = true;
   PoiseErr e = RunEstimate(ksp, g);

@@ -130,16 +130,14 @@ PoiseErr PoiseKSPCreate(PoiseContext ctx, PoiseKSP *ksp)
   if (!e) e = SetType(*ksp, &poiseKSPType_gmres);
   if (!e) e = PoisePCCreate(ctx, &(*ksp)->pc);
   if (!e) (*ksp)->pc->owner = &poiseKSPOwner, (*ksp)->pc->solver = *ksp;
-  if (e) PoiseKSPDestroy(ksp);
+  if (e) poiseKSPDestroy(ksp);
   return e;
 }
 
-PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
+void poiseKSPDestroy(PoiseKSP *ksp)
 {
-  DESTROYS(ksp);
   PoiseKSP k = *ksp;
-  if (!k) return POISE_OK;
-  TRY(poiseKSPCheckIdle(k, "PoiseKSPDestroy"));
+  if (!k) return;
   PoiseContext ctx = k->ctx;
   poiseKSPRelease(k);
   poiseFree(ctx, &k->data);
@@ -150,8 +148,18 @@ PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
   PoiseMatDestroy(&k->A);
   PoiseMatDestroy(&k->given_A);
   PoiseMatDestroy(&k->given_P);
-  PoisePCDestroy(&k->pc);
+  poisePCDestroy(&k->pc);
   poiseObjectFree(ctx, ksp);
+}
+
+PoiseErr PoiseKSPDestroy(PoiseKSP *ksp)
+{
+  DESTROYS(ksp);
+  TRY(poiseKSPCheckIdle(*ksp, "PoiseKSPDestroy"));
+  if ((*ksp)->inside)
+    FAIL(POISE_ERR_STATE, "PoiseKSPDestroy of a solver that a preconditioner lends (PoisePCKSPGetKSP, "
+                          "PoisePCBJacobiGetSubKSP), which destroys it");
+  poiseKSPDestroy(ksp);
   return POISE_OK;
 }
 

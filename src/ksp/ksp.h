@@ -381,6 +381,7 @@ void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(pr
 
 /* ---- solvers inside preconditioners (inside.c) ----------------------------------------------- */
 
+void poiseKSPDestroy(PoiseKSP *ksp); /* PoiseKSPDestroy, by the preconditioner around it too */
 /* Mark the solver as inside a preconditioner: nothing is rearranged, and claims are checked only if
    options ask for it. */
 void poiseKSPSetInside(PoiseKSP ksp);

@@ -78,14 +78,13 @@ PoiseErr PoisePCCreate(PoiseContext ctx, PoisePC *pc)
   *pc = NULL;
   PoiseErr e = PoiseAgree(ctx, Create(ctx, pc));
   if (!e) e = SetType(*pc, types[0]);
-  if (e) PoisePCDestroy(pc);
+  if (e) poisePCDestroy(pc);
   return e;
 }
 
-PoiseErr PoisePCDestroy(PoisePC *pc)
+void poisePCDestroy(PoisePC *pc)
 {
-  DESTROYS(pc);
-  if (!*pc) return POISE_OK;
+  if (!*pc) return;
   PoiseContext ctx = (*pc)->ctx;
   if ((*pc)->type && (*pc)->type->destroy) (*pc)->type->destroy(*pc);
   poiseFree(ctx, &(*pc)->data);
@@ -94,6 +93,15 @@ PoiseErr PoisePCDestroy(PoisePC *pc)
   PoiseMatDestroy(&(*pc)->P);
   PoiseMatDestroy(&(*pc)->kept);
   poiseObjectFree(ctx, pc);
+}
+
+PoiseErr PoisePCDestroy(PoisePC *pc)
+{
+  DESTROYS(pc);
+  if ((*pc)->owner)
+    FAIL(POISE_ERR_STATE, "PoisePCDestroy of a preconditioner that a solver lends (PoiseKSPGetPC): "
+                          "PoiseKSPDestroy of that solver destroys it");
+  poisePCDestroy(pc);
   return POISE_OK;
 }
 

@@ -101,6 +101,7 @@ struct PoisePC_s {
   char *prefix;
 };
 
+void poisePCDestroy(PoisePC *pc); /* PoisePCDestroy, by its owner too */
 /* Set whether an M that is built is kept, as its user wishes, or as the preconditioner around pc does.
    While P has the values that M was built from, solvers inside that read P get a copy. Collective; agrees. */
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);

@@ -43,7 +43,7 @@ static void ReleaseBlocks(PoisePC pc)
 {
   BJacobi *j = pc->data;
   for (int64_t k = 0; k < j->count; k++) {
-    PoiseKSPDestroy(&j->ksp[k]);
+    poiseKSPDestroy(&j->ksp[k]);
     poiseDiagonalBlockRelease(&j->block[k]);
   }
   poiseFree(pc->ctx, &j->block);

@@ -21,7 +21,7 @@ static PoiseErr Make(PoisePC pc)
     TRY(PoiseKSPCreate(pc->ctx, &inner->ksp));
     poiseKSPSetInside(inner->ksp);
     PoiseErr e = PoiseKSPSetOptionsPrefix(inner->ksp, prefix);
-    if (e) PoiseKSPDestroy(&inner->ksp);
+    if (e) poiseKSPDestroy(&inner->ksp);
     TRY(e);
   }
   if (inner->configured == pc->configured) return POISE_OK;
@@ -99,7 +99,7 @@ static PoiseErr Predict_KSP(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 static void Destroy_KSP(PoisePC pc)
 {
   Inner *inner = pc->data;
-  PoiseKSPDestroy(&inner->ksp);
+  poiseKSPDestroy(&inner->ksp);
 }
 
 static PoiseErr Inherit_KSP(PoisePC from, PoisePC to)
