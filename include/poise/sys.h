@@ -104,9 +104,10 @@ POISE_API PoiseErr PoiseErrorTrace(PoiseErr code, const char *function, const ch
 
 /* ---- context and ranks ----------------------------------------------------------------------- */
 
-/* One rank's view of the process: its communicator, options, log and devices. Three things belong to the
-   process or thread instead: the table of live objects, a thread's latest error, and whether Poise
-   initialised MPI. */
+/* One rank's view of the process: its communicator, options, log and devices. Four things belong to the
+   process or thread instead: the table of live objects, a thread's latest error, whether Poise initialised
+   MPI, and whether the process was forked from one that uses Poise. There, calls are POISE_ERR_STATE, as it
+   lacks the threads. */
 typedef struct PoiseContext_s *PoiseContext;
 
 struct PoiseOption;

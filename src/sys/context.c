@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "files.h"
+#include "fork.h"
 #include "host_threads.h"
 #include "place.h"
 #include "staging.h"
@@ -352,6 +353,8 @@ PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseCo
 {
   if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
   *ctx = NULL;
+  TRY(poiseForkCheck(__func__));
+  poiseForkWatch();
   PoiseContext c = calloc(1, sizeof *c); /* not counted, as it holds the counts */
   if (!c) FAIL(POISE_ERR_MEMORY, "no memory for a context");
   PoiseErr e = poiseContextFill(c, argc && argv ? *argc : 0, argc && argv ? *argv : NULL, init);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "fork.h"
 #include "sys.h"
 
 enum { EMPTY = 0, KIND_BITS = 7, LEAST_BITS = 8 };
@@ -223,7 +224,8 @@ PoiseErr poiseCheckCall(const char *function, const Parameter *parameter, int n)
 PoiseErr poiseCalled(const char *function, const Parameter *parameter, int n)
 {
   PoiseContext ctx;
-  PoiseErr e = Check(function, parameter, n, &ctx);
+  PoiseErr e = poiseForkCheck(function);
+  if (!e) e = Check(function, parameter, n, &ctx);
   if (!e && ctx) ctx->call = function;
   return e;
 }

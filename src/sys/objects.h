@@ -74,8 +74,8 @@ typedef struct Parameter {
   } while (0)
 
 PoiseErr poiseCheckCall(const char *function, const Parameter *parameter, int n);
-/* The same check. The context of the first object also notes the function as the call that this rank is
-   in, see comm.c. */
+/* The same check, and that this process was not forked (fork.h). The context of the first object also notes
+   the function as the call that this rank is in, see comm.c. */
 PoiseErr poiseCalled(const char *function, const Parameter *parameter, int n);
 
 /* Add a context, whose memory belongs to its owner, as an object, until it is removed. */

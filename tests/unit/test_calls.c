@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wrong calls: pointers that are no objects, and ranks in different calls. */
+/* Wrong calls: pointers that are no objects, ranks in different calls, and forked processes. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "poise.h"
@@ -210,12 +213,49 @@ static void TestMistakesChecked(PoiseContext ctx)
   CHECK_OK(PoiseFinalize(&own));
 }
 
+/* ---- forked processes ------------------------------------------------------------------------ */
+
+static bool IsRefused(PoiseErr e)
+{
+  return e == POISE_ERR_STATE && strstr(PoiseErrorMessage(), "was forked");
+}
+
+/* Loops would wait for threads that are not there. */
+static int CallsInChild(PoiseContext ctx, PoiseVec x)
+{
+  const PoiseInit init = {.serial = 1};
+  PoiseContext own;
+  PoiseVec y = x;
+  double norm;
+  alarm(20);
+  return !IsRefused(PoiseVecNorm(x, POISE_NORM_2, &norm)) || !IsRefused(PoiseVecDestroy(&y)) || y != x ||
+         !IsRefused(PoiseInitialize(NULL, NULL, &init, &own)) || PoiseRank(ctx) != 0;
+}
+
+static void TestForked(PoiseContext ctx)
+{
+  PoiseVec x;
+  int status = -1;
+  double norm;
+  if (!strcmp(ctx->comm->ops->name, "mpi")) TEST_SKIP("MPI may not be forked");
+  if (!CHECK_OK(PoiseVecCreate(ctx, 300000, POISE_DECIDE, &x))) return;
+  CHECK_OK(PoiseVecSet(x, 1));
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm));
+  pid_t child = fork();
+  if (!child) _exit(CallsInChild(ctx, x));
+  CHECK(child > 0 && waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm)); /* here nothing has changed */
+  CHECK_OK(PoiseVecDestroy(&x));
+}
+
 static const Test tests[] = {
     {"many", TestMany, 0},
     {"come_and_go", TestComeAndGo, TEST_SERIAL | TEST_HOST_ONLY},
     {"no_objects", TestNoObjects, 0},
     {"mistakes", TestMistakes, TEST_SERIAL},
     {"mistakes_checked", TestMistakesChecked, 0},
+    {"forked", TestForked, TEST_SERIAL},
     {NULL, NULL, 0},
 };
 
