@@ -219,6 +219,7 @@ typedef struct KSPSolve {
   double scale;  /* power of 2 by which b, the guess and atol are multiplied (scale.c) */
   bool scaling;  /* the loop has ended at once, as b must be scaled */
   int scalings;  /* number of scalings */
+  double size_b; /* magnitude of b, scaled; 0: not asked for yet, or b is 0 */
   bool vanished; /* x became 0 when it was scaled back */
 } KSPSolve;
 
@@ -488,6 +489,9 @@ void poiseKSPSayClaim(PoiseKSP ksp); /* describe the outcome of claims, by poise
 /* Is it known before how x will be made after a success, and whether the claim will be checked? */
 bool poiseKSPForesees(PoiseKSP ksp, bool *checks);
 int poiseKSPRange(PoiseKSP ksp); /* the test of the first norm: RANGE_... */
+/* What stands for the norm of b where its square is 0 by underflow: beside a residual of 2^900 times b no
+   scaling helps. 0: there is no such b. */
+double poiseKSPTinyB(PoiseKSP ksp);
 /* Has it found a norm that requires scaling? ksp->solve.scaling says so. */
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots);
 /* Scale ksp->solve.b, which becomes another vector, and the guess in x, if that helps. Collective; agrees. */

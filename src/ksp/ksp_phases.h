@@ -149,10 +149,11 @@ POISE_INLINE int poiseDecide(const double *in, double *out, const PhaseArgs *a, 
 }
 
 /* ksp_norm0: SLOT_NORM0 = the norm of b, whose square, or (b, z) for the natural norm, was summed into slot
-   k. The square is kept: where it is 0, b is 0 or too small for it. */
+   k. The square is kept: where it is 0, b is 0 or too small for it. The norm is then c_0. */
 PROLOGUE(ksp_norm0)
 {
-  out[SLOT_NORM0] = sqrt(fabs(in[a->k]));
+  double square = in[a->k];
+  out[SLOT_NORM0] = square == 0 ? poiseScalar(a->c[0]) : sqrt(fabs(square));
   out[SLOT_CHECK_BB] = in[a->k];
   return 0;
 }

@@ -140,7 +140,7 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
   } else {
     poiseKSPPrecondition(ksp, b, t, &f);
   }
-  poiseKSPScalars(ksp, PHASE_ksp_norm0, (PhaseArgs){.k = slot});
+  poiseKSPScalars(ksp, PHASE_ksp_norm0, (PhaseArgs){.k = slot, .c = {{.value = poiseKSPTinyB(ksp)}}});
   return 1;
 }
 

@@ -41,6 +41,12 @@ static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
   return POISE_OK;
 }
 
+/* Not where (b, M^-1 b) is 0 as M is indefinite. */
+double poiseKSPTinyB(PoiseKSP ksp)
+{
+  return ksp->solve.size_b < poiseLeastNorm() ? ksp->solve.size_b : 0;
+}
+
 /* The magnitude of b. Or that of the first residual, if b = 0, or if its square would overflow. 0: the
    first norm was that of b, or b is 0. */
 static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
@@ -50,6 +56,7 @@ static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
   double of_b, of_r;
   TRY(Magnitude(ksp, ksp->solve.b, &of_b));
   *m = of_b;
+  if (of_b > 0 && poiseFinite(of_b)) ksp->solve.size_b = of_b;
   if (!ksp->options.guess_nonzero || !poiseFinite(of_b)) return POISE_OK;
   if (poiseInRange(slots[SLOT_NORM0]) && !(of_b > 0 && of_b < poiseLeastNorm())) {
     *m = 0;
@@ -59,7 +66,7 @@ static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
   TRY(PoiseAgree(ksp->ctx, ksp->solve.failed));
   TRY(Magnitude(ksp, ksp->work[1], &of_r));
   if (!poiseFinite(of_r)) return POISE_OK;
-  *m = of_b > 0 ? fmax(of_b, of_r / apart) : of_r;
+  *m = ksp->solve.size_b > 0 ? fmax(of_b, of_r / apart) : of_r;
   return POISE_OK;
 }
 
@@ -69,6 +76,7 @@ static PoiseErr ApplyHere(PoiseKSP ksp, PoiseVec x, int exponent)
   if (ksp->solve.b != ksp->rhs) TRY(PoiseVecCopy(ksp->solve.b, ksp->rhs));
   ksp->solve.b = ksp->rhs;
   ksp->solve.scale = ldexp(ksp->solve.scale, exponent);
+  if (ksp->solve.size_b > 0) ksp->solve.size_b = fmax(ldexp(ksp->solve.size_b, exponent), DBL_MIN);
   TRY(PoiseVecScale(ksp->solve.b, ldexp(1, exponent)));
   if (!ksp->options.guess_nonzero) return POISE_OK;
   TRY(PoiseVecCopy(x, ksp->work[0]));

@@ -63,6 +63,7 @@ static PoiseErr Prepare(PoiseKSP ksp)
   TRY(CheckForbidden(ksp));
   ksp->solve.again = ksp->solve.scaling = ksp->solve.vanished = false;
   ksp->solve.scalings = 0;
+  ksp->solve.size_b = 0;
   ksp->solve.base = 0;
   ksp->solve.scale = 1;
   TRY(SetSlots(ksp));

@@ -626,6 +626,50 @@ static void TestTinyBesideGuess(PoiseContext ctx)
   }
 }
 
+/* The largest entry of b - A x over that of b, whose squares are no numbers. */
+static double LargestResidual(const Problem *p)
+{
+  PoiseVec r;
+  double most = NAN, of_b = NAN;
+  if (!CHECK_OK(PoiseVecDuplicate(p->b, &r))) return NAN;
+  CHECK_OK(PoiseMatMult(p->A, p->x, r));
+  CHECK_OK(PoiseVecAYPX(r, -1, p->b));
+  CHECK_OK(PoiseVecNorm(r, POISE_NORM_INF, &most));
+  CHECK_OK(PoiseVecNorm(p->b, POISE_NORM_INF, &of_b));
+  CHECK_OK(PoiseVecDestroy(&r));
+  return most / of_b;
+}
+
+/* A residual of the guess that is 1e280 times b and more: no scaling brings both squares into range. A is
+   scaled too, so that M^-1 b is 0 by underflow. */
+static void TestAbsurdGuess(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson"};
+  static const double sizes[][3] = {
+      {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
+  double b[MOST], x0[MOST];
+  for (int k = 0; k < 7 * 4; k++) {
+    const double *size = sizes[k / 7];
+    char words[200];
+    Problem p;
+    for (int i = 0; i < 40; i++)
+      b[i] = size[0] * TestRandom(1, (uint64_t)i), x0[i] = size[1] * TestRandom(2, (uint64_t)i);
+    snprintf(words, sizeof words,
+             "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_rtol 1e-6 -ksp_initial_guess_nonzero yes "
+             "-ksp_max_it 100",
+             types[k % 7]);
+    if (!Open(ctx, 40, Grid, b, words, &p)) return;
+    CHECK_OK(PoiseMatScale(p.A, size[2]));
+    CHECK_OK(SampleToVec(x0, p.x));
+    PoiseKSPReason reason = SolveOnly(&p).reason; /* r may overflow where M^-1 r does not */
+    CHECK(reason == POISE_DIVERGED_DTOL || (size[2] > 1 && reason == POISE_DIVERGED_NANORINF));
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, -1, 1e300, -1));
+    CHECK_OK(SampleToVec(x0, p.x));
+    CHECK(SolveOnly(&p).reason < 0 || LargestResidual(&p) < 1e-4);
+    ProblemClose(&p);
+  }
+}
+
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
@@ -663,6 +707,7 @@ int main(int argc, char **argv)
       {"twice", TestTwice, 0},
       {"tiny", TestTiny, 0},
       {"tiny_beside_guess", TestTinyBesideGuess, 0},
+      {"absurd_guess", TestAbsurdGuess, 0},
       {"huge_without_norm", TestHugeWithoutNorm, 0},
       {NULL, NULL, 0},
   };
