@@ -189,6 +189,10 @@ module poise
 
   ! What functions of the application's look like.
   abstract interface
+    integer(c_int) function PoiseInterrupt(arg) bind(c)
+      import
+      type(c_ptr), value :: arg
+    end function
     integer(c_int) function PoiseShell_mult(arg, x, y) bind(c)
       import
       type(c_ptr), value :: arg, x, y
@@ -309,6 +313,12 @@ module poise
       integer(POISE_INT), value :: N_global
       integer(POISE_INT), intent(out) :: begin, n
     end subroutine
+    integer(c_int) function PoiseSetInterrupt(ctx, look, arg) bind(c, name="PoiseSetInterrupt")
+      import
+      type(c_ptr), value :: ctx
+      type(c_funptr), value :: look
+      type(c_ptr), value :: arg
+    end function
     real(c_double) function PoiseTime() bind(c, name="PoiseTime")
       import
     end function

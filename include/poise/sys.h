@@ -198,6 +198,23 @@ POISE_API PoiseErr PoiseMax(PoiseContext ctx, int n, double *v);
    own one more. */
 POISE_API void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n);
 
+/* Asked during long calls whether to go on. Any code but POISE_OK ends the call with it. */
+typedef PoiseErr (*PoiseInterrupt)(void *arg);
+/*
+  Have long calls of this context ask `look`, about ten times a second, whether to go on: Ctrl-C, a button, a
+  deadline. It is called in the thread that is in the call, between iterations and between stages of set-ups;
+  on a GPU between replays. By ranks that are threads each calls it, in its thread. It must not call the
+  library.
+
+  If it returns an error, the call ends with that on this rank, and with POISE_ERR_REMOTE on others; all ranks
+  stop in the same iteration. x is then undefined, and all objects can be used again or destroyed. It should
+  go on returning an error until the call has returned. Results do not depend on when it is asked.
+
+  look: NULL for none. Ranks of PoiseRun begin with that of their context. Workers (-gpus) are ended by the
+  calling thread, which asks. Collective: all ranks give a function, or none, else POISE_ERR_ARG.
+*/
+POISE_API PoiseErr PoiseSetInterrupt(PoiseContext ctx, PoiseInterrupt look, void *arg);
+
 /* The stream for views, monitors and reports; NULL: stdout. Only rank 0 writes. Borrowed. */
 POISE_API void PoiseSetOutput(PoiseContext ctx, FILE *out);
 /* Print to the context's output on rank 0. Other ranks do nothing. Not collective. */

@@ -116,6 +116,7 @@ class PoiseKSP(c_void_p):
     pass
 
 
+PoiseInterrupt = CFUNCTYPE(c_int, c_void_p)
 PoiseMonitor = CFUNCTYPE(c_int, PoiseKSP, c_int64, c_double, c_void_p)
 PoiseConvergenceTest = CFUNCTYPE(c_int, PoiseKSP, c_int64, c_double, c_void_p, c_void_p)
 
@@ -259,6 +260,7 @@ FUNCTIONS = {
     "PoiseSum": (PoiseErr, [PoiseContext, c_int, c_void_p]),
     "PoiseMax": (PoiseErr, [PoiseContext, c_int, c_void_p]),
     "PoiseSplit": (None, [PoiseContext, c_int64, c_void_p, c_void_p]),
+    "PoiseSetInterrupt": (PoiseErr, [PoiseContext, PoiseInterrupt, c_void_p]),
     "PoiseSetOutput": (None, [PoiseContext, c_void_p]),
     "PoisePrintf": (PoiseErr, [PoiseContext, c_char_p]),
     "PoiseTime": (c_double, []),

@@ -213,6 +213,13 @@ class _Interrupts:
 _interrupts = _Interrupts()
 
 
+@c.PoiseInterrupt
+@guarded
+def _look_for_interrupts(_argument: Any) -> None:
+    """Called about ten times a second in long calls. It has nothing to do: Python has run its handlers of
+    signals, and `guarded` looks what they have kept."""
+
+
 def locked(function: F) -> F:
     """Calls of other threads wait until this one is done."""
 
@@ -365,6 +372,7 @@ def init(
     array = (ctypes.c_char_p * (len(argv) + 1))(*argv, None)
     count, place = ctypes.c_int(len(argv)), ctypes.cast(array, ctypes.c_void_p)
     lib.PoiseInitialize(ctypes.byref(count), ctypes.byref(place), ctypes.byref(given), ctypes.byref(context))
+    lib.PoiseSetInterrupt(context, _look_for_interrupts, None)
     _state.context, _state.process, _state.communicator = context, os.getpid(), comm
     _state.ranks, _state.rank = lib.PoiseSize(context), lib.PoiseRank(context)
     _state.stream = lib.PoiseStream(context) or None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import threading
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -23,7 +22,6 @@ _NORMS = {
     "natural": c.POISE_KSP_NORM_NATURAL,
 }
 _SIDES = {"left": c.POISE_PC_LEFT, "right": c.POISE_PC_RIGHT}
-_INTERRUPTIBLE = 20000  # rows from which each iteration looks whether the user has interrupted
 
 
 def _word(table: dict[str, int], word: str, what: str) -> int:
@@ -217,9 +215,8 @@ class Solver(Handle):
             self.A.close()
 
     def _watch(self) -> None:
-        """Have each iteration come by here: for a callback, and so that Ctrl-C ends long solves."""
-        long = self._rows >= _INTERRUPTIBLE and threading.current_thread() is threading.main_thread()
-        if self._watched or not (long or self._callback):
+        """Have each iteration come by here, for a callback."""
+        if self._watched or not self._callback:
             return
         this = _Weak(self)
 

@@ -291,6 +291,7 @@ static PoiseErr Round(Reading *r, bool *more)
   MMChunk text;
   Tally mine = {0}, before = {0};
   PoiseErr e = poiseMMNext(r->in, &text, more);
+  if (!e) e = poiseLook(r->ctx);
   if (e) text = (MMChunk){0};
   Split(r, &text);
   ParseChunks(r, &text, &mine);

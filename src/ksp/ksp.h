@@ -194,6 +194,12 @@ typedef struct Pace {
   PaceMark since, next; /* the pace is that from `since` on; `next` will take its place */
 } Pace;
 
+/* How often ranks without sums ask each other whether one has failed (loop.c). The same on all. */
+typedef struct Asked {
+  int64_t step, left; /* iterations between two times; left until the next */
+  double time;        /* of the latest */
+} Asked;
+
 /* The running solve (solve.c). A method may be started several times in it. */
 typedef struct KSPSolve {
   bool running;
@@ -209,6 +215,7 @@ typedef struct KSPSolve {
   PoiseErr failed; /* this rank's first failure and its message; a user's function called later may set
                       others */
   ErrorState error;
+  Asked asked;
   bool stop; /* some rank failed; all ranks see this in the same global sum */
 
   bool again;     /* the method continues from x: its guess is nonzero, and SLOT_NORM0 is set */

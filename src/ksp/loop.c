@@ -170,9 +170,26 @@ static PoiseKSPReason HostTest(PoiseKSP ksp)
   return reason;
 }
 
+/* Ask all ranks about as often as the application is asked. After how many iterations, each computes from the
+   same largest time. */
+static bool SomeRankFailedMeanwhile(PoiseKSP ksp)
+{
+  Asked *a = &ksp->solve.asked;
+  if (a->left-- > 0) return false;
+  double now = ksp->ctx->hooks.clock();
+  int64_t words[] = {ksp->solve.failed != POISE_OK, (int64_t)(1e6 * fmin(now - a->time, 1e6))};
+  poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, words, 2));
+  bool soon = words[1] < 1e6 * POISE_LOOK_SECONDS;
+  a->step = soon ? 2 * a->step + 1 : a->step / 2;
+  a->left = a->step;
+  a->time = now;
+  return words[0];
+}
+
 /* Has some rank failed? Without asking, other ranks learn only in their next sum that work queued on a
    device or a user's function has failed. So they ask, if that can happen, before users' functions are
-   called, as these may be collective. */
+   called, as these may be collective. A method without norms may have no sums; then they ask now and then, if
+   that can be interrupted. */
 static bool SomeRankFailed(PoiseKSP ksp)
 {
   bool several = PoiseSize(ksp->ctx) > 1,
@@ -180,6 +197,8 @@ static bool SomeRankFailed(PoiseKSP ksp)
   int64_t failed = ksp->solve.failed != POISE_OK;
   if (several && ask) poiseKSPFailed(ksp, poiseCommMaxInt(ksp->ctx->comm, &failed, 1));
   if (!several || ask) ksp->solve.stop = ksp->solve.stop || failed;
+  if (several && !ask && ksp->norm == POISE_KSP_NORM_NONE && poiseLooks(ksp->ctx))
+    ksp->solve.stop = SomeRankFailedMeanwhile(ksp) || ksp->solve.stop;
   return ksp->solve.stop;
 }
 
@@ -198,7 +217,7 @@ void poiseKSPEager(PoiseKSP ksp)
 {
   for (;;) {
     PoiseErr e = FetchIteration(ksp);
-    poiseKSPFailed(ksp, e);
+    poiseKSPFailed(ksp, e ? e : poiseLook(ksp->ctx));
     if (SomeRankFailed(ksp) || poiseKSPOutOfRange(ksp, ksp->loop.status[0])) return;
     bool over = LookAtSlots(ksp, ksp->loop.status[0]);
     if (HostStops(ksp) || over) return;
@@ -380,11 +399,20 @@ static PoiseErr EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *ev
   return more ? dev->ops->record(dev, event) : POISE_OK;
 }
 
-/* Do all ranks know of the failure? They do behind a monitor. Devices of others would wait for one that
-   stopped alone, so it goes on to the end, and then says what failed. */
+/* Do all ranks know of the failure? They do behind a monitor, and where they tell each other, as they can be
+   interrupted. Devices of others would wait for one that stopped alone, so it goes on to the end, and then says
+   what failed. */
 static bool AllKnow(PoiseKSP ksp)
 {
-  return PoiseSize(ksp->ctx) == 1 || ksp->user.nmonitors;
+  return PoiseSize(ksp->ctx) == 1 || ksp->user.nmonitors || poiseLooks(ksp->ctx);
+}
+
+/* May the application go on? All ranks stop behind the same replay. */
+static void LookForInterrupt(PoiseKSP ksp)
+{
+  if (!poiseLooks(ksp->ctx)) return;
+  poiseKSPFailed(ksp, poiseLook(ksp->ctx));
+  if (PoiseSize(ksp->ctx) > 1) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
 }
 
 /* Wait for a copy of the slots. Returns whether the solve is over, or there is no point in going on. device:
@@ -394,6 +422,7 @@ static bool Look(PoiseKSP ksp, PoiseErr device, const double *status, int64_t ev
   if (!device) device = WaitForSlots(ksp, event);
   if (!device) device = Dev(ksp)->failed;
   poiseKSPFailed(ksp, device);
+  LookForInterrupt(ksp);
   if (device || (ksp->solve.failed && AllKnow(ksp))) return true;
   return poiseKSPOutOfRange(ksp, status) || LookAtSlots(ksp, status);
 }

@@ -182,6 +182,7 @@ static void Reset(PoiseKSP ksp)
 {
   ksp->solve.failed = POISE_OK;
   ksp->solve.stop = ksp->solve.finishing = false;
+  ksp->solve.asked = (Asked){0};
   ksp->result.reason = POISE_ITERATING;
   ksp->result.its = ksp->history.size = 0;
   ksp->solve.reported = ksp->solve.tested = ksp->solve.printed = -1;

@@ -340,7 +340,6 @@ static int64_t FactorPanel(const LuFactorArgs *a, int64_t first, int64_t last)
 PoiseErr poiseHost_lu_factor(Device *dev, const void *args)
 {
   const LuFactorArgs *a = args;
-  (void)dev;
   a->refused[REFUSED_ROW] = -1;
   a->refused[REFUSED_PIVOT] = 0;
   for (int64_t first = 0; first < a->n; first += PANEL) {
@@ -348,6 +347,7 @@ PoiseErr poiseHost_lu_factor(Device *dev, const void *args)
     if (FactorPanel(a, first, last) < last) return POISE_OK;
     for (int64_t i = first + 1; i < last; i++) Eliminate(a, i, first, i, last, a->n);
     for (int64_t begin = last; begin < a->n; begin += STRIP) {
+      if (dev->ops->is_host) TRY(poiseLook(dev->ctx)); /* elsewhere it runs later */
       HOST_PARALLEL_FOR(dev, a->n - last)
       for (int64_t i = last; i < a->n; i++) Eliminate(a, i, first, last, begin, Smaller(begin + STRIP, a->n));
     }

@@ -25,6 +25,7 @@ typedef struct RankBody {
   void (*ended)(void *arg); /* on each rank when its thread ends, also if `run` was not reached;
                                                NULL: nothing */
   void *arg;
+  Interrupt interrupt; /* of each rank, until it is given another */
 } RankBody;
 
 typedef struct RankEnd { /* how a rank ended */

@@ -138,16 +138,26 @@ static PoiseErr ZeroAll(Link *link)
   return POISE_OK;
 }
 
-/* First nothing waits for others any more, on any rank; then all is as at first, before anybody goes on. */
-PoiseErr poiseLinkReset(PoiseContext ctx)
+static PoiseErr Reset(PoiseContext ctx)
 {
-  if (!ctx->link) return POISE_OK;
   Watch(ctx->link, true);
   (void)poiseDeviceSync(ctx->device); /* what has failed was said */
   PoiseErrorClear();
   TRY(PoiseAgree(ctx, POISE_OK));
   PoiseErr e = ctx->link->library ? poiseLinkJoinAgain(ctx->link) : PoiseAgree(ctx, ZeroAll(ctx->link));
   Watch(ctx->link, ctx->link->used);
+  return e;
+}
+
+/* First nothing waits for others any more, on any rank; then all is as at first, before anybody goes on. It is
+   not interrupted, as the failure may have been an interrupt. */
+PoiseErr poiseLinkReset(PoiseContext ctx)
+{
+  Interrupt kept = ctx->interrupt;
+  if (!ctx->link) return POISE_OK;
+  ctx->interrupt.look = NULL;
+  PoiseErr e = Reset(ctx);
+  ctx->interrupt = kept;
   return e;
 }
 

@@ -99,6 +99,7 @@ PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
   Memory *m = &poiseContextHome(ctx)->memory;
   if (m->fail_at > 0 && --m->fail_at == 0)
     FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes (refused on request of a test)", what, bytes);
+  TRY(poiseLook(ctx));
   m->live++;
   m->calls++;
   return POISE_OK;

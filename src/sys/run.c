@@ -70,6 +70,7 @@ static PoiseErr StartRank(PoiseContext ctx, int rank, Rank *r)
   r->ctx = (struct PoiseContext_s){.comm = poiseTeamComm(r->team, rank, &r->ctx),
                                    .options = ctx->options,
                                    .out = ctx->out,
+                                   .interrupt = r->body.interrupt,
                                    .hooks = ctx->hooks,
                                    .parent = ctx,
                                    .memory.fail_at = r->ctx.memory.fail_at};
@@ -174,7 +175,7 @@ PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void
   if (ctx->most_workers > 1)
     FAIL(POISE_ERR_UNSUPPORTED, "%s inside PoiseRun with %s %d: a solve is divided in a context of one rank",
          poiseWorkersWord(ctx), poiseOptionsName(ctx, NULL, "ranks"), ranks);
-  PoiseErr e = RunThreads(ctx, ranks, &(RankBody){.run = body, .arg = arg}, &t);
+  PoiseErr e = RunThreads(ctx, ranks, &(RankBody){.run = body, .arg = arg, .interrupt = ctx->interrupt}, &t);
   poiseRanksDestroy(&t);
   ctx->log_viewed = true;
   TRY(e);

@@ -17,6 +17,7 @@
 #include "comm.h"
 #include "device.h"
 #include "error.h"
+#include "interrupt.h"
 #include "host_loop.h"
 #include "kernels.h"
 #include "link.h"
@@ -33,7 +34,7 @@
 typedef struct ContextHooks {
   int64_t most_narrow;           /* offsets up to this are int32, larger ones int64; INT32_MAX */
   size_t staging;                /* bytes of a pinned buffer of large copies; STAGING_BYTES */
-  double (*clock)(void);         /* of the measurements by type auto; PoiseTime */
+  double (*clock)(void);         /* of the measurements by type auto, and of interrupts; PoiseTime */
   uint64_t (*machine)(int rank); /* a number for the machine of a rank; NULL: poiseMachine */
 } ContextHooks;
 
@@ -52,6 +53,7 @@ struct PoiseContext_s {
   void *stream;            /* PoiseInit.stream */
   int64_t objects;         /* Vec, Mat, PC, KSP that live */
   const char *call;        /* the latest public function that this rank was in */
+  Interrupt interrupt;
   ContextHooks hooks;
   struct PoiseContext_s *parent; /* context that started a thread rank; else NULL */
   struct PoiseContext_s *self;   /* context of this rank alone, see poiseContextSelf; NULL: the context

@@ -7,6 +7,11 @@
     worker 0         waits   job ----- asks .......... goes on --- ends   waits
     worker 1         waits   job ----------------------------- ends       waits
 */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "context.h"
 #include "workers.h"
 
@@ -29,6 +34,9 @@ struct WorkerThreads {
   bool answered;
   RankEnd answer;
   WorkersTask *tasks; /* that wait for the end of the job */
+  bool looks;         /* the application may interrupt the job */
+  atomic_bool stopped;
+  RankEnd stop; /* what it said; there before `stopped` is */
 };
 
 /* ---- the workers' side ----------------------------------------------------------------------- */
@@ -38,6 +46,15 @@ static void Park(WorkerThreads *w, int64_t done)
   w->idle++;
   pthread_cond_signal(&w->back);
   while (w->number == done && !w->quit) pthread_cond_wait(&w->go, &w->lock);
+}
+
+/* An interrupt by the application, which the calling thread asks. */
+static PoiseErr Stopped(void *arg)
+{
+  WorkerThreads *w = arg;
+  if (!atomic_load(&w->stopped)) return POISE_OK;
+  poiseErrorRestore(&w->stop.error);
+  return w->stop.code;
 }
 
 /* Do jobs until there will be none. */
@@ -52,6 +69,7 @@ static PoiseErr Serve(PoiseContext ctx, void *arg)
     done = w->number;
     pthread_mutex_unlock(&w->lock);
     ctx->out = ctx->parent->out;
+    ctx->interrupt = (Interrupt){.look = w->looks ? Stopped : NULL, .arg = w};
     result->code = w->job(ctx, w->arg);
     if (result->code) poiseErrorSave(&result->error);
     pthread_mutex_lock(&w->lock);
@@ -98,11 +116,36 @@ static void Answer(WorkerThreads *w)
   pthread_cond_broadcast(&w->go);
 }
 
-static void RunJob(WorkerThreads *w, PoiseErr (*job)(PoiseContext, void *), void *arg)
+/* With the lock: wait, but not so long that the application could not interrupt. */
+static void Await(WorkerThreads *w)
+{
+  struct timespec until;
+  if (!w->looks || atomic_load(&w->stopped)) {
+    pthread_cond_wait(&w->back, &w->lock);
+    return;
+  }
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += (long)(1e9 * POISE_LOOK_SECONDS / 2);
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  if (pthread_cond_timedwait(&w->back, &w->lock, &until) != ETIMEDOUT) return;
+  pthread_mutex_unlock(&w->lock);
+  w->stop.code = poiseLook(w->threads.ctx);
+  if (w->stop.code) {
+    poiseErrorSave(&w->stop.error);
+    atomic_store(&w->stopped, true);
+  }
+  pthread_mutex_lock(&w->lock);
+}
+
+/* looks: the application may interrupt it. */
+static void RunJob(WorkerThreads *w, PoiseErr (*job)(PoiseContext, void *), void *arg, bool looks)
 {
   int n = w->threads.n;
   w->busy = true;
   pthread_mutex_lock(&w->lock);
+  w->looks = looks;
+  atomic_store(&w->stopped, false);
   w->job = job;
   w->arg = arg;
   w->idle = 0;
@@ -112,7 +155,7 @@ static void RunJob(WorkerThreads *w, PoiseErr (*job)(PoiseContext, void *), void
     if (w->question)
       Answer(w);
     else
-      pthread_cond_wait(&w->back, &w->lock);
+      Await(w);
   pthread_mutex_unlock(&w->lock);
   w->busy = false;
 }
@@ -122,7 +165,7 @@ static void FinishTasks(WorkerThreads *w)
   while (w->tasks) {
     WorkersTask *task = w->tasks;
     w->tasks = task->next;
-    RunJob(w, task->job, task->arg);
+    RunJob(w, task->job, task->arg, false);
     task->end(task->arg);
   }
 }
@@ -139,9 +182,10 @@ PoiseErr poiseWorkersCheckIdle(const WorkerThreads *w, const char *what)
 PoiseErr poiseWorkersDo(WorkerThreads *w, PoiseErr (*job)(PoiseContext, void *), void *arg)
 {
   TRY(poiseWorkersCheckIdle(w, "a call"));
-  RunJob(w, job, arg);
+  RunJob(w, job, arg, poiseLooks(w->threads.ctx));
   PoiseErr e = poiseFirstError(w->threads.n, w->results);
   ErrorState error;
+  if (!e) e = Stopped(w); /* it came too late for them */
   if (w->tasks) {
     poiseErrorSave(&error);
     FinishTasks(w);

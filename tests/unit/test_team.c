@@ -779,6 +779,86 @@ static void TestCallbacks(PoiseContext ctx)
   End(&a);
 }
 
+/* ---- interrupts ------------------------------------------------------------------------------ */
+
+typedef struct Interrupting {
+  pthread_t thread;
+  int looks, from; /* fails from this look on */
+} Interrupting;
+
+static PoiseErr LookHere(void *arg)
+{
+  Interrupting *i = arg;
+  CHECK(pthread_equal(pthread_self(), i->thread));
+  if (++i->looks >= i->from) POISE_FAIL(POISE_ERR_USER, "no more of this");
+  return POISE_OK;
+}
+
+/* A solve that would not end is interrupted in the calling thread, which waits for the workers. */
+static void TestInterrupt(PoiseContext ctx)
+{
+  Program a;
+  if (!Start(ctx, 3, "richardson", "jacobi", &a)) return;
+  Interrupting i = {.thread = pthread_self(), .from = 2};
+  CHECK_OK(PoiseKSPSetUp(a.ksp));
+  CHECK_OK(PoiseKSPRichardsonSetScale(a.ksp, 1e-9));
+  CHECK_OK(PoiseKSPSetTolerances(a.ksp, 0, 0, -1, 1000000000));
+  CHECK_OK(PoiseSetInterrupt(a.ctx, LookHere, &i));
+  CHECK_ERR(PoiseKSPSolve(a.ksp, a.b, a.x), POISE_ERR_USER, "no more of this");
+  CHECK_INT(PoiseKSPConvergedReason(a.ksp), POISE_DIVERGED_ERROR);
+  CHECK_OK(PoiseSetInterrupt(a.ctx, NULL, NULL));
+  CHECK_OK(PoiseKSPSetType(a.ksp, "cg"));
+  CHECK_OK(PoiseKSPSetTolerances(a.ksp, 1e-10, -1, -1, 500));
+  SolveWell(&a);
+  End(&a);
+}
+
+/* Ranks of PoiseRun have what their context has; each asks in its thread. */
+static _Thread_local int looks_here;
+
+static PoiseErr LookThere(void *arg)
+{
+  (void)arg;
+  if (++looks_here > 1) POISE_FAIL(POISE_ERR_USER, "no more of this");
+  return POISE_OK;
+}
+
+static PoiseErr SolveForever(PoiseContext ctx, void *arg)
+{
+  PoiseMat A;
+  PoiseVec b, x;
+  PoiseKSP ksp;
+  PoiseInt begin, n;
+  PoiseSplit(ctx, ROWS / 2, &begin, &n); /* whole nodes */
+  POISE_TRY(RowsOf(ctx, arg, 2 * begin, 2 * n, &A));
+  POISE_TRY(PoiseMatCreateVecs(A, &x, &b));
+  POISE_TRY(PoiseVecSet(b, 1));
+  POISE_TRY(Solver(ctx, A, &(Case){"richardson", "jacobi", 0}, &ksp));
+  POISE_TRY(PoiseKSPRichardsonSetScale(ksp, 1e-9));
+  POISE_TRY(PoiseKSPSetTolerances(ksp, 0, 0, -1, 1000000000));
+  PoiseErr e = PoiseKSPSolve(ksp, b, x);
+  POISE_TRY(PoiseSetInterrupt(ctx, NULL, NULL));
+  POISE_TRY(PoiseKSPDestroy(&ksp));
+  POISE_TRY(PoiseVecDestroy(&b));
+  POISE_TRY(PoiseVecDestroy(&x));
+  POISE_TRY(PoiseMatDestroy(&A));
+  return e;
+}
+
+static void TestInterruptRanks(PoiseContext ctx)
+{
+  PoiseContext own = NULL;
+  System *s = malloc(sizeof *s);
+  if (!CHECK(s != NULL)) return;
+  Build(s, 0);
+  if (OpenWith(ctx, "-ranks", 3, "", &own)) {
+    CHECK_OK(PoiseSetInterrupt(own, LookThere, NULL));
+    CHECK_ERR(PoiseRun(own, SolveForever, s), POISE_ERR_USER, "no more of this");
+    CHECK_OK(PoiseFinalize(&own));
+  }
+  free(s);
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 /* Memory runs out on one worker, at each of its allocations; the next call finds all as new. */
@@ -1070,6 +1150,8 @@ static const Test tests[] = {{"as_ranks", TestAsRanks, TEST_SERIAL},
                              {"null_space", TestNullSpace, TEST_SERIAL},
                              {"empty_parts", TestEmptyParts, TEST_SERIAL},
                              {"callbacks", TestCallbacks, TEST_SERIAL},
+                             {"interrupt", TestInterrupt, TEST_SERIAL},
+                             {"interrupt_ranks", TestInterruptRanks, TEST_SERIAL},
                              {"memory", TestMemory, TEST_SERIAL},
                              {"memory_here", TestMemoryHere, TEST_SERIAL},
                              {"failures", TestFailures, TEST_SERIAL},
