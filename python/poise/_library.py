@@ -405,6 +405,12 @@ def ranks() -> int:
     return _state.ranks
 
 
+def most(number: int) -> int:
+    """The largest of all ranks' numbers. Collective."""
+    context()
+    return number if _state.communicator is None else max(_state.communicator.allgather(number))
+
+
 def stream() -> int | None:
     """The CUDA stream that the library works on, or None on the host."""
     context()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,13 @@ import numpy as np
 from . import _arrays, _library
 from . import _declarations as c
 from ._arrays import DeviceArray, Float, Vector
+from ._csr import Csr, canonical, checksum, csr_of, has_square_blocks, indices_on_host, is_sparse, is_triple
+from ._csr import rank2
 from ._library import CopyWarning, InvalidArgument, NotSupported, context, lib, locked
 
 _PLACES = "PoiseMatSetCoordinates"
+
+_IN_PLACE, _TO_A_COPY, _ANEW = range(3)  # how new values are taken
 
 _numbers = itertools.count()
 
@@ -64,16 +69,6 @@ def _pointer(array: Any) -> int:
     return array.pointer if isinstance(array, DeviceArray) else array.ctypes.data
 
 
-def _is_sparse(A: Any) -> bool:
-    return hasattr(A, "tocsr") and hasattr(A, "format")
-
-
-def _rank2(shape: Any) -> tuple[int, int]:
-    if len(shape) != 2:
-        raise InvalidArgument(f"a matrix has two dimensions, not {len(shape)}")
-    return int(shape[0]), int(shape[1])
-
-
 class Matrix(Handle):
     """A sparse matrix, made once for products and solvers.
 
@@ -87,7 +82,7 @@ class Matrix(Handle):
           which a CopyWarning tells. The user's arrays are never changed.
         - BSR (kept as dense blocks, matrix type bcsr), COO, CSC and all others: copied.
         - A CSR matrix of CuPy or PyTorch on the GPU that the library works on.
-        - ``(data, indices, indptr)`` with ``shape``.
+        - ``(data, indices, indptr)`` with ``shape``. New values are written to these very arrays.
         - A dense array of two dimensions.
         - A ``scipy.sparse.linalg.LinearOperator``, or another object with ``shape`` and ``matvec``.
 
@@ -122,12 +117,13 @@ class Matrix(Handle):
         context()
         self._settings = (type, block_size, _library.options_of(options, keywords))
         self._spaces: dict[str, Any] = {}
-        if isinstance(A, tuple) and len(A) == 3:
-            if shape is None:
-                raise InvalidArgument("(data, indices, indptr) needs shape")
-            self._from_csr(*A, shape=_rank2(shape))
-        else:
+        if not is_triple(A):
             self._from(A)
+        elif shape is None:
+            raise InvalidArgument("(data, indices, indptr) needs shape")
+        else:
+            self._from_csr(Csr(*A, rank2(shape)))
+        self._follow(A)
         if null_space is not None:
             self.set_null_space(null_space)
         if near_null_space is not None:
@@ -138,42 +134,28 @@ class Matrix(Handle):
     # ---- making ----
 
     def _from(self, A: Any) -> None:
-        if _library_of(A) == "torch":
-            self._from_torch(A)
-        elif _is_sparse(A):
-            shape = _rank2(A.shape)
-            if A.format == "bsr" and A.blocksize[0] == A.blocksize[1] <= 32:
-                self._from_bsr(A, shape)
-                return
-            if A.format != "csr":
-                if A.format not in ("coo", "bsr"):
-                    _told(f"the matrix is in {A.format.upper()} format, and is copied to CSR")
-                A = A.tocsr()
-            self._from_csr(A.data, A.indices, A.indptr, shape=shape)
-        elif hasattr(A, "indptr") and hasattr(A, "indices") and hasattr(A, "data"):  # BCSR of JAX
-            self._from_csr(A.data, A.indices, A.indptr, shape=_rank2(A.shape))
-        elif hasattr(A, "matvec") and hasattr(A, "shape"):
+        if has_square_blocks(A):
+            self._from_bsr(A)
+            return
+        csr = csr_of(A)
+        if csr is None:
             self._from_operator(A)
-        else:
-            dense = _arrays.real(A, "A")
-            m, n = _rank2(dense.shape)
-            rows, cols = np.nonzero(dense)
-            ptr = np.zeros(m + 1, np.int64)
-            np.cumsum(np.bincount(rows, minlength=m), out=ptr[1:])
-            self._from_csr(dense[rows, cols], cols.astype(np.int32), ptr, shape=(m, n), tell=False)
+            return
+        if is_sparse(A) and A.format not in ("csr", "coo", "bsr"):
+            _told(f"the matrix is in {A.format.upper()} format, and is copied to CSR")
+        self._from_csr(csr)
 
-    def _from_torch(self, A: Any) -> None:
-        if str(A.layout) == "torch.sparse_csr":
-            self._from_csr(A.values(), A.col_indices(), A.crow_indices(), shape=_rank2(A.shape))
-        elif str(A.layout) == "torch.strided":
-            self._from(_arrays.host_array(A, "A"))
-        else:
-            raise NotSupported(f"a tensor of layout {A.layout}: A.to_sparse_csr() makes one that can be used")
+    def _follow(self, A: Any) -> None:
+        """Remember where `update` finds new values. This keeps no matrix alive: if it is gone, the user's
+        name for it may stand for another one, and `update` must ask for that."""
+        try:
+            self._source = (lambda: A) if is_triple(A) else weakref.ref(A)
+        except TypeError:  # a list
+            self._source = lambda: None
 
-    def _from_csr(
-        self, data: Any, indices: Any, indptr: Any, *, shape: tuple[int, int], tell: bool = True
-    ) -> None:
+    def _from_csr(self, csr: Csr, tell: bool = True) -> None:
         """Lend the arrays if they fit, else lend a copy."""
+        data, indices, indptr, shape, made = csr
         why = []
         if _arrays.on_device(data):
             arrays = [_arrays.device_array(a, "A") for a in (data, indices, indptr)]
@@ -186,7 +168,7 @@ class Matrix(Handle):
                 why.append(f"its values are {values.dtype}" if values.dtype != np.float64 else
                            "its values are not contiguous")
             for name, array in (("indices", indices), ("indptr", indptr)):
-                given = np.asarray(_arrays_of_indices(array))
+                given = np.asarray(indices_on_host(array))
                 if given.dtype.kind not in "iu":
                     raise TypeError(f"the {name} of A are {given.dtype}; they must be integers")
                 known = given.dtype.isnative and given.dtype in (np.int32, np.int64)
@@ -208,14 +190,14 @@ class Matrix(Handle):
         except InvalidArgument:
             if isinstance(arrays[0], DeviceArray):
                 raise
-            copy = _canonical(arrays, shape)
+            copy = canonical(arrays, shape)
             if copy is None:  # something else is wrong
                 raise
             why.append("its rows are not sorted, or have repeated entries")
             arrays = copy
             self._lend(arrays, shape)
-        self._given = (data, indices, indptr)  # the user may delete them
-        if why and tell:
+        self._owns_values = made or bool(why) and not np.may_share_memory(arrays[0], values)
+        if why and tell and not made:
             _told("the matrix could not be used where it is, and was copied once: " + "; ".join(why))
 
     def _lend(self, arrays: list[Any], shape: tuple[int, int]) -> None:
@@ -232,8 +214,11 @@ class Matrix(Handle):
         create(context(), m, n if alone else m, m if alone else c.POISE_DECIDE, n, ctypes.byref(csr),
                c.POISE_BORROW, ctypes.byref(handle))
         self._finish(handle, arrays, "csr", shape)
+        self._owns_values = False
+        if not isinstance(data, DeviceArray):
+            self._checksum = checksum(indices, indptr)
 
-    def _from_bsr(self, A: Any, shape: tuple[int, int]) -> None:
+    def _from_bsr(self, A: Any) -> None:
         if not A.has_canonical_format:
             A = A.copy()
             A.sum_duplicates()
@@ -243,17 +228,16 @@ class Matrix(Handle):
         indices, indptr = (np.ascontiguousarray(a, np.int64) for a in (A.indices, A.indptr))
         bcsr = c.PoiseBCSR(row_major=1, val=data.ctypes.data)
         bcsr.ptr64, bcsr.col64 = indptr.ctypes.data, indices.ctypes.data
-        m, n = shape
+        shape = m, n = rank2(A.shape)
         alone = _library.ranks() == 1
         handle = c.PoiseMat()
         lib.PoiseMatCreateBCSR(context(), b, m, n if alone else m, m if alone else c.POISE_DECIDE, n,
                                ctypes.byref(bcsr), c.POISE_COPY, ctypes.byref(handle))
         self._finish(handle, [], "bsr", shape)
-        self._given = None
 
     def _from_operator(self, A: Any) -> None:
         """A shell. The functions know the operator, not this object, which would then never be released."""
-        m, n = _rank2(A.shape)
+        m, n = rank2(A.shape)
         if np.dtype(getattr(A, "dtype", None) or np.float64).kind == "c":
             raise TypeError("A is complex; Poise solves real systems")
 
@@ -277,7 +261,6 @@ class Matrix(Handle):
         M, N = (m, n) if alone else (c.POISE_DECIDE, c.POISE_DECIDE)
         lib.PoiseMatCreateShell(context(), m, n, M, N, ctypes.byref(functions), None, ctypes.byref(handle))
         self._finish(handle, [functions, A], "shell", (m, n))
-        self._given = None
 
     def _finish(self, handle: Any, arrays: list[Any], kind: str, shape: tuple[int, int]) -> None:
         """Give the library's object type and options. Then it takes the place of a former one, and what it
@@ -298,7 +281,7 @@ class Matrix(Handle):
             lib.PoiseMatDestroy(ctypes.byref(handle))
             raise
         self.close()
-        self._arrays, self._kind, self.shape, self._owns_values = arrays, kind, shape, False
+        self._arrays, self._kind, self.shape = arrays, kind, shape
         self._keep(handle)
 
     # ---- new values ----
@@ -310,53 +293,69 @@ class Matrix(Handle):
         Parameters
         ----------
         A
-            A matrix of the same shape. If it has the pattern and the format of the present one, only its
-            values are taken, and solvers keep what they can. None, or the matrix that is used where it is:
-            its values have been written to.
+            A matrix of the same shape, or ``(data, indices, indptr)``. If it has the pattern of the present
+            one, only its values are taken, and solvers keep what they can.
+
+            None: the matrix that was given last has changed. Its arrays may be others than before, and so may
+            its pattern; what was copied is copied again. Not so with ``A = 2 * A``, which makes another
+            matrix, and with a list: then InvalidArgument. Indices on a GPU that have been written to in place
+            are not seen: give new arrays.
         """
-        handle = self._get()
+        self._get()
         if self._kind == "shell":
             if A is not None:
                 raise NotSupported("a matrix that is a function follows that function: it takes no values")
             return
-        if A is None:
-            if self._given is None:
-                raise InvalidArgument("this matrix is a copy: give the matrix with the new values")
-            data, indices, indptr = self._given
-        elif self._kind == "csr" and getattr(A, "format", "") == "csr":
-            if _rank2(A.shape) != self.shape:
-                raise InvalidArgument(f"the new matrix has shape {A.shape}, the present one {self.shape}")
-            data, indices, indptr = A.data, A.indices, A.indptr
+        if isinstance(A, Matrix):
+            raise NotSupported("update takes a matrix of SciPy, or arrays, not a poise.Matrix")
+        given = self._source() if A is None else A
+        if given is None:
+            raise InvalidArgument(
+                "the matrix of before is gone, or was a list: give the one with the new values, update(A)"
+            )
+        shape = self.shape if is_triple(given) else rank2(np.shape(given))
+        if shape != self.shape:
+            raise InvalidArgument(f"the new matrix has the shape {shape}, the present one {self.shape}")
+        if is_triple(given):
+            csr: Csr | None = Csr(*given, shape)
         else:
-            self._from(A)
-            return
-        if not self._same(data, indices, indptr):
-            self._from_csr(data, indices, indptr, shape=self.shape, tell=False)
-            return
-        if isinstance(self._arrays[0], DeviceArray):
-            lib.PoiseMatSetValuesCSR(handle, self._arrays[0].pointer)
-            return
-        values = _arrays.real(data, "A")
-        if values.ctypes.data == self._arrays[0].ctypes.data:
-            lib.PoiseMatSetValuesCSR(handle, values.ctypes.data)
-        elif self._owns_values:  # the library writes to the array that it has borrowed
-            lib.PoiseMatSetValuesCSR(handle, values.ctypes.data)
-        else:  # which must not be the user's
+            csr = None if has_square_blocks(given) else csr_of(given)
+        if csr is None:
+            self._from(given)
+        else:
+            self._take(csr)
+        self._follow(given)
+
+    def _take(self, csr: Csr) -> None:
+        """New values where they are; or in a copy, as the library may not write to the user's; or anew."""
+        how, pointer = _ANEW, 0
+        if self._kind == "csr" and self._same(csr):
+            present = self._arrays[0]
+            values = present if isinstance(present, DeviceArray) else _arrays.real(csr.data, "A")
+            pointer = _pointer(values)
+            how = _IN_PLACE if self._owns_values or pointer == _pointer(present) else _TO_A_COPY
+        how = _library.most(how)
+        if how == _ANEW:
+            self._from_csr(csr, tell=False)
+        elif how == _IN_PLACE:
+            lib.PoiseMatSetValuesCSR(self._get(), pointer)
+        else:
             self._lend([values.copy(), *self._arrays[1:]], self.shape)
             self._owns_values = True
-        self._given = (data, indices, indptr)
 
-    def _same(self, data: Any, indices: Any, indptr: Any) -> bool:
-        """Is this the pattern that the library has, in the order that it has it in?"""
-        if isinstance(self._arrays[0], DeviceArray):
-            return all(a is b for a, b in zip((data, indices, indptr), self._given or ()))
-        if _arrays.on_device(data):
-            return False
-        return (
-            np.size(data) == self._arrays[0].size
-            and np.array_equal(indptr, self._arrays[2])
-            and np.array_equal(indices, self._arrays[1])
-        )
+    def _same(self, csr: Csr) -> bool:
+        """Is this the pattern that the library has, in the order that it has it in? On a GPU: are these the
+        arrays that it has?"""
+        mine = self._arrays
+        theirs = [csr.data, csr.indices, csr.indptr]
+        if isinstance(mine[0], DeviceArray) or _arrays.on_device(csr.data):
+            return all(
+                _arrays.on_device(a) and isinstance(b, DeviceArray)
+                and _arrays.device_array(a, "A")[:3] == b[:3] for a, b in zip(theirs, mine)
+            )
+        same_size = _arrays.host_array(csr.data, "A").size == mine[0].size
+        equal = same_size and all(a is b or np.array_equal(a, b) for a, b in zip(theirs[1:], mine[1:]))
+        return equal and checksum(*mine[1:]) == self._checksum
 
     # ---- spaces ----
 
@@ -498,32 +497,6 @@ class Matrix(Handle):
         if self._handle is None:
             return "<poise.Matrix, closed>"
         return f"<poise.Matrix of type {self.type}, {self.shape[0]} x {self.shape[1]}>"
-
-
-def _library_of(A: Any) -> str:
-    return _arrays.library_of(A)
-
-
-def _arrays_of_indices(array: Any) -> Any:
-    if _library_of(array) == "jax" or isinstance(array, (np.ndarray, list, tuple)):
-        return np.asarray(array)
-    return _arrays.host_array(array, "A")
-
-
-def _canonical(arrays: list[Any], shape: tuple[int, int]) -> list[Any] | None:
-    """A copy of CSR arrays with sorted rows, repeated entries summed. None: they were sorted."""
-    from scipy.sparse import csr_matrix
-
-    data, indices, indptr = arrays
-    outside = indices.size > 0 and (indices.min() < 0 or indices.max() >= shape[1])
-    if outside or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        return None
-    A = csr_matrix((data, indices, indptr), shape=shape, copy=True)
-    A.has_canonical_format = A.has_sorted_indices = False  # look again
-    A.sum_duplicates()
-    if A.nnz == indices.size and np.array_equal(A.indices, indices):
-        return None
-    return [A.data, A.indices, A.indptr]
 
 
 def _apply(function: str, handle: Any, x: Any, y: Any) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from . import _arrays, _library
 from . import _declarations as c
 from ._arrays import Float, Vector
+from ._csr import rank2
 from ._library import CallOrder, InvalidArgument, NotConverged, context, lib, locked
-from ._matrix import Handle, Matrix, _rank2
+from ._matrix import Handle, Matrix
 
 _NORMS = {
     "default": c.POISE_KSP_NORM_DEFAULT,
@@ -67,8 +68,8 @@ class Solver(Handle):
     --------
     >>> solver = poise.Solver(A, "cg", pc="icc", rtol=1e-8)
     >>> x = solver.solve(b)
-    >>> A.data *= 2
-    >>> solver.update()             # the values have changed where they are
+    >>> A.data = 2 * A.data
+    >>> solver.update()             # A has changed; after A = 2 * A it is another one: solver.update(A)
     >>> x = solver.solve(b, x0=x)
     """
 
@@ -158,7 +159,7 @@ class Solver(Handle):
             lib.PoisePCSetType(self._pc(), (pc or "none").encode())
             return
         shape = getattr(pc, "shape", None)
-        if shape is not None and _rank2(shape) != (self._rows, self._rows):
+        if shape is not None and rank2(shape) != (self._rows, self._rows):
             raise InvalidArgument(f"the preconditioner has the shape {shape}, A has {self.A.shape}")
         if np.dtype(getattr(pc, "dtype", None) or np.float64).kind == "c":
             raise TypeError("the preconditioner is complex; Poise solves real systems")
@@ -194,10 +195,20 @@ class Solver(Handle):
         )
 
     @locked
-    def update(self, A: Any = None) -> None:
-        """Take new values of A: see `Matrix.update`. The next solve builds the preconditioner anew."""
+    def update(self, A: Any = None, P: Any = None) -> None:
+        """Take new values of A: see `Matrix.update`. The next solve builds the preconditioner anew.
+
+        A `P` of the solver's own stays as it is, unless its new values are given too.
+        """
         self._idle()
+        mine = self.A if P is None else self.P
+        if mine is None:
+            raise InvalidArgument("the solver has no P: its preconditioner is built from A")
         self.A.update(A)
+        if P is not None:
+            mine.update(P)
+        if self.A._kind == "shell":
+            self._set = (None, None)  # the library cannot see what a function does
 
     # ---- solving ----
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What users call a matrix, as CSR arrays."""
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _arrays
+from ._library import InvalidArgument, NotSupported
+
+
+class Csr(NamedTuple):
+    """Arrays of any library and type. made: by `csr_of`, so that nobody else writes to them."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+    made: bool = False
+
+
+def rank2(shape: Any) -> tuple[int, int]:
+    if len(shape) != 2:
+        raise InvalidArgument(f"a matrix has two dimensions, not {len(shape)}")
+    return int(shape[0]), int(shape[1])
+
+
+def is_triple(A: Any) -> bool:
+    """Is this (data, indices, indptr)?"""
+    return isinstance(A, tuple) and len(A) == 3
+
+
+def is_sparse(A: Any) -> bool:
+    return hasattr(A, "tocsr") and hasattr(A, "format")
+
+
+def has_square_blocks(A: Any) -> bool:
+    return is_sparse(A) and A.format == "bsr" and A.blocksize[0] == A.blocksize[1] <= 32
+
+
+def csr_of(A: Any) -> Csr | None:
+    """The matrix where it is, if it is CSR, else a copy. None: it is a function."""
+    if _arrays.library_of(A) == "torch":
+        return _of_torch(A)
+    if is_sparse(A):
+        C = A.tocsr()  # itself, if it is CSR
+        return Csr(C.data, C.indices, C.indptr, rank2(A.shape), made=A.format != "csr")
+    if hasattr(A, "indptr") and hasattr(A, "indices") and hasattr(A, "data"):  # BCSR of JAX
+        return Csr(A.data, A.indices, A.indptr, rank2(A.shape))
+    if hasattr(A, "matvec") and hasattr(A, "shape"):
+        return None
+    return _of_dense(A)
+
+
+def _of_torch(A: Any) -> Csr:
+    if str(A.layout) == "torch.sparse_csr":
+        return Csr(A.values(), A.col_indices(), A.crow_indices(), rank2(A.shape))
+    if str(A.layout) == "torch.strided":
+        return _of_dense(A)
+    raise NotSupported(f"a tensor of layout {A.layout}: A.to_sparse_csr() makes one that can be used")
+
+
+def _of_dense(A: Any) -> Csr:
+    dense = _arrays.real(A, "A")
+    m, n = rank2(dense.shape)
+    rows, cols = np.nonzero(dense)
+    ptr = np.zeros(m + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=m), out=ptr[1:])
+    return Csr(dense[rows, cols], cols.astype(np.int32), ptr, (m, n), made=True)
+
+
+def indices_on_host(array: Any) -> Any:
+    if _arrays.library_of(array) == "jax" or isinstance(array, (np.ndarray, list, tuple)):
+        return np.asarray(array)
+    return _arrays.host_array(array, "A")
+
+
+def checksum(indices: Any, indptr: Any) -> tuple[int, int]:
+    """Of a pattern in contiguous arrays: it tells whether they have been written to."""
+    return zlib.crc32(indices), zlib.crc32(indptr)
+
+
+def canonical(arrays: list[Any], shape: tuple[int, int]) -> list[Any] | None:
+    """A copy of CSR arrays with sorted rows, repeated entries summed. None: they were sorted."""
+    from scipy.sparse import csr_matrix
+
+    data, indices, indptr = arrays
+    outside = indices.size > 0 and (indices.min() < 0 or indices.max() >= shape[1])
+    if outside or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        return None
+    A = csr_matrix((data, indices, indptr), shape=shape, copy=True)
+    A.has_canonical_format = A.has_sorted_indices = False  # look again
+    A.sum_duplicates()
+    if A.nnz == indices.size and np.array_equal(A.indices, indices):
+        return None
+    return [A.data, A.indices, A.indptr]
