@@ -48,6 +48,14 @@ class Handle:
         if handle is not None and _library.usable():
             getattr(lib, self._destroy)(ctypes.byref(handle))
 
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        """Called by pickle, copy.copy and copy.deepcopy."""
+        name = type(self).__name__
+        raise TypeError(
+            f"a poise.{name} cannot be copied or pickled: it refers to memory of this process. Copy or send "
+            f"the matrix and the settings that it was made with, and make another poise.{name} of them there"
+        )
+
     def __enter__(self) -> Any:
         return self
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solver, solve, options, errors, callbacks."""
+import copy
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -444,10 +446,37 @@ def test_fork():
         "child = os.fork()\n"
         "if child == 0:\n"
         "    try: poise.solve(A, b, 'cg')\n"
-        "    except poise.CallOrder: os._exit(7)\n"
+        "    except poise.CallOrder as e: os._exit(7 if 'forked' in str(e) and 'spawn' in str(e) else 2)\n"
         "    os._exit(1)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
     )
+
+
+def test_objects_are_not_copied(A, b):
+    """The library's objects belong to one object of Python in one process: no copy may destroy them."""
+    with poise.Matrix(A) as M, poise.Solver(M, "cg", pc="icc", rtol=1e-9) as solver:
+        things = [M, solver, solver.solve, [solver], solver.aspreconditioner(), M.aslinearoperator()]
+        for thing in things:
+            with pytest.raises(TypeError, match="make another poise.(Matrix|Solver)"):
+                copy.deepcopy(thing)
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                with pytest.raises(TypeError, match="make another poise.(Matrix|Solver)"):
+                    pickle.dumps(thing, protocol)
+        for thing in (M, solver):
+            with pytest.raises(TypeError, match="make another"):
+                copy.copy(thing)
+        gc.collect()
+        near(A, solver.solve(b), b)
+
+
+def test_errors_are_copied(A, b):
+    """Processes send them."""
+    with pytest.raises(poise.NotConverged) as e:
+        poise.solve(A, b, "cg", maxiter=2)
+    for error in (pickle.loads(pickle.dumps(e.value)), copy.deepcopy(e.value)):
+        assert type(error) is poise.NotConverged and str(error) == str(e.value)
+        assert error.iterations == 2 and error.reason == "DIVERGED_ITS"
+        np.testing.assert_array_equal(error.x, e.value.x)
 
 
 def test_the_end_of_the_process():
