@@ -49,7 +49,7 @@ def main():
     program = sys.argv[1]
     given = sys.argv[2:]
     points, rounds, iterations = (int(word) for word in given + ["100", "5", "100"][len(given):])
-    options = f"-ksp_type cg -pc_type jacobi -ksp_rtol 1e-30 -ksp_max_it {iterations}"
+    options = f"-ksp_type cg -pc_type jacobi -ksp_norm_type default -ksp_rtol 1e-30 -ksp_max_it {iterations}"
     A = laplacian(points)
     b = A @ np.ones(A.shape[0])
     x = np.empty(A.shape[0])

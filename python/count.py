@@ -24,7 +24,7 @@ def rounds(count, points, iterations):
     import numpy as np
     import poise
 
-    options = f"-ksp_type cg -pc_type jacobi -ksp_rtol 1e-30 -ksp_max_it {iterations}"
+    options = f"-ksp_type cg -pc_type jacobi -ksp_norm_type default -ksp_rtol 1e-30 -ksp_max_it {iterations}"
     A = compare.laplacian(points)
     b = A @ np.ones(A.shape[0])
     x = np.empty(A.shape[0])

@@ -493,6 +493,14 @@ def _outside() -> dict[str, str]:
     return options_of_text(os.environ.get("POISE_OPTIONS", ""))
 
 
+def option(prefix: str | None, key: str) -> str | None:
+    """The value of an option that was given: in code, by the environment or in a file."""
+    value = ctypes.c_char_p()
+    start = prefix.encode() if prefix else None
+    given = lib.PoiseOptionsHas(context(), start, key.encode(), ctypes.byref(value))
+    return _text(value.value) if given else None
+
+
 def _check_known(own: dict[str, str]) -> None:
     """Raise InvalidArgument for a key that the library does not know, also behind prefixes such as sub_."""
     for key in own:

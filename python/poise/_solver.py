@@ -22,6 +22,10 @@ _NORMS = {
     "unpreconditioned": c.POISE_KSP_NORM_UNPRECONDITIONED,
     "natural": c.POISE_KSP_NORM_NATURAL,
 }
+_NEVER = ("minres", "preonly")  # methods that cannot watch |b - A x|
+_FROM_THE_RIGHT = ("gmres", "bicgstab")  # those that can if the preconditioner is on the right
+_MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
+_PASSES = 10  # most solves of one right-hand side, where another norm is watched
 _SIDES = {"left": c.POISE_PC_LEFT, "right": c.POISE_PC_RIGHT}
 
 
@@ -46,13 +50,17 @@ class Solver(Handle):
         ``"bjacobi"``, ``"lu"`` or ``"ksp"``. Or M^-1 as a sparse or dense matrix, a
         ``scipy.sparse.linalg.LinearOperator``, another object with ``matvec``, or a function z = pc(r).
     rtol, atol, maxiter
-        A solve has converged at ``norm <= max(rtol * norm0, atol)``, where norm0 is the first residual, or
-        with a guess the right-hand side. Defaults: 1e-5, 1e-50, 10000.
+        A solve has converged at ``norm(b - A x) <= max(rtol * norm(b), atol)``, as in SciPy; near the limit
+        of rounding b - A x may be up to ten times as large. Defaults: 1e-5, 1e-50, 10000. minres, and gmres
+        and bicgstab preconditioned from the left, watch another norm. They go on from x until b - A x is
+        small enough. preonly, which does not iterate, has no tolerance.
     norm
-        ``"unpreconditioned"`` is norm(b - A x); ``"preconditioned"``, ``"natural"`` or ``"none"``. Default:
-        the method's own.
+        The norm in place of that of b - A x: ``"preconditioned"``, ``"natural"`` or ``"none"``; or
+        ``"default"``, the method's own, as in the library and in PETSc. It is compared with the first one, or
+        with a guess with that of b.
     side
-        Of the preconditioner: ``"left"`` or ``"right"``. Default: the one that the norm asks for.
+        Of the preconditioner: ``"left"`` or ``"right"``. Default: the one that the norm asks for, so for
+        gmres and bicgstab right.
     P
         Matrix that the preconditioner is built from. Default: A.
     null_space, near_null_space, coordinates
@@ -85,7 +93,7 @@ class Solver(Handle):
         rtol: float | None = None,
         atol: float | None = None,
         maxiter: int | None = None,
-        norm: str = "default",
+        norm: str | None = None,
         side: str | None = None,
         P: Any = None,
         null_space: Any = None,
@@ -109,7 +117,8 @@ class Solver(Handle):
             raise InvalidArgument(f"A has the shape {self.A.shape}; it must be square")
         self._rows, self._error = n, error
         self._callback: Callable[[int, float], Any] | None = None
-        self._watched = self._busy = False
+        self._watched = self._busy = self._checks = False
+        self._earlier: list[Float] = []  # norms of the solves of this right-hand side before the latest
         self._set: tuple[Any, Any] = (None, None)
         self.iterations, self.residual_norm, self.reason, self.detail = 0, float("nan"), "", ""
         if null_space is not None:
@@ -127,14 +136,24 @@ class Solver(Handle):
             lib.PoiseKSPSetType(ksp, method.encode())
             self._set_pc(pc)
             self._tolerances(rtol, atol, maxiter)
-            lib.PoiseKSPSetNormType(ksp, _word(_NORMS, norm, "norm"))
+            if norm is not None:
+                lib.PoiseKSPSetNormType(ksp, _word(_NORMS, norm, "norm"))
             if side is not None:
                 lib.PoiseKSPSetPCSide(ksp, _word(_SIDES, side, "side"))
             lib.PoiseKSPKeepHistory(ksp, 1)
             own = {key: value for key, value in own.items() if key not in of_matrix}
-            if own:
-                lib.PoiseKSPSetOptionsPrefix(ksp, _library.prefix_of(own).encode())
+            prefix = _library.prefix_of(own) if own else None
+            if prefix:
+                lib.PoiseKSPSetOptionsPrefix(ksp, prefix.encode())
             lib.PoiseKSPSetFromOptions(ksp)
+            if norm is None and _library.option(prefix, "ksp_norm_type") is None:
+                self._watch_residual(_library.option(prefix, "ksp_pc_side") or side)
+            if self._checks:
+                given = ("rtol", rtol, 1e-5), ("atol", atol, 1e-50), ("max_it", maxiter, 10000)
+                self._limits = [
+                    float(_library.option(prefix, f"ksp_{key}") or (default if value is None else value))
+                    for key, value, default in given
+                ]
         except BaseException:
             self.close()
             raise
@@ -194,6 +213,14 @@ class Solver(Handle):
             -1 if maxiter is None else int(maxiter),
         )
 
+    def _watch_residual(self, side: str | None) -> None:
+        """Have |b - A x| decide. Where the method cannot watch it, it is looked at between solves."""
+        method = (lib.PoiseKSPType(self._get()) or b"").decode()
+        if method not in _NEVER and not (method in _FROM_THE_RIGHT and side == "left"):
+            lib.PoiseKSPSetNormType(self._get(), c.POISE_KSP_NORM_UNPRECONDITIONED)
+        else:
+            self._checks = method != "preonly"
+
     @locked
     def update(self, A: Any = None, P: Any = None) -> None:
         """Take new values of A: see `Matrix.update`. The next solve builds the preconditioner anew.
@@ -233,8 +260,8 @@ class Solver(Handle):
 
         def monitor(_: Any, iteration: int, norm: float, __: Any) -> None:
             solver = this.solver()
-            if solver._callback is not None:
-                solver._callback(iteration, norm)
+            if solver._callback is not None and not (solver._earlier and iteration == 0):
+                solver._callback(sum(map(len, solver._earlier)) + iteration, norm)
 
         self._monitor = c.PoiseMonitor(_library.guarded(monitor))
         lib.PoiseKSPAddMonitor(self._get(), self._monitor, None)
@@ -254,21 +281,68 @@ class Solver(Handle):
 
     def _run(self, b: Any, x: Any, guess: bool) -> None:
         """One right-hand side, from array to array."""
-        ksp, n = self._get(), self._rows
+        self._earlier = []
+        with Vector(b, self._rows, c.POISE_DECIDE) as vb, Vector(x, self._rows, c.POISE_DECIDE) as vx:
+            self._pass(vb, vx, guess)
+            if self._checks and self.converged:
+                self._go_on(vb, vx)
+        if self._library_on_device(x):
+            _arrays.wait_for(_library.stream() or 0)
+
+    def _pass(self, b: c.PoiseVec, x: c.PoiseVec, guess: bool) -> None:
+        ksp = self._get()
         lib.PoiseKSPSetInitialGuessNonzero(ksp, int(guess))
         try:
-            with Vector(b, n, c.POISE_DECIDE) as vb, Vector(x, n, c.POISE_DECIDE) as vx:
-                lib.PoiseKSPSolve(ksp, vb, vx)
+            lib.PoiseKSPSolve(ksp, b, x)
         except NotConverged as error:  # an option has asked for this; the parameter `error` decides
             if error._depth != _library.depth():  # of another solve, in a callback
                 raise
-        if self._library_on_device(x):
-            _arrays.wait_for(_library.stream() or 0)
-        self.iterations = lib.PoiseKSPIterations(ksp)
+        self.iterations = lib.PoiseKSPIterations(ksp) + sum(map(len, self._earlier))
         self.residual_norm = lib.PoiseKSPResidualNorm(ksp)
-        self._code = lib.PoiseKSPConvergedReason(ksp)
-        self.reason = lib.PoiseKSPReasonString(self._code).decode()
-        self.detail = lib.PoiseKSPReasonDetail(ksp).decode()
+        self._end(lib.PoiseKSPConvergedReason(ksp), lib.PoiseKSPReasonDetail(ksp).decode())
+
+    def _go_on(self, b: c.PoiseVec, x: c.PoiseVec) -> None:
+        """The method claims convergence in its own norm. From x on, with a smaller tolerance of that norm,
+        until |b - A x| has reached its own."""
+        rtol, atol, most = self._limits
+        size, norm = self._residual(b, x)
+        goal = max(rtol * size, atol)
+        level = self.residual_norm
+        try:
+            while norm > goal and self.converged:
+                if self.iterations >= most:
+                    self._end(c.POISE_DIVERGED_ITS, "")
+                elif len(self._earlier) == _PASSES:
+                    words = f"the method's own norm has fallen to {level:g}, that of b - A x is {norm:g}"
+                    self._end(c.POISE_DIVERGED_BREAKDOWN, words)
+                else:
+                    level = 0.5 * min(level, self.residual_norm) * goal / norm
+                    lib.PoiseKSPSetTolerances(self._get(), 0.0, level, -1, int(most - self.iterations))
+                    self._earlier.append(self._norms()[:-1])
+                    self._pass(b, x, True)
+                    norm = self._residual(b, x)[1]
+            rounding = self._code == c.POISE_DIVERGED_BREAKDOWN and norm <= _MARGIN * goal
+            if norm <= goal or rounding:
+                code = c.POISE_CONVERGED_RTOL if rtol * size >= atol else c.POISE_CONVERGED_ATOL
+                self._end(code, self.detail if self.converged else "")
+        finally:
+            lib.PoiseKSPSetTolerances(self._get(), rtol, atol, -1, int(most))
+        self.residual_norm = norm
+
+    def _residual(self, b: c.PoiseVec, x: c.PoiseVec) -> tuple[float, float]:
+        """Norms of b and of b - A x, both without the part of b that the null space of A^T excludes."""
+        size, norm = ctypes.c_double(), ctypes.c_double()
+        lib.PoiseVecNorm(b, c.POISE_NORM_2, ctypes.byref(size))
+        lib.PoiseKSPTrueResidual(self._get(), b, x, ctypes.byref(norm))
+        part = 0.0
+        if self.A._spaces.get("PoiseMatSetTransposeNullSpace") is not None:
+            part = size.value * lib.PoiseKSPInconsistency(self._get())
+        rest = norm.value**2 - part**2 * (1 + 8 * np.finfo(float).eps)  # the difference of equal ones is 0
+        return float(np.sqrt(size.value**2 - part**2)), float(np.sqrt(max(0.0, rest)))
+
+    def _end(self, code: int, detail: str) -> None:
+        self._code, self.detail = code, detail
+        self.reason = lib.PoiseKSPReasonString(code).decode()
 
     @staticmethod
     def _library_on_device(x: Any) -> bool:
@@ -373,14 +447,18 @@ class Solver(Handle):
 
     @property
     def history(self) -> Float:
-        """Norms of the residual in iterations 0, 1, ... of the latest solve: shape (iterations + 1,)."""
+        """Norms that the method watched in iterations 0, 1, ... of the latest solve: shape (iterations + 1,).
+        See `norm` of `Solver`."""
         with _library._lock:
-            count, place = ctypes.c_int64(), ctypes.c_void_p()
-            lib.PoiseKSPHistory(self._get(), ctypes.byref(count), ctypes.byref(place))
-            out = np.empty(count.value)
-            if count.value:
-                ctypes.memmove(out.ctypes.data, place.value or 0, 8 * count.value)
-            return out
+            return np.concatenate([*self._earlier, self._norms()])
+
+    def _norms(self) -> Float:
+        count, place = ctypes.c_int64(), ctypes.c_void_p()
+        lib.PoiseKSPHistory(self._get(), ctypes.byref(count), ctypes.byref(place))
+        out = np.empty(count.value)
+        if count.value:
+            ctypes.memmove(out.ctypes.data, place.value or 0, 8 * count.value)
+        return out
 
     @locked
     def iterate(self) -> Float:

@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 from conftest import laplacian
+from poise import _library
 
 
 def near(A, x, b, tolerance=1e-6):
@@ -38,6 +40,13 @@ def run(code, **environment):
                          env={**os.environ, "PYTHONPATH": path, **environment})
     assert out.returncode == 0 and out.stderr == "", out.stderr
     return out.stdout
+
+
+def words_of(option):
+    """The words that the library's help lists for an option."""
+    text = _library.printed(lambda: _library.lib.PoiseOptionsHelp(_library.context()))
+    line = next(line for line in text.splitlines() if line.split()[:1] == [f"-{option}"])
+    return re.search(r": ([\w ]+) \(default", line)[1].split()
 
 
 @pytest.mark.parametrize("method", ["cg", "prcg", "bicgstab", "gmres", "fgmres", "minres"])
