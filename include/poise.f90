@@ -100,6 +100,7 @@ module poise
     type(c_ptr) :: help = c_null_ptr
     type(c_ptr) :: options = c_null_ptr
     type(c_ptr) :: stream = c_null_ptr
+    type(c_ptr) :: out = c_null_ptr
   end type
 
   type, bind(c) :: PoiseBytes

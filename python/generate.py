@@ -81,6 +81,13 @@ def wrap(line, indent="    ", width=110):
     )
 
 
+def keys(name, page):
+    """The options in tables of a page, as a set."""
+    found = " ".join(sorted(set(re.findall(r"^\| `-(\w+)`", page, re.M))))
+    lines = [f'    "{line} "\n' for line in textwrap.wrap(found, 100, break_on_hyphens=False)]
+    return f"{name} = frozenset(\n" + "".join(lines).rstrip() + ".split()\n)\n"
+
+
 def generate():
     c = Classes(headers.headers())
     out = [HEAD]
@@ -102,10 +109,11 @@ def generate():
         parameters = ", ".join(c.parameters(function.body))
         line = f'"{function.name}": ({c.result(function)}, [{parameters}]),'
         out.append(textwrap.indent(wrap(line, width=106), "    ") + "\n")
-    out.append("}\n\n# Keys of all options, of docs/options.md\nOPTIONS = frozenset(\n")
-    keys = sorted(set(re.findall(r"^\| `-(\w+)`", (ROOT / "docs" / "options.md").read_text(), re.M)))
-    out += [f'    "{line} "\n' for line in textwrap.wrap(" ".join(keys), 100, break_on_hyphens=False)]
-    out[-1] = out[-1].rstrip() + ".split()\n)\n"
+    out.append("}\n\n# Keys of all options, of docs/options.md\n")
+    page = (ROOT / "docs" / "options.md").read_text()
+    out.append(keys("OPTIONS", page))
+    out.append("\n# Those of the process, which objects do not read\n")
+    out.append(keys("PROCESS_OPTIONS", page.split("\n## ")[1]))
     return "".join(out)
 
 

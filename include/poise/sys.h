@@ -123,6 +123,7 @@ typedef struct PoiseInit {
                                         -help lists them. They are never reported as unknown or unused */
   void *stream;                      /* a cudaStream_t for device cuda (see PoiseStream). NULL: one of its
                                         own */
+  FILE *out;                         /* as PoiseSetOutput, from the first line on. NULL: stdout. Borrowed */
 } PoiseInit;
 
 /*

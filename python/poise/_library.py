@@ -14,9 +14,13 @@ import signal
 import sys
 import threading
 import weakref
-from typing import Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar
 
 from . import _declarations as c
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +69,7 @@ class NotConverged(PoiseError):
     ``iterations``, ``reason`` and ``residual_norm`` are those of the solve.
     """
 
-    x: Any = None
+    x: NDArray[np.float64] | None = None
     iterations: int = 0
     reason: str = ""
     residual_norm: float = float("nan")
@@ -358,12 +362,13 @@ def init(
     if _state.context is not None:
         raise CallOrder("this process has its context already: call poise.init before anything else")
     address = _mpi_address(comm) if comm is not None else None
-    given = c.PoiseInit(mpi_comm=address, serial=comm is None, stream=stream)
+    output = _stream()
+    given = c.PoiseInit(mpi_comm=address, serial=comm is None, stream=stream, out=output)
     context = c.PoiseContext()
     own = {"options_left": "no", **options_of_text(options)}  # this module finds unknown ones itself
     if device is not None:
         own["device"] = device
-    _check_known(own)
+    _check_known(own, ())
     # As words of a command line, since the device is chosen in PoiseInitialize.
     argv = [b"python"]
     for key, value in own.items():
@@ -376,8 +381,7 @@ def init(
     _state.context, _state.process, _state.communicator = context, os.getpid(), comm
     _state.ranks, _state.rank = lib.PoiseSize(context), lib.PoiseRank(context)
     _state.stream = lib.PoiseStream(context) or None
-    _state.output = _stream()
-    lib.PoiseSetOutput(context, _state.output)
+    _state.output = output
 
 
 def _alive() -> None:
@@ -427,6 +431,12 @@ def register(thing: Any) -> None:
 
 
 @locked
+def print_log() -> None:
+    """The table of events of the process so far, as option log_view prints it at the end. Collective."""
+    lib.PoiseLogView(context(), _state.output, c.POISE_LOG_TEXT)
+
+
+@locked
 def info() -> str:
     """Version, build, device, ranks and threads, as the library prints them."""
     here = context()
@@ -473,8 +483,9 @@ def options_of_text(text: str) -> dict[str, str]:
     return out
 
 
-def options_of(text: str, keywords: dict[str, Any]) -> dict[str, str]:
-    """Options as text and as keywords, in one dictionary. Keywords override the text."""
+def options_of(text: str, keywords: dict[str, Any], parameters: Iterable[str] = ()) -> dict[str, str]:
+    """Options of an object as text and as keywords, in one dictionary. Keywords override the text. An unknown
+    one may mean one of `parameters`, which the object takes itself."""
 
     def word(key: str, value: Any) -> str:
         if isinstance(value, bool):
@@ -485,7 +496,14 @@ def options_of(text: str, keywords: dict[str, Any]) -> dict[str, str]:
             return repr(float(value))
         raise TypeError(f"option {key} is a {type(value).__name__}; it can be text, a number, True or False")
 
-    return {**options_of_text(text), **{key: word(key, value) for key, value in keywords.items()}}
+    own = {**options_of_text(text), **{key: word(key, value) for key, value in keywords.items()}}
+    _check_known(own, parameters)
+    for key in own:
+        if key in c.PROCESS_OPTIONS and key not in parameters:
+            raise InvalidArgument(
+                f"invalid option: {key} is one of the process: give it to poise.init, before all else"
+            )
+    return own
 
 
 def _outside() -> dict[str, str]:
@@ -501,14 +519,19 @@ def option(prefix: str | None, key: str) -> str | None:
     return _text(value.value) if given else None
 
 
-def _check_known(own: dict[str, str]) -> None:
+_OTHER_WORDS = {"tol": "rtol", "M": "pc", "preconditioner": "pc", "restart": "ksp_gmres_restart"}
+
+
+def _check_known(own: dict[str, str], parameters: Iterable[str]) -> None:
     """Raise InvalidArgument for a key that the library does not know, also behind prefixes such as sub_."""
+    known = {*parameters, *c.OPTIONS}
     for key in own:
         parts = key.split("_")
         # Behind prefixes of solvers inside preconditioners.
         inside = next((at for at, part in enumerate(parts) if part not in ("sub", "ksp")), 0)
         if not any("_".join(parts[first:]) in c.OPTIONS for first in range(inside + 1)):
-            close = difflib.get_close_matches(key, c.OPTIONS, 1)
+            meant = _OTHER_WORDS.get(key)
+            close = [meant] if meant in known else difflib.get_close_matches(key, known, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise InvalidArgument(f"invalid option: there is no option {key}{hint}")
 
@@ -522,7 +545,6 @@ def prefix_of(own: dict[str, str]) -> str:
     outside = _outside()
     key = tuple(sorted(own.items()))
     if key not in _prefixes:
-        _check_known(own)
         prefix = f"python{len(_prefixes)}_"
         for name, value in {**own, **outside}.items():
             lib.PoiseOptionsSet(context(), f"{prefix}{name}".encode(), value.encode() if value else None)

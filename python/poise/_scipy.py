@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _arrays, _library
 from ._library import InvalidArgument
@@ -26,7 +27,7 @@ def _solve(
     when: str,
     restart: int = 0,
     **options: Any,
-) -> tuple[Any, int]:
+) -> tuple[NDArray[np.float64], int]:
     shape = tuple(A.shape)
     if len(shape) != 2 or shape[0] != shape[1] and _library.ranks() == 1:
         raise InvalidArgument(f"A has the shape {shape}; it must be square")
@@ -78,7 +79,8 @@ def cg(
     maxiter: int | None = None,
     M: Any = None,
     callback: Callable[[Any], Any] | None = None,
-) -> tuple[Any, int]:
+    **options: Any,
+) -> tuple[NDArray[np.float64], int]:
     """Conjugate gradients, for symmetric positive definite A, as ``scipy.sparse.linalg.cg``.
 
     Parameters
@@ -98,16 +100,18 @@ def cg(
         for one of Poise's own preconditioners.
     callback
         Called as ``callback(xk)`` after each iteration, with a copy of shape (n,).
+    **options
+        More options of the library: ``pc_amg_threshold=0.1``.
 
     Returns
     -------
-    x
-        Of the shape of b.
-    info
+    x: numpy.ndarray
+        float64, of the shape of b. If b is an array of another library, so is x.
+    info: int
         0: converged. Above 0: maxiter was reached, and this many iterations were made. Below 0: the method
         broke down; the number is that of a ``PoiseKSPReason``.
     """
-    return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, "x")
+    return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, "x", **options)
 
 
 def bicgstab(
@@ -120,12 +124,13 @@ def bicgstab(
     maxiter: int | None = None,
     M: Any = None,
     callback: Callable[[Any], Any] | None = None,
-) -> tuple[Any, int]:
+    **options: Any,
+) -> tuple[NDArray[np.float64], int]:
     """Stabilised biconjugate gradients, for any A, as ``scipy.sparse.linalg.bicgstab``.
 
     Parameters and results are those of `cg`.
     """
-    return _solve("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, "x")
+    return _solve("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, "x", **options)
 
 
 def gmres(
@@ -140,14 +145,15 @@ def gmres(
     M: Any = None,
     callback: Callable[[Any], Any] | None = None,
     callback_type: str | None = None,
-) -> tuple[Any, int]:
+    **options: Any,
+) -> tuple[NDArray[np.float64], int]:
     """Generalised minimal residuals, for any A, as ``scipy.sparse.linalg.gmres``.
 
     M is applied from the right, so that the norm is that of ``b - A @ x``.
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, M
+    A, b, x0, rtol, atol, M, **options
         See `cg`.
     restart
         Iterations between restarts. Default: min(20, n).
@@ -166,5 +172,5 @@ def gmres(
         raise InvalidArgument(f"callback_type is '{callback_type}'; it can be x, pr_norm or legacy")
     restart = max(1, min(20 if restart is None else int(restart), int(A.shape[1])))
     when = "restart" if callback_type == "x" else "norm"
-    own = {"ksp_gmres_restart": restart}
+    own = {"ksp_gmres_restart": restart, **options}
     return _solve("gmres", A, b, x0, rtol, atol, maxiter, M, callback, when, restart, **own)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import inspect
 from typing import Any, Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _arrays, _library
 from . import _declarations as c
@@ -35,6 +38,12 @@ def _word(table: dict[str, int], word: str, what: str) -> int:
     return table[word]
 
 
+@functools.lru_cache(None)
+def _parameters() -> set[str]:
+    """What a solver takes beside options of objects."""
+    return {"log_view", *inspect.signature(Solver).parameters} - {"options", "keywords"}
+
+
 class Solver(Handle):
     """A solver, set up once for many right-hand sides.
 
@@ -47,7 +56,7 @@ class Solver(Handle):
         ``"richardson"`` or ``"preonly"``.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"sor"``,
-        ``"bjacobi"``, ``"lu"`` or ``"ksp"``. Or M^-1 as a sparse or dense matrix, a
+        ``"bjacobi"``, ``"lu"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a sparse or dense matrix, a
         ``scipy.sparse.linalg.LinearOperator``, another object with ``matvec``, or a function z = pc(r).
     rtol, atol, maxiter
         A solve has converged at ``norm(b - A x) <= max(rtol * norm(b), atol)``, as in SciPy; near the limit
@@ -70,7 +79,8 @@ class Solver(Handle):
     options, **keywords
         More options of the library, as text and as keywords: ``"-ksp_gmres_restart 50"``,
         ``ksp_gmres_restart=50``. They override the parameters, and POISE_OPTIONS in the environment
-        overrides them.
+        overrides them. What they print goes to ``sys.stdout``: with ``"-log_view"`` the table of events when
+        the solver is closed.
 
     Examples
     --------
@@ -103,7 +113,10 @@ class Solver(Handle):
         options: str = "",
         **keywords: Any,
     ):
-        own = _library.options_of(options, keywords)
+        own = _library.options_of(options, keywords, _parameters())
+        logs = own.get("log_view", "no")
+        if logs not in ("", "yes", "no"):
+            raise InvalidArgument(f"log_view is {logs} here; a file is for poise.init('-log_view :file')")
         of_matrix = {key: value for key, value in own.items() if key.startswith("mat_")}
         if isinstance(A, Matrix):
             if of_matrix:
@@ -117,7 +130,7 @@ class Solver(Handle):
             raise InvalidArgument(f"A has the shape {self.A.shape}; it must be square")
         self._rows, self._error = n, error
         self._callback: Callable[[int, float], Any] | None = None
-        self._watched = self._busy = self._checks = False
+        self._watched = self._busy = self._checks = self._logs = False
         self._earlier: list[Float] = []  # norms of the solves of this right-hand side before the latest
         self._set: tuple[Any, Any] = (None, None)
         self.iterations, self.residual_norm, self.reason, self.detail = 0, float("nan"), "", ""
@@ -141,7 +154,7 @@ class Solver(Handle):
             if side is not None:
                 lib.PoiseKSPSetPCSide(ksp, _word(_SIDES, side, "side"))
             lib.PoiseKSPKeepHistory(ksp, 1)
-            own = {key: value for key, value in own.items() if key not in of_matrix}
+            own = {key: value for key, value in own.items() if key not in of_matrix and key != "log_view"}
             prefix = _library.prefix_of(own) if own else None
             if prefix:
                 lib.PoiseKSPSetOptionsPrefix(ksp, prefix.encode())
@@ -157,6 +170,7 @@ class Solver(Handle):
         except BaseException:
             self.close()
             raise
+        self._logs = logs != "no"
 
     # ---- setting ----
 
@@ -248,6 +262,9 @@ class Solver(Handle):
         """Release the solver, and its matrix if it has made that itself."""
         if getattr(self, "_busy", False):
             raise CallOrder("the solver is in the middle of its work: a callback cannot close it")
+        if getattr(self, "_logs", False) and _library.usable():
+            self._logs = False
+            _library.print_log()
         super().close()
         if getattr(self, "_owns", False):
             self.A.close()
@@ -356,7 +373,7 @@ class Solver(Handle):
         *,
         out: Any = None,
         callback: Callable[[int, float], Any] | None = None,
-    ) -> Any:
+    ) -> NDArray[np.float64]:
         """Solve A x = b.
 
         Parameters
@@ -374,8 +391,9 @@ class Solver(Handle):
 
         Returns
         -------
-        x
-            Of the shape of b, of the array library of b: a new array, or `out`.
+        x: numpy.ndarray
+            float64, of the shape of b: a new array, or `out`. If b is an array of PyTorch, JAX, CuPy or
+            Numba, so is x.
 
         Raises
         ------
@@ -536,10 +554,11 @@ def solve(
     callback: Callable[[int, float], Any] | None = None,
     options: str = "",
     **keywords: Any,
-) -> Any:
+) -> NDArray[np.float64]:
     """Solve A x = b once, with A of shape (n, n), and b and x of shape (n,) or (n, k).
 
-    Parameters are those of `Solver` and `Solver.solve`. Raises `NotConverged` if the solve did not converge.
+    Parameters and x are those of `Solver` and `Solver.solve`. Raises `NotConverged` if the solve did not
+    converge.
 
     Examples
     --------

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solver, solve, options, errors, callbacks."""
+import contextlib
 import copy
 import gc
+import io
 import os
 import pickle
 import re
@@ -9,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import typing
 import weakref
 
 import numpy as np
@@ -80,6 +83,13 @@ def test_options(A, b):
     [
         (dict(ksp_tpye="cg"), "did you mean ksp_type"),
         (dict(nonsense=1), "no option nonsense"),
+        (dict(tol=1e-8), "did you mean rtol"),
+        (dict(max_iter=8), "did you mean maxiter"),
+        (dict(restart=50), "did you mean ksp_gmres_restart"),
+        (dict(M="icc"), "did you mean pc"),
+        (dict(device="host"), "poise.init"),
+        (dict(options="-host_threads 1"), "poise.init"),
+        (dict(log_view=":file"), "poise.init"),
         (dict(ksp_rtol="many"), "ksp_rtol"),
         (dict(ksp_max_it=-1), "ksp_max_it"),
         (dict(options="cg"), "neither an option"),
@@ -94,6 +104,44 @@ def test_wrong_settings(A, arguments, words):
     with pytest.raises(poise.InvalidArgument, match=words) as e:
         poise.Solver(A, **arguments)
     assert isinstance(e.value, ValueError)
+
+
+@pytest.mark.parametrize("solve", [poise.solve, poise.cg, poise.bicgstab, poise.gmres, poise.Matrix])
+def test_wrong_keywords(A, b, solve):
+    arguments = (A,) if solve is poise.Matrix else (A, b)
+    words = "no option tol" if solve is poise.Matrix else "did you mean rtol"
+    with pytest.raises(poise.InvalidArgument, match=words):
+        solve(*arguments, tol=1e-8)
+    with pytest.raises(poise.InvalidArgument, match="poise.init"):
+        solve(*arguments, device="host")
+
+
+def test_options_of_scipys_functions(A, b):
+    for method in (poise.cg, poise.bicgstab, poise.gmres):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            x, info = method(A, b, rtol=1e-9, M="amg", pc_amg_cycle="w", ksp_view=True)
+        assert info == 0 and "W cycle" in out.getvalue()
+        near(A, x, b, 1e-8)
+
+
+@pytest.mark.parametrize("option, parameter", [("pc_type", "pc"), ("ksp_type", "method")])
+def test_the_docstring_has_all_names(option, parameter):
+    """Those of the library, but shell, which is a function."""
+    words = re.search(rf"^    {parameter}\n((?:        .*\n)+)", poise.Solver.__doc__, re.M)[1]
+    assert set(re.findall(r'``"(\w+)"``', words)) == set(words_of(option)) - {"shell"}
+
+
+def test_the_type_of_x():
+    """For editors and type checkers."""
+    def result(function):
+        return eval(function.__annotations__["return"], vars(sys.modules[function.__module__]))
+
+    for function in (poise.solve, poise.Solver.solve):
+        assert typing.get_origin(result(function)) is np.ndarray
+    for function in (poise.cg, poise.bicgstab, poise.gmres):
+        x, info = typing.get_args(result(function))
+        assert typing.get_origin(x) is np.ndarray and info is int
 
 
 def test_environment_overrides():
@@ -112,6 +160,33 @@ def test_output_is_pythons(A, b, capsys):
     out = capsys.readouterr().out
     assert "0 KSP Residual norm" in out and "CONVERGED_RTOL" in out
     assert "Poise" in poise.info()
+
+
+def test_output_of_notebooks():
+    """Where sys.stdout is an object of Python's alone, everything comes there and nothing to the process'."""
+    out = run(
+        "import contextlib, io\n"
+        "text = sys.stdout = io.StringIO()\n"
+        "poise.init('-poise_view')\n"
+        "assert 'device: ' in text.getvalue()\n"
+        "A, b = laplacian(6), np.ones(36)\n"
+        "words = [('ksp_monitor', '0 KSP Residual'), ('ksp_view', 'type cg'), ('log_view', 'KSPSolve'),\n"
+        "         ('ksp_converged_reason', 'CONVERGED_RTOL')]\n"
+        "for option, word in words:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()) as here:\n"
+        "        before = text.getvalue()\n"
+        "        poise.solve(A, b, 'cg', options='-' + option)\n"
+        "        assert word in here.getvalue(), option\n"
+        "        assert text.getvalue() == before\n"
+        "print(poise.info())\n"
+        "assert text.getvalue().count('device: ') == 2\n"
+        "with poise.Solver(A, log_view=True) as s:\n"
+        "    s.solve(b); s.solve(b)\n"
+        "    assert 'KSPSolve' not in text.getvalue()\n"
+        "s.close()\n"
+        "assert text.getvalue().count('KSPSolve') == 1\n"
+    )
+    assert out == ""
 
 
 def test_many_right_hand_sides(A):

@@ -335,7 +335,7 @@ static PoiseErr Greet(PoiseContext ctx)
 
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init)
 {
-  ctx->out = stdout;
+  ctx->out = init && init->out ? init->out : stdout;
   ctx->hooks = (ContextHooks){.most_narrow = INT32_MAX, .staging = STAGING_BYTES, .clock = PoiseTime};
   ctx->stream = init ? init->stream : NULL;
   TRY(poiseObjectAdd(ctx, KIND_CONTEXT));

@@ -968,6 +968,20 @@ static void TestHelp(PoiseContext ctx)
   fclose(f);
 }
 
+/* What PoiseInitialize prints already goes to the application's stream. */
+static void TestOutputFromTheStart(PoiseContext ctx)
+{
+  PoiseContext own;
+  char text[TEXT];
+  FILE *f = tmpfile();
+  (void)ctx;
+  if (CHECK_OK(OpenWith((PoiseInit){.out = f}, "-poise_view", &own))) {
+    CHECK(strstr(Content(f, text, TEXT), "device: ") != NULL);
+    Close(&own);
+  }
+  fclose(f);
+}
+
 static void TestHelpFails(PoiseContext ctx)
 {
   PoiseContext own;
@@ -1213,6 +1227,7 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"left", TestLeft, ONE},
                              {"help", TestHelp, ONE},
                              {"help_fails", TestHelpFails, ONE},
+                             {"output", TestOutputFromTheStart, ONE},
                              {"fuzz_text", TestFuzzText, TEST_HOST_ONLY},
                              {"fuzz_file", TestFuzzFile, ONE},
                              {"fuzz_command_line", TestFuzzCommandLine, ONE},
