@@ -609,4 +609,12 @@ def test_device(device):
         "assert info == 0 and np.abs(A @ x - b).max() < 1e-6 and np.abs(xs[-1] - x).max() < 1e-12\n"
         "s = poise.Solver(A, 'cg', pc='icc', rtol=1e-9); s.solve(b); A.data *= 2; s.update()\n"
         "assert np.abs(A @ s.solve(b) - b).max() < 1e-6\n"
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "def rebind(A): A.data = A.data * 2\n"
+        "def new(A): A[0, 17] = A[17, 0] = 0.5\n"
+        "for change in (rebind, rebind, new, rebind):\n"
+        "    change(A); s.update()\n"
+        "    assert np.abs(A @ s.solve(b) - b).max() < 1e-6\n"
+        "A = A.tocoo(); s.update(A); A.data = A.data * 2; s.update()\n"
+        "assert np.abs(A @ s.solve(b) - b).max() < 1e-6\n"
     )
