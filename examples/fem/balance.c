@@ -72,7 +72,8 @@ PoiseErr FemBalanceCreate(const FemPart *part, const FemElastic *elastic, const 
     if (c > 0 || part->kind != FEM_AXISYMMETRIC) off = fmax(off, fabs(sum));
   }
   if (err == POISE_OK) {
-    balance->off = off == 0 ? 0 : off / sums[last + 3];
+    balance->forces = sums[last + 3];
+    balance->off = off == 0 ? 0 : off / balance->forces;
     balance->work = sums[last + 4];
   }
   PoiseVecDestroy(&internal);
@@ -84,4 +85,28 @@ void FemBalanceFree(FemBalance *balance)
 {
   free(balance->reaction);
   *balance = (FemBalance){.reaction = NULL};
+}
+
+/* Free rows of the residual sum up to the force that is missing, and their work to the energy that is. */
+static PoiseErr Explained(const FemSystem *system, PoiseVec r, double *forces, double *work)
+{
+  double A, x[2], residual[2];
+  POISE_TRY(PoiseMatResidual(system->A, system->b, system->x, r));
+  POISE_TRY(PoiseMatNorm(system->A, POISE_NORM_INF, &A));
+  POISE_TRY(PoiseVecNorm(r, POISE_NORM_1, &residual[0]));
+  POISE_TRY(PoiseVecNorm(r, POISE_NORM_2, &residual[1]));
+  POISE_TRY(PoiseVecNorm(system->x, POISE_NORM_1, &x[0]));
+  POISE_TRY(PoiseVecNorm(system->x, POISE_NORM_2, &x[1]));
+  *forces = residual[0] + 1e-13 * A * x[0];
+  *work = residual[1] * x[1] + 1e-13 * A * x[1] * x[1];
+  return POISE_OK;
+}
+
+PoiseErr FemBalanceExplained(const FemSystem *system, double *forces, double *work)
+{
+  PoiseVec r = NULL;
+  PoiseErr err = PoiseVecDuplicate(system->b, &r);
+  if (err == POISE_OK) err = Explained(system, r, forces, work);
+  PoiseVecDestroy(&r);
+  return err;
 }

@@ -13,7 +13,8 @@
 typedef struct FemBalance {
   double load[3];        /* N; sums over all nodes */
   double (*reaction)[3]; /* [supports of the part] N, of rows by the support that holds them */
-  double off;            /* |load + reactions| over the sum of the sizes of all forces at nodes */
+  double forces;         /* N, the sum of the sizes of all forces at nodes */
+  double off;            /* |load + reactions| over it */
   double work;           /* of load and reactions in the displacements, at full strength from the start */
 } FemBalance;
 
@@ -22,5 +23,9 @@ typedef struct FemBalance {
 PoiseErr FemBalanceCreate(const FemPart *part, const FemElastic *elastic, const double *u, PoiseVec x,
                           PoiseVec load, PoiseVec by, FemBalance *balance);
 void FemBalanceFree(FemBalance *balance);
+
+/* How far the forces [N], and their work from the energy [J], may be off by the residual of A x = b, behind
+   FemConstrain, and by rounding. Collective. */
+PoiseErr FemBalanceExplained(const FemSystem *system, double *forces, double *work);
 
 #endif

@@ -3,14 +3,14 @@
 #include "cells.h"
 #include <stdio.h>
 
-/* Numbers of the motions of each kind of body. 0 1 2: translations along x, y, z; 3 4 5: rotations about
-   them. */
+/* Numbers of the motions of each kind of body, the rigid ones first. 0 1 2: translations along x, y, z; 3 4 5:
+   rotations about them. */
 static const struct {
-  int count, motion[FEM_MAX_RIGID];
-} motions[] = {[FEM_SPACE] = {6, {0, 1, 2, 3, 4, 5}},
-               [FEM_PLANE_STRAIN] = {3, {0, 1, 5}},
-               [FEM_PLANE_STRESS] = {3, {0, 1, 5}},
-               [FEM_AXISYMMETRIC] = {1, {1}}};
+  int rigid, count, motion[FEM_MAX_RIGID];
+} motions[] = {[FEM_SPACE] = {6, 6, {0, 1, 2, 3, 4, 5}},
+               [FEM_PLANE_STRAIN] = {3, 3, {0, 1, 5}},
+               [FEM_PLANE_STRESS] = {3, 3, {0, 1, 5}},
+               [FEM_AXISYMMETRIC] = {1, 3, {1, 0, 5}}};
 
 /* Displacement at a place relative to the centre. */
 static void Motion(int k, const double x[3], double u[3])
@@ -68,12 +68,11 @@ static PoiseErr Fill(const FemSystem *system, const FemRigid *rigid, int k, Pois
 
 PoiseErr FemRigidCreate(const FemSystem *system, FemSolid kind, FemRigid *rigid)
 {
-  *rigid = (FemRigid){.kind = kind};
+  *rigid = (FemRigid){.kind = kind, .count = motions[kind].rigid, .near = motions[kind].count};
   POISE_TRY(FindCentre(system->mesh, rigid));
-  for (int k = 0; k < motions[kind].count; k++) {
+  for (int k = 0; k < rigid->near; k++) {
     double norm;
     POISE_TRY(PoiseVecDuplicate(system->x, &rigid->v[k]));
-    rigid->count++;
     POISE_TRY(Fill(system, rigid, k, rigid->v[k]));
     for (int m = 0; m < 2 * k; m++) { /* Gram-Schmidt, twice */
       double dot;

@@ -7,11 +7,15 @@
 
 enum { FEM_MAX_RIGID = 6 };
 
-/* Translations along x, y, z, then rotations about the centre of the nodes, in orthonormal vectors. In the
-   plane there are three, of a body of revolution one: along its axis. */
+/*
+  Translations along x, y, z, then rotations about the centre of the nodes, in orthonormal vectors. In the
+  plane there are three, of a body of revolution one: along its axis. Behind it that body has two motions that
+  are rigid in its section: away from the axis, and the rotation. They store energy only as they widen rings.
+  That is little in cells that are small beside their radius, so multigrid needs them as near null space.
+*/
 typedef struct FemRigid {
   FemSolid kind;
-  int count;
+  int count, near;        /* the first `count` of `near` vectors are rigid */
   double centre[3], size; /* largest distance of a node from the centre */
   double far;             /* the same from the origin */
   PoiseVec v[FEM_MAX_RIGID];
