@@ -28,7 +28,6 @@
       -boundary "inlet: value = 1; wall: value = 0"
 */
 #include "fem/cells.h"
-#include "fem/gmsh.h"
 #include "fem/program.h"
 #include "fem/scalar.h"
 #include <inttypes.h>
@@ -42,7 +41,7 @@ typedef enum Solution { LAYER, SMOOTH, SKEW, BOTH, OWN } Solution;
 typedef struct Settings {
   PoiseInt n;
   int cell, solution, stabilise, assembly, check;
-  double peclet, angle;
+  double scale, peclet, angle;
   char mesh[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
   char material[POISE_OPTION_LENGTH], boundary[POISE_OPTION_LENGTH];
 } Settings;
@@ -54,6 +53,7 @@ static const PoiseOption options[] = {
      "kind of cells"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
      "a .msh file of Gmsh, version 2 or 4.1, with a problem of your own; not beside -cell and -n"},
+    {"mesh_scale", POISE_OPTION_REAL, offsetof(Settings, scale), "1", 1e-30, 1e30, NULL, FEM_SCALE_HELP},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "24", 2, 20000, NULL,
      "bricks per side; smooth: of the coarser mesh"},
     {"solution", POISE_OPTION_CHOICE, offsetof(Settings, solution), "both", 0, 0, "layer|smooth|skew|both",
@@ -206,13 +206,26 @@ static PoiseErr AssembleOwn(Level *l)
   return l->own.fixes ? FemConstrain(&l->system) : POISE_OK;
 }
 
+/* known: errors are. */
+static PoiseErr PrintHeader(PoiseContext ctx, int known)
+{
+  POISE_TRY(PoisePrintf(ctx, "%-8s %9s %9s %10s", "solution", "cells", "unknowns", "iterations"));
+  if (known) POISE_TRY(PoisePrintf(ctx, " %11s %11s %11s %5s", "L2 error", "H1 error", "at nodes", "order"));
+  return PoisePrintf(ctx, "\n");
+}
+
 static PoiseErr Assemble(PoiseContext ctx, PoiseInt n, FemTimes *times, Level *l)
 {
   const Settings *set = l->set;
   const FemBox box = {.cell = kinds[set->cell], .n = {n, n, n}, .length = {1, 1, 1}};
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
-  POISE_TRY(set->mesh[0] != '\0' ? FemMeshGmsh(ctx, set->mesh, &l->mesh) : FemMeshBox(ctx, &box, &l->mesh));
+  POISE_TRY(set->mesh[0] != '\0' ? FemReadMesh(ctx, set->mesh, set->scale, &l->mesh)
+                                 : FemMeshBox(ctx, &box, &l->mesh));
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
+  if (l->which == OWN) {
+    POISE_TRY(FemPrintBody(&l->mesh, "", 0));
+    POISE_TRY(PrintHeader(ctx, 0));
+  }
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   POISE_TRY(FemSystemCreate(&l->mesh, 1, (FemAssembly)set->assembly, &l->system));
@@ -239,7 +252,7 @@ static PoiseErr Output(PoiseContext ctx, FemTimes *times, const Level *l)
   POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
   snprintf(name, sizeof name, "%s_%s", l->set->output, l->which == OWN ? "own" : solutions[l->which].name);
   POISE_TRY(FemWriteMesh(&l->mesh, name, 1, &field));
-  POISE_TRY(FemWriteHistory(l->ksp, name));
+  POISE_TRY(FemWriteHistory(l->ksp, NULL, name));
   return FemStageEnd(ctx, times, FEM_OUTPUT);
 }
 
@@ -345,9 +358,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   POISE_TRY(Check(ctx, &set));
   const Solution which = (Solution)set.solution;
   const int known = which != SKEW && which != OWN;
-  POISE_TRY(PoisePrintf(ctx, "%-8s %9s %9s %10s", "solution", "cells", "unknowns", "iterations"));
-  if (known) POISE_TRY(PoisePrintf(ctx, " %11s %11s %11s %5s", "L2 error", "H1 error", "at nodes", "order"));
-  POISE_TRY(PoisePrintf(ctx, "\n"));
+  if (which != OWN) POISE_TRY(PrintHeader(ctx, known));
   if (!known) POISE_TRY(SolveOn(ctx, &set, which, set.n, &times, NULL, coarse));
   if (which == LAYER || which == BOTH) POISE_TRY(SolveOn(ctx, &set, LAYER, set.n, &times, NULL, coarse));
   if (which == SMOOTH || which == BOTH) {

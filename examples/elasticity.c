@@ -15,8 +15,8 @@
       -support "foot; side: x = 0.001" -loads "top: pressure = 1e5; tip: force = 0 0 -1000"
       -body "steel: gravity = 0 0 -9.81" -output part
         materials, supports and loads of its own; fem/part.h has all keys
-    elasticity -mesh pipe.msh -plane axisymmetric -support "end: y = 0" -loads "bore: pressure = 1e7"
-        a mesh in the plane: half of the section of a pipe
+    elasticity -mesh pipe.msh -mesh_scale 0.001 -plane axisymmetric -support "end: y = 0" -loads "bore: pressure = 1e7"
+        a mesh in the plane, in millimetres: half of the section of a pipe
     elasticity -cell hex8 -n 64 -assembly blocks
         blocks of 3 x 3 from the cells, on the device if there is one
 
@@ -40,7 +40,6 @@
   must give it, to the solver's tolerance.
 */
 #include "fem/balance.h"
-#include "fem/gmsh.h"
 #include "fem/program.h"
 #include "fem/rigid.h"
 #include "fem/stresses.h"
@@ -52,7 +51,7 @@
 typedef struct Settings {
   PoiseInt n;
   int cell, assembly, check, plane;
-  double length, height, young, poisson, load, contrast;
+  double scale, length, height, young, poisson, load, contrast;
   char mesh[POISE_OPTION_LENGTH], material[POISE_OPTION_LENGTH], support[POISE_OPTION_LENGTH],
       loads[POISE_OPTION_LENGTH], body[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
 } Settings;
@@ -86,6 +85,7 @@ static const PoiseOption options[] = {
      "the middle half of the beam's height is softer by this factor"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
      "a .msh file of Gmsh, in metres, instead of the beam"},
+    {"mesh_scale", POISE_OPTION_REAL, offsetof(Settings, scale), "1", 1e-30, 1e30, NULL, FEM_SCALE_HELP},
     {"plane", POISE_OPTION_CHOICE, offsetof(Settings, plane), "no", 0, 0, "no|strain|stress|axisymmetric",
      "what a mesh in the plane is a section of"},
     {"material", POISE_OPTION_STRING, offsetof(Settings, material), "", 0, 0, NULL,
@@ -198,6 +198,7 @@ typedef struct Body {
   FemStresses stresses;
   FemBalance balance;
   PoiseKSP ksp;
+  FemHistory before; /* if the solve goes on */
   PoiseVec load, by; /* b of the loads alone; which support holds each row */
   double *young, *u; /* [cells]; [nodes][dim] */
 } Body;
@@ -221,7 +222,7 @@ static PoiseErr MakeMesh(PoiseContext ctx, const Settings *set, FemMesh *mesh)
   const PoiseInt n = set->n > 0 ? set->n : own > least ? own : least;
   FemBox box = {.cell = kinds[set->cell].cell, .n = {(PoiseInt)ceil(set->length / set->height) * n, n, n}};
   if (set->mesh[0] != '\0') {
-    POISE_TRY(FemMeshGmsh(ctx, set->mesh, mesh));
+    POISE_TRY(FemReadMesh(ctx, set->mesh, set->scale, mesh));
     if (mesh->dim == 2 && set->plane == FEM_SPACE)
       POISE_FAIL(POISE_ERR_OPTION,
                  "%s is a mesh in the plane: say of what it is a section, -plane strain, stress or "
@@ -229,7 +230,7 @@ static PoiseErr MakeMesh(PoiseContext ctx, const Settings *set, FemMesh *mesh)
                  set->mesh);
     if (mesh->dim == 3 && set->plane != FEM_SPACE)
       POISE_FAIL(POISE_ERR_OPTION, "-plane is for meshes in the plane; %s is in space", set->mesh);
-    return POISE_OK;
+    return set->plane == FEM_AXISYMMETRIC ? FemMeshRevolve(mesh) : POISE_OK;
   }
   box.length[0] = set->length;
   box.length[1] = box.length[2] = set->height;
@@ -302,12 +303,14 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   FemElastic *elastic = &body->elastic;
   const FemMesh *mesh = &body->mesh;
   const FemSolid kind = (FemSolid)set->plane;
-  double poisson;
+  double poisson, mass;
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   PoiseErr err = FemAlloc(mesh->cells, sizeof *body->young, &body->young);
   if (err == POISE_OK) err = FemElasticCreate(mesh, kind, elastic);
   POISE_TRY(PoiseAgree(ctx, err));
   POISE_TRY(FemPartMaterial(&body->part, elastic, body->young, &poisson));
+  POISE_TRY(FemPartMass(&body->part, &mass));
+  POISE_TRY(FemPrintBody(mesh, " m", mass));
   POISE_TRY(WarnOfHinges(mesh));
   POISE_TRY(WarnOfLocking(set, mesh, poisson));
   POISE_TRY(FemSystemCreate(mesh, mesh->dim, (FemAssembly)set->assembly, system));
@@ -402,7 +405,8 @@ static PoiseErr Output(const Settings *set, Body *body)
                              {"stress [Pa]", FEM_STRESS, 1, s->cell}, {"Young [Pa]", 1, 1, body->young}};
   PoiseErr err = FemWriteMesh(mesh, set->output, sizeof fields / sizeof *fields, fields);
   free(u);
-  return err;
+  POISE_TRY(err);
+  return FemWriteHistory(body->ksp, &body->before, set->output);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -545,8 +549,7 @@ static PoiseErr CheckSettings(const Settings *set)
 
 /*
   Solve on with the program's own tolerance until forces and energy balance. A norm may call a residual small
-  that sums up to a force: where the part is stiff, a large force moves it little. History is the first
-  solve's.
+  that sums up to a force: where the part is stiff, a large force moves it little.
 */
 static PoiseErr SolveOn(PoiseContext ctx, FemTimes *times, Body *body)
 {
@@ -558,6 +561,7 @@ static PoiseErr SolveOn(PoiseContext ctx, FemTimes *times, Body *body)
     rtol *= fmax(0.1 * balanced / Open(body), 1e-3);
     POISE_TRY(PoiseKSPSetTolerances(body->ksp, rtol, -1, -1, -1));
     POISE_TRY(PoiseKSPSetErrorIfNotConverged(body->ksp, 0));
+    POISE_TRY(FemKeepHistory(body->ksp, &body->before));
     POISE_TRY(FemSolve(&body->system, body->ksp, times));
     POISE_TRY(FindResults(ctx, times, body));
     more += PoiseKSPIterations(body->ksp);
@@ -583,7 +587,6 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
   POISE_TRY(FemSolve(&body->system, body->ksp, times));
   POISE_TRY(PoisePrintf(ctx, "iterations     %" PRId64 "  %s\n", PoiseKSPIterations(body->ksp),
                         PoiseKSPReasonString(PoiseKSPConvergedReason(body->ksp))));
-  if (set->output[0] != '\0') POISE_TRY(FemWriteHistory(body->ksp, set->output));
   if (IsOwn(set) || set->output[0] != '\0') POISE_TRY(FindResults(ctx, times, body));
   if (IsOwn(set)) POISE_TRY(SolveOn(ctx, times, body));
   if (set->output[0] != '\0') {
@@ -614,6 +617,7 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   PoiseErr err = Bend(ctx, &set, &times, &body);
   FreeResults(&body);
   free(body.young);
+  free(body.before.norms);
   PoiseKSPDestroy(&body.ksp);
   PoiseVecDestroy(&body.load);
   PoiseVecDestroy(&body.by);

@@ -30,7 +30,6 @@
       -material "fins: conductivity = 200, capacity = 2.4e6; chip: conductivity = 100, capacity = 1.6e6, ..."
       -boundary "base: flux = 1e4; surface: transfer = 25, outside = 20"
 */
-#include "fem/gmsh.h"
 #include "fem/program.h"
 #include "fem/scalar.h"
 #include <inttypes.h>
@@ -41,8 +40,8 @@ static const double pi = 3.14159265358979323846;
 
 typedef struct Settings {
   PoiseInt n, steps, every, start;
-  int cell, assembly, check, own;
-  double theta, end, initial;
+  int cell, plane, assembly, check, own;
+  double scale, theta, end, initial;
   char mesh[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
   char material[POISE_OPTION_LENGTH], boundary[POISE_OPTION_LENGTH];
 } Settings;
@@ -53,6 +52,9 @@ static const PoiseOption options[] = {
     {"cell", POISE_OPTION_CHOICE, offsetof(Settings, cell), "hex8", 0, 0, "quad4|hex8", "kind of cells"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
      "a .msh file of Gmsh, version 2 or 4.1, with a problem of your own; not beside -cell and -n"},
+    {"mesh_scale", POISE_OPTION_REAL, offsetof(Settings, scale), "1", 1e-30, 1e30, NULL, FEM_SCALE_HELP},
+    {"plane", POISE_OPTION_CHOICE, offsetof(Settings, plane), "slab", 0, 0, "slab|axisymmetric",
+     FEM_PLANE_HELP},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "24", 2, 20000, NULL, "bricks per side"},
     {"material", POISE_OPTION_STRING, offsetof(Settings, material), "", 0, 0, NULL, FEM_MATERIAL_HELP},
     {"boundary", POISE_OPTION_STRING, offsetof(Settings, boundary), "", 0, 0, NULL, FEM_BOUNDARY_HELP},
@@ -205,9 +207,12 @@ static PoiseErr Begin(PoiseContext ctx, FemTimes *times, Body *b)
   const Settings *set = b->set;
   const FemBox box = {.cell = kinds[set->cell], .n = {set->n, set->n, set->n}, .length = {1, 1, 1}};
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
-  POISE_TRY(set->mesh[0] != '\0' ? FemMeshGmsh(ctx, set->mesh, &b->mesh) : FemMeshBox(ctx, &box, &b->mesh));
+  POISE_TRY(set->mesh[0] != '\0' ? FemReadMesh(ctx, set->mesh, set->scale, &b->mesh)
+                                 : FemMeshBox(ctx, &box, &b->mesh));
+  if (set->plane == FEM_REVOLVED) POISE_TRY(FemMeshRevolve(&b->mesh));
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
 
+  if (set->own) POISE_TRY(FemPrintBody(&b->mesh, "", 0));
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   if (set->own) POISE_TRY(FemScalarRead(&b->mesh, FEM_IN_TIME, set->material, set->boundary, &b->data));
   POISE_TRY(FemSystemCreate(&b->mesh, 1, (FemAssembly)set->assembly, &b->system));
@@ -309,7 +314,7 @@ static PoiseErr Output(PoiseContext ctx, PoiseInt step, FemTimes *times, Body *b
   POISE_TRY(FemWriteSeries(ctx, &b->series, set->output, set->end * (double)step / (double)set->steps, name));
   free(b->u);
   b->u = NULL;
-  if (last) POISE_TRY(FemWriteHistory(b->ksp, set->output));
+  if (last) POISE_TRY(FemWriteHistory(b->ksp, NULL, set->output));
   return FemStageEnd(ctx, times, FEM_OUTPUT);
 }
 
@@ -420,9 +425,10 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));
   POISE_TRY(FemCheckMesh(ctx, (const char *const[]){"cell", "n", NULL}));
   POISE_TRY(FemScalarAsked(ctx, (FemAssembly)set.assembly, (const char *const[]){NULL}, &set.own));
-  if (!set.own && (set.mesh[0] != '\0' || PoiseOptionsHas(ctx, NULL, "initial", NULL)))
+  if (!set.own &&
+      (set.mesh[0] != '\0' || set.plane != FEM_SLAB || PoiseOptionsHas(ctx, NULL, "initial", NULL)))
     POISE_FAIL(POISE_ERR_OPTION,
-               "-mesh and -initial are for a problem of your own: give -material or -boundary");
+               "-mesh, -plane and -initial are for a problem of your own: give -material or -boundary");
   POISE_TRY(FemTryOutput(ctx, set.output));
   PoiseErr err = March(ctx, &times, &body);
   free(body.u);

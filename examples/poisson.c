@@ -23,7 +23,6 @@
       -boundary "foot: value = 100; fins: transfer = 25, outside = 20; side: flux = 10"
 */
 #include "fem/element.h"
-#include "fem/gmsh.h"
 #include "fem/program.h"
 #include "fem/scalar.h"
 #include <float.h>
@@ -39,8 +38,8 @@ enum { MOST_LEVELS = 10 };
 
 typedef struct Settings {
   PoiseInt n, refinements;
-  int cell, shape, assembly, check, nullspace, own;
-  double bump, grading;
+  int cell, plane, shape, assembly, check, nullspace, own;
+  double scale, bump, grading;
   char mesh[POISE_OPTION_LENGTH], dirichlet[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
   char material[POISE_OPTION_LENGTH], boundary[POISE_OPTION_LENGTH];
 } Settings;
@@ -50,6 +49,9 @@ static const PoiseOption options[] = {
      "tri3|tri6|quad4|tet4|tet10|hex8|all", "kind of cells"},
     {"mesh", POISE_OPTION_STRING, offsetof(Settings, mesh), "", 0, 0, NULL,
      "a .msh file of Gmsh, version 2 or 4.1; not beside the options of boxes"},
+    {"mesh_scale", POISE_OPTION_REAL, offsetof(Settings, scale), "1", 1e-30, 1e30, NULL, FEM_SCALE_HELP},
+    {"plane", POISE_OPTION_CHOICE, offsetof(Settings, plane), "slab", 0, 0, "slab|axisymmetric",
+     FEM_PLANE_HELP},
     {"n", POISE_OPTION_INT, offsetof(Settings, n), "0", 0, 20000, NULL,
      "bricks per side of the coarsest mesh, 0: few, but enough for each kind of cells"},
     {"refinements", POISE_OPTION_INT, offsetof(Settings, refinements), "1", 0, MOST_LEVELS, NULL,
@@ -209,7 +211,7 @@ static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ks
   const FemField field = {"u", 1, 0, values};
   snprintf(name, sizeof name, "%s_%s", set->output, FemCellInfoOf(system->mesh->cell)->name);
   POISE_TRY(FemWriteMesh(system->mesh, name, 1, &field));
-  return FemWriteHistory(ksp, name);
+  return FemWriteHistory(ksp, NULL, name);
 }
 
 static void Volume(const FemPoint *p, void *arg, double *volume)
@@ -221,20 +223,14 @@ static void Volume(const FemPoint *p, void *arg, double *volume)
 /* Set where the mesh begins, its longest side, and how far it lies from the origin. */
 static PoiseErr Measure(Level *l, double *far)
 {
-  double most[7] = {-DBL_MAX, -DBL_MAX, -DBL_MAX, -DBL_MAX, -DBL_MAX, -DBL_MAX, 0};
-  for (PoiseInt k = 0; k < 3 * l->mesh.nodes; k++) {
-    most[k % 3] = fmax(most[k % 3], -l->mesh.x[k]);
-    most[3 + k % 3] = fmax(most[3 + k % 3], l->mesh.x[k]);
-    most[6] = fmax(most[6], fabs(l->mesh.x[k]));
-  }
-  POISE_TRY(PoiseMax(l->mesh.ctx, 7, most));
-  double size = 0;
+  double high[3], size = 0;
+  POISE_TRY(FemMeshBounds(&l->mesh, l->low, high));
+  *far = 0;
   for (int c = 0; c < 3; c++) {
-    l->low[c] = -most[c];
-    size = fmax(size, most[3 + c] + most[c]);
+    size = fmax(size, high[c] - l->low[c]);
+    *far = fmax(*far, fmax(fabs(l->low[c]), fabs(high[c])));
   }
   l->scale = 1 / size;
-  *far = most[6];
   return POISE_OK;
 }
 
@@ -281,10 +277,14 @@ static PoiseErr MakeMesh(PoiseContext ctx, const Settings *set, PoiseInt n, Leve
     box.length[d] = 1;
     box.grading[d] = set->grading;
   }
-  if (set->mesh[0] == '\0') return FemMeshBox(ctx, &box, &l->mesh);
-  POISE_TRY(FemMeshGmsh(ctx, set->mesh, &l->mesh));
+  if (set->mesh[0] == '\0')
+    POISE_TRY(FemMeshBox(ctx, &box, &l->mesh));
+  else
+    POISE_TRY(FemReadMesh(ctx, set->mesh, set->scale, &l->mesh));
+  if (set->plane == FEM_REVOLVED) POISE_TRY(FemMeshRevolve(&l->mesh));
+  if (set->mesh[0] == '\0' || set->own) return POISE_OK;
   POISE_TRY(Measure(l, &far));
-  return set->own ? POISE_OK : CheckClosed(l, far);
+  return CheckClosed(l, far);
 }
 
 /* Errors against the known solution. */
@@ -297,12 +297,29 @@ static PoiseErr Compare(Level *l, double errors[2])
   return FemErrors(&l->mesh, l->values, Exact, l, &errors[0], &errors[1], &mean);
 }
 
+static PoiseErr PrintHeader(PoiseContext ctx, const Settings *set)
+{
+  POISE_TRY(PoisePrintf(ctx, "%-6s %9s %9s %10s", "mesh", "cells", "unknowns", "iterations"));
+  if (!set->own) POISE_TRY(PoisePrintf(ctx, " %11s %5s %11s %5s", "L2 error", "order", "H1 error", "order"));
+  return PoisePrintf(ctx, "\n");
+}
+
+/* A body of the user's, whose size is told. */
+static int IsGiven(const Settings *set)
+{
+  return set->own || set->mesh[0] != '\0';
+}
+
 static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, int finest, FemTimes *times,
                            Level *l, double errors[2])
 {
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
   POISE_TRY(MakeMesh(ctx, set, n, l));
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
+  if (IsGiven(set)) {
+    POISE_TRY(FemPrintBody(&l->mesh, "", 0));
+    POISE_TRY(PrintHeader(ctx, set));
+  }
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   POISE_TRY(FemSystemCreate(&l->mesh, 1, (FemAssembly)set->assembly, &l->system));
@@ -391,18 +408,23 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
       FemCheckMesh(ctx, (const char *const[]){"cell", "n", "refinements", "shape", "bump", "grading", NULL}));
   POISE_TRY(FemScalarAsked(ctx, (FemAssembly)set.assembly,
                            (const char *const[]){"dirichlet", "nullspace", "refinements", NULL}, &set.own));
+  if (set.mesh[0] != '\0' && !set.own && !PoiseOptionsHas(ctx, NULL, "dirichlet", NULL))
+    POISE_FAIL(
+        POISE_ERR_OPTION,
+        "-mesh: give -boundary (\"foot: value = 100; top: flux = 10\"), or for the problem with a known "
+        "solution -dirichlet, the groups where u is given");
   if (set.nullspace && strcmp(set.dirichlet, "none") != 0) {
     POISE_FAIL(POISE_ERR_OPTION,
                "-nullspace: the constant is a null space only where no u is given, -dirichlet none");
   }
+  if (set.plane == FEM_REVOLVED && !set.own)
+    POISE_FAIL(POISE_ERR_OPTION, "-plane is for a problem of your own: give -boundary");
   POISE_TRY(FemTryOutput(ctx, set.output));
   if (set.mesh[0] != '\0') set.cell = FEM_TET4; /* one mesh, with given cells */
   if (set.mesh[0] != '\0' || set.own) set.refinements = 0;
   const int first = set.cell == FEM_CELLS ? 0 : set.cell,
             last = set.cell == FEM_CELLS ? FEM_CELLS - 1 : set.cell;
-  POISE_TRY(PoisePrintf(ctx, "%-6s %9s %9s %10s", "mesh", "cells", "unknowns", "iterations"));
-  if (!set.own) POISE_TRY(PoisePrintf(ctx, " %11s %5s %11s %5s", "L2 error", "order", "H1 error", "order"));
-  POISE_TRY(PoisePrintf(ctx, "\n"));
+  if (!IsGiven(&set)) POISE_TRY(PrintHeader(ctx, &set));
   for (set.cell = first; set.cell <= last; set.cell++) POISE_TRY(Converge(ctx, &set, &times));
   POISE_TRY(FemPrintTimes(ctx, &times));
   if (set.own) return PoisePrintf(ctx, "\nFlows balance to the residual of the solve.\n");

@@ -68,7 +68,8 @@ refused "-cell is for meshes that the program makes, not beside -mesh" \
   poisson -mesh "$bracket" -cell tet4 -dirichlet fixed
 refused "-bump is for meshes" poisson -mesh "$bracket" -bump 0.1 -dirichlet fixed -ranks 3
 refused "-n is for meshes" elasticity -mesh "$bracket" -n 4
-refused "-mesh and -initial are for a problem of your own" heat -mesh "$bracket"
+refused "-mesh: give -boundary" poisson -mesh "$bracket"
+refused "-mesh, -plane and -initial are for a problem of your own" heat -mesh "$bracket"
 refused "-mesh is for a problem of your own" convection -mesh "$bracket"
 refused "/dev/zero is not a text: byte 1 is 0" poisson -mesh /dev/zero -dirichlet none
 { printf '$MeshFormat\n2.2 0 8\n' && head -c 40000000 /dev/zero | tr '\0' '\n'; } > blank.msh
@@ -168,10 +169,11 @@ PATH=$dir/bin:$PATH numbers -mesh "$foreign" -dirichlet fixed,load | diff one - 
 [ "$(wc -l < converted)" -eq 1 ] && [ "$(grep -c '^/dev/fd/' calls)" -eq 2 ] && ! grep -q harm calls ||
   fail "gmsh was not called once each, with open files:" "$(cat calls)"
 program "echo no luck; exit 1"
-PATH=$dir/bin:$PATH once "has failed: no luck" poisson -mesh "$foreign" -ranks 3
+PATH=$dir/bin:$PATH once "has failed: no luck" poisson -mesh "$foreign" -dirichlet fixed -ranks 3
 # mpiexec may put a gmsh that is installed before it, which fails as well
 sed -i '/^[$]Nodes/q' "$foreign"
-[ ${#mpi[@]} -eq 0 ] || PATH=$dir/bin:$PATH once_mpi "to save it as text, has failed" poisson -mesh "$foreign"
+[ ${#mpi[@]} -eq 0 ] || PATH=$dir/bin:$PATH once_mpi "to save it as text, has failed" \
+  poisson -mesh "$foreign" -dirichlet fixed
 
 "$bin/elasticity" -output beam > log || fail "$(cat log)"
 "$bin/elasticity" -mesh "$bracket" -loads "$front" -output part > log || fail "$(cat log)"

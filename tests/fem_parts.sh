@@ -58,6 +58,12 @@ says "stress error   0.0 %" -mesh layers.msh -support "fixed; load: x = 0.001" \
   -material "shell: E = 1e9, nu = 0; core: E = 1e6, nu = 0"
 says "balance " -mesh cubes.msh -material @steel.txt -body "shell, core: gravity = 0 0 -10"
 grep -q "^load .* -8.000000e+04 N" log || fail "the weight of the cubes is not 80 kN:" "$(cat log)"
+# A mesh in millimetres; the part, made of water, tells its size and mass.
+says "body           0.1 x 0.1 x 0.1 m, volume 0.001 m^3, mass 1 kg" -mesh cubes.msh -mesh_scale 0.1 \
+  -material "shell, core: E = 1e9, nu = 0.3, density = 1000"
+says "displacement" -mesh "$bracket"
+! grep -q mass log || fail "a mass without density:" "$(cat log)"
+refused "-mesh_scale is of a mesh that is read" elasticity -mesh_scale 0.001
 
 # The files are there, though the check fails.
 "$bin/elasticity" -cell hex8 -n 4 -output coarse > log 2>&1 && fail "a beam that is too stiff was accepted"
@@ -157,8 +163,8 @@ strip()
   awk -v x0="$1" '
     function Node(i, j) { return 1 + i + 5 * j }
     BEGIN {
-      print "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n4\n1 1 \"inner\"\n1 2 \"bottom\"\n1 3 \"top\""
-      print "2 9 \"steel\"\n$EndPhysicalNames\n$Nodes\n1005"
+      print "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n4"
+      print "1 1 \"inner\"\n1 2 \"bottom\"\n1 3 \"top\"\n2 9 \"steel\"\n$EndPhysicalNames\n$Nodes\n1005"
       for (j = 0; j <= 200; j++)
         for (i = 0; i < 5; i++) printf "%d %.17g %.17g 0\n", Node(i, j), x0 + 0.005 * i, 0.005 * j
       print "$EndNodes\n$Elements\n1008"
@@ -178,7 +184,10 @@ says "balance " -mesh strip.msh -plane axisymmetric -support "bottom: y = 0" -lo
 [ "$(value iterations)" -lt 40 ] || fail "multigrid lacks motions of the section:" "$(cat log)"
 # Stiff along, soft across: norms are small before forces along the strip balance. So the solve goes on.
 wall=(-mesh strip.msh -plane strain -support "bottom: y = 0; top: x = 0" -loads "inner: pressure = 1e5")
-says "iterations more, for the balance" "${wall[@]}"
+says "iterations more, for the balance" "${wall[@]}" -output wall
+awk -F, -v its="$(($(value iterations) + $(value "solved on")))" \
+  'NR > 1 { if ($1 != NR - 2) exit 1 } END { exit NR != its + 2 }' wall.csv ||
+  fail "the history is not that of all iterations:" "$(cat log wall.csv)"
 awk -v off="$(value balance)" 'BEGIN { exit !(off < 1e-6) }' || fail "no balance:" "$(cat log)"
 says "of the balance open: lower -ksp_rtol" "${wall[@]}" -ksp_rtol 1e-3
 ! grep -q "iterations more" log || fail "the user's tolerance was not enough:" "$(cat log)"

@@ -165,6 +165,41 @@ good heat -mesh "$bracket" -initial 20 -end 50 \
   -boundary "fixed: value = 100; load: flux = 1000; hole: transfer = 25, outside = 20" -ranks 3
 flow load 0.4
 
+# The wall of a pipe, radii 1 and 2, length 1: u = 1 - log2(r). Flows are of the whole pipe.
+pipe=(-mesh square.msh -plane axisymmetric)
+turn=6.283185307
+for kind in tri3 tri6 quad4; do
+  square $kind 1 0 1 > square.msh
+  through=9.0647203 # 2 pi / log 2
+  good poisson "${pipe[@]}" -boundary "left: value = 1; right: value = 0" -ranks 2
+  grep -q "^of revolution .* radius 1 to 2, length 1, volume 9.42478" log || fail "$(cat log)"
+  [ $kind = tri6 ] && within=0.001 || within=0.05
+  flow left $through $within
+  flow right -$through $within
+  # In what leaves on the outside, nothing is left to the mesh.
+  good poisson "${pipe[@]}" -boundary "left: flux = 3; right: transfer = 2, outside = 5"
+  flow left "$(awk -v t=$turn 'BEGIN { print 3 * t }')" 1e-4
+  near "$(awk -F '[][, ]+' '/^u is in/ { print $4 }' log)" 5.75 0.01
+  near "$(awk -F '[][, ]+' '/^u is in/ { print $5 }' log)" 7.8294415 0.03 # + 3 log 2
+  # A good conductor, of volume 3 pi, that loses heat on the outside, of area 4 pi: u = 3 + 2 exp(-4/3 t).
+  good heat "${pipe[@]}" -material "one, two: conductivity = 1e4, capacity = 2" -initial 5 \
+    -boundary "right: transfer = 2, outside = 3" -end 1 -steps 40
+  near "$(awk '$1 == 40 && NF == 5 { print $5 }' log)" 3.5271943 0.001
+  near "$(awk '/^right/ { print $3 }' log)" -27.762 0.01 # since time 0
+done
+# On the axis the error falls like h^2 log h.
+for n in 8 16 32; do
+  good poisson -cell quad4 -n $n -bump 0 -plane axisymmetric -material "body: conductivity = 1, source = 4" \
+    -boundary "right: value = 1"
+  awk -F '[][, ]+' '/^u is in/ { print $5 - 2 }' log # on the axis u is 2
+done > largest
+near "$(awk '{ u[NR] = $1 } END { print log(u[2] / u[3]) / log(2) }' largest)" 1.85 0.15
+square quad4 -1 0 1 > left.msh
+refused "x is the radius" poisson -mesh left.msh -plane axisymmetric -boundary "left: value = 1"
+refused "-plane is for meshes in the plane" \
+  poisson -cell hex8 -n 2 -plane axisymmetric -boundary "left: value = 1"
+refused "-plane is for a problem of your own" poisson -cell quad4 -plane axisymmetric
+
 # SUPG leaves the range of a layer across the stream, which is told and no failure.
 good convection -solution skew -peclet 1e6
 grep -q "Warning: u leaves this range" log || fail "$(cat log)"

@@ -31,11 +31,6 @@ void FemElasticLaw(FemElastic *elastic, PoiseInt cell, double young, double nu)
   law[2] = lambda + 2 * mu / 3;
 }
 
-double FemElasticVolume(FemSolid kind, const FemPoint *p)
-{
-  return kind == FEM_AXISYMMETRIC ? p->dV * 2 * 3.14159265358979323846 * p->x[0] : p->dV;
-}
-
 /* eps_zz of a unit of the radial displacement of node a, which widens the ring through the point. */
 static double Hoop(FemSolid kind, const FemPoint *p, int a)
 {
@@ -60,7 +55,7 @@ static void AddMean(const FemPoint *p, void *arg, double *sums)
 {
   const Means *of = arg;
   const FemSolid kind = of->elastic->kind;
-  const double dV = FemElasticVolume(kind, p);
+  const double dV = p->dV;
   const FemVector *grad = FemGrad(p);
   double *mean = of->elastic->dilation + p->element * p->nodes * p->dim;
   (void)sums;
@@ -100,7 +95,7 @@ void FemElasticForm(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemElastic *elastic = arg;
   const int dim = p->dim, n = dim * p->nodes;
-  const double *law = elastic->law + 3 * p->element, dV = FemElasticVolume(elastic->kind, p);
+  const double *law = elastic->law + 3 * p->element, dV = p->dV;
   const double lambda = law[0] * dV, mu = law[1] * dV, kappa = law[2] * dV;
   const double *mean = kappa == 0 ? NULL : elastic->dilation + p->element * n;
   const FemVector *grad = FemGrad(p);
@@ -153,7 +148,7 @@ double FemElasticStress(const FemElastic *elastic, const FemPoint *p, const doub
 
 void FemElasticForces(const FemElastic *elastic, const FemPoint *p, double sigma[3][3], double *F)
 {
-  const double dV = FemElasticVolume(elastic->kind, p);
+  const double dV = p->dV;
   const FemVector *grad = FemGrad(p);
   for (int a = 0; a < p->nodes; a++) {
     for (int i = 0; i < p->dim; i++) {

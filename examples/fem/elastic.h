@@ -9,8 +9,8 @@
   Bodies. Those of a mesh in the plane have two unknowns per node:
     PLANE_STRAIN  a slice of a long body: no strain along z. Integrals are over 1 m of depth.
     PLANE_STRESS  a thin plate: no stress along z. Integrals are over 1 m of depth.
-    AXISYMMETRIC  a body of revolution about the y axis: x is the radius, z goes around. Integrals are over
-                  the whole body.
+    AXISYMMETRIC  a body of revolution about the y axis (FemMeshRevolve): x is the radius, z goes around.
+                  Integrals are over the whole body.
 */
 typedef enum FemSolid { FEM_SPACE, FEM_PLANE_STRAIN, FEM_PLANE_STRESS, FEM_AXISYMMETRIC } FemSolid;
 
@@ -36,9 +36,6 @@ PoiseErr FemElasticCreate(const FemMesh *mesh, FemSolid kind, FemElastic *elasti
 void FemElasticLaw(FemElastic *elastic, PoiseInt cell, double young, double poisson);
 PoiseErr FemElasticPrepare(FemElastic *elastic); /* collective */
 void FemElasticFree(FemElastic *elastic);
-
-/* p->dV; of a body of revolution the ring that passes through the point. Also of facets. */
-double FemElasticVolume(FemSolid kind, const FemPoint *p);
 
 /* A FemForm, arg: FemElastic. K_(a i)(b j) = lambda theta_ai theta_bj + kappa mean theta_ai mean theta_bj + 2
    mu eps_ai : eps_bj, where eps_ai is the strain of unknown i of node a. */

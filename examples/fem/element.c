@@ -216,10 +216,16 @@ void FemReferenceFacet(FemCell cell, FemReference *reference)
 
 /* ---- cells and facets in space --------------------------------------------------------------- */
 
+double FemRing(double radius)
+{
+  return 2 * 3.14159265358979323846 * radius;
+}
+
 static void Begin(const FemMesh *mesh, int nodes, const PoiseInt *node, PoiseInt e, FemPoint *p)
 {
   p->dim = mesh->dim;
   p->nodes = nodes;
+  p->revolved = mesh->revolved;
   p->element = e;
   p->node = node;
   p->of = NULL;
@@ -337,6 +343,7 @@ void FemCellPoint(int q, FemPoint *p)
   p->N = r->N[q];
   p->dV = r->w[q] * pack->det[l];
   for (int c = 0; c < 3; c++) p->x[c] = pack->x[c][l];
+  if (p->revolved) p->dV *= FemRing(p->x[0]);
 }
 
 const FemVector *FemGrad(const FemPoint *p)
@@ -378,4 +385,5 @@ void FemFacetPoint(const FemReference *r, int q, FemPoint *p)
   double area = sqrt(p->normal[0] * p->normal[0] + p->normal[1] * p->normal[1] + p->normal[2] * p->normal[2]);
   for (int c = 0; c < 3; c++) p->normal[c] /= area;
   p->dV = r->w[q] * area;
+  if (p->revolved) p->dV *= FemRing(p->x[0]);
 }

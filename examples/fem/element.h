@@ -52,10 +52,11 @@ typedef struct FemPoint {
   const PoiseInt *node;            /* [nodes] this rank's numbers of its nodes */
   double corner[FEM_MAX_NODES][4]; /* coordinates of the nodes, and 0 */
   double x[3];                     /* where the point is */
-  double dV;                       /* weight times volume (area, length): sums over points are integrals */
+  double dV;                       /* weight times volume (area, length): sums over points are integrals. Of a
+                                      body of revolution that of the ring through the point */
   const double *N;                 /* [nodes] shape functions; FemGrad: their gradients */
   double normal[3];                /* outwards, of length 1; of facets only */
-  int q;                           /* number of the point */
+  int q, revolved;                 /* number of the point; FemMesh.revolved */
   FemElement *of;                  /* of cells only */
 } FemPoint;
 
@@ -73,6 +74,7 @@ PoiseErr FemInverted(const FemMesh *mesh, const FemReference *reference, PoiseIn
 void FemFacetBegin(const FemMesh *mesh, const FemReference *reference, PoiseInt e, FemPoint *p);
 void FemFacetPoint(const FemReference *reference, int q, FemPoint *p);
 
+double FemRing(double radius);          /* its length */
 int FemOrder(FemCell cell);             /* of the polynomials: 1 or 2 */
 void FemEdge(int edge, int *a, int *b); /* corners that an edge of a simplex joins: 01 12 20 03 13 23 */
 

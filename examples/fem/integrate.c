@@ -161,7 +161,8 @@ static PoiseErr AddErrors(void *arg, PoiseInt cell, double *sums)
     const int l = q % FEM_LANES;
     if (l == 0) Gradients(p, g);
     const double x[3] = {p->x[0][l], p->x[1][l], p->x[2][l]};
-    const double dV = r->w[q] * p->det[l], e = p->x[3][l] - of->exact(x, of->arg, exact);
+    const double ring = mesh->revolved ? FemRing(x[0]) : 1;
+    const double dV = ring * r->w[q] * p->det[l], e = p->x[3][l] - of->exact(x, of->arg, exact);
     sums[0] += dV;
     sums[1] += dV * e;
     sums[2] += dV * e * e;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mesh.h"
 #include "element.h"
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -134,6 +135,43 @@ int FemCellIn(const FemMesh *mesh, PoiseInt cell, int group)
 int FemFacetIn(const FemMesh *mesh, PoiseInt facet, int group)
 {
   return mesh->facetGroup[facet] == group || In(mesh->facetMember, mesh->facetMembers, facet, group);
+}
+
+/* ---- all nodes ------------------------------------------------------------------------------- */
+
+void FemMeshScale(FemMesh *mesh, double factor)
+{
+  for (PoiseInt k = 0; k < 3 * mesh->nodes; k++) mesh->x[k] *= factor;
+}
+
+PoiseErr FemMeshBounds(const FemMesh *mesh, double low[3], double high[3])
+{
+  double most[6];
+  for (int k = 0; k < 6; k++) most[k] = -DBL_MAX;
+  for (PoiseInt k = 0; k < 3 * mesh->nodes; k++) {
+    most[k % 3] = fmax(most[k % 3], -mesh->x[k]);
+    most[3 + k % 3] = fmax(most[3 + k % 3], mesh->x[k]);
+  }
+  POISE_TRY(PoiseMax(mesh->ctx, 6, most));
+  for (int c = 0; c < 3; c++) {
+    low[c] = -most[c];
+    high[c] = most[3 + c];
+  }
+  return POISE_OK;
+}
+
+PoiseErr FemMeshRevolve(FemMesh *mesh)
+{
+  double low[3], high[3];
+  if (mesh->dim != 2) POISE_FAIL(POISE_ERR_OPTION, "-plane is for meshes in the plane; this one is in space");
+  POISE_TRY(FemMeshBounds(mesh, low, high));
+  if (low[0] < 0)
+    POISE_FAIL(
+        POISE_ERR_ARG,
+        "a node has x = %g: x is the radius of a body of revolution about the y axis, and never negative",
+        low[0]);
+  mesh->revolved = 1;
+  return POISE_OK;
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */

@@ -82,6 +82,10 @@ typedef struct FemMesh {
   int groups, inside;
   FemGroup *group;
 
+  /* The mesh is half the section of a body of revolution about the y axis, and x the radius: integrals are over
+     that body (FemMeshRevolve) */
+  int revolved;
+
   /* "", or which parts of the body are joined by edges or nodes alone, as by hinges: in elasticity a
      mechanism, unless each part is held. The same on all ranks. */
   char hinge[320];
@@ -89,6 +93,14 @@ typedef struct FemMesh {
 
 /* Free all arrays. A zeroed or partly filled mesh is legal. */
 void FemMeshFree(FemMesh *mesh);
+
+/* Multiply all coordinates, to have a mesh in millimetres in metres. */
+void FemMeshScale(FemMesh *mesh, double factor);
+/* Make the mesh one of a body of revolution. POISE_ERR_OPTION: it is in space; POISE_ERR_ARG: a radius is
+   negative. Collective. */
+PoiseErr FemMeshRevolve(FemMesh *mesh);
+/* The least box around all nodes. Collective. */
+PoiseErr FemMeshBounds(const FemMesh *mesh, double low[3], double high[3]);
 
 /* Find the number of the group of cells (dim is the mesh's) or facets (one less) with this name, or with
    this number as text. A text that is the name of one and the number of another is ambiguous, unless quotes

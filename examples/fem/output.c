@@ -375,9 +375,31 @@ void FemSeriesFree(FemSeries *series)
 
 /* ---- the history of a solve ------------------------------------------------------------------ */
 
-static PoiseErr History(PoiseKSP ksp, const char *name)
+/* A solve that goes on begins with the residual with which the one before ended. */
+static PoiseErr Append(PoiseKSP ksp, FemHistory *history)
+{
+  PoiseInt count;
+  const double *norms;
+  const int again = history->count > 0;
+  POISE_TRY(PoiseKSPHistory(ksp, &count, &norms));
+  if (count <= again) return POISE_OK;
+  const PoiseInt more = count - again;
+  double *longer = realloc(history->norms, (size_t)(history->count + more) * sizeof *longer);
+  if (longer == NULL) POISE_FAIL(POISE_ERR_MEMORY, "no memory for %" PRId64 " norms", history->count + more);
+  memcpy(longer + history->count, norms + again, (size_t)more * sizeof *longer);
+  *history = (FemHistory){history->count + more, longer};
+  return POISE_OK;
+}
+
+PoiseErr FemKeepHistory(PoiseKSP ksp, FemHistory *history)
+{
+  return PoiseAgree(PoiseKSPContext(ksp), Append(ksp, history));
+}
+
+static PoiseErr WriteHistory(PoiseKSP ksp, const FemHistory *before, const char *name)
 {
   char path[2 * MAX_PATH];
+  const PoiseInt first = before->count;
   PoiseInt count;
   const double *norms;
   File file;
@@ -386,16 +408,20 @@ static PoiseErr History(PoiseKSP ksp, const char *name)
   PoiseErr err = FileBegin(path, &file);
   if (err == POISE_OK) {
     fprintf(file.stream, "iteration,%s residual norm\n", PoiseKSPNormString(PoiseKSPNormUsed(ksp)));
-    for (PoiseInt i = 0; i < count; i++) fprintf(file.stream, "%" PRId64 ",%.17g\n", i, norms[i]);
+    for (PoiseInt i = 0; i < first; i++) fprintf(file.stream, "%" PRId64 ",%.17g\n", i, before->norms[i]);
+    for (PoiseInt i = first > 0; i < count; i++)
+      fprintf(file.stream, "%" PRId64 ",%.17g\n", first > 0 ? first + i - 1 : i, norms[i]);
   }
   POISE_TRY(FileClose(&file, err));
   return FileCommit(&file);
 }
 
-PoiseErr FemWriteHistory(PoiseKSP ksp, const char *name)
+PoiseErr FemWriteHistory(PoiseKSP ksp, const FemHistory *before, const char *name)
 {
+  static const FemHistory none = {0, NULL};
   PoiseContext ctx = PoiseKSPContext(ksp);
-  return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? History(ksp, name) : POISE_OK);
+  return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? WriteHistory(ksp, before != NULL ? before : &none, name)
+                                             : POISE_OK);
 }
 
 /* ---- a linear system ------------------------------------------------------------------------- */

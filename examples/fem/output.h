@@ -34,9 +34,16 @@ typedef struct FemSeries {
 PoiseErr FemWriteSeries(PoiseContext ctx, FemSeries *series, const char *name, double time, const char *file);
 void FemSeriesFree(FemSeries *series);
 
-/* Write <name>.csv: iteration and residual norm of the latest solve. Its history must have been kept
-   (PoiseKSPKeepHistory). */
-PoiseErr FemWriteHistory(PoiseKSP ksp, const char *name);
+/* Norms of solves that were gone on with, each from where the one before ended. free(norms) frees them. */
+typedef struct FemHistory {
+  PoiseInt count;
+  double *norms;
+} FemHistory;
+/* Append those of the latest solve, before the next begins. Its history must have been kept
+   (PoiseKSPKeepHistory). Collective. */
+PoiseErr FemKeepHistory(PoiseKSP ksp, FemHistory *history);
+/* Write <name>.csv: iteration and residual norm, of `before`, which may be NULL, and of the latest solve. */
+PoiseErr FemWriteHistory(PoiseKSP ksp, const FemHistory *before, const char *name);
 
 /* Write A, b and x to <name>_A.mtx and so on: three files or none. An ending of the name, .mtx, .petsc or
    .bin, also before .gz, becomes theirs and decides the format (PoiseMatSave). FemTrySystem checks before

@@ -64,24 +64,10 @@ static PoiseErr CheckTexts(FemPart *part)
   return POISE_OK;
 }
 
-/* The radius is never negative. */
-static PoiseErr CheckAxis(const FemMesh *mesh)
-{
-  double least = 0;
-  for (PoiseInt i = 0; i < mesh->owned; i++) least = fmax(least, -mesh->x[3 * i]);
-  POISE_TRY(PoiseMax(mesh->ctx, 1, &least));
-  if (least == 0) return POISE_OK;
-  POISE_FAIL(
-      POISE_ERR_ARG,
-      "a node has x = %g: x is the radius of a body of revolution about the y axis, and never negative",
-      -least);
-}
-
 PoiseErr FemPartRead(const FemMesh *mesh, FemSolid kind, const FemPartText *text, const FemPartFunctions *at,
                      double young, double poisson, FemPart *part)
 {
   *part = (FemPart){.mesh = mesh, .kind = kind, .at = *at, .young = young, .poisson = poisson};
-  if (kind == FEM_AXISYMMETRIC) POISE_TRY(CheckAxis(mesh));
   PoiseErr err = ReadTexts(text, part);
   if (err == POISE_OK) err = CheckTexts(part);
   if (err == POISE_OK) err = FemAlloc(mesh->cells, sizeof *part->density, &part->density);
@@ -198,6 +184,17 @@ PoiseErr FemPartMaterial(FemPart *part, FemElastic *elastic, double *young, doub
   return FemElasticPrepare(elastic);
 }
 
+static void Mass(const FemPoint *p, void *arg, double *mass)
+{
+  const FemPart *part = arg;
+  *mass += p->dV * part->density[p->element];
+}
+
+PoiseErr FemPartMass(const FemPart *part, double *mass)
+{
+  return FemIntegrate(part->mesh, Mass, (void *)part, 1, mass);
+}
+
 /* ---- supports -------------------------------------------------------------------------------- */
 
 typedef struct Support {
@@ -273,7 +270,6 @@ static void Traction(const FemPoint *p, void *arg, double *K, double *F)
   const Load *load = arg;
   const FemMesh *mesh = load->part->mesh;
   const FemClause *c = &load->part->loads.clause[load->clause];
-  const double dA = FemElasticVolume(load->part->kind, p);
   double t[3] = {load->area == 0, 0, 0};
   (void)K;
   if (load->area > 0) {
@@ -283,7 +279,7 @@ static void Traction(const FemPoint *p, void *arg, double *K, double *F)
                         load->part->at.arg, t);
   }
   for (int a = 0; a < p->nodes; a++) {
-    for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += dA * t[i] * p->N[a];
+    for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += p->dV * t[i] * p->N[a];
   }
 }
 
@@ -306,7 +302,7 @@ static PoiseErr AddLoad(FemSystem *system, Load *load, PoiseVec work)
 static void BodyForce(const FemPoint *p, void *arg, double *K, double *F)
 {
   const FemPart *part = arg;
-  const double dV = FemElasticVolume(part->kind, p), density = part->density[p->element];
+  const double density = part->density[p->element];
   (void)K;
   for (int k = 0; k < part->body.count; k++) {
     const FemClause *c = &part->body.clause[k];
@@ -316,7 +312,7 @@ static void BodyForce(const FemPoint *p, void *arg, double *K, double *F)
     for (int i = 0; i < p->dim; i++) f[i] = c->value[PER_VOLUME][i] + density * c->value[GRAVITY][i];
     part->at.body(group, p->x, density, part->at.arg, f);
     for (int a = 0; a < p->nodes; a++) {
-      for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += dV * f[i] * p->N[a];
+      for (int i = 0; i < p->dim; i++) F[p->dim * a + i] += p->dV * f[i] * p->N[a];
     }
   }
 }

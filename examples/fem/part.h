@@ -42,7 +42,6 @@ typedef struct FemPart {
   FemClauses material, support, loads, body;
   double *density;       /* [cells] */
   double young, poisson; /* of cells without text */
-  int weighs;            /* gravity acts */
   int supports;          /* number of pairs of a clause and one of its groups */
 } FemPart;
 
@@ -53,6 +52,9 @@ void FemPartFree(FemPart *part); /* a zeroed or partly read one is legal */
 
 /* Set the law and density of all cells; young[cells] and the largest nu too, for information. */
 PoiseErr FemPartMaterial(FemPart *part, FemElastic *elastic, double *young, double *poisson);
+
+/* The mass [kg] of cells whose density is known; of a slab per metre of depth. Collective. */
+PoiseErr FemPartMass(const FemPart *part, double *mass);
 
 /* Prescribe displacements. by: a vector like x that becomes the number of the support that holds each row: 1
    + its place among `supports`; 0: free; -1: the axis of a body of revolution, which stays where it is. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program.h"
+#include "gmsh.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,8 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
   const char *path;
   if (PoiseOptionsHas(ctx, NULL, "mesh", &path) && path[strspn(path, " ")] == '\0')
     POISE_FAIL(POISE_ERR_OPTION, "-mesh: the name of a file is missing");
+  if (PoiseOptionsHas(ctx, NULL, "mesh_scale", NULL) && !PoiseOptionsHas(ctx, NULL, "mesh", NULL))
+    POISE_FAIL(POISE_ERR_OPTION, "-mesh_scale is of a mesh that is read: give -mesh");
   for (; *box != NULL && PoiseOptionsHas(ctx, NULL, "mesh", NULL); box++) {
     if (!PoiseOptionsHas(ctx, NULL, *box, NULL)) continue;
     POISE_FAIL(POISE_ERR_OPTION,
@@ -173,6 +176,44 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box)
   }
   return POISE_OK;
 }
+
+/* ---- the body -------------------------------------------------------------------------------- */
+
+PoiseErr FemReadMesh(PoiseContext ctx, const char *path, double scale, FemMesh *mesh)
+{
+  POISE_TRY(FemMeshGmsh(ctx, path, mesh));
+  FemMeshScale(mesh, scale);
+  return POISE_OK;
+}
+
+static void Volume(const FemPoint *p, void *arg, double *volume)
+{
+  (void)arg;
+  *volume += p->dV;
+}
+
+PoiseErr FemPrintBody(const FemMesh *mesh, const char *unit, double mass)
+{
+  const int slab = mesh->dim == 2 && !mesh->revolved;
+  double low[3], high[3], volume;
+  POISE_TRY(FemMeshBounds(mesh, low, high));
+  POISE_TRY(FemIntegrate(mesh, Volume, NULL, 1, &volume));
+  POISE_TRY(PoisePrintf(mesh->ctx, "%-14s ", slab ? "slab" : mesh->revolved ? "of revolution" : "body"));
+  if (mesh->revolved)
+    POISE_TRY(PoisePrintf(mesh->ctx, "about y, radius %.5g to %.5g%s, length %.5g", low[0], high[0], unit,
+                          high[1] - low[1]));
+  else
+    POISE_TRY(PoisePrintf(mesh->ctx, "%.5g x %.5g", high[0] - low[0], high[1] - low[1]));
+  if (mesh->dim == 3) POISE_TRY(PoisePrintf(mesh->ctx, " x %.5g", high[2] - low[2]));
+  POISE_TRY(PoisePrintf(mesh->ctx, "%s, %s %.6g%s%s", unit, slab ? "area" : "volume", volume, unit,
+                        *unit == '\0' ? ""
+                        : slab        ? "^2"
+                                      : "^3"));
+  if (mass > 0) POISE_TRY(PoisePrintf(mesh->ctx, ", mass %.6g kg%s", mass, slab ? "/m" : ""));
+  return PoisePrintf(mesh->ctx, "\n");
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Does this rank print its error? The first of those that failed by themselves; else the first that
    failed. */

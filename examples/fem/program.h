@@ -38,8 +38,18 @@ PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory);
 
 /* POISE_ERR_OPTION if -mesh was given without a name, or beside one of the options of boxes, a list that ends
-   with NULL. */
+   with NULL; or -mesh_scale without -mesh. */
 PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
+
+/* Read a mesh of Gmsh; its coordinates times `scale`. Collective. */
+#define FEM_SCALE_HELP "times all coordinates of -mesh: 0.001 makes metres of millimetres"
+PoiseErr FemReadMesh(PoiseContext ctx, const char *path, double scale, FemMesh *mesh);
+/* Of a problem that is no elasticity */
+#define FEM_PLANE_HELP "a mesh in the plane is a section of this: a slab of depth 1; a body about the y axis"
+typedef enum FemPlane { FEM_SLAB, FEM_REVOLVED } FemPlane;
+/* Print the size of the body and its volume, or area, in powers of a unit that may be "", and its mass [kg]
+   unless that is 0. Collective. */
+PoiseErr FemPrintBody(const FemMesh *mesh, const char *unit, double mass);
 
 /* Print the error err of this rank, which may have none, and finalise. Of several ranks that failed by
    themselves only the first prints, as the others would repeat it. Returns the exit code. Collective. */

@@ -29,7 +29,7 @@ static double MisesOf(const double s[FEM_STRESS])
 static void AddToCell(const FemPoint *p, void *arg, double *sums)
 {
   const Finding *of = arg;
-  const double dV = FemElasticVolume(of->elastic->kind, p);
+  const double dV = p->dV;
   double sigma[3][3], flat[FEM_STRESS];
   sums[0] += dV * FemElasticStress(of->elastic, p, of->u, sigma);
   Flat(sigma, flat);
@@ -56,7 +56,7 @@ static double PointStress(const Finding *of, const FemPoint *p, double flat[FEM_
     const double change = (mean[0] + mean[1] + mean[2] - flat[0] - flat[1] - flat[2]) / 3;
     for (int i = 0; i < 3; i++) flat[i] += change;
   }
-  return FemElasticVolume(of->elastic->kind, p);
+  return p->dV;
 }
 
 /* F of each node: the sum of weights times stress, and the sum of weights */
