@@ -200,7 +200,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
-  if (!e && !PoiseAnswered(ctx)) e = Run(ctx, &o, &r, &s);
+  if (!e) e = Run(ctx, &o, &r, &s);
   PoiseKSPDestroy(&s.ksp);
   PoiseVecDestroy(&s.x);
   PoiseVecDestroy(&s.b);

@@ -496,7 +496,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &c.ctx);
   if (!e) e = PoiseOptionsDefaults(table, &c.o);
   if (!e) e = PoiseOptionsRead(c.ctx, NULL, table, &c.o);
-  if (!e && !PoiseAnswered(c.ctx)) e = Body(&c, argc, argv);
+  if (!e) e = Body(&c, argc, argv);
   if (e) fputs(PoiseErrorText(), stderr);
   CloseLibrary(&c.library);
   if (c.peer) c.peer->close(c.peer_data);

@@ -420,8 +420,8 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
-  if (!e && !PoiseAnswered(ctx)) e = PoiseView(ctx);
-  if (!e && !PoiseAnswered(ctx)) e = Body(ctx, &o);
+  if (!e) e = PoiseView(ctx);
+  if (!e) e = Body(ctx, &o);
   if (e) fputs(PoiseErrorText(), stderr);
   if (PoiseFinalize(&ctx)) fputs(PoiseErrorText(), stderr);
   if (theirs) theirs->stop();

@@ -389,7 +389,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &run.ctx);
   if (!e) e = PoiseOptionsDefaults(table, &run.o);
   if (!e) e = PoiseOptionsRead(run.ctx, NULL, table, &run.o);
-  if (!e && !PoiseAnswered(run.ctx)) e = Body(&run);
+  if (!e) e = Body(&run);
   if (e) fputs(PoiseErrorText(), stderr);
   Destroy(&run);
   if (run.ctx && PoiseFinalize(&run.ctx)) fputs(PoiseErrorText(), stderr);

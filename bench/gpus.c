@@ -387,7 +387,7 @@ int main(int argc, char **argv)
   if (!e) e = PoiseOptionsDefaults(table, &call.o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &call.o);
   if (!e) call.processes = PoiseSize(ctx);
-  if (!e && !PoiseAnswered(ctx)) e = PoiseRun(ctx, OnRanks, &call);
+  if (!e) e = PoiseRun(ctx, OnRanks, &call);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e == POISE_ERR_UNSUPPORTED ? 4 : e ? 1 : 0;

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &(PoiseInit){.options = options}, &ctx);
   if (!e) e = PoiseOptionsDefaults(options, &s);
   if (!e) e = PoiseOptionsRead(ctx, NULL, options, &s);
-  if (!e && !PoiseAnswered(ctx)) e = s.make[0] ? Make(&s) : PoiseRun(ctx, Load, &s);
+  if (!e) e = s.make[0] ? Make(&s) : PoiseRun(ctx, Load, &s);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fprintf(stderr, "%s", PoiseErrorText());
   return e != POISE_OK;

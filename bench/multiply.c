@@ -285,7 +285,7 @@ int main(int argc, char **argv)
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(b.ctx, NULL, table, &o);
   if (!e) b.cuda = !strcmp(DeviceOf(b.ctx), "cuda");
-  if (!e && !PoiseAnswered(b.ctx)) e = Run(&b);
+  if (!e) e = Run(&b);
   if (!e) e = PoiseFinalize(&b.ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e || b.differ ? 1 : 0;

@@ -452,7 +452,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &p.o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &p.o);
-  if (!e && !PoiseAnswered(ctx)) e = Each(ctx, &p);
+  if (!e) e = Each(ctx, &p);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e ? 1 : 0;

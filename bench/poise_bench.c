@@ -958,7 +958,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &bench.ctx);
   if (!e) e = PoiseOptionsDefaults(table, &bench.o);
   if (!e) e = PoiseOptionsRead(bench.ctx, NULL, table, &bench.o);
-  if (!e && !PoiseAnswered(bench.ctx)) e = Body(&bench, argc, argv);
+  if (!e) e = Body(&bench, argc, argv);
   if (e) fputs(PoiseErrorText(), stderr);
   AbortFile(&bench.file);
   Forget(&bench);

@@ -290,7 +290,7 @@ int main(int argc, char **argv)
   start = PoiseTime() - start;
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
-  if (!e && !PoiseAnswered(ctx)) e = Run(ctx, &o, start, argc, argv);
+  if (!e) e = Run(ctx, &o, start, argc, argv);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e ? 1 : 0;

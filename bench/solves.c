@@ -340,7 +340,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
-  if (!e && !PoiseAnswered(ctx)) e = o.rtol > 0 ? FromArrays(ctx, &o, argc, argv) : Measure(ctx, &o, &s);
+  if (!e) e = o.rtol > 0 ? FromArrays(ctx, &o, argc, argv) : Measure(ctx, &o, &s);
   Destroy(&s);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);

@@ -98,7 +98,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
-  if (!e && !PoiseAnswered(ctx)) e = Main(ctx, &o);
+  if (!e) e = Main(ctx, &o);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e ? 1 : 0;

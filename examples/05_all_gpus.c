@@ -65,7 +65,7 @@ int main(int argc, char **argv)
   const PoiseInit init = {.serial = 1, .help = "Solve a tridiagonal system on all GPUs of a host."};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (err == POISE_OK && !PoiseAnswered(ctx)) err = Solve(ctx);
+  if (err == POISE_OK) err = Solve(ctx);
   if (err == POISE_OK) err = PoiseFinalize(&ctx);
   if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
   return err != POISE_OK;

@@ -15,7 +15,8 @@
       -support "foot; side: x = 0.001" -loads "top: pressure = 1e5; tip: force = 0 0 -1000"
       -body "steel: gravity = 0 0 -9.81" -output part
         materials, supports and loads of its own; fem/part.h has all keys
-    elasticity -mesh pipe.msh -mesh_scale 0.001 -plane axisymmetric -support "end: y = 0" -loads "bore: pressure = 1e7"
+    elasticity -mesh pipe.msh -mesh_scale 0.001 -plane axisymmetric -support "end: y = 0"
+      -loads "bore: pressure = 1e7"
         a mesh in the plane, in millimetres: half of the section of a pipe
     elasticity -cell hex8 -n 64 -assembly blocks
         blocks of 3 x 3 from the cells, on the device if there is one

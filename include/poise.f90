@@ -101,6 +101,7 @@ module poise
     type(c_ptr) :: options = c_null_ptr
     type(c_ptr) :: stream = c_null_ptr
     type(c_ptr) :: out = c_null_ptr
+    integer(c_int) :: keep_running = 0
   end type
 
   type, bind(c) :: PoiseBytes

@@ -36,7 +36,7 @@
 namespace poise
 {
 
-/* A call has failed: what() is its message, Text() has the trace of calls too. */
+/* A call has failed: what() is its message, Text() has the trace of calls too with -error_trace. */
 class Error : public std::runtime_error
 {
 public:

@@ -29,4 +29,4 @@ case $language in
       "$here/include/poise.f90" "$here/tests/languages/test_fortran.f90" "${link[@]}"
     ;;
 esac
-POISE_TEST_DIR=$work OMP_NUM_THREADS=2 "$work/test" -ksp_rtol 1e-10
+POISE_TEST_DIR=$work OMP_NUM_THREADS=2 "$work/test" -ksp_rtol 1e-10 -error_trace

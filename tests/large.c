@@ -559,7 +559,7 @@ int main(int argc, char **argv)
   PoiseInit init = {.serial = 1, .options = options};
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) {
-    e = PoiseAnswered(ctx) ? POISE_OK : Run(ctx);
+    e = Run(ctx);
     if (e) fprintf(stderr, "%s", PoiseErrorText());
     PoiseFinalize(&ctx);
   }

@@ -365,7 +365,7 @@ int main(int argc, char **argv)
   const PoiseInit init = {.help = "The same systems solved by Poise and by PETSc.", .options = options};
   PoiseContext ctx;
   PoiseErr err = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (err == POISE_OK && !PoiseAnswered(ctx)) err = RunBoth(ctx, &argc, &argv);
+  if (err == POISE_OK) err = RunBoth(ctx, &argc, &argv);
   if (err != POISE_OK) fputs(PoiseErrorText(), stderr);
   PoiseErr end = PoiseFinalize(&ctx);
   if (end != POISE_OK) fputs(PoiseErrorText(), stderr);

@@ -373,7 +373,7 @@ int main(int argc, char **argv)
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
   if (!e) e = PoiseOptionsDefaults(table, &o);
   if (!e) e = PoiseOptionsRead(ctx, NULL, table, &o);
-  if (!e && !PoiseAnswered(ctx)) e = Run(ctx, &o, &a);
+  if (!e) e = Run(ctx, &o, &a);
   if (!e) e = PoiseFinalize(&ctx);
   if (e) fputs(PoiseErrorText(), stderr);
   return e ? 1 : 0;

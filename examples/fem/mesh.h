@@ -82,8 +82,8 @@ typedef struct FemMesh {
   int groups, inside;
   FemGroup *group;
 
-  /* The mesh is half the section of a body of revolution about the y axis, and x the radius: integrals are over
-     that body (FemMeshRevolve) */
+  /* The mesh is half the section of a body of revolution about the y axis, and x the radius. Integrals are
+     over that body (FemMeshRevolve). */
   int revolved;
 
   /* "", or which parts of the body are joined by edges or nodes alone, as by hinges: in elasticity a

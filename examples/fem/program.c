@@ -265,7 +265,7 @@ int FemMain(int argc, char **argv, const char *help, const PoiseOption *options,
     const PoiseInit init = {.help = help, .options = all};
     err = PoiseInitialize(&argc, &argv, &init, &ctx);
   }
-  if (err == POISE_OK && !PoiseAnswered(ctx)) err = TrySystem(ctx);
+  if (err == POISE_OK) err = TrySystem(ctx);
   if (err == POISE_OK) err = PoiseRun(ctx, RunBody, &of);
   int code = FemEnd(&ctx, err);
   free(all);

@@ -3,8 +3,8 @@
 #include "cells.h"
 #include <stdio.h>
 
-/* Numbers of the motions of each kind of body, the rigid ones first. 0 1 2: translations along x, y, z; 3 4 5:
-   rotations about them. */
+/* Numbers of the motions of each kind of body, the rigid ones first. 0 1 2: translations along x, y, z;
+   3 4 5: rotations about them. */
 static const struct {
   int rigid, count, motion[FEM_MAX_RIGID];
 } motions[] = {[FEM_SPACE] = {6, 6, {0, 1, 2, 3, 4, 5}},

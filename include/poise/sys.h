@@ -82,8 +82,9 @@ POISE_API const char *PoiseErrorString(PoiseErr code);
 /* The message of this thread's latest error, with its values ("A is 50 x 50, x has 51 entries"); "" when
    none. */
 POISE_API const char *PoiseErrorMessage(void);
-/* Code, message and the trace of calls of this thread's latest error, for a program to print. One line
-   each, with a newline at the end. Valid until the next error or PoiseErrorClear of this thread. */
+/* Code and message of this thread's latest error, for a program to print: a line with a newline at its end.
+   With -error_trace, and of an internal error, lines with the calls that it came through follow. Valid until
+   the next error or PoiseErrorClear of this thread. */
 POISE_API const char *PoiseErrorText(void);
 /* Forget this thread's error. */
 POISE_API void PoiseErrorClear(void);
@@ -120,10 +121,13 @@ typedef struct PoiseInit {
   int serial;                        /* nonzero: one rank; MPI is neither initialised nor used */
   const char *help;                  /* what the program does: the first lines of -help */
   const struct PoiseOption *options; /* the application's own options, ended by a NULL key; may be NULL.
-                                        -help lists them. They are never reported as unknown or unused */
+                                        -help lists them. They are never reported as unknown or unused.
+                                        Then it must have all that the application reads */
   void *stream;                      /* a cudaStream_t for device cuda (see PoiseStream). NULL: one of its
                                         own */
   FILE *out;                         /* as PoiseSetOutput, from the first line on. NULL: stdout. Borrowed */
+  int keep_running;                  /* nonzero: after -help or -version PoiseInitialize returns as ever, and
+                                        PoiseAnswered tells. 0: the program ends there */
 } PoiseInit;
 
 /*
@@ -141,9 +145,12 @@ typedef struct PoiseInit {
   not an option.
 
   Without an option prefix, --help means -help and --version means -version. So does -h without a value,
-  unless the application's table has an h. These print, and PoiseRun then does nothing (PoiseAnswered).
+  unless the application's table has an h. These print. Then PoiseInitialize ends the program, as
+  exit(EXIT_SUCCESS) does, on all ranks. MPI is finalised before, if the context has all of its processes. So
+  call it before work begins. It returns if argc or argv is NULL, or with PoiseInit.keep_running.
 
-  Unknown keys are reported before the first solve (PoiseKSPSetUp). A key that nobody knows or has asked for
+  If the application has a table, an unknown key that resembles a known one is POISE_ERR_OPTION at once. Other
+  unknown keys are reported before the first solve (PoiseKSPSetUp). A key that nobody knows or has asked for
   is POISE_ERR_OPTION under three conditions. It stands behind a prefix with which an object has read options.
   It begins with ksp_, pc_, mat_, vec_, device_ or log_. It resembles a known key. All other unknown keys are
   named on standard error. So the application should ask for keys that are not in its table before the first
@@ -177,8 +184,8 @@ POISE_API PoiseErr PoiseRun(PoiseContext ctx, PoiseErr (*body)(PoiseContext ctx,
   GPUs than there are.
 */
 
-/* Nonzero if -help or -version was given and PoiseInitialize has answered it. A program without PoiseRun
-   then finalises and ends. */
+/* Nonzero if -help or -version was given, and PoiseInitialize has answered it and returned (keep_running).
+   The program then finalises and ends. */
 POISE_API int PoiseAnswered(PoiseContext ctx);
 /* this rank: 0 .. PoiseSize - 1 */
 POISE_API int PoiseRank(PoiseContext ctx);

@@ -130,6 +130,7 @@ class PoiseInit(Structure):
         ("options", c_void_p),
         ("stream", c_void_p),
         ("out", c_void_p),
+        ("keep_running", c_int),
     ]
 
 
@@ -477,8 +478,8 @@ FUNCTIONS = {
 
 # Keys of all options, of docs/options.md
 OPTIONS = frozenset(
-    "comm_check comm_exchange comm_fuse comm_patience device device_forbid_copies device_id gpus help "
-    "host_threads ksp_atol ksp_cg_variant ksp_chebyshev_eigenvalues ksp_chebyshev_esteig "
+    "comm_check comm_exchange comm_fuse comm_patience device device_forbid_copies device_id error_trace "
+    "gpus help host_threads ksp_atol ksp_cg_variant ksp_chebyshev_eigenvalues ksp_chebyshev_esteig "
     "ksp_chebyshev_esteig_steps ksp_converged_reason ksp_divtol ksp_error_if_inaccurate "
     "ksp_error_if_not_converged ksp_gmres_basis ksp_gmres_breakdown_tolerance "
     "ksp_gmres_cgs_refinement_type ksp_gmres_restart ksp_initial_guess_nonzero ksp_max_it ksp_monitor "
@@ -498,7 +499,7 @@ OPTIONS = frozenset(
 
 # Those of the process, which objects do not read
 PROCESS_OPTIONS = frozenset(
-    "comm_check comm_exchange comm_fuse comm_patience device device_forbid_copies device_id gpus help "
-    "host_threads load_progress log_device_time log_view options_file options_left poise_view ranks "
-    "solve_ranks version ".split()
+    "comm_check comm_exchange comm_fuse comm_patience device device_forbid_copies device_id error_trace "
+    "gpus help host_threads load_progress log_device_time log_view options_file options_left poise_view "
+    "ranks solve_ranks version ".split()
 )

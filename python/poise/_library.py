@@ -363,9 +363,10 @@ def init(
         raise CallOrder("this process has its context already: call poise.init before anything else")
     address = _mpi_address(comm) if comm is not None else None
     output = _stream()
-    given = c.PoiseInit(mpi_comm=address, serial=comm is None, stream=stream, out=output)
+    given = c.PoiseInit(mpi_comm=address, serial=comm is None, stream=stream, out=output, keep_running=1)
     context = c.PoiseContext()
-    own = {"options_left": "no", **options_of_text(options)}  # this module finds unknown ones itself
+    # This module finds unknown options itself, and errors have their trace beside the message.
+    own = {"options_left": "no", "error_trace": "", **options_of_text(options)}
     if device is not None:
         own["device"] = device
     _check_known(own, ())

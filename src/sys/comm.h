@@ -47,6 +47,8 @@ typedef struct CommOps {
   PoiseErr (*exchange_end)(Comm *, Exchange *); /* recv[] is full, send[] may be written again */
   bool (*has_ended)(void);                      /* has the application ended the communication of ranks
                                                      (MPI_Finalize)? NULL: it cannot */
+  void (*end_program)(int size); /* this process is about to end, as are all of a communicator of this size:
+                                    finish what they share (MPI_Finalize). NULL: nothing */
   void (*destroy)(Comm *);
 } CommOps;
 

@@ -260,6 +260,13 @@ static void Destroy(Comm *comm)
   communicators--;
 }
 
+static void EndProgram(int size)
+{
+  int all = 0;
+  if (HasEnded() || MPI_Comm_size(MPI_COMM_WORLD, &all) || all != size) return;
+  MPI_Finalize();
+}
+
 static const CommOps ops = {
     .name = "mpi",
     .allgather = Allgather,
@@ -270,6 +277,7 @@ static const CommOps ops = {
     .exchange_begin = ExchangeBegin,
     .exchange_end = ExchangeEnd,
     .has_ended = HasEnded,
+    .end_program = EndProgram,
     .destroy = Destroy,
 };
 

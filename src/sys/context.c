@@ -51,8 +51,8 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 /* ---- options of the system layer ------------------------------------------------------------- */
 
 typedef struct System {
-  int help, version, left, view, device, load_progress, forbid_copies, device_time, comm_check, exchange,
-      fuse;
+  int help, version, left, error_trace, view, device, load_progress, forbid_copies, device_time, comm_check,
+      exchange, fuse;
   PoiseInt ranks, solve_ranks, host_threads, device_id;
   double patience;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH], gpus[POISE_OPTION_LENGTH];
@@ -75,6 +75,8 @@ static const PoiseOption table[] = {
     {"options_left", FIELD(CHOICE, left), "warn", 0, 0, left_words,
      "name options on standard error: unknown ones before the first solve, unused ones at the end; "
      "error: unused ones are an error"},
+    {"error_trace", FIELD(BOOL, error_trace), "no", 0, 0, NULL,
+     "the text of an error has the calls that it came through, with source lines; in the whole process"},
     {"log_view", FIELD(STRING, log_view), "", 0, 0, "",
      "print the table of events at the end, or write it to a file: :file or :file:text|csv|json; without a "
      "format that of the ending, .csv or .json, else text"},
@@ -129,7 +131,9 @@ static PoiseErr ReadSystem(PoiseContext ctx, System *system)
 
 static PoiseErr Register(PoiseContext ctx)
 {
+  System system;
   TRY(poiseOptionsRegister(ctx, "Poise", table));
+  if (!ReadSystem(ctx, &system) && system.error_trace) poiseErrorShowTrace(true);
   TRY(poiseRegister_mat(ctx));
   TRY(poiseRegister_io(ctx));
   TRY(poiseRegister_pc(ctx));
@@ -325,6 +329,7 @@ static PoiseErr Greet(PoiseContext ctx)
   TRY(ReadSystem(ctx, &system));
   bool version = system.version && !poiseOptionsApplicationHas(ctx->options, "version");
   ctx->answered = system.help || version;
+  TRY(PoiseAgree(ctx, ctx->answered || ctx->comm->rank ? POISE_OK : poiseOptionsCheckListed(ctx)));
   if (version)
     TRY(poisePrint(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
   TRY(poisePrinted(ctx, system.help ? PoiseOptionsHelp(ctx) : POISE_OK));
@@ -349,6 +354,18 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
   return e;
 }
 
+/* End a program that was asked what it is. MPI is finalised only if the context has all of its processes, as
+   others might never come to that. */
+static void EndProgram(PoiseContext ctx)
+{
+  const CommOps *ops = ctx->comm->ops;
+  const int size = ctx->comm->size;
+  Empty(ctx);
+  free(ctx);
+  if (ops->end_program) ops->end_program(size);
+  exit(EXIT_SUCCESS);
+}
+
 PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx)
 {
   if (!ctx) FAIL(POISE_ERR_ARG, "the context's address is NULL");
@@ -363,6 +380,7 @@ PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseCo
   else
     *ctx = c;
   TRY(e);
+  if (c->answered && argc && argv && !(init && init->keep_running)) EndProgram(c);
   return POISE_OK;
 }
 

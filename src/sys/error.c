@@ -4,12 +4,14 @@
   too. The trace grows as text while the error is returned upwards.
 */
 #include <stdarg.h>
+#include <stdatomic.h>
 
 #include "sys.h"
 
 enum { MESSAGE = POISE_ERROR_MESSAGE, TEXT = POISE_ERROR_TRACE, DROPPED = POISE_ERROR_DROPPED, FRAMES = 32 };
 
 static _Thread_local ErrorState error;
+static atomic_bool traced; /* does PoiseErrorText have the trace? */
 
 const char *PoiseErrorString(PoiseErr code)
 {
@@ -48,9 +50,10 @@ static void Start(PoiseErr code, const char *message)
   error.code = code;
   error.frames = error.dropped = 0;
   snprintf(error.message, sizeof error.message, "%s", message);
-  int n =
-      snprintf(error.text, TEXT, "poise: %s%s%s\n", PoiseErrorString(code), *message ? ": " : "", message);
+  int n = snprintf(error.line, sizeof error.line, "poise: %s%s%s\n", PoiseErrorString(code),
+                   *message ? ": " : "", message);
   error.used = n > 0 ? (size_t)n : 0;
+  memcpy(error.text, error.line, error.used + 1);
 }
 
 PoiseErr PoiseErrorSet(PoiseErr code, const char *function, const char *file, int line, const char *format,
@@ -80,8 +83,15 @@ const char *PoiseErrorMessage(void)
   return error.message;
 }
 
+void poiseErrorShowTrace(bool on)
+{
+  traced = on;
+}
+
+/* An internal error is for those who mend the library. */
 const char *PoiseErrorText(void)
 {
+  if (!traced && error.code != POISE_ERR_INTERNAL) return error.line;
   if (error.dropped) snprintf(error.text + error.used, DROPPED, "  ... and %d more\n", error.dropped);
   return error.text;
 }
@@ -89,7 +99,7 @@ const char *PoiseErrorText(void)
 void PoiseErrorClear(void)
 {
   error.code = POISE_OK;
-  error.message[0] = error.text[0] = 0;
+  error.message[0] = error.line[0] = error.text[0] = 0;
   error.used = 0;
   error.frames = error.dropped = 0;
 }

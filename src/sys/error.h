@@ -3,22 +3,32 @@
 #ifndef POISE_ERROR_H
 #define POISE_ERROR_H
 
+#include <stdbool.h>
+
 #include "poise/sys.h"
 
 #define TRY  POISE_TRY
 #define FAIL POISE_FAIL
 
-enum { POISE_ERROR_MESSAGE = 1024, POISE_ERROR_TRACE = 6144, POISE_ERROR_DROPPED = 64 };
+enum {
+  POISE_ERROR_MESSAGE = 1024,
+  POISE_ERROR_LINE = 1152,
+  POISE_ERROR_TRACE = 6144,
+  POISE_ERROR_DROPPED = 64
+};
 
 typedef struct ErrorState {
   PoiseErr code;
   char message[POISE_ERROR_MESSAGE];
-  /* the last bytes are reserved for the count of dropped frames */
+  char line[POISE_ERROR_LINE]; /* with its code */
+  /* the line and the trace; the last bytes are reserved for the count of dropped frames */
   char text[POISE_ERROR_TRACE + POISE_ERROR_DROPPED];
   size_t used; /* of text */
   int frames, dropped;
 } ErrorState;
 
+/* Has PoiseErrorText the trace, in the whole process? A context with -error_trace turns it on. */
+void poiseErrorShowTrace(bool on);
 void poiseErrorSave(ErrorState *state);
 void poiseErrorRestore(const ErrorState *state);
 /* The error of a user's function ("a monitor"), called after PoiseErrorClear. If the function has set this

@@ -113,14 +113,19 @@ static bool IsMisspelt(const Options *o, const OptionEntry *e, Guess *g)
   return false;
 }
 
+static PoiseErr Refuse(const Options *o, OptionEntry *e, const Guess *meant)
+{
+  e->told = true; /* by the error */
+  FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): there is no such option; did you mean -%s%.*s%s?",
+       poisePrefix(o), poiseOptionsKey(o, e), e->value ? " " : "", e->value ? e->value : "", e->where,
+       poisePrefix(o), (int)meant->skip, poiseOptionsKey(o, e), meant->key);
+}
+
 static PoiseErr CheckKnown(const Options *o, OptionEntry *e, FILE *out)
 {
   Guess g = Closest(o, poiseOptionsKey(o, e)), meant;
   if (g.distance == 0) return POISE_OK;
-  if (IsMisspelt(o, e, &meant))
-    FAIL(POISE_ERR_OPTION, "-%s%s%s%.80s (%s): there is no such option; did you mean -%s%.*s%s?",
-         poisePrefix(o), poiseOptionsKey(o, e), e->value ? " " : "", e->value ? e->value : "", e->where,
-         poisePrefix(o), (int)meant.skip, poiseOptionsKey(o, e), meant.key);
+  if (IsMisspelt(o, e, &meant)) return Refuse(o, e, &meant);
   if (!out || e->told) return POISE_OK;
   Report(o, e, "unknown", &g, out);
   e->told = true;
@@ -141,6 +146,28 @@ PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out)
   Options *o = ctx->options;
   pthread_mutex_lock(&o->lock);
   PoiseErr e = CheckAllKnown(o, poiseOptionsRank(ctx), poiseContextHome(ctx)->comm->rank ? NULL : out);
+  pthread_mutex_unlock(&o->lock);
+  return e;
+}
+
+static PoiseErr CheckListed(Options *o, int rank)
+{
+  bool listed = false;
+  for (int i = 0; i < o->ntable; i++) listed = listed || o->table[i].application;
+  for (int i = 0; i < o->nentry && listed; i++) {
+    OptionEntry *e = &o->entry[i];
+    const Guess g = Closest(o, poiseOptionsKey(o, e));
+    if (!e->used && poiseOptionsVisible(e, rank) && g.key && g.distance > 0 && g.skip == 0)
+      return Refuse(o, e, &g);
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseOptionsCheckListed(PoiseContext ctx)
+{
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  PoiseErr e = CheckListed(o, poiseOptionsRank(ctx));
   pthread_mutex_unlock(&o->lock);
   return e;
 }

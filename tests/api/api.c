@@ -268,8 +268,8 @@ int main(int argc, char **argv)
   bool added = true;
   setvbuf(stdout, NULL, _IOLBF, 0);
   state.mpi = Launched();
-  int words = 3;
-  const char *start[] = {"api", "-device", "host", NULL};
+  int words = 4;
+  const char *start[] = {"api", "-error_trace", "-device", "host", NULL};
   char **control = (char **)start;
   if (PoiseInitialize(&words, &control, &(PoiseInit){.serial = !state.mpi}, &whole) ||
       CU_initialize_registry()) {

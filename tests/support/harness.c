@@ -139,6 +139,7 @@ PoiseErr TestInitialize(PoiseInit init, const char *words, PoiseContext *own)
     if (argc == MAX_WORDS) POISE_FAIL(POISE_ERR_ARG, "more words than the test has room for");
     argv[argc++] = w;
   }
+  init.keep_running = 1; /* -help ends no test */
   return PoiseInitialize(&argc, &list, &init, own);
 }
 
@@ -419,8 +420,9 @@ int TestMain(int argc, char **argv, const char *suite, const Test *tests)
   if (!Parse(argc, argv, &s) || !Known(s.test)) return Usage(argv[0]);
   state.mpi = LaunchedByMPI();
   if (getenv("POISE_TEST_HERE")) StayHere();
-  char *words[] = {argv[0], (char *)"-device", (char *)"host"}, **control = words; /* which uses no GPU */
-  if (PoiseInitialize(&(int){3}, &control, &(PoiseInit){.serial = !state.mpi}, &state.control) ||
+  char *words[] = {argv[0], (char *)"-error_trace", (char *)"-device", (char *)"host"}; /* no GPU */
+  char **control = words;
+  if (PoiseInitialize(&(int){4}, &control, &(PoiseInit){.serial = !state.mpi}, &state.control) ||
       CU_initialize_registry()) {
     fprintf(stderr, "%s cannot start\n%s", argv[0], PoiseErrorText());
     return 1;

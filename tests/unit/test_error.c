@@ -112,6 +112,22 @@ static void TestCallback(PoiseContext ctx)
   PoiseErrorClear();
 }
 
+/* A user reads the message. The trace is for those who ask, and of errors inside the library. */
+static void TestHidden(PoiseContext ctx)
+{
+  (void)ctx;
+  for (int shown = 0; shown < 2; shown++) {
+    poiseErrorShowTrace(shown);
+    CHECK(Deep(3) == POISE_ERR_SIZE);
+    CHECK_INT(CountWord(PoiseErrorText(), "\n"), shown ? 5 : 1);
+    CHECK(!strncmp(PoiseErrorText(), "poise: sizes do not match: A is 50 x 50, x has 51 entries\n", 58));
+    PoiseErrorSet(POISE_ERR_INTERNAL, "F", "f.c", 1, "a bug");
+    CHECK(!strcmp(PoiseErrorText(), "poise: internal check failed: a bug\n  at F (f.c:1)\n"));
+    PoiseErrorClear();
+    CHECK(!*PoiseErrorText());
+  }
+}
+
 /* An error told again with the older one's words, as another rank's is. */
 static void TestOwnWords(PoiseContext ctx)
 {
@@ -156,6 +172,7 @@ static const Test tests[] = {{"codes", TestCodes, TEST_SERIAL | TEST_HOST_ONLY},
                              {"deep", TestDeep, TEST_HOST_ONLY},
                              {"long", TestLong, TEST_HOST_ONLY},
                              {"callback", TestCallback, TEST_HOST_ONLY},
+                             {"hidden", TestHidden, TEST_SERIAL | TEST_HOST_ONLY},
                              {"own_words", TestOwnWords, TEST_HOST_ONLY},
                              {"remote", TestRemote, TEST_HOST_ONLY},
                              {"threads", TestThreads, TEST_SERIAL | TEST_HOST_ONLY},

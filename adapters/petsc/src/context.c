@@ -126,7 +126,7 @@ static PetscErrorCode CreateShared(MPI_Comm inner, Shared *s)
   /* PETSc names what is left over; a key that Poise does not know stays unused there */
   char program[] = "poise", left[] = "-options_left", no[] = "no";
   Words w = {.n = 3, .word = {program, left, no}};
-  PoiseInit init = {.mpi_comm = &inner};
+  PoiseInit init = {.mpi_comm = &inner, .keep_running = 1};
   char **argv = w.word;
   PetscFunctionBegin;
   PetscCall(EachOption("poise_", AddOfContext, &w));

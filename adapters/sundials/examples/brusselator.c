@@ -160,7 +160,7 @@ int main(int argc, char **argv)
   SUNContext sun = NULL;
   Problem problem;
   PoiseErr e = PoiseInitialize(&argc, &argv, &init, &ctx);
-  if (!e && !PoiseAnswered(ctx)) {
+  if (!e) {
     SUNContext_Create(&comm, &sun);
     e = Solve(ctx, sun, &problem);
     SUNContext_Free(&sun);
