@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <poise.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
