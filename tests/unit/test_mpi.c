@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "harness.h"
+#include "problem.h"
 #include "sys/sys.h"
 
 static void TestOwnCommunicator(PoiseContext ctx)
@@ -60,6 +61,38 @@ static void TestNoRank(PoiseContext ctx)
   CHECK_ERR(PoiseInitialize(NULL, NULL, &(PoiseInit){.mpi_comm = &first}, &own), POISE_ERR_ARG,
             "MPI_COMM_NULL");
   CHECK_OK(PoiseBarrier(ctx));
+}
+
+/* The bits of a solution. */
+static uint64_t SolveIn(PoiseContext ctx, Problem *p)
+{
+  CHECK_OK(PoiseVecSet(p->x, 0));
+  CHECK_OK(PoiseKSPSolve(p->ksp, p->b, p->x));
+  CHECK(PoiseKSPConvergedReason(p->ksp) > 0);
+  CHECK_OK(PoiseBarrier(ctx));
+  return SampleDigest(p->x);
+}
+
+/* Two contexts of each process have links to the same devices. One ends, the other goes on as before. */
+static void TestTwoContexts(PoiseContext ctx)
+{
+  char words[64];
+  PoiseContext own[2];
+  Problem p[2];
+  MPI_Comm world = MPI_COMM_WORLD;
+  if (!strcmp(ctx->comm->ops->name, "threads")) TEST_SKIP("thread ranks make no MPI calls");
+  snprintf(words, sizeof words, "-device %s", ctx->device->ops->name);
+  for (int k = 0; k < 2; k++)
+    if (!CHECK_OK(TestInitialize((PoiseInit){.mpi_comm = &world}, words, &own[k])) ||
+        !ProblemOpenGrid(own[k], 40, 30, 1, "cg", "jacobi", &p[k]))
+      return;
+  uint64_t first = SolveIn(own[0], &p[0]);
+  CHECK(SolveIn(own[1], &p[1]) == first);
+  ProblemClose(&p[0]);
+  CHECK_OK(PoiseFinalize(&own[0]));
+  CHECK(SolveIn(own[1], &p[1]) == first);
+  ProblemClose(&p[1]);
+  CHECK_OK(PoiseFinalize(&own[1]));
 }
 
 /* What an application has when it ends MPI too early. A product has plans of messages. */
@@ -198,6 +231,7 @@ static const Test tests[] = {
     {"own_communicator", TestOwnCommunicator, TEST_HOST_ONLY},
     {"serial", TestSerial, TEST_HOST_ONLY},
     {"no_rank", TestNoRank, TEST_HOST_ONLY},
+    {"two_contexts", TestTwoContexts, 0},
     {NULL, NULL, 0},
 };
 
