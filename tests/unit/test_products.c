@@ -153,6 +153,18 @@ static PoiseInt Beyond16Bits(PoiseInt i, PoiseInt k)
 {
   return 4096 * k + 0 * i;
 }
+static PoiseInt All16Bits(PoiseInt i, PoiseInt k) /* the last column too */
+{
+  return (k < 16 ? 4096 * k : 65535) + 0 * i;
+}
+static PoiseInt Sixteen(PoiseInt i)
+{
+  return 16 + 0 * i;
+}
+static PoiseInt FifteenBands(PoiseInt i, PoiseInt k)
+{
+  return (k < 15 ? 4096 * k : 15 * 4096 - 1) + 0 * i;
+}
 static PoiseInt BandsAndScattered(PoiseInt i, PoiseInt k)
 {
   if (i < 15000) return (k < 3 ? k : 30000 + k) + 4 * i;
@@ -183,6 +195,8 @@ static const Shape shapes[] = {{"no entries", 500, 300, None, NULL},
                                {"within 16 bits", 3100, 70000, Seventeen, Within16Bits},
                                {"few within 16 bits", 3100, 70000, Seventeen, FewWithin16Bits},
                                {"beyond 16 bits", 1100, 70000, Seventeen, Beyond16Bits},
+                               {"all of 16 bits", 1100, 65536, Seventeen, All16Bits},
+                               {"fifteen bands", 1100, 15 * 4096, Sixteen, FifteenBands},
                                {"bands and scattered", 20000, 100000, Five, BandsAndScattered},
                                {"nothing", 0, 0, None, NULL}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
