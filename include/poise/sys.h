@@ -209,7 +209,7 @@ POISE_API void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseIn
 /* Asked during long calls whether to go on. Any code but POISE_OK ends the call with it. */
 typedef PoiseErr (*PoiseInterrupt)(void *arg);
 /*
-  Have long calls of this context ask `look`, about ten times a second, whether to go on: Ctrl-C, a button, a
+  Have long calls of this context ask `look`, up to twenty times a second, whether to go on: Ctrl-C, a button, a
   deadline. It is called in the thread that is in the call, between iterations and between stages of set-ups;
   on a GPU between replays. By ranks that are threads each calls it, in its thread. It must not call the
   library.

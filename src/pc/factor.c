@@ -468,11 +468,19 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
-/* Long rows are work enough for threads even if their access is scattered. */
-static bool Wide(const Device *dev, const FactorArgs *a)
+/* Each entry of L reads the row of its column. */
+static double FactorBytes(const FactorArgs *a)
 {
-  return dev->threads > 1 && a->levels.groups >= 10 * a->levels.count &&
-         (a->t.nz >= 8 * a->t.n || poiseHostWide(dev, &a->levels, a->t.n));
+  double length = (double)a->t.nz / (double)(a->t.n ? a->t.n : 1);
+  return (1 + length / 2) * poiseHostSweepBytes(&a->t);
+}
+
+/* Long rows are work enough for threads even if their access is scattered. */
+static bool Wide(const Device *dev, const FactorArgs *a, double bytes)
+{
+  bool much = bytes > (double)(a->levels.count * dev->few);
+  return dev->threads > 1 && a->levels.groups >= 10 * a->levels.count && much &&
+         (a->t.nz >= 8 * a->t.n || poiseHostWide(dev, &a->levels, a->t.n, bytes));
 }
 
 /* Rows behind a refused pivot are also processed, whatever their values become. */
@@ -480,8 +488,9 @@ PoiseErr poiseHost_factor(Device *dev, const void *args)
 {
   const FactorArgs *a = args;
   HostRows *rows = a->t.b ? poiseHostFactorBlocks(a->t.b) : FactorRows;
-  if (Wide(dev, a))
-    poiseHostByLevels(dev, &a->levels, rows, a);
+  double bytes = FactorBytes(a);
+  if (Wide(dev, a, bytes))
+    poiseHostByLevels(dev, &a->levels, bytes, rows, a);
   else
     rows(a, 0, a->t.n);
   return POISE_OK;

@@ -419,11 +419,12 @@ PoiseErr poiseHost_sweep(Device *dev, const void *args)
   HostRows *rows = a->t.b ? poiseHostSweepBlocks(a->t.b) : SweepRows;
   int64_t b = a->t.b ? a->t.b : 1, n = a->t.n * b, nblock = POISE_NBLOCKS(n);
   if (a->skip && *a->skip != 0) return POISE_OK;
-  if (!poiseHostWide(dev, &a->levels, a->t.n)) {
+  double bytes = poiseHostSweepBytes(&a->t);
+  if (!poiseHostWide(dev, &a->levels, a->t.n, bytes)) {
     SweepInOrder(a, rows, b);
     return POISE_OK;
   }
-  poiseHostByLevels(dev, &a->levels, rows, a);
+  poiseHostByLevels(dev, &a->levels, bytes, rows, a);
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t k = 0; k < nblock; k++) {
     int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;

@@ -6,12 +6,20 @@
 #include "vec/vec_host.h"
 #include "pc.h"
 
-/* Should the host go by levels? Not if most levels have little work for threads. Not if groups are so
-   short that access is scattered: in their order, rows stream through memory several times as fast. The
-   result is the same. */
-static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_t n)
+/* Bytes of values, columns and vectors that a sweep over both triangles moves. */
+static inline double poiseHostSweepBytes(const Triangles *t)
 {
-  return dev->threads > 1 && levels->groups >= 10 * levels->count && n >= 16 * levels->groups;
+  double b = t->b ? t->b : 1;
+  return (8 * b * b + 4) * (double)t->nz + 32 * b * (double)t->n;
+}
+
+/* Should the host go by levels, where all of them move so many bytes? Not if most levels have little work for
+   threads. Not if groups are so short that access is scattered: in their order, rows stream through memory
+   several times as fast. The result is the same. */
+static inline bool poiseHostWide(const Device *dev, const Levels *levels, int64_t n, double bytes)
+{
+  return dev->threads > 1 && levels->groups >= 10 * levels->count && n >= 16 * levels->groups &&
+         bytes > (double)(levels->count * dev->few);
 }
 
 typedef void HostRows(const void *args, int64_t begin, int64_t end);
@@ -20,13 +28,15 @@ HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the k
 HostRows *poiseHostJacobiBlocks(int b);
 HostRows *poiseHostFactorBlocks(int b);
 
-/* Call rows(args, first, last) for each group, level after level. */
-static inline void poiseHostByLevels(Device *dev, const Levels *levels, HostRows *rows, const void *args)
+/* Call rows(args, first, last) for each group, level after level. bytes: of all levels. */
+static inline void poiseHostByLevels(Device *dev, const Levels *levels, double bytes, HostRows *rows,
+                                     const void *args)
 {
+  double each = bytes / (double)levels->groups;
   (void)dev;
   for (int64_t l = 0; l < levels->count; l++) {
     int64_t begin = levels->start[l], end = levels->start[l + 1];
-    HOST_PARALLEL_FOR(dev, end - begin)
+    HOST_PARALLEL_BYTES(dev, each * (double)(end - begin))
     for (int64_t g = begin; g < end; g++) rows(args, levels->first[g], levels->last[g]);
   }
 }

@@ -57,6 +57,7 @@ PoiseErr poiseDeviceOpen(PoiseContext ctx, const DeviceOps *ops, int id, Device 
   (*dev)->model = (DeviceModel){.host_threads = HOST_SHARES};
   (*dev)->id = id;
   (*dev)->threads = 1;
+  (*dev)->few = HOST_FEW_BYTES;
   PoiseErr e = ops->create ? ops->create(*dev) : POISE_OK;
   if (e) poiseDeviceDestroy(dev);
   TRY(e);

@@ -87,6 +87,7 @@ struct Device { /* one stream of work, of one rank */
   int id;            /* which GPU */
   void *stream;      /* for PoiseStream; may be NULL */
   int threads;       /* of host kernels */
+  int64_t few;       /* bytes that they are not woken up for: HOST_FEW_BYTES; tests lower it */
   void *data;
   bool loops;                  /* its graphs may be loops */
   bool pools;                  /* its memory comes from a pool, and goes back in the order of the stream */

@@ -12,6 +12,10 @@
 #define HOST_PARALLEL_FOR(dev, nblock)                                      \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
                   if (HOST_SHARED_OUT(dev, nblock)))
+/* For loops over something else than row blocks, which move so many bytes together. */
+#define HOST_PARALLEL_BYTES(dev, bytes)                                     \
+  HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
+                  if ((dev)->threads > 1 && (bytes) > (double)(dev)->few))
 /* For a few items of uneven work. */
 #define HOST_PARALLEL_ITEMS(threads, worth) \
   HOST_PRAGMA(omp parallel for schedule(dynamic, 1) num_threads(threads) if (worth))
@@ -21,6 +25,7 @@
 #define HOST_CRITICAL
 #define HOST_ATOMIC
 #define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
+#define HOST_PARALLEL_BYTES(dev, bytes)     (void)(dev), (void)(bytes);
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 

@@ -210,6 +210,19 @@ static inline void SampleKeep(PoiseContext ctx, SampleRun *run, uint64_t bits)
   if (PoiseRank(ctx) == 0 && CHECK(run->n < 64)) run->result[run->n++] = bits;
 }
 
+typedef struct SampleBody {
+  PoiseErr (*body)(PoiseContext, void *);
+  SampleRun *run;
+} SampleBody;
+
+/* Threads share what is as small as in tests, too. */
+static inline PoiseErr SampleShare(PoiseContext ctx, void *arg)
+{
+  const SampleBody *b = arg;
+  ctx->device->few = 0;
+  return b->body(ctx, b->run);
+}
+
 /* body on `ranks` thread ranks of a context of its own */
 static inline void SampleRunOn(const char *device, int ranks, int threads,
                                PoiseErr (*body)(PoiseContext, void *), SampleRun *run)
@@ -219,7 +232,7 @@ static inline void SampleRunOn(const char *device, int ranks, int threads,
   snprintf(words, sizeof words, "-device %s -ranks %d -host_threads %d", device, ranks, threads);
   *run = (SampleRun){.n = 0};
   if (!CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, words, &own))) return;
-  CHECK_OK(PoiseRun(own, body, run));
+  CHECK_OK(PoiseRun(own, SampleShare, &(SampleBody){body, run}));
   CHECK_OK(PoiseFinalize(&own));
 }
 

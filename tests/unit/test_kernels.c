@@ -106,6 +106,7 @@ static void Run(Rig *rig, int kernel, const void *args, size_t bytes, const Out 
   for (int threads = 1; threads <= 3; threads++) {
     if (threads > 1) Move(out, before, false);
     rig->host->threads = threads;
+    rig->host->few = 0;
     CHECK_OK(poiseLaunch(rig->host, kernel, args, bytes));
     if (threads == 1) Move(out, first, true);
     CHECK(SameBits(out, first));

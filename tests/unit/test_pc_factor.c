@@ -6,6 +6,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "pc/triangles_host.h"
 #include "shapes.h"
 
 /* ---- factors --------------------------------------------------------------------------------- */
@@ -811,12 +816,59 @@ static void TestFuseAndSkip(PoiseContext ctx)
                                         "-x_pc_sor_its 3\n-x_pc_sor_forward no"};
   PoiseMat A = Grid(ctx, 30, 40, 33, 0);
   ctx->device->threads = 2;
+  ctx->device->few = 0;
   for (int k = 0; k < 5; k++) {
     PoisePC pc = Make(ctx, types[k], A, options[k]);
     CheckFusedApply(pc, true);
     PoisePCDestroy(&pc);
   }
   PoiseMatDestroy(&A);
+}
+
+/* Levels of a grid of side^3 points: as many groups as lines, in 2 side - 1 levels. */
+static bool SharesGrid(int64_t side, int threads)
+{
+  Device dev = {.threads = threads, .few = HOST_FEW_BYTES};
+  Triangles t = {.n = side * side * side, .nz = 7 * side * side * side};
+  Levels levels = {.count = 2 * side - 1, .groups = side * side};
+  return poiseHostWide(&dev, &levels, t.n, poiseHostSweepBytes(&t));
+}
+
+#ifdef _OPENMP
+static void TeamSize(const void *args, int64_t begin, int64_t end)
+{
+  int *largest = *(int *const *)args, size = omp_get_num_threads();
+  (void)begin, (void)end;
+#pragma omp critical
+  *largest = size > *largest ? size : *largest;
+}
+
+/* The most threads that a level had, where each of 2 levels of 40 groups moves so many bytes. */
+static int TeamOf(double bytes)
+{
+  Device dev = {.threads = 2, .few = HOST_FEW_BYTES};
+  int32_t start[3] = {0, 40, 80}, first[80], last[80];
+  int largest = 0, *place = &largest;
+  for (int g = 0; g < 80; g++) first[g] = g, last[g] = g + 1;
+  poiseHostByLevels(&dev, &(Levels){2, 80, start, first, last}, 2 * bytes, TeamSize, &place);
+  return largest;
+}
+#else
+static int TeamOf(double bytes)
+{
+  return bytes > HOST_FEW_BYTES ? 2 : 1;
+}
+#endif
+
+/* Threads are woken up for levels that are worth it, and for no others. */
+static void TestFewBytes(PoiseContext ctx)
+{
+  (void)ctx;
+  CHECK(!SharesGrid(16, 2) && !SharesGrid(24, 16));
+  CHECK(SharesGrid(64, 2) && SharesGrid(128, 16));
+  CHECK(!SharesGrid(64, 1));
+  CHECK_INT(TeamOf(HOST_FEW_BYTES / 2), 1);
+  CHECK_INT(TeamOf(HOST_FEW_BYTES * 2), 2);
 }
 
 /* ---- views, memory --------------------------------------------------------------------------- */
@@ -886,6 +938,7 @@ static const Test tests[] = {
     {"solve", TestSolve, 0},
     {"replay", TestReplay, 0},
     {"zero_pivot", TestZeroPivot, 0},
+    {"few_bytes", TestFewBytes, TEST_SERIAL | TEST_HOST_ONLY},
     {"later_pivot", TestLaterPivot, 0},
     {"shift_nonzero", TestShiftNonzero, 0},
     {"shift_ends", TestShiftEnds, TEST_SERIAL},
