@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import difflib
 import functools
@@ -14,7 +15,7 @@ import signal
 import sys
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar
 
 from . import _declarations as c
 
@@ -149,6 +150,26 @@ def guarded(function: Callable[..., Any]) -> Callable[..., int]:
 # ---- the library -------------------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def _brief_spins() -> Iterator[None]:
+    """Threads that wait spin for about as long as it takes to wake one, and then sleep.
+
+    By default they spin for milliseconds. Where other programs have the cores, each wait then lasts a time
+    slice, and two threads are several times slower than one. OpenMP reads the environment when it is
+    loaded. What the user says there holds; programs that this one starts do not see ours.
+    """
+    ours = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "200"}
+    if any(key in os.environ for key in (*ours, "KMP_BLOCKTIME")):
+        yield
+        return
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for key in ours:
+            del os.environ[key]
+
+
 def _open() -> ctypes.CDLL:
     """The library of this package; or that of POISE_LIBRARY; or an installed one."""
     here = pathlib.Path(__file__).parent / "libpoise.so"
@@ -156,7 +177,8 @@ def _open() -> ctypes.CDLL:
     installed = f"libpoise.so.{c.POISE_VERSION_MAJOR}.{c.POISE_VERSION_MINOR}"
     path = named or (str(here) if here.exists() else installed)
     try:
-        return ctypes.CDLL(path)
+        with _brief_spins():
+            return ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(
             f"Poise's shared library cannot be loaded: {error}. Install the package by pip, or name the "
@@ -220,7 +242,7 @@ _interrupts = _Interrupts()
 @c.PoiseInterrupt
 @guarded
 def _look_for_interrupts(_argument: Any) -> None:
-    """Called about ten times a second in long calls. It has nothing to do: Python has run its handlers of
+    """Called up to twenty times a second in long calls. It has nothing to do: Python has run its handlers of
     signals, and `guarded` looks what they have kept."""
 
 

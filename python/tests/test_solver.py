@@ -52,6 +52,23 @@ def words_of(option):
     return re.search(r": ([\w ]+) \(default", line)[1].split()
 
 
+@pytest.mark.parametrize("said", [{}, {"OMP_WAIT_POLICY": "active"}, {"GOMP_SPINCOUNT": "77"}])
+def test_waiting_threads(said):
+    """Threads that wait soon sleep, unless the user says something else; the environment stays as it is."""
+    names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+    free = {key: value for key, value in os.environ.items() if key not in names}
+    code = "import os; b = dict(os.environ)\nimport poise; assert os.environ == b; print(poise.info())"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                         env={**free, "PYTHONPATH": os.pathsep.join(sys.path),
+                              "OMP_DISPLAY_ENV": "verbose", **said})
+    if "with OpenMP" not in out.stdout or "OMP_WAIT_POLICY" not in out.stderr:
+        pytest.skip("OpenMP does not say what it has read")
+    has = dict(re.findall(r"(\w+) ?= ?'?(\w+)", out.stderr))  # of the runtime, as it was loaded
+    assert has["OMP_WAIT_POLICY"].lower() == said.get("OMP_WAIT_POLICY", "passive")
+    if "GOMP_SPINCOUNT" in has and "OMP_WAIT_POLICY" not in said:
+        assert has["GOMP_SPINCOUNT"] == said.get("GOMP_SPINCOUNT", "200")
+
+
 @pytest.mark.parametrize("method", ["cg", "prcg", "bicgstab", "gmres", "fgmres", "minres"])
 @pytest.mark.parametrize("pc", ["none", "jacobi"])
 def test_methods(A, b, method, pc):
@@ -313,7 +330,9 @@ def test_history_and_monitor(A, b):
         assert is_gone(kept)
 
 
-@pytest.mark.parametrize("rows, kind", [(100, "matrix"), (100, "operator"), (1024, "matrix"), (22500, "matrix")])
+@pytest.mark.parametrize(
+    "rows, kind", [(100, "operator"), (100, "matrix"), (1024, "matrix"), (22500, "matrix")]
+)
 def test_interrupt(rows, kind):
     """Ctrl-C ends a solve that would take hours, wherever it comes in, with callbacks and without."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
