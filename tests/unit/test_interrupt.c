@@ -85,8 +85,9 @@ static bool InterruptAt(PoiseContext ctx, int from, const char *method, const ch
 
 static void TestEachLook(PoiseContext ctx)
 {
-  static const char *const cases[][2] = {{"cg", "amg"}, {"gmres", "lu"}, {"bicgstab", "bjacobi"}};
-  for (int k = 0; k < 3; k++) {
+  static const char *const cases[][2] = {
+      {"cg", "amg"}, {"gmres", "lu"}, {"bicgstab", "bjacobi"}, {"fgmres", "ksp"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     double sum = NAN;
     int from = 1, step = 1;
     CHECK(!InterruptAt(ctx, 0, cases[k][0], cases[k][1], &sum));
