@@ -489,10 +489,15 @@ PoiseErr poiseHost_factor(Device *dev, const void *args)
   const FactorArgs *a = args;
   HostRows *rows = a->t.b ? poiseHostFactorBlocks(a->t.b) : FactorRows;
   double bytes = FactorBytes(a);
-  if (Wide(dev, a, bytes))
-    poiseHostByLevels(dev, &a->levels, bytes, rows, a);
-  else
-    rows(a, 0, a->t.n);
+  bool wide = Wide(dev, a, bytes);
+  for (int64_t l = 0; wide && l < a->levels.count; l++) {
+    TRY(poiseLookInKernel(dev));
+    poiseHostLevel(dev, &a->levels, l, bytes, rows, a);
+  }
+  for (int64_t i = 0; !wide && i < a->t.n; i += POISE_BLOCK) {
+    TRY(poiseLookInKernel(dev));
+    rows(a, i, i + POISE_BLOCK < a->t.n ? i + POISE_BLOCK : a->t.n);
+  }
   return POISE_OK;
 }
 

@@ -347,7 +347,7 @@ PoiseErr poiseHost_lu_factor(Device *dev, const void *args)
     if (FactorPanel(a, first, last) < last) return POISE_OK;
     for (int64_t i = first + 1; i < last; i++) Eliminate(a, i, first, i, last, a->n);
     for (int64_t begin = last; begin < a->n; begin += STRIP) {
-      if (dev->ops->is_host) TRY(poiseLook(dev->ctx)); /* elsewhere it runs later */
+      TRY(poiseLookInKernel(dev));
       HOST_PARALLEL_BYTES(dev, 8.0 * PANEL * (double)((a->n - last) * (Smaller(begin + STRIP, a->n) - begin)))
       for (int64_t i = last; i < a->n; i++) Eliminate(a, i, first, last, begin, Smaller(begin + STRIP, a->n));
     }

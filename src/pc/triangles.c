@@ -424,7 +424,7 @@ PoiseErr poiseHost_sweep(Device *dev, const void *args)
     SweepInOrder(a, rows, b);
     return POISE_OK;
   }
-  poiseHostByLevels(dev, &a->levels, bytes, rows, a);
+  for (int64_t l = 0; l < a->levels.count; l++) poiseHostLevel(dev, &a->levels, l, bytes, rows, a);
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t k = 0; k < nblock; k++) {
     int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;

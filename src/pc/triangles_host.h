@@ -28,17 +28,15 @@ HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the k
 HostRows *poiseHostJacobiBlocks(int b);
 HostRows *poiseHostFactorBlocks(int b);
 
-/* Call rows(args, first, last) for each group, level after level. bytes: of all levels. */
-static inline void poiseHostByLevels(Device *dev, const Levels *levels, double bytes, HostRows *rows,
-                                     const void *args)
+/* Call rows(args, first, last) for each group of level l. bytes: of all levels. */
+static inline void poiseHostLevel(Device *dev, const Levels *levels, int64_t l, double bytes, HostRows *rows,
+                                  const void *args)
 {
-  double each = bytes / (double)levels->groups;
+  int64_t begin = levels->start[l], end = levels->start[l + 1];
+  double mine = bytes / (double)levels->groups * (double)(end - begin);
   (void)dev;
-  for (int64_t l = 0; l < levels->count; l++) {
-    int64_t begin = levels->start[l], end = levels->start[l + 1];
-    HOST_PARALLEL_BYTES(dev, each * (double)(end - begin))
-    for (int64_t g = begin; g < end; g++) rows(args, levels->first[g], levels->last[g]);
-  }
+  HOST_PARALLEL_BYTES(dev, mine)
+  for (int64_t g = begin; g < end; g++) rows(args, levels->first[g], levels->last[g]);
 }
 
 #endif

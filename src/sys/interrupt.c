@@ -25,6 +25,11 @@ PoiseErr poiseLook(PoiseContext ctx)
   return POISE_OK;
 }
 
+PoiseErr poiseLookInKernel(const Device *dev)
+{
+  return dev->ops->is_host ? poiseLook(dev->ctx) : POISE_OK;
+}
+
 bool poiseLooks(PoiseContext ctx)
 {
   return poiseContextHome(ctx)->interrupt.look != NULL;

@@ -19,6 +19,8 @@ typedef struct Interrupt {
   that allocate nothing ask by themselves, where that holds too. Not in parallel loops.
 */
 PoiseErr poiseLook(PoiseContext ctx);
+/* The same in a long kernel of the host. On other devices it does nothing, as the kernel runs later. */
+PoiseErr poiseLookInKernel(const struct Device *dev);
 /* Does it want to be asked? The same on all ranks. */
 bool poiseLooks(PoiseContext ctx);
 

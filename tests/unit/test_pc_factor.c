@@ -850,7 +850,8 @@ static int TeamOf(double bytes)
   int32_t start[3] = {0, 40, 80}, first[80], last[80];
   int largest = 0, *place = &largest;
   for (int g = 0; g < 80; g++) first[g] = g, last[g] = g + 1;
-  poiseHostByLevels(&dev, &(Levels){2, 80, start, first, last}, 2 * bytes, TeamSize, &place);
+  for (int l = 0; l < 2; l++)
+    poiseHostLevel(&dev, &(Levels){2, 80, start, first, last}, l, 2 * bytes, TeamSize, &place);
   return largest;
 }
 #else
