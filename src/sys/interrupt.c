@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Interrupts: the application is asked by time, so that fast loops are not slower and long ones end soon. Only
-   when it is asked depends on time, never a result. */
+/* Interrupts: the application is asked by time, so that fast loops are not slower and long ones end soon.
+   Only when it is asked depends on time, never a result. */
 #include "sys.h"
 
 static PoiseErr Ask(Interrupt *i)

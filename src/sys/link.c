@@ -149,8 +149,8 @@ static PoiseErr Reset(PoiseContext ctx)
   return e;
 }
 
-/* First nothing waits for others any more, on any rank; then all is as at first, before anybody goes on. It is
-   not interrupted, as the failure may have been an interrupt. */
+/* First nothing waits for others any more, on any rank; then all is as at first, before anybody goes on. It
+   is not interrupted, as the failure may have been an interrupt. */
 PoiseErr poiseLinkReset(PoiseContext ctx)
 {
   Interrupt kept = ctx->interrupt;

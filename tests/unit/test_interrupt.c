@@ -159,7 +159,8 @@ static int LooksOfSetUp(PoiseContext ctx, int n, const char *pc)
   return u.looks;
 }
 
-/* Where nothing is allocated for long, the kernel asks: lu for each panel of columns, ilu for each row block. */
+/* Where nothing is allocated for long, the kernel asks: lu for each panel of columns, ilu for each row
+   block. */
 static void TestKernels(PoiseContext ctx)
 {
   CHECK(LooksOfSetUp(ctx, 24, "lu") >= LooksOfSetUp(ctx, 4, "lu") + 15);
