@@ -209,10 +209,10 @@ POISE_API void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseIn
 /* Asked during long calls whether to go on. Any code but POISE_OK ends the call with it. */
 typedef PoiseErr (*PoiseInterrupt)(void *arg);
 /*
-  Have long calls of this context ask `look`, up to twenty times a second, whether to go on: Ctrl-C, a button, a
-  deadline. It is called in the thread that is in the call, between iterations and between stages of set-ups;
-  on a GPU between replays. By ranks that are threads each calls it, in its thread. It must not call the
-  library.
+  Have long calls of this context ask `look`, up to twenty times a second, whether to go on: Ctrl-C, a button,
+  a deadline. It is called in the thread that is in the call, between iterations and between stages of
+  set-ups; on a GPU between replays. Of ranks that are threads each calls it, in its thread. It must not call
+  the library.
 
   If it returns an error, the call ends with that on this rank, and with POISE_ERR_REMOTE on others; all ranks
   stop in the same iteration. x is then undefined, and all objects can be used again or destroyed. It should

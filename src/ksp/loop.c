@@ -400,8 +400,8 @@ static PoiseErr EnqueueLook(PoiseKSP ksp, double *status, bool more, int64_t *ev
 }
 
 /* Do all ranks know of the failure? They do behind a monitor, and where they tell each other, as they can be
-   interrupted. Devices of others would wait for one that stopped alone, so it goes on to the end, and then says
-   what failed. */
+   interrupted. Devices of others would wait for one that stopped alone, so it goes on to the end, and then
+   says what failed. */
 static bool AllKnow(PoiseKSP ksp)
 {
   return PoiseSize(ksp->ctx) == 1 || ksp->user.nmonitors || poiseLooks(ksp->ctx);
