@@ -289,3 +289,22 @@ def test_no_matrix_is_kept_alive():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             solver.solve(np.ones(100))
+
+
+def test_checksum():
+    """Each write to a pattern is seen, wherever it is; so are exchanged neighbours, rows and halves."""
+    from poise._csr import checksum
+
+    rng = np.random.default_rng(5)
+    for size in (0, 1, 7, 1017, 1018, 1019, 30000):
+        a = rng.integers(0, 10**6, size).astype(np.int32)
+        before = checksum(a)
+        assert checksum(a.copy()) == before
+        for at in rng.integers(0, size, 20 if size else 0):
+            a[at] += 1
+            assert checksum(a) != before
+            a[at] -= 1
+        for distance in (1, 5, 7, size // 2) if size > 20 else ():
+            b = a.copy()
+            b[:distance], b[distance:2 * distance] = a[distance:2 * distance], a[:distance]
+            assert checksum(b) != before
