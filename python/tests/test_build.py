@@ -50,7 +50,10 @@ def test_cuda(configure, asked, gpu, nvcc, has, why):
 def test_the_terminal_is_told(configure):
     """Whatever becomes of the output, as under pip."""
     command = configure("OFF")
-    pid, terminal = pty.fork()
+    try:
+        pid, terminal = pty.fork()
+    except OSError:
+        pytest.skip("no terminals here")
     if pid == 0:
         os.execvp("sh", ["sh", "-c", '"$@" > /dev/null 2>&1', "sh", *command])
     said = b""
