@@ -42,7 +42,7 @@ typedef struct Settings {
   PoiseInt n;
   int cell, solution, stabilise, assembly, check;
   double scale, peclet, angle;
-  char mesh[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
+  char field[POISE_OPTION_LENGTH], mesh[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
   char material[POISE_OPTION_LENGTH], boundary[POISE_OPTION_LENGTH];
 } Settings;
 
@@ -70,6 +70,7 @@ static const PoiseOption options[] = {
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
+    {"field", POISE_OPTION_STRING, offsetof(Settings, field), "u", 0, 0, NULL, FEM_FIELD_HELP},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
      "write the solution to <name>_<solution>.vtu, residual norms to .csv"},
     {0}};
@@ -247,7 +248,7 @@ static PoiseErr Compare(Level *l, double e[3])
 static PoiseErr Output(PoiseContext ctx, FemTimes *times, const Level *l)
 {
   char name[POISE_OPTION_LENGTH + 16];
-  const FemField field = {"u", 1, 0, l->values};
+  const FemField field = {l->set->field, 1, 0, l->values};
   if (l->set->output[0] == '\0') return POISE_OK;
   POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
   snprintf(name, sizeof name, "%s_%s", l->set->output, l->which == OWN ? "own" : solutions[l->which].name);

@@ -42,7 +42,7 @@ typedef struct Settings {
   PoiseInt n, steps, every, start;
   int cell, plane, assembly, check, own;
   double scale, theta, end, initial;
-  char mesh[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
+  char field[POISE_OPTION_LENGTH], mesh[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
   char material[POISE_OPTION_LENGTH], boundary[POISE_OPTION_LENGTH];
 } Settings;
 
@@ -70,6 +70,7 @@ static const PoiseOption options[] = {
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
+    {"field", POISE_OPTION_STRING, offsetof(Settings, field), "u", 0, 0, NULL, FEM_FIELD_HELP},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
      "write solutions to <name>_<step>.vtu, their times to .pvd, residual norms of the last solve to .csv"},
     {"every", POISE_OPTION_INT, offsetof(Settings, every), "0", 0, 1000000, NULL,
@@ -308,7 +309,7 @@ static PoiseErr Output(PoiseContext ctx, PoiseInt step, FemTimes *times, Body *b
   if (set->output[0] == '\0' || (!last && !due)) return POISE_OK;
   POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
   POISE_TRY(FemGather(&b->mesh, 1, b->system.x, &b->u));
-  const FemField field = {"u", 1, 0, b->u};
+  const FemField field = {set->field, 1, 0, b->u};
   snprintf(name, sizeof name, "%s_%04" PRId64, set->output, step);
   POISE_TRY(FemWriteMesh(&b->mesh, name, 1, &field));
   POISE_TRY(FemWriteSeries(ctx, &b->series, set->output, set->end * (double)step / (double)set->steps, name));

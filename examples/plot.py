@@ -8,6 +8,7 @@ PyVista where it is installed, with the same options.
     plot.py hot.pvd                                       hot.png: some moments, with one scale of colours
     plot.py --history --rtol 1e-8 jacobi.csv icc.csv      residual norms of several solves in one picture
     plot.py --times n4.log n8.log n16.log                 time against unknowns, from the tables of times
+    plot.py --surface --field "von Mises" beam.vtu        beam_surface.vtu, small enough to be carried away
 
 A .vtu or .pvtu (-output) gives the surface of the mesh, coloured by a field: the first one of the points, or
 --field. Its unit may be left out: "von Mises" is "von Mises [Pa]". Of a vector the colour is its length.
@@ -22,6 +23,7 @@ import math
 import os
 import re
 import xml.etree.ElementTree as tree
+from xml.sax.saxutils import quoteattr
 
 import matplotlib
 
@@ -34,7 +36,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 # ---- reading ---------------------------------------------------------------------------------------
 
-TYPES = {"Float64": "<f8", "Int64": "<i8", "Int32": "<i4", "UInt8": "<u1"}
+TYPES = {"Float64": "<f8", "Float32": "<f4", "Int64": "<i8", "Int32": "<i4", "UInt8": "<u1"}
 # By VTK's number of a kind of cell: the loops of nodes, corners and middles of edges, round its faces.
 TETRAHEDRON = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
 BRICK = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
@@ -84,12 +86,13 @@ def read(path):
 
 
 def moments(path, most):
-    """[(time, file)] of a .pvd, at most so many of them, evenly, with the last one."""
+    """[(time, file)] of a .pvd, at most so many, with equal steps between them, up to the last one."""
     sets = [(float(s.get("timestep")), s.get("file")) for s in tree.parse(path).getroot().iter("DataSet")]
     if not sets:
         raise SystemExit(f"{path} has no moments")
-    chosen = np.unique(np.round(np.linspace(0, len(sets) - 1, min(most, len(sets)))).astype(int))
-    return [(sets[i][0], os.path.join(os.path.dirname(path), sets[i][1])) for i in chosen]
+    stride = max(1, (len(sets) - 1) // max(1, min(most, len(sets)) - 1))
+    chosen = range(len(sets) - 1, -1, -stride)[:most]
+    return [(sets[i][0], os.path.join(os.path.dirname(path), sets[i][1])) for i in reversed(chosen)]
 
 
 # ---- the surface -----------------------------------------------------------------------------------
@@ -101,7 +104,8 @@ class Surface:
         points, (kind, cells), of_points, of_cells = read(path)
         if not len(cells):
             raise SystemExit(f"{path} has no cells")
-        self.plane = kind in PLANE
+        self.plane = kind in PLANE and np.ptp(points[:, 2]) == 0
+        self.unit = unit_of(arguments, of_points)
         name, values, at_points = choose(path, arguments, of_points, of_cells)
         loops, owner = outer(len(points), kind, cells)
         group = np.unique(of_cells["group"], return_inverse=True)[1].reshape(-1)
@@ -129,6 +133,13 @@ class Surface:
 
     def lines(self, points):
         return points[self.edges]
+
+
+def unit_of(arguments, of_points):
+    """Of coordinates. It is metres where displacements are in metres, as elasticity writes them."""
+    if arguments.unit is not None:
+        return arguments.unit
+    return "m" if any(v.ndim > 1 and split(name)[1] == "m" for name, v in of_points.items()) else ""
 
 
 def choose(path, arguments, of_points, of_cells):
@@ -224,9 +235,9 @@ def scaled(name, largest):
     return f"{name} [$10^{{{power}}}$ {unit}".strip() + "]", 10.0 ** power
 
 
-def lengths(arguments, points):
+def lengths(s):
     """The unit of lengths with its prefix, what it is in the mesh's unit, and ticks in it."""
-    unit, of = arguments.unit, 1.0
+    unit, of, points = s.unit, 1.0, s.rest
     if unit == "m":
         power = 3 * math.floor(math.log10(np.ptp(points, axis=0).max()) / 3)
         unit, of = PREFIX[power] + "m", 10.0 ** power
@@ -245,10 +256,11 @@ def plane(axes, s, values, norm, arguments):
     if arguments.edges:
         axes.triplot(*s.points[:, :2].T, s.triangles, color="0.2", linewidth=0.2)
     axes.set_aspect("equal")
+    axes.margins(0.02)
     axes.autoscale_view()
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    unit, _, ticks = lengths(arguments, s.rest)
+    unit, _, ticks = lengths(s)
     for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
         axis.set_major_formatter(ticks)
         axis.set_label_text(f"{name} [{unit}]" if unit else name)
@@ -290,7 +302,7 @@ def space_matplotlib(axes, s, values, norm, arguments):
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     axes.set_box_aspect(np.maximum(high - low, 0.02 * (high - low).max()), zoom=0.95)
     axes.view_init(arguments.view[1], arguments.view[0], vertical_axis=arguments.up)
-    unit, _, ticks = lengths(arguments, s.rest)
+    unit, _, ticks = lengths(s)
     for axis, name, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", high - low):
         share = extent / (high - low).max()
         # Without the ends of long axes, where the labels of two axes meet.
@@ -328,8 +340,8 @@ def space_pyvista(axes, s, values, norm, arguments, pyvista):
     window = int(wide * pixels), int(tall * pixels)
     plotter = pyvista.Plotter(off_screen=True, window_size=window)
     plotter.set_background("white")
-    plotter.add_mesh(body, scalars=s.name, cmap=arguments.map, clim=(norm.vmin, norm.vmax), ambient=0.5,
-                     diffuse=0.6, specular=0.1, smooth_shading=not s.flat, split_sharp_edges=not s.flat,
+    plotter.add_mesh(body, scalars=s.name, cmap=arguments.map, clim=(norm.vmin, norm.vmax), ambient=0.75,
+                     diffuse=0.3, specular=0.1, smooth_shading=not s.flat, split_sharp_edges=not s.flat,
                      show_edges=arguments.edges, edge_opacity=0.3, line_width=1, show_scalar_bar=False)
     for points, colour in ((s.rest, "#999999"), (s.points, "#222222"))[0 if s.warp else 1:]:
         lines = pyvista.PolyData(points, lines=np.insert(s.edges, 0, 2, axis=1).reshape(-1))
@@ -346,7 +358,7 @@ def space_pyvista(axes, s, values, norm, arguments, pyvista):
     # Below the picture: a bar of known length, and where x, y and z point.
     bar = 10.0 ** math.floor(math.log10(0.4 * wide))
     bar *= max(m for m in (1, 2, 5) if m * bar <= 0.4 * wide)
-    unit, _, ticks = lengths(arguments, s.rest)
+    unit, _, ticks = lengths(s)
     size, down = max(window), window[1] + 0.06 * max(window)
     side = max(0, 0.4 * window[1] - 0.5 * window[0])  # beside a slender body
     axes.plot([0, bar * pixels], [down, down], color="0.15", linewidth=2, clip_on=False)
@@ -378,6 +390,15 @@ def renderer(name):
         return None
 
 
+def fitting(s, arguments):
+    """Width and height of a picture of one body, so that it has little white beside it."""
+    right, up, _ = camera(arguments)
+    both = np.concatenate([s.points, s.rest])
+    wide, tall = (np.ptp(both @ a) for a in ((np.eye(3)[0], np.eye(3)[1]) if s.plane else (right, up)))
+    body = 4.6 * min(1, wide / tall), 4.6 * min(1, tall / wide)
+    return max(3.6, body[0] + 1.8), max(2.4, body[1] + 1.0)
+
+
 def draw(path, arguments, out):
     times = moments(path, arguments.moments) if path.endswith(".pvd") else [(None, path)]
     surfaces = [Surface(name, arguments) for _, name in times]
@@ -386,6 +407,11 @@ def draw(path, arguments, out):
     label, unit = scaled(first.name, max(abs(low), abs(high)))
     if high - low <= 1e-12 * max(abs(low), abs(high)):  # one colour: its value in the middle of the bar
         low, high = low - 0.05 * (abs(low) or 1), high + 0.05 * (abs(high) or 1)
+    beyond = "neither"
+    if arguments.range:  # an arrow at an end of the bar tells that there are values beyond it
+        below, above = low < arguments.range[0], high > arguments.range[1]
+        beyond = "both" if below and above else "min" if below else "max" if above else "neither"
+        low, high = arguments.range
     norm = matplotlib.colors.Normalize(low / unit, high / unit)
     pyvista = None if first.plane else renderer(arguments.renderer)
     projection = None if first.plane or pyvista else {"projection": "3d"}
@@ -396,8 +422,10 @@ def draw(path, arguments, out):
         rows, columns = columns, 1
     elif columns == 4:
         rows, columns = 2, 2
-    size = (6.4, 4.2) if len(surfaces) == 1 else (8, 7) if (rows, columns) == (2, 2) else (8, 6)
-    if first.plane and columns == 1:
+    size = (8, 7) if (rows, columns) == (2, 2) else (8, 6)
+    if len(surfaces) == 1:
+        size = fitting(first, arguments)
+    elif first.plane and columns == 1:
         size = (6.4, min(7, rows * (0.7 + min(3.6, 5 * extent[1] / extent[0])) + 0.5))
     figure, grid = plt.subplots(rows, columns, squeeze=False, subplot_kw=projection, figsize=size,
                                 layout="constrained", sharex=first.plane, sharey=first.plane)
@@ -414,10 +442,12 @@ def draw(path, arguments, out):
             axes.set_title(f"t = {time:g} {arguments.time_unit}".strip(), fontsize="medium")
     title = arguments.title or f"{os.path.splitext(os.path.basename(path))[0]}: {split(first.name)[0]}"
     if first.warp:
-        title += f"; displacements \N{MULTIPLICATION SIGN} {first.warp:g}, lines: at rest"
+        title += "; " if len(title) < 11 * size[0] - 45 else "\n"  # which has room for so many letters
+        title += f"displacements \N{MULTIPLICATION SIGN} {first.warp:g}, lines: at rest"
     figure.suptitle(title)
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, arguments.map), ax=grid, label=label, aspect=30,
-                          shrink=0.9 if first.plane else 0.75, pad=0.02 if projection is None else 0.12)
+                          extend=beyond, shrink=0.9 if first.plane else 0.75,
+                          pad=0.02 if projection is None else 0.12)
     bar.locator = MaxNLocator(6)
     bar.update_ticks()
     save(figure, arguments, out)
@@ -426,6 +456,44 @@ def draw(path, arguments, out):
 def save(figure, arguments, out):
     figure.savefig(out, dpi=arguments.dpi, bbox_inches="tight", pad_inches=0.1)
     plt.close(figure)
+
+
+# ---- the surface as a file -------------------------------------------------------------------------
+
+def write_surface(path, arguments, out):
+    """Corners of the surface, the field that colours them and the first vector field, in single precision."""
+    points, (kind, cells), of_points, of_cells = read(path)
+    name, values, at_points = choose(path, arguments, of_points, of_cells)
+    if not at_points:
+        raise SystemExit(f"--surface keeps fields of points; '{name}' is one of cells")
+    loops, owner = outer(len(points), kind, cells)
+    corners = loops[:, ::2] if loops.shape[1] == 6 else loops
+    nodes, corners = np.unique(corners, return_inverse=True)
+    corners = corners.reshape(len(loops), -1)
+    vectors = [(n, v) for n, v in of_points.items() if v.ndim > 1 and v.shape[1] == 3][:1]
+    fields = [(name, values)] + [v for v in vectors if v[0] != name]
+    of_nodes = [(n, v[nodes].astype("<f4")) for n, v in fields]
+    ends = np.arange(1, len(corners) + 1) * corners.shape[1]
+
+    def data(name, array):
+        kind = {np.dtype(code): word for word, code in TYPES.items()}[array.dtype]
+        width = f' NumberOfComponents="{array.shape[1]}"' if array.ndim > 1 else ""
+        text = base64.b64encode(np.uint64(array.nbytes).tobytes()) + base64.b64encode(array.tobytes())
+        return (f'<DataArray type="{kind}" Name={quoteattr(name)}{width} format="binary">'
+                f"{text.decode()}</DataArray>\n")
+
+    with open(out, "w", encoding="utf-8") as file:
+        file.write('<?xml version="1.0"?>\n<VTKFile type="UnstructuredGrid" version="1.0" '
+                   'byte_order="LittleEndian" header_type="UInt64">\n<UnstructuredGrid>\n'
+                   f'<Piece NumberOfPoints="{len(nodes)}" NumberOfCells="{len(corners)}">\n<PointData>\n')
+        for field in of_nodes:
+            file.write(data(*field))
+        file.write("</PointData>\n<CellData>\n" + data("group", of_cells["group"][owner].astype("<i4")) +
+                   "</CellData>\n<Points>\n" + data("points", points[nodes].astype("<f4")) +
+                   "</Points>\n<Cells>\n" + data("connectivity", corners.reshape(-1).astype("<i4")) +
+                   data("offsets", ends.astype("<i4")) +
+                   data("types", np.full(len(corners), 5 if corners.shape[1] == 3 else 9, np.uint8)) +
+                   "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n")
 
 
 # ---- curves ----------------------------------------------------------------------------------------
@@ -499,9 +567,9 @@ def time_plot(paths, arguments, out):
 
 # ---- the command -----------------------------------------------------------------------------------
 
-def angles(text):
-    turn, lift = (float(word) for word in text.split(","))
-    return turn, lift
+def pair(text):
+    first, second = (float(word) for word in text.split(","))
+    return first, second
 
 
 def arguments_of(words=None):
@@ -512,13 +580,14 @@ def arguments_of(words=None):
     add("--field", help="what colours the surface")
     add("--label", help="another name of the field, with its unit: 'temperature [K]'")
     add("--map", default="viridis", help="matplotlib's name of the colours; YlOrRd begins light")
+    add("--range", type=pair, help="low,high of the colours; else those of the field")
     add("--flat", action="store_true", help="a colour for each cell, not averaged")
     add("--warp", default="0", help="how many times the displacements are shown, or auto")
-    add("--view", type=angles, default=(-60, 30), help="where the eye is, degrees: turn,lift (-60,30)")
+    add("--view", type=pair, default=(-60, 30), help="where the eye is, degrees: turn,lift (-60,30)")
     add("--up", choices="xyz", default="z", help="the axis that points up")
     add("--edges", action="store_true", help="show the edges of the triangles that are drawn")
     add("--moments", type=int, default=4, help="of a .pvd: at most so many pictures")
-    add("--unit", default="", help="of coordinates, e.g. m")
+    add("--unit", help="of coordinates; else m where displacements are in m")
     add("--time-unit", default="", help="of the times of a .pvd, e.g. s")
     add("--title", help="instead of the name of the file")
     add("--renderer", choices=("pyvista", "matplotlib"), help="of bodies in space")
@@ -526,6 +595,7 @@ def arguments_of(words=None):
     add("--labels", help="of the histories, separated by commas; else the names of their files")
     add("--rtol", type=float, help="the relative tolerance, a line in histories")
     add("--times", action="store_true", help="time against unknowns, from what drivers printed")
+    add("--surface", action="store_true", help="write the surface and its field to a file, not a picture")
     add("--output", help="name of the picture, of one")
     add("--dpi", type=int, default=100, help="dots per inch: pictures are about 6 inches wide")
     return parser.parse_args(words)
@@ -536,6 +606,8 @@ def main():
     files = arguments.files
     if arguments.times:
         work = [(time_plot, files, f"{os.path.splitext(files[0])[0]}_times.png")]
+    elif arguments.surface:
+        work = [(write_surface, path, f"{os.path.splitext(path)[0]}_surface.vtu") for path in files]
     elif arguments.history:
         work = [(history, files, f"{os.path.splitext(files[0])[0]}_history.png")]
     else:

@@ -40,7 +40,8 @@ typedef struct Settings {
   PoiseInt n, refinements;
   int cell, plane, shape, assembly, check, nullspace, own;
   double scale, bump, grading;
-  char mesh[POISE_OPTION_LENGTH], dirichlet[POISE_OPTION_LENGTH], output[POISE_OPTION_LENGTH];
+  char field[POISE_OPTION_LENGTH], mesh[POISE_OPTION_LENGTH], dirichlet[POISE_OPTION_LENGTH],
+      output[POISE_OPTION_LENGTH];
   char material[POISE_OPTION_LENGTH], boundary[POISE_OPTION_LENGTH];
 } Settings;
 
@@ -72,6 +73,7 @@ static const PoiseOption options[] = {
      "how the matrix is assembled"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
+    {"field", POISE_OPTION_STRING, offsetof(Settings, field), "u", 0, 0, NULL, FEM_FIELD_HELP},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
      "write the finest solution to <name>_<cell>.vtu, residual norms to .csv"},
     {0}};
@@ -208,7 +210,7 @@ static PoiseErr AssembleOwn(Level *l)
 static PoiseErr Output(const Settings *set, const FemSystem *system, PoiseKSP ksp, const double *values)
 {
   char name[POISE_OPTION_LENGTH + 16];
-  const FemField field = {"u", 1, 0, values};
+  const FemField field = {set->field, 1, 0, values};
   snprintf(name, sizeof name, "%s_%s", set->output, FemCellInfoOf(system->mesh->cell)->name);
   POISE_TRY(FemWriteMesh(system->mesh, name, 1, &field));
   return FemWriteHistory(ksp, NULL, name);

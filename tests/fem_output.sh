@@ -59,7 +59,8 @@ fi
 python3 "$tests/vtu.py" --times .25,.5,.75 series.pvd
 python3 "$tests/vtu.py" --times .25,.5,.75 "s & <t>.pvd"
 python3 "$tests/vtu.py" --times .25,.5 cut.pvd
-"$bin/heat" -n 6 -steps 4 -every 2 -output hot > log || fail "$(cat log)"
+"$bin/heat" -n 6 -steps 4 -every 2 -output hot -field "temperature [K]" > log || fail "$(cat log)"
+grep -q 'Name="temperature \[K\]"' hot_0004.vtu || fail "u has not the name that was asked for"
 python3 "$tests/vtu.py" --times .05,.1 hot.pvd
 # A solve that is too rough fails the check of the mode in the first step; the files are there all the same.
 "$bin/heat" -n 6 -steps 4 -every 2 -ksp_rtol 0.5 -output rough > log 2>&1 && fail "heat took a rough solve"
@@ -84,4 +85,42 @@ plot()
 plot --field "von Mises" --warp auto parts.pvtu
 plot --field 'u <"&">' "s & <t>.pvd"
 plot --history --rtol 1e-8 beam.csv parts.csv
+# The surface alone has the values and displacements that the whole has there, to single precision.
+for whole in beam parts; do
+  "$bin/elasticity" -cell hex8 -n 8 -output $whole -ranks $([ $whole = beam ] && echo 1 || echo 3) > log ||
+    fail "$(cat log)"
+  "$python" "$tests/../examples/plot.py" --surface --field "von Mises" --output surface.vtu \
+    $whole.$([ $whole = beam ] && echo vtu || echo pvtu) > log 2>&1 || fail "$(cat log)"
+  "$python" - "$tests/../examples" $whole << 'EOF' || fail "$whole: another surface"
+import sys
+sys.path.insert(0, sys.argv[1])
+import os
+import numpy as np, plot
+whole = plot.read("beam.vtu" if sys.argv[2] == "beam" else "parts.pvtu")
+part = plot.read("surface.vtu")
+at = {tuple(np.round(x, 5)): k for k, x in enumerate(whole[0])}
+k = [at[tuple(np.round(x.astype(float), 5))] for x in part[0]]
+assert len(part[1][1]) == 2 * 8 * 8 + 4 * 8 * 80 and len(set(k)) == len(k)
+for name in part[2]:
+    np.testing.assert_allclose(part[2][name], whole[2][name][k], rtol=1e-5,
+                               atol=1e-6 * np.abs(whole[2][name]).max())
+assert {"von Mises [Pa]", "displacement [m]"} == set(part[2])
+assert os.path.getsize("surface.vtu") < 1e6
+EOF
+done
+plot --field "von Mises" --warp auto --range 1e5,5e6 surface.vtu
+# Moments have equal steps between them.
+"$python" - "$tests/../examples" << 'EOF' || fail "uneven moments"
+import sys
+sys.path.insert(0, sys.argv[1])
+import plot
+for count in (1, 2, 5, 10, 21):
+    with open("many.pvd", "w") as f:
+        f.write("<VTKFile>" + "".join(f'<DataSet timestep="{k}" file="x"/>' for k in range(count)) +
+                "</VTKFile>")
+    for most in (1, 3, 4, 7):
+        times = [t for t, _ in plot.moments("many.pvd", most)]
+        assert times[-1] == count - 1 and len(times) <= most and len(times) >= min(count, most) / 2
+        assert len({b - a for a, b in zip(times, times[1:])}) <= 1, (count, most, times)
+EOF
 plot --times times.log

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A channel with a bend and a heater in its wall, in metres: gmsh -2 channel.geo -o channel.msh
-wide = 0.03; long = 0.15; h = 0.0015;
+wide = 0.03; long = 0.15; high = 0.07; h = 0.0012;
 Point(1) = {0, 0, 0, h};
 Point(2) = {0.03, 0, 0, h};
 Point(3) = {0.09, 0, 0, h};
 Point(4) = {long, 0, 0, h};
-Point(5) = {long, long, 0, h};
-Point(6) = {long - wide, long, 0, h};
+Point(5) = {long, high, 0, h};
+Point(6) = {long - wide, high, 0, h};
 Point(7) = {long - wide, wide, 0, h};
 Point(8) = {0, wide, 0, h};
 For k In {1 : 7}

@@ -46,6 +46,7 @@ PoiseErr FemCheckMesh(PoiseContext ctx, const char *const *box);
 PoiseErr FemReadMesh(PoiseContext ctx, const char *path, double scale, FemMesh *mesh);
 /* Of a problem that is no elasticity */
 #define FEM_PLANE_HELP "a mesh in the plane is a section of this: a slab of depth 1; a body about the y axis"
+#define FEM_FIELD_HELP "name of u in files, with its unit: \"temperature [K]\""
 typedef enum FemPlane { FEM_SLAB, FEM_REVOLVED } FemPlane;
 /* Print the size of the body and its volume, or area, in powers of a unit that may be "", and its mass [kg]
    unless that is 0. Collective. */
