@@ -149,12 +149,12 @@ typedef struct PoiseInit {
   exit(EXIT_SUCCESS) does, on all ranks. MPI is finalised before, if the context has all of its processes. So
   call it before work begins. It returns if argc or argv is NULL, or with PoiseInit.keep_running.
 
-  If the application has a table, an unknown key that resembles a known one is POISE_ERR_OPTION at once. Other
-  unknown keys are reported before the first solve (PoiseKSPSetUp). A key that nobody knows or has asked for
-  is POISE_ERR_OPTION under three conditions. It stands behind a prefix with which an object has read options.
-  It begins with ksp_, pc_, mat_, vec_, device_ or log_. It resembles a known key. All other unknown keys are
-  named on standard error. So the application should ask for keys that are not in its table before the first
-  solve.
+  If the application has a table, an unknown key that resembles a known one is POISE_ERR_OPTION at once, and
+  one that resembles none is named on standard error. Other unknown keys are reported before the first solve
+  (PoiseKSPSetUp). A key that nobody knows or has asked for is POISE_ERR_OPTION under three conditions. It
+  stands behind a prefix with which an object has read options. It begins with ksp_, pc_, mat_, vec_, device_
+  or log_. It resembles a known key. All other unknown keys are named on standard error. So the application
+  should ask for keys that are not in its table before the first solve.
 */
 POISE_API PoiseErr PoiseInitialize(int *argc, char ***argv, const PoiseInit *init, PoiseContext *ctx);
 /*

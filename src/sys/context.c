@@ -329,7 +329,10 @@ static PoiseErr Greet(PoiseContext ctx)
   TRY(ReadSystem(ctx, &system));
   bool version = system.version && !poiseOptionsApplicationHas(ctx->options, "version");
   ctx->answered = system.help || version;
-  TRY(PoiseAgree(ctx, ctx->answered || ctx->comm->rank ? POISE_OK : poiseOptionsCheckListed(ctx)));
+  PoiseErr e = POISE_OK;
+  if (!ctx->answered && !ctx->comm->rank)
+    e = poiseOptionsCheckListed(ctx, system.left == LEFT_NO ? NULL : stderr);
+  TRY(PoiseAgree(ctx, e));
   if (version)
     TRY(poisePrint(ctx, "Poise %d.%d.%d\n", POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH));
   TRY(poisePrinted(ctx, system.help ? PoiseOptionsHelp(ctx) : POISE_OK));

@@ -30,9 +30,9 @@ PoiseErr poiseOptionsRefuse(PoiseContext ctx, const char *prefix, const char *ke
 /* POISE_ERR_OPTION if an unknown key is clearly a misspelt one of the library's. Rank 0 names other
    unknown ones to out, which may be NULL. */
 PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out);
-/* The same as soon as the application's table is known, if it has one: of any unknown key that resembles a
-   known one. */
-PoiseErr poiseOptionsCheckListed(PoiseContext ctx);
+/* The same at once, if the application has a table: of any unknown key that resembles a known one. Those that
+   resemble none are named. For rank 0. */
+PoiseErr poiseOptionsCheckListed(PoiseContext ctx, FILE *out);
 /* The number of options that nobody has asked for. Rank 0 names those that it has not warned of to out,
    which may be NULL. */
 int poiseOptionsLeft(PoiseContext ctx, FILE *out);

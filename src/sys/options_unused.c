@@ -121,14 +121,19 @@ static PoiseErr Refuse(const Options *o, OptionEntry *e, const Guess *meant)
        poisePrefix(o), (int)meant->skip, poiseOptionsKey(o, e), meant->key);
 }
 
+static void Warn(const Options *o, OptionEntry *e, const Guess *g, FILE *out)
+{
+  if (!out || e->told) return;
+  Report(o, e, "unknown", g, out);
+  e->told = true;
+}
+
 static PoiseErr CheckKnown(const Options *o, OptionEntry *e, FILE *out)
 {
   Guess g = Closest(o, poiseOptionsKey(o, e)), meant;
   if (g.distance == 0) return POISE_OK;
   if (IsMisspelt(o, e, &meant)) return Refuse(o, e, &meant);
-  if (!out || e->told) return POISE_OK;
-  Report(o, e, "unknown", &g, out);
-  e->told = true;
+  Warn(o, e, &g, out);
   return POISE_OK;
 }
 
@@ -150,24 +155,25 @@ PoiseErr poiseOptionsCheck(PoiseContext ctx, FILE *out)
   return e;
 }
 
-static PoiseErr CheckListed(Options *o, int rank)
+static PoiseErr CheckListed(Options *o, int rank, FILE *out)
 {
   bool listed = false;
   for (int i = 0; i < o->ntable; i++) listed = listed || o->table[i].application;
   for (int i = 0; i < o->nentry && listed; i++) {
     OptionEntry *e = &o->entry[i];
     const Guess g = Closest(o, poiseOptionsKey(o, e));
-    if (!e->used && poiseOptionsVisible(e, rank) && g.key && g.distance > 0 && g.skip == 0)
-      return Refuse(o, e, &g);
+    if (e->used || !poiseOptionsVisible(e, rank) || g.distance == 0) continue;
+    if (g.key && g.skip == 0) return Refuse(o, e, &g);
+    if (!g.key) Warn(o, e, &g, out); /* else it may be of an object to come */
   }
   return POISE_OK;
 }
 
-PoiseErr poiseOptionsCheckListed(PoiseContext ctx)
+PoiseErr poiseOptionsCheckListed(PoiseContext ctx, FILE *out)
 {
   Options *o = ctx->options;
   pthread_mutex_lock(&o->lock);
-  PoiseErr e = CheckListed(o, poiseOptionsRank(ctx));
+  PoiseErr e = CheckListed(o, poiseOptionsRank(ctx), out);
   pthread_mutex_unlock(&o->lock);
   return e;
 }

@@ -890,7 +890,7 @@ static void TestListed(PoiseContext ctx)
                                            {"-hepl", "-help"}};
   static const char *const taken[] = {"-support bolts", "-foo 1", "-fine_ksp_tpye cg", "-fine_ksp_rtol 1",
                                       "-suport bolts -help"};
-  char words[64];
+  char words[64], text[TEXT];
   (void)ctx;
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     PoiseContext own = NULL;
@@ -911,6 +911,17 @@ static void TestListed(PoiseContext ctx)
     close(out);
     Restore(saved);
     CHECK_OK(e);
+    CHECK_INT(CountWord(Content(f, text, TEXT), "poise: "), i > 0 && i < 4);
+    fclose(f);
+  }
+  for (int left = 0; left < 2; left++) { /* at once, whatever error may come before the first solve */
+    PoiseContext own;
+    FILE *f = tmpfile();
+    int saved = Divert(f);
+    PoiseErr e = OpenWith((PoiseInit){.options = listed}, left ? "-foo 1 -options_left no" : "-foo 1", &own);
+    Restore(saved);
+    if (CHECK_OK(e)) Close(&own);
+    CHECK_INT(CountWord(Content(f, text, TEXT), "unknown option -foo 1 (command line): there is no"), !left);
     fclose(f);
   }
 }
