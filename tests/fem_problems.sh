@@ -107,6 +107,9 @@ for sign in "1 [0, inf]" "-1 [-inf, 0]"; do
 done
 good poisson -mesh "$bracket" -boundary "fixed: value = 1; load: flux = 1" -ksp_rtol 1e-2 -pc_type jacobi
 grep -q "Warning: the balance is open" log || fail "$(cat log)"
+good convection -n 16 -material "body: conductivity = 1, velocity = 1 0" \
+  -boundary "right: transfer = 2, outside = 3" # u = 3: nothing flows
+! grep -q Warning log || fail "nothing flows, and does not balance:" "$(cat log)"
 # In space: -div grad u = 1 in a square with u = 0 around it.
 for n in 8 16 32; do
   good poisson -cell quad4 -n $n -bump 0 -material "body: conductivity = 1, source = 1" \

@@ -482,7 +482,8 @@ PoiseErr FemScalarFlows(FemScalar *s, PoiseVec u, PoiseVec change, double dt)
   return POISE_OK;
 }
 
-/* Of all flows: the sum of rates and amounts, the largest rate, the bound of rounding. */
+/* Of all flows: the sum of rates and amounts, the largest rate, the bound of rounding. A transfer counts as
+   what comes in by it, though as much may go out. */
 static FemFlow Sum(const FemScalar *s, double *largest)
 {
   FemFlow sum = {.name = "sum"};
@@ -491,7 +492,7 @@ static FemFlow Sum(const FemScalar *s, double *largest)
     sum.rate += s->flow[k].rate;
     sum.amount += s->flow[k].amount;
     sum.rounding += s->flow[k].rounding;
-    *largest = fmax(*largest, fabs(s->flow[k].rate));
+    *largest = fmax(*largest, fmax(fabs(s->flow[k].rate), fabs(s->flow[k].constant)));
   }
   return sum;
 }
