@@ -371,6 +371,42 @@ static void TestStale(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* A recorded loop follows new values: what the smoother and fp32 take from these is in its launches. */
+static void TestRecorded(PoiseContext ctx)
+{
+  enum { RECORDED, EAGER, TURNS = 8 };
+  static const char *const loops[] = {"-x_ksp_replay -1", "-x_ksp_replay 0"};
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40});
+  PoiseVec b, x[2];
+  PoiseKSP ksp[2];
+  PoisePC pc;
+  SetOptions(ctx, few);
+  CHECK_OK(PoiseMatCreateVecs(A, &x[0], &b));
+  CHECK_OK(PoiseVecDuplicate(b, &x[1]));
+  CHECK_OK(PoiseVecSetRandom(b, 1));
+  for (int k = 0; k < 2; k++) {
+    SetOptions(ctx, loops[k]);
+    CHECK_OK(PoiseKSPCreate(ctx, &ksp[k]));
+    CHECK_OK(PoiseKSPSetOptionsPrefix(ksp[k], "x_"));
+    CHECK_OK(PoiseKSPSetOperators(ksp[k], A, NULL));
+    CHECK_OK(PoiseKSPSetType(ksp[k], "cg"));
+    CHECK_OK(PoiseKSPGetPC(ksp[k], &pc));
+    CHECK_OK(PoisePCSetType(pc, "amg"));
+    CHECK_OK(PoiseKSPSetFromOptions(ksp[k]));
+  }
+  for (int turn = 0; turn < TURNS; turn++) {
+    for (int k = 0; k < 2; k++) CHECK_OK(PoiseKSPSolve(ksp[k], b, x[k]));
+    CHECK_INT(Made(pc)->refreshed, turn > 0);
+    CHECK_INT(PoiseKSPIterations(ksp[RECORDED]), PoiseKSPIterations(ksp[EAGER]));
+    CHECK(SampleDigest(x[RECORDED]) == SampleDigest(x[EAGER]));
+    CHECK_OK(turn % 2 ? PoiseMatShift(A, 0.1) : PoiseMatScale(A, 1.4));
+  }
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseKSPDestroy(&ksp[k]));
+  for (int k = 0; k < 2; k++) CHECK_OK(PoiseVecDestroy(&x[k]));
+  CHECK_OK(PoiseVecDestroy(&b));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
 /* ---- the same bits --------------------------------------------------------------------------- */
 
 enum {
@@ -747,6 +783,7 @@ int main(int argc, char **argv)
                                {"errors", TestErrors, TEST_SERIAL},
                                {"refresh", TestRefresh, TEST_SERIAL},
                                {"stale", TestStale, TEST_SERIAL},
+                               {"recorded", TestRecorded, TEST_SERIAL},
                                {"bits", TestBits, TEST_SERIAL},
                                {"loop", TestLoop, TEST_SERIAL},
                                {"stretched", TestStretched, TEST_SERIAL},

@@ -477,6 +477,21 @@ static PoiseErr Build(Building *s)
   return MakeBottom(s);
 }
 
+/* What launches of a cycle hold beside addresses. A loop that was recorded keeps it as it was then. */
+typedef struct Recorded {
+  double value[2 * AMG_LEVELS + 2];
+} Recorded;
+
+static Recorded RecordedOf(const Amg *amg)
+{
+  Recorded r = {{amg->dense, amg->bottom.lu}};
+  for (int k = 0; k < amg->count; k++) {
+    r.value[2 * k + 2] = amg->level[k].lambda;
+    r.value[2 * k + 3] = amg->level[k].single.scale;
+  }
+  return r;
+}
+
 PoiseErr poiseAmgBuild(PoisePC pc)
 {
   Amg *amg = pc->data;
@@ -490,6 +505,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
     pc->generation++;
   }
   int64_t held = dev->most = dev->bytes;
+  const Recorded was = RecordedOf(amg);
   amg->moved = 0;
   PoiseErr e = PoiseAgree(pc->ctx, poiseAmgStagesBegin(dev, &s.stages));
   if (!e) e = PoiseAgree(pc->ctx, Build(&s));
@@ -500,6 +516,8 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   if (!e) e = Took(&s, STAGE_READY, POISE_OK);
   if (!e) e = PoiseAgree(pc->ctx, poiseAmgStagesRead(dev, &s.stages, amg->seconds));
   poiseBufferDestroy(&s.stages.times);
+  const Recorded now = RecordedOf(amg);
+  amg->moved |= memcmp(&was, &now, sizeof now) != 0;
   if (!e) e = poiseCommMaxInt(pc->ctx->comm, &amg->moved, 1); /* ranks record their loops together */
   if (e) {
     poiseAmgDestroy(pc);
