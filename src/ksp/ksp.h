@@ -207,6 +207,7 @@ typedef struct KSPSolve {
   double norm_b;             /* if the true residual is monitored */
   PoiseInt reported, tested; /* latest iteration given to the monitors, and to the user's test */
   PoiseInt printed;          /* latest iteration in the lines of -ksp_monitor */
+  double first;              /* norm before the first iteration, as it is reported; 0: none yet */
   Pace pace;
   bool finishing;       /* what is enqueued is not skipped, though SLOT_DONE is set */
   const double *unless; /* but if this is not 0; NULL: never */
@@ -260,7 +261,7 @@ struct PoiseKSP_s {
   bool inside;               /* inside a preconditioner, which passes vectors of its matrix's layout: nothing
                                 is rearranged */
   bool held;    /* the preconditioner around this solver is kept, and so is that of this solver */
-  bool borrows; /* borrows its preconditioner, which is set up */
+  bool borrows; /* borrows its preconditioner, which is set up, and is not told of its solves */
 
   /* what it works with, as set-up chose it (setup.c, reordered.c) */
   PoiseMat A; /* pc->P is the matrix of the preconditioner */

@@ -127,6 +127,7 @@ void poiseKSPReport(PoiseKSP ksp, PoiseInt last)
   while (ksp->solve.reported < last && !ksp->solve.failed) {
     PoiseInt it = ++ksp->solve.reported;
     ksp->result.rnorm = ksp->loop.norms[it & (ksp->loop.ring - 1)] / ksp->solve.scale;
+    if (it == 0) ksp->solve.first = ksp->result.rnorm;
     ksp->solve.pace.best = fmin(ksp->solve.pace.best, ksp->result.rnorm);
     Tell(ksp, it, ksp->result.rnorm);
     /* an eager loop asks once an iteration (SomeRankFailed) */

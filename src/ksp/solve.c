@@ -186,7 +186,7 @@ static void Reset(PoiseKSP ksp)
   ksp->result.reason = POISE_ITERATING;
   ksp->result.its = ksp->history.size = 0;
   ksp->solve.reported = ksp->solve.tested = ksp->solve.printed = -1;
-  ksp->result.rnorm = 0;
+  ksp->result.rnorm = ksp->solve.first = 0;
   memset(ksp->result.slots, 0, sizeof ksp->result.slots);
   ksp->solve.stalled = INFINITY;
   ksp->solve.claim = (Claim){.best = INFINITY, .best_square = INFINITY};
@@ -269,6 +269,17 @@ static PoiseErr Unlink(PoiseKSP ksp, PoiseErr e)
   return reset ? reset : e;
 }
 
+/* Tell M how well it does. The first digits of a solve are no sign of that, unless it has failed. */
+static void TellPC(PoiseKSP ksp)
+{
+  const double least = 0.1, few = 1, most = 16, norm = ksp->result.rnorm; /* digits */
+  double gained = norm == 0 ? most : log10(ksp->solve.first / norm);
+  if (ksp->divided || ksp->borrows || !ksp->pc->type->solved) return; /* workers' solvers tell theirs */
+  if (ksp->norm == POISE_KSP_NORM_NONE || ksp->result.its == 0) return;
+  if (ksp->result.reason > 0 && !(gained >= few)) return;
+  ksp->pc->type->solved(ksp->pc, ksp->result.its, fmin(fmax(gained, least), most)); /* of NaN: least */
+}
+
 static PoiseErr Ended(PoiseKSP ksp, PoiseErr e, PoiseVec b, PoiseVec x)
 {
   ksp->solve.running = false;
@@ -276,7 +287,7 @@ static PoiseErr Ended(PoiseKSP ksp, PoiseErr e, PoiseVec b, PoiseVec x)
   poiseLogEnd(ksp->ctx, EVENT_KSPSolve, 0, 0);
   if (e) ksp->result.reason = POISE_DIVERGED_ERROR;
   TRY(e);
-  if (!ksp->divided && ksp->pc->type->solved) ksp->pc->type->solved(ksp->pc, ksp->result.its);
+  TellPC(ksp);
   TRY(PoiseAgree(ksp->ctx, poiseBufferSyncBorrowed(&x->data)));
   return Report(ksp, b);
 }

@@ -52,8 +52,9 @@ typedef struct PCType {
   void (*cost)(PoisePC, double *flops, double *bytes);
   /* Kernels of an application that wait for each other, on the device. NULL: few. */
   int64_t (*kernels)(PoisePC);
-  /* A solve with this M has taken so many iterations, on all ranks alike. NULL: that does not matter. */
-  void (*solved)(PoisePC, int64_t iterations);
+  /* A solve with this M has taken so many iterations, at least one, and reduced the norm by so many digits,
+     more than 0. On all ranks alike. NULL: that does not matter. */
+  void (*solved)(PoisePC, int64_t iterations, double digits);
   PoiseErr (*view)(PoisePC);
   void (*bytes)(PoisePC, PoiseBytes *sum); /* sum += bytes of pc->data; NULL: nothing that grows with sizes */
   /* p += bytes that it will hold, for pc->P as planned; NULL as of bytes. May make the solvers inside, but

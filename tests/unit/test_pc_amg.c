@@ -371,6 +371,52 @@ static void TestStale(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* Solves on aggregates that stay good, of values that change little: each refreshes them, whatever else it is.
+   rtol: of the solves in turn; guess: they start from the answer before. */
+static void CheckStays(PoiseContext ctx, const char *method, const double *rtol, bool guess)
+{
+  enum { TURNS = 4 };
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 60});
+  PoiseVec b, x;
+  PoiseKSP ksp;
+  PoisePC pc;
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+  CHECK_OK(PoiseVecSet(b, 1));
+  CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+  CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "x_"));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_OK(PoiseKSPSetType(ksp, method));
+  CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, "amg"));
+  CHECK_OK(PoiseKSPSetFromOptions(ksp));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(ksp, guess));
+  for (int turn = 0; turn < TURNS; turn++) {
+    CHECK_OK(PoiseKSPSetTolerances(ksp, rtol[turn], -1, -1, -1));
+    CHECK_OK(PoiseKSPSolve(ksp, b, x));
+    CHECK(PoiseKSPConvergedReason(ksp) > 0);
+    CHECK_INT(Made(pc)->refreshed, turn > 0);
+    CHECK(!poiseAmgIsStale(Made(pc)));
+    CHECK_OK(PoiseMatShift(A, 1e-4));
+    CHECK_OK(PoiseMatScale(A, 1.1));
+  }
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  PoiseMatDestroy(&A);
+}
+
+/* The estimate of eigenvalues is no solve, and a loose tolerance is no better M. */
+static void TestStays(PoiseContext ctx)
+{
+  static const double same[] = {1e-8, 1e-8, 1e-8, 1e-8}, turns[] = {1e-2, 1e-12, 1e-3, 1e-10};
+  SetOptions(ctx, few);
+  CheckStays(ctx, "chebyshev", same, false);
+  CheckStays(ctx, "chebyshev", turns, false);
+  CheckStays(ctx, "cg", turns, false);
+  CheckStays(ctx, "cg", turns, true);
+  CheckStays(ctx, "gmres", turns, true);
+}
+
 /* A recorded loop follows new values: what the smoother and fp32 take from these is in its launches. */
 static void TestRecorded(PoiseContext ctx)
 {
@@ -783,6 +829,7 @@ int main(int argc, char **argv)
                                {"errors", TestErrors, TEST_SERIAL},
                                {"refresh", TestRefresh, TEST_SERIAL},
                                {"stale", TestStale, TEST_SERIAL},
+                               {"stays", TestStays, TEST_SERIAL},
                                {"recorded", TestRecorded, TEST_SERIAL},
                                {"bits", TestBits, TEST_SERIAL},
                                {"loop", TestLoop, TEST_SERIAL},

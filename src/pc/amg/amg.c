@@ -68,11 +68,13 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   return POISE_OK;
 }
 
-static void Solved_AMG(PoisePC pc, int64_t iterations)
+static void Solved_AMG(PoisePC pc, int64_t iterations, double digits)
 {
   Amg *amg = pc->data;
-  amg->latest = iterations > 0 ? iterations : 1;
-  if (!amg->first) amg->first = amg->latest;
+  const AmgPace now = {iterations, digits}, best = amg->best;
+  amg->latest = now;
+  if (!best.iterations || (double)now.iterations * best.digits < (double)best.iterations * now.digits)
+    amg->best = now;
 }
 
 const PCType poisePCType_amg = {

@@ -261,6 +261,11 @@ typedef struct AmgStages {
    rank's; and partial maxima. */
 enum { AMG_RANGE, AMG_RANGE_OWN, AMG_RANGE_PARTIALS };
 
+typedef struct AmgPace { /* of a solve */
+  int64_t iterations;    /* 0: there is none */
+  double digits;         /* that it gained in them */
+} AmgPace;
+
 typedef struct Amg {
   AmgOptions options;
   int count; /* levels; 0: there are none */
@@ -272,9 +277,9 @@ typedef struct Amg {
   int64_t given, pattern;       /* of the matrix whose pattern the levels have; 0: none */
   AmgOptions made;              /* with these options */
   bool refreshed;               /* the values are newer than the aggregates */
-  int64_t first, latest; /* iterations of the first and the latest solve with these aggregates; 0: none */
-  int64_t moved;         /* arrays of a cycle are elsewhere than before new values came */
-  bool single;           /* the cycle is in fp32 */
+  AmgPace best, latest;         /* of the solves with these aggregates */
+  int64_t moved; /* arrays of a cycle are elsewhere than before new values came, or its launches differ */
+  bool single;   /* the cycle is in fp32 */
   const char *doubled;   /* why it is not, though asked for; else NULL */
   Buffer range;          /* of r: AMG_RANGE... */
   double range_of_ranks; /* on its way there, through hosts */
@@ -303,12 +308,15 @@ PoiseErr poiseAmgStagesRead(Device *dev, AmgStages *s, double seconds[STAGES]);
 PoiseErr poiseAmgBuild(PoisePC pc);
 void poiseAmgDestroy(PoisePC pc);
 
-/* Do aggregates no longer suit the values? Then a solve takes half as many iterations again as at first. A
-   few more are not worth a set-up. */
+/* Do aggregates no longer suit the values? Then a solve takes half as many iterations again as the best one
+   did, for the digits that it gained. A few more are not worth a set-up. The best one might have taken one
+   more, which counts where it gained few digits: the first ones are cheap. */
 static inline bool poiseAmgIsStale(const Amg *amg)
 {
-  const int few = 5;
-  return 2 * amg->latest > 3 * amg->first && amg->latest - amg->first >= few;
+  const double few = 5, took = (double)amg->latest.iterations;
+  if (!amg->best.iterations) return false;
+  double as_best = (double)(amg->best.iterations + 1) / amg->best.digits * amg->latest.digits;
+  return 2 * took > 3 * as_best && took - as_best >= few;
 }
 
 static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */

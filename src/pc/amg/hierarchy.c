@@ -38,7 +38,8 @@ void poiseAmgDestroy(PoisePC pc)
   poiseAmgBottomDestroy(&amg->bottom);
   poiseBufferDestroy(&amg->range);
   amg->count = 0, amg->single = false;
-  amg->given = amg->pattern = amg->first = amg->latest = 0;
+  amg->given = amg->pattern = 0;
+  amg->best = amg->latest = (AmgPace){0};
 }
 
 /* ---- one level's stages ---------------------------------------------------------------------- */

@@ -244,9 +244,12 @@ PoiseErr poiseAmgView(PoisePC pc)
   if (amg->refreshed)
     TRY(poisePrint(pc->ctx, "  aggregates and strong connections are those of earlier values\n"));
   if (poiseAmgIsStale(amg))
-    TRY(poisePrint(pc->ctx,
-                   "  the next values make new ones: the latest solve took %lld iterations, the first %lld\n",
-                   (long long)amg->latest, (long long)amg->first));
+    TRY(poisePrint(
+        pc->ctx,
+        "  the next values make new ones: the latest solve took %lld iterations for %.1f digits, the "
+        "best %lld for %.1f\n",
+        (long long)amg->latest.iterations, amg->latest.digits, (long long)amg->best.iterations,
+        amg->best.digits));
   TRY(ViewSeconds(pc));
   return ViewPeak(pc);
 }
