@@ -106,6 +106,11 @@ POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
   costs one product, one application of M from the left, and two passes over vectors. A norm above ten times
   the tolerance refutes the claim, and the method continues from x.
 
+  A claim stands where no x could do better, which PoiseKSPReasonDetail says. The norm is then no more than
+  that of rounding, which M^-1 enlarges where A is nearly singular. And |b - A x| is within ten times the
+  relative tolerance of |b|, or it is rounding too, and at most 0.01 |b|. The size of rounding is that of eps (b + A x) with random signs. It
+  costs three products and applications of M, once a claim would be refuted.
+
   The solve stops if the method claims falsely again, and has not halved the norm. The reason is then
   DIVERGED_BREAKDOWN, x is the better of the two iterates, and PoiseKSPReasonDetail has both norms. The reason
   is DIVERGED_INDEFINITE_PC if the norm comes from a product (r, z) that is only rounding.

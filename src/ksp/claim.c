@@ -9,7 +9,12 @@
 
 #include "ksp.h"
 
-enum { MARGIN = 10 }; /* factor of the tolerance by which rounding may make a sound recurrence differ */
+enum {
+  MARGIN = 10,  /* factor of the tolerance by which rounding may make a sound recurrence differ */
+  ROUNDING = 64 /* times eps: rounding of x and of b - A x */
+};
+
+#define WORTHLESS 0.01 /* |b - A x| / |b| of a success that is */
 
 static bool IsLeft(PoiseKSP ksp)
 {
@@ -118,24 +123,78 @@ double poiseKSPMost(PoiseKSP ksp, int *slot)
   return ksp->solve.claim.best_square;
 }
 
-bool poiseKSPJudge(PoiseKSP ksp, const double *slots)
+/* e = 64 eps v (b + A (w x)), with random v and w in [-1, 1) for each entry: what rounding may leave of
+   b - A x. Entries of one size do not cancel in it, and it is in no range of A. */
+static PoiseErr Rounding(PoiseKSP ksp, uint64_t seed, PoiseVec e, PoiseVec t)
+{
+  TRY(PoiseVecSetRandom(t, seed));
+  TRY(PoiseVecPointwiseMult(t, t, ksp->work[0]));
+  poiseKSPMult(ksp, t, e, NULL);
+  TRY(PoiseVecAXPY(e, 1, ksp->solve.b));
+  TRY(PoiseVecSetRandom(t, seed + 1));
+  TRY(PoiseVecPointwiseMult(e, e, t));
+  return PoiseVecScale(e, ROUNDING * DBL_EPSILON);
+}
+
+/* Its norms, plain and as the method has it of b - A x. M may enlarge some errors alone, so that one vector
+   of them may say too little. */
+static PoiseErr NormsOfRounding(PoiseKSP ksp, double *plain, double *tested)
+{
+  enum { PROBES = 3 };
+  PoiseVec e = ksp->work[1], z = ksp->work[2];
+  double ee, square;
+  for (uint64_t k = 0; k < PROBES; k++) {
+    TRY(Rounding(ksp, 1 + 2 * k, e, z));
+    TRY(PoiseVecDot(e, e, &ee));
+    if (IsLeft(ksp)) poiseKSPPrecondition(ksp, e, z, NULL);
+    if (IsLeft(ksp)) TRY(PoiseVecDot(IsNatural(ksp) ? e : z, z, &square));
+    *plain = fmax(*plain, sqrt(ee));
+    *tested = fmax(*tested, Norm(ksp, IsLeft(ksp) ? square : ee));
+  }
+  return ksp->solve.failed;
+}
+
+/* Is the norm no more than what rounding leaves of a solution? M enlarges that too, the more the nearer A is
+   to singular. What M makes small does not count: |b - A x| itself is within the tolerance of |b|, or
+   rounding. Of an x that has grown without bound anything is rounding, so that is little beside |b| too.
+   A claim that fails is rare, so this may wait. */
+static PoiseErr IsRounding(PoiseKSP ksp, double norm, bool *is)
+{
+  const Claim *c = &ksp->solve.claim;
+  double plain = 0, tested = 0;
+  bool finishing = ksp->solve.finishing, forbids = poiseDeviceForbid(ksp->ctx->device, false);
+  ksp->solve.finishing = true; /* so that nothing is skipped */
+  PoiseErr e = PoiseAgree(ksp->ctx, NormsOfRounding(ksp, &plain, &tested));
+  ksp->solve.finishing = finishing;
+  poiseDeviceForbid(ksp->ctx->device, forbids);
+  plain = fmax(fmin(plain, WORTHLESS * c->rhs), MARGIN * ksp->options.rtol * c->rhs);
+  *is = norm <= tested && c->residual <= plain;
+  return e;
+}
+
+PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again)
 {
   Claim *c = &ksp->solve.claim;
   double square = fabs(slots[SlotOfNorm(ksp)]), norm = Computed(ksp, slots), before = c->best;
   bool claims = ksp->result.reason > 0;
   c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
   c->rhs = sqrt(slots[SLOT_CHECK_BB]);
-  if (Known(ksp) >= 0 || (claims && norm <= MARGIN * Tolerance(ksp))) return false;
+  *again = false;
+  if (Known(ksp) >= 0 || (claims && norm <= MARGIN * Tolerance(ksp))) return POISE_OK;
+  if (claims && poiseFinite(norm)) TRY(IsRounding(ksp, norm, &c->rounding));
+  if (c->rounding) c->best = norm;
+  if (c->rounding) return POISE_OK;
   /* otherwise no iteration since the last claim */
   if (claims && poiseFinite(ksp->result.rnorm)) c->claimed = ksp->result.rnorm;
   c->refuted += claims;
   c->best = fmin(c->best, norm);
   if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
   ksp->result.rnorm = c->best / ksp->solve.scale;
-  if (!claims) return false;
-  if (c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2)) return true;
-  ksp->result.reason = IsNoNorm(ksp, slots) ? POISE_DIVERGED_INDEFINITE_PC : POISE_DIVERGED_BREAKDOWN;
-  return false;
+  if (!claims) return POISE_OK;
+  *again = c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2);
+  if (!*again)
+    ksp->result.reason = IsNoNorm(ksp, slots) ? POISE_DIVERGED_INDEFINITE_PC : POISE_DIVERGED_BREAKDOWN;
+  return POISE_OK;
 }
 
 /* |b - A x| / |b| of a success that is worthless, else 0. The part of b in the null space that was not
@@ -146,7 +205,8 @@ double poiseKSPInaccuracy(PoiseKSP ksp)
   const KSPResult *r = &ksp->result;
   double ratio = c->rhs > 0 ? c->residual / c->rhs : 0, known = ksp->A->left.n ? 0 : r->inconsistency;
   double rest = sqrt(fmax(0, ratio * ratio - known * known));
-  return r->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) && rest > fmax(0.01, MARGIN * ksp->options.rtol)
+  return r->reason == POISE_CONVERGED_RTOL && IsLeft(ksp) &&
+                 rest > fmax(WORTHLESS, MARGIN * ksp->options.rtol)
              ? ratio
              : 0;
 }
@@ -158,6 +218,9 @@ void poiseKSPSayClaim(PoiseKSP ksp)
   if (inaccuracy > 0)
     poiseKSPSay(ksp, "WARNING: |b - A x| is %.3g of |b|, the tolerance was reached in the %s norm alone",
                 inaccuracy, PoiseKSPNormString(ksp->norm));
+  if (c->rounding)
+    poiseKSPSay(ksp, "true to rounding: the norm of b - A x, %.3g, is that of rounding alone",
+                c->best / ksp->solve.scale);
   if (!c->refuted) return;
   if (ksp->result.reason > 0)
     poiseKSPSay(ksp, "%d claim%s before %s not true and went on", c->refuted, c->refuted > 1 ? "s" : "",

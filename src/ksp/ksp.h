@@ -176,6 +176,7 @@ typedef struct KSPLoop {
 /* A claim of convergence and its checks (claim.c). Norms are as the method has them, perhaps scaled. */
 typedef struct Claim {
   int refuted;          /* number of refuted claims of this solve */
+  bool rounding;        /* the claim stands, as its norm is that of rounding */
   double claimed;       /* norm of the latest refuted claim */
   double best;          /* the least norm computed for such a claim, or after it; infinite: none */
   double best_square;   /* the least squared norm with which x was delivered; infinite: none */
@@ -484,8 +485,9 @@ bool poiseKSPChecks(PoiseKSP ksp);
    available already; if not, and if asked for, x is delivered to `to` in the same pass. Returns whether it
    was. */
 bool poiseKSPMeasure(PoiseKSP ksp, bool delivers, double *to);
-/* Judge the claim from these dots, which are in `slots`. Returns whether the method must continue from x. */
-bool poiseKSPJudge(PoiseKSP ksp, const double *slots);
+/* Judge the claim from these dots, which are in `slots`. *again: the method must continue from x. Collective;
+   agrees. */
+PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again);
 /* The square of the norm computed before, which x must not exceed to be delivered; infinite: no limit.
    *slot: the slot of the present one. */
 double poiseKSPMost(PoiseKSP ksp, int *slot);

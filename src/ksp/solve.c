@@ -157,7 +157,8 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   }
   LookAtDelivery(ksp, ksp->loop.status[0]);
   TRY(poiseKSPAgree(ksp));
-  *again = checks && poiseKSPJudge(ksp, ksp->loop.status[0]);
+  *again = false;
+  if (checks) TRY(poiseKSPJudge(ksp, ksp->loop.status[0], again));
   if (!*again) *again = Retries(ksp);
   return ksp->solve.scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }

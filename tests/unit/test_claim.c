@@ -374,6 +374,55 @@ static void TestRefuted(PoiseContext ctx)
   CHECK(refuted > 0);
 }
 
+static _Thread_local double shift; /* of Nearly: the condition is 8 / shift */
+
+static double Nearly(int i, int j) /* Neumann's Laplacian on 8 x 8 points, nearly singular */
+{
+  int dx = abs(i % 8 - j % 8), dy = abs(i / 8 - j / 8), x = i % 8, y = i / 8;
+  return i == j ? shift + (x > 0) + (x < 7) + (y > 0) + (y < 7) : dx + dy == 1 ? -1 : 0;
+}
+
+/* Is |b - A x| rounding? |A| is 8. */
+static bool IsRounding(const Problem *p)
+{
+  return ProblemResidual(p) <= 100 * DBL_EPSILON * (NormOf(p->b) + 8 * NormOf(p->x));
+}
+
+static bool Stands(const Problem *p)
+{
+  return strstr(PoiseKSPReasonDetail(p->ksp), "true to rounding") != NULL;
+}
+
+/* A solution that is exact to rounding has converged, though M^-1 enlarges rounding beyond the tolerance. */
+static void TestRounding(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"lu", "icc", "amg -pc_amg_precision double",
+                                    "amg -pc_amg_precision single"};
+  static const char *const types[] = {"cg", "gmres"};
+  int stand = 0;
+  for (int k = 0; k < 8 * 4 * 2; k++) {
+    char words[200];
+    Problem p;
+    bool single = strstr(pcs[k / 8 % 4], "single");
+    shift = pow(10, -6 - k % 8);
+    snprintf(words, sizeof words,
+             "-ksp_type %s -ksp_rtol 1e-8 -ksp_max_it 500 -pc_amg_coarse_size 10 -pc_type %s", types[k / 32],
+             pcs[k / 8 % 4]);
+    if (!Open(ctx, 64, Nearly, NULL, words, &p)) return;
+    CHECK_OK(PoiseVecSetRandom(p.x, 3));
+    CHECK_OK(PoiseMatMult(p.A, p.x, p.b)); /* x is of size 1 */
+    Outcome o = SolveOnly(&p);
+    CHECK(single ? o.reason < 0 || TrueResidual(&p) <= 1e-7 : o.reason > 0 && TrueResidual(&p) <= 1e-7);
+    stand += Stands(&p);
+    CHECK_OK(PoiseVecSetRandom(p.b, 3)); /* and of size 1 / shift */
+    o = SolveOnly(&p);
+    if (Stands(&p)) CHECK(IsRounding(&p) || TrueResidual(&p) <= 1e-7);
+    if (k / 8 % 4 == 0) CHECK(o.reason > 0);
+    ProblemClose(&p);
+  }
+  CHECK(stand > 0);
+}
+
 /* Solvers inside are not checked unless asked for. */
 static void TestInside(PoiseContext ctx)
 {
@@ -697,6 +746,7 @@ int main(int argc, char **argv)
       {"price", TestPrice, 0},
       {"goes_on", TestGoesOn, 0},
       {"refuted", TestRefuted, 0},
+      {"rounding", TestRounding, 0},
       {"inside", TestInside, 0},
       {"inaccurate", TestInaccurate, 0},
       {"at_restart", TestAtRestart, 0},
