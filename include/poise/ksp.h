@@ -108,8 +108,9 @@ POISE_API PoiseErr PoiseKSPSetErrorIfNotConverged(PoiseKSP ksp, int on);
 
   A claim stands where no x could do better, which PoiseKSPReasonDetail says. The norm is then no more than
   that of rounding, which M^-1 enlarges where A is nearly singular. And |b - A x| is within ten times the
-  relative tolerance of |b|, or it is rounding too, and at most 0.01 |b|. The size of rounding is that of eps (b + A x) with random signs. It
-  costs three products and applications of M, once a claim would be refuted.
+  relative tolerance of |b|, or it is rounding too, and at most 0.01 |b|. The size of rounding is that of
+  eps (b + A x) with random signs. It costs three products and applications of M, once a claim would be
+  refuted.
 
   The solve stops if the method claims falsely again, and has not halved the norm. The reason is then
   DIVERGED_BREAKDOWN, x is the better of the two iterates, and PoiseKSPReasonDetail has both norms. The reason

@@ -371,8 +371,8 @@ static void TestStale(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* Solves on aggregates that stay good, of values that change little: each refreshes them, whatever else it is.
-   rtol: of the solves in turn; guess: they start from the answer before. */
+/* Solves on aggregates that stay good, of values that change little: each refreshes them, whatever else it
+   is. rtol: of the solves in turn; guess: they start from the answer before. */
 static void CheckStays(PoiseContext ctx, const char *method, const double *rtol, bool guess)
 {
   enum { TURNS = 4 };
