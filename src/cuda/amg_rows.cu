@@ -62,6 +62,18 @@ static __global__ void __launch_bounds__(THREADS) StrongByLanes(const __grid_con
   if (!WRITE && g.lane == 0 && g.i >= 0) s.strong[g.i] = strong;
 }
 
+/* amg_coarse_sizes_item, of rows of numbers: a lane has one of its sums. */
+static __global__ void __launch_bounds__(THREADS) CoarseSizesByLanes(const __grid_constant__ AmgSizesArgs a)
+{
+  static_assert(AMG_SIZE_LANES == LANES, "a lane for each sum");
+  const Group g = GroupOf(a.R, a.n);
+  double sum = 0;
+  for (int k = g.lane; k < g.entries; k += LANES)
+    sum += poiseAmgPartOfSize(&a, a.R.val[g.first + k], a.R.col[g.first + k]);
+  for (int apart = 1; apart < LANES; apart *= 2) sum += __shfl_xor_sync(~0u, sum, apart);
+  if (g.lane == 0 && g.i >= 0) a.coarse[g.i] = sum;
+}
+
 template <typename Args> static PoiseErr LaunchLanes(Device *dev, const void *args, void (*kernel)(Args))
 {
   const Args *a = (const Args *)args;
@@ -82,6 +94,14 @@ template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_count_item>(Device 
                                                                                                      a->n))
     return POISE_OK;
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<false>);
+}
+
+template <> PoiseErr LaunchItems<AmgSizesArgs, amg_coarse_sizes_item>(Device *dev, const void *args)
+{
+  const AmgSizesArgs *a = (const AmgSizesArgs *)args;
+  if (!a->R.b) return LaunchLanes<AmgSizesArgs>(dev, args, CoarseSizesByLanes);
+  if (a->n) Items<AmgSizesArgs, amg_coarse_sizes_item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
 }
 
 static __device__ __host__ CsrView &MatrixOf(AmgDiagonalArgs &a)

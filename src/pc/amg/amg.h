@@ -218,7 +218,7 @@ typedef struct AmgLevel {
   PoiseMat A, P, R, away;
   int node;       /* rows of a node */
   double lambda;  /* of D^-1 A */
-  Buffer inverse; /* D^-1, blocks of `side` rows */
+  Buffer inverse; /* D^-1, blocks of `side` rows; of a cycle times poiseAmgDamping */
   int side;
   int64_t connections;         /* strong ones, with that of each node with itself */
   int64_t aggregates, members; /* members: nodes in aggregates */
@@ -317,6 +317,13 @@ static inline bool poiseAmgIsStale(const Amg *amg)
   if (!amg->best.iterations) return false;
   double as_best = (double)(amg->best.iterations + 1) / amg->best.digits * amg->latest.digits;
   return 2 * took > 3 * as_best && took - as_best >= few;
+}
+
+/* By what the smoother's D^-1 is multiplied once levels are made. So no launch of a cycle holds a lambda, and
+   recorded loops may go on with new values. */
+static inline double poiseAmgDamping(const Amg *amg, const AmgLevel *l)
+{
+  return amg->options.smoother == AMG_CHEBYSHEV && l->lambda > 0 ? 1 / l->lambda : 1;
 }
 
 static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */

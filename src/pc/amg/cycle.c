@@ -49,13 +49,12 @@ typedef struct Coefs {
   double c1, c2, beta;
 } Coefs;
 
-/* Coefficients of step w = 0, 1, ... of `degree`. */
-static Coefs Coefficients(const Amg *amg, const AmgLevel *l, int degree, int w)
+/* Coefficients of step w = 0, 1, ... of `degree`, where 1 over lambda is in D^-1 (poiseAmgDamping). */
+static Coefs Coefficients(const Amg *amg, int degree, int w)
 {
-  double lambda = l->lambda > 0 ? l->lambda : 1;
   if (amg->options.smoother == AMG_JACOBI) return (Coefs){0, 1, 1};
   return (Coefs){.c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0,
-                 .c2 = (8.0 * w + 4) / ((2.0 * w + 3) * lambda),
+                 .c2 = (8.0 * w + 4) / (2.0 * w + 3),
                  .beta = weights[degree - 1][w]};
 }
 
@@ -165,7 +164,7 @@ static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec 
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree, copies = !last || !bottom;
-    Coefs c = Coefficients(pc->data, l, degree, w);
+    Coefs c = Coefficients(pc->data, degree, w);
     Step v = {.r = w ? &l->r : b, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .fresh = !w};
     if (copies && (last || !w)) v.from = b, v.to = last ? &l->t : &l->r;
     Keep(&e, Launch(pc, l, &c, &v, skip, NULL));
@@ -183,7 +182,7 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree;
-    Coefs c = Coefficients(pc->data, l, degree, w);
+    Coefs c = Coefficients(pc->data, degree, w);
     Step v = {.r = &l->t, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .add = w ? NULL : add};
     if (last) v.z = z;
     Keep(&e, Launch(pc, l, &c, &v, skip, last ? fuse : NULL));

@@ -141,17 +141,23 @@ typedef struct AmgSizesArgs { /* coarse = sizes of P^T A P's diagonal, from thos
   double *coarse;
 } AmgSizesArgs;
 
+enum { AMG_SIZE_LANES = 8 }; /* sums of a row that are added as a tree, so that lanes may have one each */
+
+/* Of p in column j of R. */
+POISE_INLINE double poiseAmgPartOfSize(const AmgSizesArgs *a, double p, int64_t j)
+{
+  return p * p * (a->size ? a->size[j] : 1 / fabs(a->inverse[j]));
+}
+
 /* Traffic: R's numbers and columns; the sizes stay in a cache. */
 POISE_INLINE void amg_coarse_sizes_item(const AmgSizesArgs *a, int64_t i)
 {
   ScalarRow row = poiseNumberRow(&a->R, i);
-  double sum = 0;
-  for (int64_t k = 0; k < row.n; k++) {
-    double p = a->R.val[poiseNumberPlace(&row, k)];
-    int64_t j = poiseNumberColumn(&a->R, &row, k);
-    sum += p * p * (a->size ? a->size[j] : 1 / fabs(a->inverse[j]));
-  }
-  a->coarse[i] = sum;
+  double s[AMG_SIZE_LANES] = {0};
+  for (int64_t k = 0; k < row.n; k++)
+    s[k % AMG_SIZE_LANES] +=
+        poiseAmgPartOfSize(a, a->R.val[poiseNumberPlace(&row, k)], poiseNumberColumn(&a->R, &row, k));
+  a->coarse[i] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
 #endif

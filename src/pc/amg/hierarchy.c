@@ -480,16 +480,13 @@ static PoiseErr Build(Building *s)
 
 /* What launches of a cycle hold beside addresses. A loop that was recorded keeps it as it was then. */
 typedef struct Recorded {
-  double value[2 * AMG_LEVELS + 2];
+  double value[AMG_LEVELS + 2];
 } Recorded;
 
 static Recorded RecordedOf(const Amg *amg)
 {
   Recorded r = {{amg->dense, amg->bottom.lu}};
-  for (int k = 0; k < amg->count; k++) {
-    r.value[2 * k + 2] = amg->level[k].lambda;
-    r.value[2 * k + 3] = amg->level[k].single.scale;
-  }
+  for (int k = 0; k < amg->count; k++) r.value[k + 2] = amg->level[k].single.scale;
   return r;
 }
 

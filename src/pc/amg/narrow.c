@@ -115,8 +115,9 @@ static bool FindScales(Amg *amg, const Array *array, int count, const double *la
 
 static double Factor(const Amg *amg, const Array *a)
 {
-  double scale = amg->level[a->level].single.scale;
-  return a->power > 0 ? scale : a->power < 0 ? 1 / scale : 1;
+  const AmgLevel *l = &amg->level[a->level];
+  if (a->power < 0) return (a->to ? poiseAmgDamping(amg, l) : 1) / l->single.scale;
+  return a->power > 0 ? l->single.scale : 1;
 }
 
 /* The array in fp32, and no longer in fp64, which the cycle does not need. */

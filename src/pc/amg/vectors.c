@@ -3,6 +3,7 @@
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/single.h"
+#include "vec/vec_kernels.h"
 #include "amg.h"
 
 enum { VECTORS = 8 };
@@ -133,17 +134,25 @@ static PoiseErr MakeRange(PoisePC pc)
   return poiseBufferWrite(&amg->range, DEVICE, &there);
 }
 
+/* In fp64; in fp32 it is done in the same pass as narrowing. */
+static PoiseErr Damp(const Amg *amg, AmgLevel *l)
+{
+  AxpbyArgs a = {.n = l->A->rows->n * l->side, .a.value = poiseAmgDamping(amg, l)};
+  TRY(poiseBufferUpdate(&l->inverse, DEVICE, &a.y));
+  a.x = a.y;
+  return LAUNCH(l->A->ctx->device, axpby, &a);
+}
+
 /* Local. */
 static PoiseErr PrepareLevel(Amg *amg, int k, bool was)
 {
   AmgLevel *l = &amg->level[k];
-  const double *inverse;
   if (amg->single != was) poiseAmgVectorsDestroy(l);
   if (!amg->single) poiseAmgSingleDestroy(l);
   TRY(MakeVectors(amg, k));
   if (amg->single) return ReadyMatricesSingle(l);
   if (k + 1 == amg->count && amg->dense) return POISE_OK;
-  return poiseBufferRead(&l->inverse, DEVICE, &inverse);
+  return Damp(amg, l);
 }
 
 PoiseErr poiseAmgVectors(PoisePC pc)
