@@ -332,6 +332,7 @@ static void CaseSolves(Problem *s, const Method *m)
   }
   ksp->pc = s->inner; /* another object, that the function calls */
   s->inner = pc;
+  pc->owner = NULL;
   CHECK_OK(PoisePCSetShell(ksp->pc, &(PoiseShellPC){.apply = ApplyInner}, pc));
   Solve(s, &users);
   CHECK(own.count > 3);
@@ -490,7 +491,8 @@ static void TestChanges(PoiseContext ctx)
     if (!Choose(s.ksp, &methods[k < 10 ? k % 2 * 8 : FUSING])) break;
     Solve(&s, &own);
     uint64_t bits = SampleDigest(s.x);
-    s.ksp->pc = s.inner, s.inner = pc; /* what was set up and captured before counts for nothing */
+    s.ksp->pc = s.inner, s.inner = pc,
+    pc->owner = NULL; /* what was set up and captured before counts for nothing */
     poiseKSPForget(s.ksp);
     Solve(&s, &fresh);
     CHECK(own.count == fresh.count && SampleDigest(s.x) == bits);
