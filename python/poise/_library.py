@@ -158,7 +158,7 @@ def _brief_spins() -> Iterator[None]:
     slice, and two threads are several times slower than one. OpenMP reads the environment when it is
     loaded. What the user says there holds; programs that this one starts do not see ours.
     """
-    ours = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "200"}
+    ours = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
     if any(key in os.environ for key in (*ours, "KMP_BLOCKTIME")):
         yield
         return
