@@ -412,7 +412,8 @@ static void TestRounding(PoiseContext ctx)
     CHECK_OK(PoiseVecSetRandom(p.x, 3));
     CHECK_OK(PoiseMatMult(p.A, p.x, p.b)); /* x is of size 1 */
     Outcome o = SolveOnly(&p);
-    CHECK(single ? o.reason < 0 || TrueResidual(&p) <= 1e-7 : o.reason > 0 && TrueResidual(&p) <= 1e-7);
+    CHECK(single || o.reason > 0);
+    CHECK(o.reason < 0 || TrueResidual(&p) <= (single ? 1e-6 : 1e-7)); /* tested is the norm of M (b - A x) */
     stand += Stands(&p);
     CHECK_OK(PoiseVecSetRandom(p.b, 3)); /* and of size 1 / shift */
     o = SolveOnly(&p);
