@@ -10,7 +10,7 @@
 enum {
   /* Work that is not worth waking threads up for, some 2 to 3 us of one thread: row blocks of vectors, at 40
      GB/s from the caches; bytes of sweeps and dense factors, at a third of that. To wake a thread takes 1 us
-     where it spins on its own core, 10 us where it sleeps, a time slice where other programs have the cores. */
+     where it spins on its own core, 10 us where it sleeps, a time slice where another program has it. */
   HOST_FEW_BLOCKS = 8,
   HOST_FEW_BYTES = 32 * 1024,
   /* Threads that the rows must keep busy when a form of SpMV is chosen. This is a constant, not the number

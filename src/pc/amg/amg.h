@@ -98,9 +98,9 @@ void poiseAmgMembersDestroy(AmgMembers *members);
 /* ---- diagonal.c ------------------------------------------------------------------------------ */
 
 /* d: the inverses of the nodes' diagonal blocks, column-major, node x node each. size: of the diagonal
-   entries, see diagonal_kernels.h; NULL: |a_ii|; strict: made here, if it is not NULL. Not strict: rows that are 0, or rounding, in a
-   block are 0, and of a singular block the diagonal is inverted. flag, made here, is for what waits: *bad: the
-   first node whose block is singular or not finite, else -1. */
+   entries, see diagonal_kernels.h; strict: made here, if it is not NULL. Not strict: rows that are 0, or
+   rounding, in a block are 0, and of a singular block the diagonal is inverted. flag, made here, is for what
+   waits: *bad: the first node whose block is singular or not finite, else -1. */
 PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, double *size,
                           Buffer *flag);
 PoiseErr poiseAmgDiagonalBad(PoiseContext ctx, const AmgMatrix *m, const double *d, Buffer *flag,
@@ -193,7 +193,8 @@ typedef struct AmgBottom {
   Buffer dense, pivot, work, result;
 } AmgBottom;
 
-/* size: of the diagonal entries; NULL: |a_ii|. Not to be solved: *why says so, and the smoother serves instead. */
+/* size: of the diagonal entries; NULL: |a_ii|. Not to be solved: *why says so, and the smoother serves
+   instead. */
 PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double *size, AmgBottom *bottom,
                              const char **why);
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *bottom, PoiseVec r, PoiseVec z, const double *skip);
@@ -295,8 +296,8 @@ PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
 
-/* diagonal.c: size, of the rows of l, becomes that of the next level's; none: it is 1 over l->inverse. Of rows
-   of R alone: what other ranks add to them is of the same size. Local. */
+/* diagonal.c: size, of the rows of l, becomes that of the next level's; none: it is 1 over l->inverse. Of
+   rows of R alone: what other ranks add to them is of the same size. Local. */
 PoiseErr poiseAmgCoarseSizes(AmgLevel *l, AmgModes *size);
 
 /* stages.c: what is enqueued between two ends counts for the latter; Read waits. Local. */

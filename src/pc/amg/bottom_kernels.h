@@ -49,7 +49,7 @@ POISE_INLINE double poiseAmgScale(const AmgInvertArgs *m, int64_t i)
   return none ? 0 : 1 / sqrt(fabs(d));
 }
 
-/* Entries (i, j) and (j, i), times s = the scales of both rows and the sign of the diagonal. 0: they differ. */
+/* Entries (i, j) and (j, i), times s: scales of both rows and the sign of the diagonal. 0: they differ. */
 POISE_INLINE int poiseAmgSymmetric(const AmgInvertArgs *m, int64_t i, int64_t j, double s, double *a)
 {
   double low = m->a[i * m->n + j], high = m->a[j * m->n + i];

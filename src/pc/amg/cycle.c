@@ -15,9 +15,9 @@
 
   In fp32 (AmgSingle) the dense inverse stays in fp64: where A is nearly singular an eigenvalue of it is far
   above the others, which rounding it would hide, and M would not be definite. What fp32 rounds off vectors
-  is in proportion to them, so it does no such harm to a V cycle. The cycle reads r and writes z in fp64 on the finest level, in passes that it makes
-  anyway. The largest entry of r is looked for first, so that r may be of any size. Several ranks take the sum
-  of their largest entries, which is the same on all.
+  is in proportion to them, so it does no such harm to a V cycle. The cycle reads r and writes z in fp64 on
+  the finest level, in passes that it makes anyway. The largest entry of r is looked for first, so that r may
+  be of any size. Several ranks take the sum of their largest entries, which is the same on all.
 */
 #include "amg.h"
 #include "mat/types/single.h"

@@ -3,10 +3,10 @@
   Inverse diagonal blocks of nodes, and of rows by their sums.
 
   A part of A that floats, and has become one row, is a diagonal entry that rounding left, of either sign. To
-  know it, the sizes of what cancelled go down the levels: |a_ii| of A itself, then s_c = sum of p_ic^2 s_i. Of
-  a definite A |p_i a_ij p_j| is at most the mean of p_i^2 a_ii and p_j^2 a_jj, so P^T A P adds up numbers of
-  that size. Sums that do not cancel are above it by far: about s_c / L^2 where an aggregate has L nodes in a
-  row.
+  know it, the sizes of what cancelled go down the levels: s_i = |a_ii| of A itself, then s_c = the sum of
+  p_ic^2 s_i. Of a definite A |p_i a_ij p_j| is at most the mean of p_i^2 a_ii and p_j^2 a_jj, so P^T A P adds
+  up numbers of that size. What does not cancel is far above rounding: about s_c / L^2 where an aggregate has
+  L nodes in a row.
 */
 #ifndef POISE_AMG_DIAGONAL_KERNELS_H
 #define POISE_AMG_DIAGONAL_KERNELS_H
@@ -38,7 +38,8 @@ POISE_INLINE void poiseAmgNodeBlock(const AmgMatrix *m, int64_t i, int n, double
     }
 }
 
-/* Is a diagonal entry what rounding left of sums of that size? Each level leaves some 1e-16 of it. */
+/* Is a diagonal entry what rounding left of sums of that size? Levels leave up to 3e-16 of it; entries of A
+   that an application has added up have errors of their own. */
 POISE_INLINE int poiseAmgIsRounding(double a, double size)
 {
   const double left = 1e-13;

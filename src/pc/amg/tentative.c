@@ -60,7 +60,7 @@ void poiseAmgMembersDestroy(AmgMembers *members)
   poiseBufferDestroy(&members->node);
 }
 
-/* A row that holds a component of a node, as a support does, is solved by the smoother. Among coarse functions
+/* A row that holds a component of a node, as a support does, is solved by the smoother. In coarse functions
    its diagonal, which may have any size, would stand beside those of the other rows. */
 static PoiseErr Hold(PoiseMat A, AmgModes *m)
 {
