@@ -428,7 +428,7 @@ def draw(path, arguments, out):
     elif first.plane and columns == 1:
         size = (6.4, min(7, rows * (0.7 + min(3.6, 5 * extent[1] / extent[0])) + 0.5))
     figure, grid = plt.subplots(rows, columns, squeeze=False, subplot_kw=projection, figsize=size,
-                                layout="constrained", sharex=first.plane, sharey=first.plane)
+                                layout="constrained", sharex=bool(first.plane), sharey=bool(first.plane))
     for axes, s, (time, _) in zip(grid.flat, surfaces, times):
         values = s.values / unit
         if s.plane:

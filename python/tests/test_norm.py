@@ -111,12 +111,13 @@ def test_a_method_that_goes_on():
 
 @pytest.mark.parametrize("method, side", [("minres", None), ("gmres", "left"), ("cg", None)])
 def test_beyond_rounding(method, side):
-    """A tolerance that no x can meet is not said to be met."""
+    """A tolerance that no x can meet is not said to be met, or to rounding alone."""
     A = scaled(12)
     b = np.random.default_rng(3).standard_normal(A.shape[0])
     with poise.Solver(A, method, pc="jacobi", side=side, rtol=1e-18, error=False, maxiter=3000) as solver:
-        solver.solve(b)
-        assert not solver.converged
+        x = solver.solve(b)
+        left = np.linalg.norm(b - A @ x) / (np.linalg.norm(b) + np.linalg.norm(abs(A) @ abs(x)))
+        assert not solver.converged or ("true to rounding" in solver.detail and left < 1e-14)
 
 
 @pytest.mark.parametrize("method", ["cg", "minres", "gmres"])

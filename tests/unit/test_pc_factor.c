@@ -865,7 +865,7 @@ static int TeamOf(double bytes)
 static void TestFewBytes(PoiseContext ctx)
 {
   (void)ctx;
-  CHECK(!SharesGrid(16, 2) && !SharesGrid(24, 16));
+  CHECK(!SharesGrid(16, 2) && !SharesGrid(20, 16));
   CHECK(SharesGrid(64, 2) && SharesGrid(128, 16));
   CHECK(!SharesGrid(64, 1));
   CHECK_INT(TeamOf(HOST_FEW_BYTES / 2), 1);
