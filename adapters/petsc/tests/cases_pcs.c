@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Preconditioners: Poise's own and PETSc's. */
+#include "test.h"
+
+static PetscErrorCode OwnPCs(void)
+{
+  static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "bjacobi", "sor", "ilu", "icc", "lu"};
+  PetscFunctionBegin;
+  for (int k = 0; k < (ranks > 1 ? 5 : 8); k++) {
+    for (int blocks = 0; blocks < 2; blocks++) {
+      Problem p;
+      Mat A;
+      char words[64];
+      if (blocks && !strcmp(pcs[k], "icc")) continue; /* PETSc's of baij is of the whole matrix */
+      PetscCall(MakeMat(blocks ? MATBAIJ : MATAIJ, 3, 0, 0, &A));
+      PetscCall(Begin(A, NULL, "gmres", pcs[k], &p));
+      PetscCall(Both(&p, PETSC_FALSE));
+      PetscCall(PetscSNPrintf(words, sizeof words, "Poise's own %s", pcs[k]));
+      SAYS(p.poise, words);
+      if (strcmp(pcs[k], "none")) SAYS(p.poise, "not built: Poise's own works");
+      PetscCall(MatShift(A, 1));
+      PetscCall(Both(&p, PETSC_FALSE));
+      PetscCall(End(&p));
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Halve(PC pc, Vec r, Vec z)
+{
+  (void)pc;
+  PetscFunctionBegin;
+  PetscCall(VecCopy(r, z));
+  PetscCall(VecScale(z, 0.5));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode PetscPCs(void)
+{
+  static const char *const pcs[] = {"asm", "gamg", "ksp"};
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(Begin(A, NULL, k == 2 ? "fgmres" : "gmres", pcs[k], &p));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "PETSc's, through a shell (Poise has none of this type)");
+    PetscCall(End(&p));
+  }
+  PetscCall(Begin(A, NULL, "gmres", NULL, &p));
+  for (int k = 0; k < 2; k++) {
+    PC pc;
+    PetscCall(KSPGetPC(k ? p.poise : p.petsc, &pc));
+    PetscCall(PCSetType(pc, PCSHELL));
+    PetscCall(PCShellSetApply(pc, Halve));
+  }
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "PETSc's, through a shell");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* Poise's own refuses what PETSc's does: a block on several ranks. */
+static PetscErrorCode Fallback(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  if (ranks == 1) PetscFunctionReturn(0);
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-a_pc_bjacobi_blocks 1 -b_pc_bjacobi_blocks 1"));
+  PetscCall(PetscOptionsInsertString(NULL, "-a_sub_pc_type jacobi -b_sub_pc_type jacobi"));
+  PetscCall(Begin(A, NULL, "gmres", "bjacobi", &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "a block does not span ranks");
+  PetscCall(PetscOptionsClearValue(NULL, "-a_pc_bjacobi_blocks"));
+  PetscCall(PetscOptionsClearValue(NULL, "-b_pc_bjacobi_blocks"));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* A PC that was lent goes on by itself when the solver is gone. */
+static PetscErrorCode PCAfterwards(void)
+{
+  Problem p;
+  Mat A;
+  PC pc;
+  PetscReal norm;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 4, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
+  PetscCall(KSPGetPC(p.poise, &pc));
+  PetscCall(PetscObjectReference((PetscObject)pc));
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  PetscCall(PCApply(pc, p.b, p.x)); /* Poise's */
+  PetscCall(KSPSetType(p.poise, KSPCG));
+  PetscCall(PCApply(pc, p.b, p.y)); /* PETSc's */
+  PetscCall(VecAXPY(p.x, -1, p.y));
+  PetscCall(VecNorm(p.x, NORM_2, &norm));
+  CHECK(norm < 1e-14);
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode FailedSetUp(void)
+{
+  Problem p;
+  Mat A;
+  KSPConvergedReason reason;
+  PetscFunctionBegin;
+  if (ranks > 1) PetscFunctionReturn(0); /* PETSc's lu is of one rank */
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "lu", &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  PetscCall(KSPGetConvergedReason(p.poise, &reason));
+  CHECK(reason == KSP_DIVERGED_PC_FAILED);
+  PetscCall(MatShift(A, 2));
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  PetscCall(KSPGetConvergedReason(p.poise, &reason));
+  CHECK(reason > 0);
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* -pc_type poise in a method of PETSc. */
+static PetscErrorCode PoisePCs(void)
+{
+  static const char *const types[] = {"jacobi", "ilu", "icc"};
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    Problem p;
+    Mat A;
+    char options[64];
+    PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+    PetscCall(PetscSNPrintf(options, sizeof options, "-b_poise_pc_type %s", types[k]));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+    if (k == 1) PetscCall(PetscOptionsInsertString(NULL, "-a_sub_pc_type ilu"));
+    if (k == 2) PetscCall(PetscOptionsInsertString(NULL, "-a_sub_pc_type icc"));
+    PetscCall(Begin(A, NULL, "cg", k ? "bjacobi" : "jacobi", &p));
+    PetscCall(PetscOptionsInsertString(NULL, "-b_pc_type poise -b_ksp_type cg"));
+    PetscCall(KSPSetFromOptions(p.poise));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "type: poise");
+    PetscCall(MatShift(A, 1));
+    PetscCall(Both(&p, PETSC_FALSE));
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
+const Case of_pcs[] = {
+    {"own PCs", OwnPCs},
+    {"PETSc's PCs", PetscPCs},
+    {"PC afterwards", PCAfterwards},
+    {"failed set-up", FailedSetUp},
+    {"PC poise", PoisePCs},
+    {"fallback", Fallback},
+    {NULL, NULL},
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What the cases of test_petsc share: a problem with two solvers, by a method of PETSc and of type poise, that
+  are made by the same calls, and how they are compared.
+*/
+#ifndef POISE_PETSC_TEST_H
+#define POISE_PETSC_TEST_H
+
+#include <petsc/private/petscimpl.h>
+#include <petscksp.h>
+
+typedef struct Problem {
+  Mat A, P;
+  Vec b, x, y; /* x: the solution by PETSc, y: that by poise */
+  KSP petsc, poise;
+} Problem;
+
+typedef struct Case {
+  const char *name;
+  PetscErrorCode (*run)(void);
+} Case;
+
+extern int failures, checks;
+extern PetscMPIInt ranks;
+
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    checks++;                                                                       \
+    if (!(condition)) {                                                             \
+      failures++;                                                                   \
+      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, __func__, #condition); \
+    }                                                                               \
+  } while (0)
+
+enum { N = 60 };
+
+/* tridiag(-1 - skew, diagonal, -1 + skew) of N rows, and with far != 0 entries far from the diagonal. */
+PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, PetscReal far, Mat *A);
+/* Two solvers with a prefix each, "a_" by PETSc and "b_" of type poise. More options are set by the case. No
+   pc: its type is none, set in code. */
+PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *p);
+PetscErrorCode End(Problem *p);
+/* Solve by both. Norms of all iterations, reasons and solutions must agree. */
+PetscErrorCode Both(Problem *p, PetscBool transposed);
+/* Are these words in the view? */
+PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says);
+
+#define SAYS(ksp, words)                 \
+  do {                                   \
+    PetscBool says_;                     \
+    PetscCall(Says(ksp, words, &says_)); \
+    CHECK(says_);                        \
+  } while (0)
+
+/* The cases, by file; each list ends with a NULL. */
+extern const Case of_matrices[], of_settings[], of_pcs[], of_options[];
+
+#endif
