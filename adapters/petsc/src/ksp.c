@@ -5,7 +5,8 @@
   Settings of the KSP are handed on when they are needed, not when they are made, because PETSc has no hook
   for most of them: operators, tolerances, null spaces, norm, side, guess, test and monitors. Options
   -poise_ksp_* override them. The method is that of -poise_ksp_type, else the one that the KSP had before
-  -ksp_type poise, else gmres.
+  -ksp_type poise, else gmres. ksp->data is that of PETSc's method (method.c), which works where Poise has no
+  such method or setting.
 
   A transposed solve has an engine of its own. Its matrix is MatMultTranspose, its preconditioner PETSc's.
 */
@@ -17,108 +18,45 @@ typedef struct Engine { /* a solver of Poise and what it works with */
   PetscBool own; /* the preconditioner is Poise's own */
   PetscBool tests;
   PetscReal rtol, abstol, divtol; /* as handed on */
-  PetscInt max_it;
+  PetscInt max_it, restart;
   KSPNormType norm;
   PCSide side;
+  Said said;
 } Engine;
+
+typedef enum Strict { STRICT_NO, STRICT_LINE, STRICT_ERROR } Strict;
 
 typedef struct Data {
   PoiseContext ctx;
-  Engine engine[2]; /* of A, and of A^T */
-  Engine *now;      /* that of the solve that runs */
-  char method[NAME], asked[NAME], prefix[NAME];
+  struct _KSPOps petsc; /* of PETSc's method */
+  PetscBool petsc_newmatrix, petsc_works;
+  char why[NAME]; /* PETSc's method works */
+  Strict strict;
+  Engine engine[2];                             /* of A, and of A^T */
+  Engine *now;                                  /* that of the solve that runs */
+  char method[NAME], asked[NAME], prefix[NAME]; /* Poise's method, or "" */
   PetscBool has_options, noted;
+  PetscReal estimate[4]; /* of the bounds, and refinement, as in the options for Poise */
+  KSPGMRESCGSRefinementType refines;
+  char other[NAME]; /* an option that Poise's method has not */
   Chosen chosen;
   PetscBool back; /* PETSc's PC works although Poise's own was chosen */
   char because[4 * NAME];
   LentPC lent;
-  Vec r, z; /* what PCApply is called with */
-  PetscInt restart;
-  PetscReal scale, emax, emin; /* 0: not set */
-  PetscErrorCode failed;       /* of PETSc, in a callback */
-  KSPConvergedReason reason;   /* of the test */
+  Vec r, z;                  /* what PCApply is called with */
+  PetscErrorCode failed;     /* of PETSc, in a callback */
+  KSPConvergedReason reason; /* of the test */
   PetscBool pc_failed;
 } Data;
 
-/* ---- methods --------------------------------------------------------------------------------- */
+static const char key[] = "poise_ksp";
 
-/* PETSc's words for methods whose iterates are those of one of Poise. pipecg2 is none, as it looks at every
-   second iteration, nor is pipegcr, which forgets directions one by one. */
-static const char *const aliases[][2] = {
-    {"cg", "cg"},
-    {"groppcg", "cg"},
-    {"pipecg", "cg"},
-    {"pipeprcg", "cg"},
-    {"prcg", "prcg"},
-    {"bcgs", "bicgstab"},
-    {"bicgstab", "bicgstab"},
-    {"ibcgs", "bicgstab"},
-    {"pipebcgs", "bicgstab"},
-    {"gmres", "gmres"},
-    {"pgmres", "gmres"},
-    {"fgmres", "fgmres"},
-    {"pipefgmres", "fgmres"},
-    {"gcr", "fgmres"},
-    {"minres", "minres"},
-    {"chebyshev", "chebyshev"},
-    {"richardson", "richardson"},
-    {"preonly", "preonly"},
-    {"none", "preonly"},
-};
-
-const char *MethodOf(const char *word)
+static Data *DataOf(KSP ksp)
 {
-  for (size_t i = 0; word && i < sizeof aliases / sizeof *aliases; i++)
-    if (!strcmp(word, aliases[i][0])) return aliases[i][1];
-  return NULL;
-}
-
-/* PETSc chooses norm and side by this table. These are the priorities of PETSc's own methods, as far as Poise
-   offers the pair. */
-static PetscErrorCode SetNorms(KSP ksp, const char *method)
-{
-  const PetscBool flexible = !strcmp(method, "fgmres") ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool sided = !strcmp(method, "gmres") || !strcmp(method, "bicgstab") ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(ksp->normsupporttable, sizeof ksp->normsupporttable));
-  if (!strcmp(method, "preonly")) { /* PETSc's takes any, and computes none */
-    for (int norm = KSP_NORM_NONE; norm < KSP_NORM_MAX - 1; norm++) {
-      PetscCall(KSPSetSupportedNorm(ksp, (KSPNormType)norm, PC_LEFT, norm == KSP_NORM_NONE ? 4 : 2));
-      PetscCall(KSPSetSupportedNorm(ksp, (KSPNormType)norm, PC_RIGHT, norm == KSP_NORM_NONE ? 3 : 1));
-    }
-    PetscFunctionReturn(0);
-  }
-  if (!flexible) {
-    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 4));
-    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
-  }
-  if (flexible || sided) {
-    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 3));
-    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
-    PetscFunctionReturn(0);
-  }
-  if (strcmp(method, "minres")) PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
-  if (strcmp(method, "chebyshev") && strcmp(method, "richardson"))
-    PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 2));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X);
-
-static PetscErrorCode SetMethod(KSP ksp, const char *asked)
-{
-  Data *d = ksp->data;
-  const char *method = MethodOf(asked);
-  PetscFunctionBegin;
-  PetscCheck(
-      method, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
-      "Poise has no method %s. It has cg prcg bicgstab gmres fgmres minres chebyshev richardson preonly",
-      asked);
-  PetscCall(PetscStrncpy(d->asked, asked, NAME));
-  PetscCall(PetscStrncpy(d->method, method, NAME));
-  PetscCall(SetNorms(ksp, method));
-  ksp->ops->matsolve = strcmp(method, "preonly") ? NULL : SolveMany;
-  PetscFunctionReturn(0);
+  PetscContainer box = NULL;
+  Data *d = NULL;
+  if (PetscObjectQuery((PetscObject)ksp, key, (PetscObject *)&box) || !box) return NULL;
+  return PetscContainerGetPointer(box, (void **)&d) ? NULL : d;
 }
 
 /* ---- what the solver of Poise calls ---------------------------------------------------------- */
@@ -130,11 +68,39 @@ static PoiseErr Keep(Data *d, PetscErrorCode e)
   return PoiseErrorSet(POISE_ERR_USER, __func__, __FILE__, __LINE__, "PETSc says error %d", e);
 }
 
+/* May a monitor or the test look at the solution vector, in which PETSc's method has its iterates? */
+static PetscBool ShowsIterates(KSP ksp)
+{
+  const Data *d = DataOf(ksp);
+  PetscBool looks = ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip;
+  for (PetscInt i = 0; i < ksp->numbermonitors; i++)
+    if ((void (*)(void))ksp->monitor[i] != (void (*)(void))KSPMonitorResidual) looks = PETSC_TRUE;
+  return looks && !strstr(d->method, "gmres") ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* The present iterate in the solution vector, which also tells PETSc that its norm has changed. A loop that a
+   GPU replays is ahead of its monitors and has none. */
+static PetscErrorCode ShowIterate(KSP ksp)
+{
+  Data *d = DataOf(ksp);
+  Lent x;
+  PetscFunctionBegin;
+  PetscCall(LendVec(d->ctx, ksp->vec_sol, PETSC_TRUE, &x));
+  const PoiseErr e = PoiseKSPBuildSolution(d->now->ksp, x.poise);
+  PetscCall(EndLend(&x));
+  if (e == POISE_ERR_STATE)
+    PoiseErrorClear();
+  else
+    POISE_CALL(e);
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
   ksp->its = it;
   ksp->rnorm = norm;
+  if (ShowsIterates(ksp)) PetscCall(ShowIterate(ksp));
   PetscCall(KSPLogResidualHistory(ksp, norm));
   PetscCall(KSPMonitor(ksp, it, norm));
   PetscFunctionReturn(0);
@@ -144,18 +110,27 @@ static PoiseErr Monitor(PoiseKSP solver, PoiseInt it, double norm, void *arg)
 {
   KSP ksp = arg;
   (void)solver;
-  return Keep(ksp->data, Tell(ksp, (PetscInt)it, norm));
+  return Keep(DataOf(ksp), Tell(ksp, (PetscInt)it, norm));
+}
+
+static PetscErrorCode CallTest(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *says)
+{
+  PetscFunctionBegin;
+  ksp->its = it;
+  ksp->rnorm = norm;
+  if (it && it < ksp->chknorm) PetscFunctionReturn(0); /* the test needs the first norm */
+  if (ShowsIterates(ksp)) PetscCall(ShowIterate(ksp));
+  PetscCall(ksp->converged(ksp, it, norm, says, ksp->cnvP));
+  PetscFunctionReturn(0);
 }
 
 static PoiseErr Test(PoiseKSP solver, PoiseInt it, double norm, PoiseKSPReason *reason, void *arg)
 {
   KSP ksp = arg;
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   KSPConvergedReason says = KSP_CONVERGED_ITERATING;
   (void)solver;
-  ksp->its = (PetscInt)it;
-  ksp->rnorm = norm;
-  if (it >= ksp->chknorm) POISE_TRY(Keep(d, ksp->converged(ksp, (PetscInt)it, norm, &says, ksp->cnvP)));
+  POISE_TRY(Keep(d, CallTest(ksp, (PetscInt)it, norm, &says)));
   d->reason = says;
   if (says) *reason = says > 0 ? POISE_CONVERGED_USER : POISE_DIVERGED_USER;
   return POISE_OK;
@@ -164,7 +139,7 @@ static PoiseErr Test(PoiseKSP solver, PoiseInt it, double norm, PoiseKSPReason *
 static PetscErrorCode CallPC(void *arg, Vec r, Vec z)
 {
   KSP ksp = arg;
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   Mat A;
   MatNullSpace space;
   const PetscBool transposed = d->now == &d->engine[1] ? PETSC_TRUE : PETSC_FALSE;
@@ -186,7 +161,7 @@ static PetscErrorCode CallPC(void *arg, Vec r, Vec z)
 static PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z)
 {
   KSP ksp = arg;
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   return OnPetscVecs(r, z, d->r, d->z, CallPC, ksp, &d->failed);
 }
 
@@ -204,7 +179,7 @@ static PetscErrorCode DropEngine(Engine *e)
 
 static PetscErrorCode SetPC(KSP ksp, Engine *e)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PoisePC pc;
   const PoiseShellPC shell = {.apply = ShellApply};
   PetscFunctionBegin;
@@ -218,17 +193,35 @@ static PetscErrorCode SetPC(KSP ksp, Engine *e)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode SetOfMethods(KSP ksp, Engine *e)
+/* The restart of PETSc's method, 0 if it has none. */
+static PetscErrorCode RestartOf(KSP ksp, PetscInt *restart)
 {
-  const Data *d = ksp->data;
   PetscFunctionBegin;
-  if (d->restart) POISE_CALL(PoiseKSPGMRESSetRestart(e->ksp, (int)d->restart));
-  if (d->scale != 0) POISE_CALL(PoiseKSPRichardsonSetScale(e->ksp, d->scale));
-  if (d->emax != 0) POISE_CALL(PoiseKSPChebyshevSetEigenvalues(e->ksp, d->emax, d->emin));
+  *restart = 0;
+  PetscTryMethod(ksp, "KSPGMRESGetRestart_C", (KSP, PetscInt *), (ksp, restart));
+  PetscTryMethod(ksp, "KSPGCRGetRestart_C", (KSP, PetscInt *), (ksp, restart));
   PetscFunctionReturn(0);
 }
 
 /* Hand on what has changed since the latest call, so that options of Poise stay until then. */
+static PetscErrorCode SetOfMethods(KSP ksp, Engine *e)
+{
+  PetscInt restart;
+  Said said;
+  PetscFunctionBegin;
+  PetscCall(RestartOf(ksp, &restart));
+  PetscCall(SaidOf(ksp, &said));
+  if (restart && restart != e->restart) POISE_CALL(PoiseKSPGMRESSetRestart(e->ksp, (int)restart));
+  if (said.scale != e->said.scale) POISE_CALL(PoiseKSPRichardsonSetScale(e->ksp, said.scale));
+  if (said.breakdown != e->said.breakdown)
+    POISE_CALL(PoiseKSPGMRESSetBreakdownTolerance(e->ksp, said.breakdown));
+  if (said.emax != 0 && (said.emax != e->said.emax || said.emin != e->said.emin))
+    POISE_CALL(PoiseKSPChebyshevSetEigenvalues(e->ksp, said.emax, said.emin));
+  e->restart = restart;
+  e->said = said;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetTolerances(KSP ksp, Engine *e)
 {
   PetscFunctionBegin;
@@ -246,7 +239,7 @@ static PetscErrorCode SetTolerances(KSP ksp, Engine *e)
 
 static PetscErrorCode SetNormAndSide(KSP ksp, Engine *e)
 {
-  const Data *d = ksp->data;
+  const Data *d = DataOf(ksp);
   const PetscBool preonly = !strcmp(d->method, "preonly") ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionBegin;
   if (e->norm != ksp->normtype)
@@ -260,12 +253,14 @@ static PetscErrorCode SetNormAndSide(KSP ksp, Engine *e)
 
 static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PetscFunctionBegin;
   PetscCall(DropEngine(e));
   e->own = own;
   e->rtol = e->abstol = e->divtol = -1;
   e->max_it = -1;
+  e->restart = 0;
+  e->said = (Said){.other = NULL};
   e->norm = KSP_NORM_DEFAULT;
   e->side = PC_SIDE_DEFAULT;
   POISE_CALL(PoiseKSPCreate(d->ctx, &e->ksp));
@@ -291,7 +286,7 @@ static PetscBool ServesBoth(const char *type)
 
 static PetscErrorCode GoBack(KSP ksp, const char *because)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PetscFunctionBegin;
   d->back = PETSC_TRUE;
   PetscCall(PetscStrncpy(d->because, because, sizeof d->because));
@@ -304,7 +299,7 @@ static PetscErrorCode GoBack(KSP ksp, const char *because)
 /* Does Poise's own preconditioner work, for these matrices? */
 static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, PetscBool *own)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PetscBool entries;
   PetscInt rows;
   MatNullSpace space;
@@ -333,7 +328,7 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
 
 static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBool transposed)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PetscBool fresh_A, fresh_P = PETSC_FALSE;
   PetscFunctionBegin;
   PetscCall(FollowMat(d->ctx, A, transposed, transposed, &e->A, &fresh_A));
@@ -353,7 +348,7 @@ static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBoo
 /* Set up Poise's own preconditioner. *again: PETSc's must be used in its place. */
 static PetscErrorCode SetUpOwn(KSP ksp, Engine *e, PetscBool *again)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   int worst[2] = {0, 0};
   PetscFunctionBegin;
   *again = PETSC_FALSE;
@@ -377,7 +372,7 @@ static PetscErrorCode SetUpOwn(KSP ksp, Engine *e, PetscBool *again)
 
 static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   Engine *e = &d->engine[transposed];
   Mat A, P;
   PetscBool own, again;
@@ -392,6 +387,7 @@ static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
     PetscCall(DecidePC(ksp, A, P, transposed, &own));
     if (!e->ksp || e->own != own) PetscCall(MakeEngine(ksp, e, own));
     d->now = e;
+    PetscCall(SetOfMethods(ksp, e));
     PetscCall(SetTolerances(ksp, e));
     PetscCall(SetNormAndSide(ksp, e));
     if (own)
@@ -410,9 +406,145 @@ static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
   PetscFunctionReturn(0);
 }
 
+/* ---- PETSc's method works -------------------------------------------------------------------- */
+
+/* Does Poise's method watch this norm, with the preconditioner on this side? */
+static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
+{
+  const PetscBool left = side == PC_LEFT ? PETSC_TRUE : PETSC_FALSE, none = norm == KSP_NORM_NONE,
+                  plain = norm == KSP_NORM_UNPRECONDITIONED;
+  if (side == PC_SYMMETRIC) return PETSC_FALSE;
+  if (!strcmp(method, "preonly")) return PETSC_TRUE;
+  if (!strcmp(method, "fgmres")) return !left && (plain || none);
+  if (!strcmp(method, "gmres") || !strcmp(method, "bicgstab")) return none || plain != left;
+  if (!strcmp(method, "cg") || !strcmp(method, "prcg")) return left;
+  if (!strcmp(method, "minres")) return left && !plain;
+  return left && norm != KSP_NORM_NATURAL;
+}
+
+/* What the program has said of the method that Poise's has not, or NULL. */
+static PetscErrorCode Otherwise(KSP ksp, const char **other)
+{
+  const Data *d = DataOf(ksp);
+  PetscErrorCode (*orthogonalize)(KSP, PetscInt) = NULL;
+  KSPGMRESCGSRefinementType refines = KSP_GMRES_CGS_REFINE_NEVER;
+  PetscInt restart;
+  Said said;
+  PetscFunctionBegin;
+  PetscCall(SaidOf(ksp, &said));
+  PetscCall(RestartOf(ksp, &restart));
+  PetscTryMethod(ksp, "KSPGMRESGetOrthogonalization_C", (KSP, PetscErrorCode(**)(KSP, PetscInt)),
+                 (ksp, &orthogonalize));
+  PetscTryMethod(ksp, "KSPGMRESGetCGSRefinementType_C", (KSP, KSPGMRESCGSRefinementType *), (ksp, &refines));
+  *other = said.other;
+  if (*d->other) *other = d->other;
+  if (restart > 10000) *other = "a restart of more than 10000";
+  if (orthogonalize && orthogonalize != KSPGMRESClassicalGramSchmidtOrthogonalization)
+    *other = "KSPGMRESSetOrthogonalization";
+  if (refines != d->refines) *other = "KSPGMRESSetCGSRefinementType after the options";
+  if (said.estimates && memcmp(said.estimate, d->estimate, sizeof d->estimate))
+    *other = "KSPChebyshevEstEigSet after the options";
+  PetscFunctionReturn(0);
+}
+
+/* Why PETSc's own method must work, or "". */
+static PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
+{
+  const Data *d = DataOf(ksp);
+  const char *other = NULL;
+  PetscFunctionBegin;
+  PetscCall(Otherwise(ksp, &other));
+  *why = 0;
+  if (!*d->method)
+    PetscCall(PetscStrncpy(why, "Poise has no such method", NAME));
+  else if (ksp->calc_sings || ksp->calc_ritz)
+    PetscCall(PetscStrncpy(why, "eigenvalues or singular values of the iteration are asked for", NAME));
+  else if (ksp->lagnorm)
+    PetscCall(PetscStrncpy(why, "the norm lags", NAME));
+  else if (other)
+    PetscCall(PetscSNPrintf(why, NAME, "Poise's %s has not: %s", d->method, other));
+  else if (!Watches(d->method, ksp->normtype, ksp->pc_side))
+    PetscCall(PetscSNPrintf(why, NAME, "Poise's %s has no %s norm with side %s", d->method,
+                            KSPNormTypes[ksp->normtype], PCSides[ksp->pc_side]));
+  PetscFunctionReturn(0);
+}
+
+/* -poise_strict: what is PETSc's is told, or refused. */
+static PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why)
+{
+  const Data *d = DataOf(ksp);
+  const char *prefix;
+  MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCheck(d->strict != STRICT_ERROR, comm, PETSC_ERR_SUP, "-%spoise_strict error: PETSc's own %s %s: %s",
+             prefix ? prefix : "", what, type, why);
+  if (d->strict == STRICT_LINE)
+    PetscCall(
+        PetscPrintf(comm, "-%spoise_strict: PETSc's own %s %s: %s\n", prefix ? prefix : "", what, type, why));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetFunctions(KSP ksp);
+
+/* Poise's preconditioner, if the program asks for it, in a method of PETSc. */
+static PetscErrorCode UsePoisePC(KSP ksp)
+{
+  const Data *d = DataOf(ksp);
+  PetscBool is;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, "poise", &is));
+  if (is || !d->chosen.by_poise) PetscFunctionReturn(0);
+  PetscCall(PCSetType(ksp->pc, "poise"));
+  PetscCall(PCSetFromOptions(ksp->pc));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode UsePetsc(KSP ksp, const char *why)
+{
+  Data *d = DataOf(ksp);
+  const PetscBool new = !d->petsc_works || ksp->setupstage == KSP_SETUP_NEW ? PETSC_TRUE : PETSC_FALSE,
+                  other = strcmp(why, d->why) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionBegin;
+  if (other) {
+    PetscCall(PetscInfo(ksp, "PETSc's own %s is used: %s\n", PetscMethodOf(d->asked), why));
+    PetscCall(TellStrictly(ksp, "method", PetscMethodOf(d->asked), why));
+    PetscCall(PetscStrncpy(d->why, why, NAME));
+  }
+  if (!d->petsc_works) {
+    PetscCall(GiveBackPC(&d->lent));
+    for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
+    d->now = NULL;
+    PetscCall(UsePoisePC(ksp));
+    d->petsc_works = PETSC_TRUE;
+    PetscCall(SetFunctions(ksp));
+  }
+  if (new || d->petsc_newmatrix) PetscCall(d->petsc.setup(ksp));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode UsePoise(KSP ksp)
+{
+  Data *d = DataOf(ksp);
+  PetscFunctionBegin;
+  *d->why = 0;
+  if (!d->petsc_works) PetscFunctionReturn(0);
+  if (d->petsc.reset) PetscCall(d->petsc.reset(ksp));
+  d->petsc_works = PETSC_FALSE;
+  PetscCall(SetFunctions(ksp));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetUp(KSP ksp)
 {
+  char why[NAME];
   PetscFunctionBegin;
+  PetscCall(WhyPetsc(ksp, why));
+  if (*why) {
+    PetscCall(UsePetsc(ksp, why));
+    PetscFunctionReturn(0);
+  }
+  PetscCall(UsePoise(ksp));
   PetscCall(
       Follow(ksp, ksp->transpose_solve && !ksp->transpose.use_explicittranspose ? PETSC_TRUE : PETSC_FALSE));
   PetscFunctionReturn(0);
@@ -436,7 +568,7 @@ static PetscErrorCode SetTest(KSP ksp, Engine *e)
 /* Why the solve ended, in PETSc's words. */
 static PetscErrorCode SetReason(KSP ksp, const Engine *e)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PCFailedReason failed = PC_NOERROR;
   const PoiseKSPReason reason = PoiseKSPConvergedReason(e->ksp);
   PetscFunctionBegin;
@@ -458,7 +590,7 @@ static PetscErrorCode SetReason(KSP ksp, const Engine *e)
 
 static PetscErrorCode Run(KSP ksp, Engine *e)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   Lent b, x;
   PetscFunctionBegin;
   PetscCall(LendVec(d->ctx, ksp->vec_rhs, PETSC_FALSE, &b));
@@ -484,10 +616,16 @@ static PetscErrorCode Run(KSP ksp, Engine *e)
 
 static PetscErrorCode Solve(KSP ksp)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PCFailedReason failed = PC_NOERROR;
   PetscFunctionBegin;
-  PetscCall(SetUp(ksp)); /* values may have changed without KSPSetUp */
+  char why[NAME];
+  PetscCall(WhyPetsc(ksp, why)); /* settings may have changed without KSPSetUp, values too */
+  if (!d->petsc_works || strcmp(why, d->why)) PetscCall(SetUp(ksp));
+  if (d->petsc_works) {
+    PetscCall(d->petsc.solve(ksp));
+    PetscFunctionReturn(0);
+  }
   Engine *e = d->now;
   ksp->its = 0;
   ksp->rnorm = 0;
@@ -504,7 +642,7 @@ static PetscErrorCode Solve(KSP ksp)
 /* Many right-hand sides, which PETSc's preonly applies the preconditioner to in one call. */
 static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X)
 {
-  const Data *d = ksp->data;
+  const Data *d = DataOf(ksp);
   PetscFunctionBegin;
   PetscCall(PCMatApply(ksp->pc, B, X));
   ksp->its = 1;
@@ -515,7 +653,7 @@ static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X)
 /* The solution of the latest solve; in a monitor or test the present iterate. */
 static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   Lent lent;
   PetscFunctionBegin;
   if (ksp->reason || !d->now) { /* it is over */
@@ -536,87 +674,144 @@ static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Options of PETSc's methods that Poise's have too, under these names. */
+/* Options of PETSc's methods that have no setter, and that Poise's have not. */
 static const char *const of_methods[][2] = {
-    {"ksp_gmres_restart", "ksp_gmres_restart"},
-    {"ksp_gcr_restart", "ksp_gmres_restart"},
-    {"ksp_gmres_cgs_refinement_type", "ksp_gmres_cgs_refinement_type"},
-    {"ksp_gmres_breakdown_tolerance", "ksp_gmres_breakdown_tolerance"},
-    {"ksp_richardson_scale", "ksp_richardson_scale"},
-    {"ksp_chebyshev_eigenvalues", "ksp_chebyshev_eigenvalues"},
-    {"ksp_chebyshev_esteig", "ksp_chebyshev_esteig"},
-    {"ksp_chebyshev_esteig_steps", "ksp_chebyshev_esteig_steps"},
+    {"gmres", "-ksp_gmres_haptol"},
+    {"gmres", "-ksp_gmres_krylov_monitor"},
+    {"richardson", "-ksp_richardson_self_scale"},
+    {"chebyshev", "-ksp_chebyshev_esteig_noisy"},
+    {"chebyshev", "-esteig_ksp_type"},
+    {"chebyshev", "-esteig_ksp_max_it"},
+    {"chebyshev", "-esteig_pc_type"},
 };
 
-static PetscErrorCode AddOfMethods(const char *prefix, char *text, size_t room)
+static PetscErrorCode LookForOthers(KSP ksp, const char *prefix)
 {
-  char name[NAME], value[NAME], line[3 * NAME];
+  Data *d = DataOf(ksp);
   PetscBool given;
   PetscFunctionBegin;
+  *d->other = 0;
   for (size_t i = 0; i < sizeof of_methods / sizeof *of_methods; i++) {
-    PetscCall(PetscSNPrintf(name, sizeof name, "-%s", of_methods[i][0]));
-    PetscCall(PetscOptionsGetString(NULL, prefix, name, value, sizeof value, &given));
-    if (!given) continue;
-    PetscCall(PetscSNPrintf(line, sizeof line, "-%s%s%s\n", of_methods[i][1], *value ? " " : "", value));
+    if (strcmp(d->method, of_methods[i][0])) continue;
+    PetscCall(PetscOptionsHasName(NULL, prefix, of_methods[i][1], &given));
+    if (given) PetscCall(PetscStrncpy(d->other, of_methods[i][1], NAME));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* As options of Poise: what its methods have no function for. */
+static PetscErrorCode AddOfMethods(KSP ksp, const char *prefix, char *text, size_t room)
+{
+  static const char *const refinements[] = {"never", "ifneeded", "always"};
+  Data *d = DataOf(ksp);
+  const PetscReal *by = d->estimate;
+  char line[3 * NAME];
+  PetscInt steps;
+  PetscBool given;
+  Said said;
+  PetscFunctionBegin;
+  PetscCall(SaidOf(ksp, &said));
+  d->refines = KSP_GMRES_CGS_REFINE_NEVER;
+  PetscTryMethod(ksp, "KSPGMRESGetCGSRefinementType_C", (KSP, KSPGMRESCGSRefinementType *),
+                 (ksp, &d->refines));
+  if (d->refines) {
+    PetscCall(PetscSNPrintf(line, sizeof line, "-ksp_gmres_cgs_refinement_type refine_%s\n",
+                            refinements[d->refines]));
+    PetscCall(PetscStrlcat(text, line, room));
+  }
+  memcpy(d->estimate, said.estimate, sizeof d->estimate);
+  if (said.estimates) {
+    PetscCall(PetscSNPrintf(line, sizeof line, "-ksp_chebyshev_esteig %.17g,%.17g,%.17g,%.17g\n", by[0],
+                            by[1], by[2], by[3]));
+    PetscCall(PetscStrlcat(text, line, room));
+  }
+  PetscCall(PetscOptionsGetInt(NULL, prefix, "-ksp_chebyshev_esteig_steps", &steps, &given));
+  if (given && !strcmp(d->method, "chebyshev")) {
+    PetscCall(PetscSNPrintf(line, sizeof line, "-ksp_chebyshev_esteig_steps %d\n", (int)steps));
     PetscCall(PetscStrlcat(text, line, room));
   }
   PetscFunctionReturn(0);
 }
 
+/* Make PETSc's method, and Poise's if there is one. */
+static PetscErrorCode SetMethod(KSP ksp, const char *asked)
+{
+  Data *d = DataOf(ksp);
+  const char *method = MethodOf(asked);
+  PetscBool made;
+  PetscFunctionBegin;
+  if (strcmp(PetscMethodOf(asked), PetscMethodOf(d->asked))) {
+    if (d->petsc_works && d->petsc.reset) PetscCall(d->petsc.reset(ksp));
+    d->petsc_works = PETSC_FALSE;
+    ksp->setupstage = KSP_SETUP_NEW;
+    *ksp->ops = d->petsc;
+    PetscTryTypeMethod(ksp, destroy);
+    PetscCall(PetscMemzero(ksp->ops, sizeof *ksp->ops));
+    ksp->ops->buildsolution = KSPBuildSolutionDefault;
+    ksp->ops->buildresidual = KSPBuildResidualDefault;
+    PetscCall(PetscMemzero(ksp->normsupporttable, sizeof ksp->normsupporttable));
+    ksp->setupnewmatrix = PETSC_FALSE;
+    PetscCall(MakeMethod(ksp, PetscMethodOf(asked), &made));
+    PetscCheck(made, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "neither Poise nor PETSc has a method %s. Poise has cg prcg bicgstab gmres fgmres minres "
+               "chebyshev richardson preonly",
+               asked);
+    d->petsc = *ksp->ops;
+    d->petsc_newmatrix = ksp->setupnewmatrix;
+  }
+  PetscCall(PetscStrncpy(d->asked, asked, NAME));
+  PetscCall(PetscStrncpy(d->method, method ? method : "", NAME));
+  PetscCall(SetFunctions(ksp));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ReadStrict(KSP ksp, const char *prefix)
+{
+  static const char *const words[] = {"no", "line", "error"};
+  Data *d = DataOf(ksp);
+  char word[NAME];
+  PetscBool given, found;
+  PetscInt at = STRICT_NO;
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, prefix, "-poise_strict", word, NAME, &given));
+  if (given && *word) {
+    PetscCall(PetscEListFind(3, words, word, &at, &found));
+    PetscCheck(found, PetscObjectComm((PetscObject)ksp), PETSC_ERR_USER_INPUT,
+               "-%spoise_strict %s: it is no, line or error", prefix ? prefix : "", word);
+  }
+  d->strict = given && !*word ? STRICT_LINE : (Strict)at;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObject)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   const char *prefix;
   char word[NAME], first[4096];
   PetscBool given;
-  (void)PetscOptionsObject;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(ReadStrict(ksp, prefix));
   PetscCall(PetscOptionsGetString(NULL, prefix, "-poise_ksp_type", word, NAME, &given));
   if (given) PetscCall(SetMethod(ksp, word));
+  *ksp->ops = d->petsc;
+  PetscTryTypeMethod(ksp, setfromoptions, PetscOptionsObject);
+  d->petsc = *ksp->ops;
+  PetscCall(SetFunctions(ksp));
   if (!ksp->pc) PetscCall(KSPGetPC(ksp, &ksp->pc));
   PetscCall(ChoosePC(ksp->pc, &d->chosen));
   PetscCall(PetscStrncpy(first, d->chosen.options, sizeof first));
-  PetscCall(AddOfMethods(prefix, first, sizeof first));
+  PetscCall(AddOfMethods(ksp, prefix, first, sizeof first));
+  PetscCall(LookForOthers(ksp, prefix));
   PetscCall(TakeOptions(d->ctx, prefix, first, d->prefix));
   d->has_options = PETSC_TRUE;
   d->noted = PETSC_FALSE;
   d->back = PETSC_FALSE;
+  PetscCall(GiveBackPC(&d->lent));
   for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
   d->now = NULL;
   ksp->setupstage = KSP_SETUP_NEW;
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode SetRestart(KSP ksp, PetscInt restart)
-{
-  Data *d = ksp->data;
-  PetscFunctionBegin;
-  d->restart = restart;
-  for (int k = 0; k < 2; k++)
-    if (d->engine[k].ksp) PetscCall(SetOfMethods(ksp, &d->engine[k]));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode SetScale(KSP ksp, PetscReal scale)
-{
-  Data *d = ksp->data;
-  PetscFunctionBegin;
-  d->scale = scale;
-  for (int k = 0; k < 2; k++)
-    if (d->engine[k].ksp) PetscCall(SetOfMethods(ksp, &d->engine[k]));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode SetEigenvalues(KSP ksp, PetscReal emax, PetscReal emin)
-{
-  Data *d = ksp->data;
-  PetscFunctionBegin;
-  d->emax = emax;
-  d->emin = emin;
-  for (int k = 0; k < 2; k++)
-    if (d->engine[k].ksp) PetscCall(SetOfMethods(ksp, &d->engine[k]));
   PetscFunctionReturn(0);
 }
 
@@ -631,12 +826,18 @@ static PetscErrorCode WriteView(void *arg)
 
 static PetscErrorCode View(KSP ksp, PetscViewer viewer)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   const Engine *e = d->now;
   PetscBool ascii;
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(0);
+  if (d->petsc_works || !*d->method) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  method: PETSc's own %s (%s)\n", PetscMethodOf(d->asked),
+                                     *d->why ? d->why : "Poise has no such method"));
+    if (d->petsc.view) PetscCall(d->petsc.view(ksp, viewer));
+    PetscFunctionReturn(0);
+  }
   PetscCall(PetscViewerASCIIPrintf(viewer, "  method: Poise's %s", d->method));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
   PetscCall(PetscViewerASCIIPrintf(viewer, strcmp(d->asked, d->method) ? ", for %s\n" : "\n", d->asked));
@@ -655,7 +856,7 @@ static PetscErrorCode View(KSP ksp, PetscViewer viewer)
 
 static PetscErrorCode Reset(KSP ksp)
 {
-  Data *d = ksp->data;
+  Data *d = DataOf(ksp);
   PetscFunctionBegin;
   for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
   PetscCall(GiveBackPC(&d->lent));
@@ -663,42 +864,78 @@ static PetscErrorCode Reset(KSP ksp)
   PetscCall(VecDestroy(&d->z));
   d->now = NULL;
   d->back = PETSC_FALSE;
+  if (d->petsc_works && d->petsc.reset) PetscCall(d->petsc.reset(ksp));
+  d->petsc_works = PETSC_FALSE;
+  PetscCall(SetFunctions(ksp));
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode Destroy(KSP ksp)
 {
+  Data *d = DataOf(ksp);
   PetscFunctionBegin;
   PetscCall(Reset(ksp));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPGMRESSetRestart_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRichardsonSetScale_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPChebyshevSetEigenvalues_C", NULL));
-  PetscCall(KSPDestroyDefault(ksp));
+  *ksp->ops = d->petsc;
+  PetscCall(PetscFree(d));
+  PetscCall(PetscObjectCompose((PetscObject)ksp, key, NULL));
+  ksp->setupstage = KSP_SETUP_NEW; /* PETSc's method is not set up */
+  PetscTryTypeMethod(ksp, destroy);
+  PetscFunctionReturn(0);
+}
+
+/* The functions of the KSP are PETSc's, but for those in whose place Poise's work. */
+static PetscErrorCode SetFunctions(KSP ksp)
+{
+  const Data *d = DataOf(ksp);
+  PetscFunctionBegin;
+  *ksp->ops = d->petsc;
+  ksp->ops->setup = SetUp;
+  ksp->ops->solve = Solve;
+  ksp->ops->setfromoptions = SetFromOptions;
+  ksp->ops->view = View;
+  ksp->ops->reset = Reset;
+  ksp->ops->destroy = Destroy;
+  ksp->setupnewmatrix = PETSC_TRUE;
+  if (d->petsc_works || !*d->method) PetscFunctionReturn(0);
+  ksp->ops->buildsolution = BuildSolution;
+  ksp->ops->buildresidual = KSPBuildResidualDefault;
+  ksp->ops->matsolve = strcmp(d->method, "preonly") ? NULL : SolveMany;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode KeepSolve(KSP ksp, PetscErrorCode (*solve)(KSP))
+{
+  Data *d = DataOf(ksp);
+  PetscFunctionBegin;
+  if (!d || solve != Solve) PetscFunctionReturn(0);
+  if (ksp->ops->solve != Solve) d->petsc.solve = ksp->ops->solve;
+  ksp->ops->solve = Solve;
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode KSPCreate_Poise(KSP ksp)
 {
   Data *d;
+  PetscContainer box;
+  PetscBool taken, made;
   const char *before = ((PetscObject)ksp)->type_name; /* of the method that -ksp_type poise replaces */
   PetscFunctionBegin;
+  PetscCall(TakeMethod(ksp, &taken));
+  if (!taken) {
+    if (before) PetscCall(MakeMethod(ksp, before, &taken));
+    if (!taken) before = KSPGMRES;
+    if (!taken) PetscCall(MakeMethod(ksp, before, &made));
+  }
   PetscCall(PetscNew(&d));
-  ksp->data = d;
-  ksp->setupnewmatrix = PETSC_TRUE;
+  PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ksp), &box));
+  PetscCall(PetscContainerSetPointer(box, d));
+  PetscCall(PetscObjectCompose((PetscObject)ksp, key, (PetscObject)box));
+  PetscCall(PetscContainerDestroy(&box));
   PetscCall(PetscStrncpy(d->prefix, "poise_", NAME));
+  PetscCall(PetscStrncpy(d->asked, before, NAME));
+  d->petsc = *ksp->ops;
+  d->petsc_newmatrix = ksp->setupnewmatrix;
   d->chosen.because = "-pc_type does not name it";
-  PetscCall(SetMethod(ksp, MethodOf(before) ? before : "gmres"));
-  if (before) PetscCall(PetscStrncpy(d->asked, before, NAME)); /* the view says what stands for what */
-  ksp->ops->setup = SetUp;
-  ksp->ops->solve = Solve;
-  ksp->ops->setfromoptions = SetFromOptions;
-  ksp->ops->buildsolution = BuildSolution;
-  ksp->ops->buildresidual = KSPBuildResidualDefault;
-  ksp->ops->view = View;
-  ksp->ops->reset = Reset;
-  ksp->ops->destroy = Destroy;
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPGMRESSetRestart_C", SetRestart));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPRichardsonSetScale_C", SetScale));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPChebyshevSetEigenvalues_C", SetEigenvalues));
+  PetscCall(SetMethod(ksp, before));
   PetscFunctionReturn(0);
 }

@@ -37,7 +37,8 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_poise_petsc(void)
   PetscFunctionBegin;
   PetscCall(CheckVersion());
   PetscCall(CheckTypes());
-  PetscCall(KSPRegister("poise", KSPCreate_Poise));
+  PetscCall(KSPRegister("poise", KSPCreate_Poise)); /* first, as this registers PETSc's own */
+  PetscCall(RegisterMethods());
   PetscCall(PCRegister("poise", PCCreate_Poise));
   PetscFunctionReturn(0);
 }

@@ -8,6 +8,7 @@
     bridge.c    vectors and calls that pass from one library to the other; errors and reasons
     chosen.c    which PC of PETSc becomes which of Poise
     lent.c      a PC of PETSc that is not built, as Poise's own works in its place
+    method.c    PETSc's own methods, and what the program has set of them in code
     ksp.c       the KSP "poise"
     pc.c        the PC "poise"
 */
@@ -143,11 +144,34 @@ typedef struct LentPC {
 PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent);
 PetscErrorCode GiveBackPC(LentPC *lent);
 
+/* ---- method.c -------------------------------------------------------------------------------- */
+
+/* What the program has said of its method in code that no getter of PETSc tells. */
+typedef struct Said {
+  PetscReal scale, emax, emin, breakdown; /* 0: nothing */
+  PetscReal estimate[4];                  /* of KSPChebyshevEstEigSet */
+  PetscBool estimates;
+  const char *other; /* a setting that Poise's method has not, or NULL */
+} Said;
+PetscErrorCode SaidOf(KSP ksp, Said *said);
+
+/* At load: put functions before PETSc's creators, so that KSPs keep what Said tells. */
+PetscErrorCode RegisterMethods(void);
+/* In the creator of a type: take over the method that the KSP had before, with its state, if that is kept. */
+PetscErrorCode TakeMethod(KSP ksp, PetscBool *taken);
+/* Make the KSP one of this method of PETSc but for its type's name, if PETSc has it. */
+PetscErrorCode MakeMethod(KSP ksp, const char *name, PetscBool *made);
+/* The method of Poise for a word of PETSc or of Poise, or NULL. */
+const char *MethodOf(const char *word);
+/* The method of PETSc that the word means; the word itself if Poise does not know it. */
+const char *PetscMethodOf(const char *word);
+
 /* ---- pc.c, ksp.c ----------------------------------------------------------------------------- */
 
 PetscErrorCode PCCreate_Poise(PC pc);
 PetscErrorCode KSPCreate_Poise(KSP ksp);
-/* The method of Poise for PETSc's word, or NULL. */
-const char *MethodOf(const char *word);
+/* A setter of PETSc's method may have exchanged ops->solve. Where Poise's works that is put back to `solve`,
+   and PETSc's is kept for later. */
+PetscErrorCode KeepSolve(KSP ksp, PetscErrorCode (*solve)(KSP));
 
 #endif

@@ -140,10 +140,67 @@ static PetscErrorCode MonitorsAndGuess(void)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode FromFive(KSP ksp)
+{
+  return KSPSetCheckNormIteration(ksp, 5);
+}
+
+static PetscErrorCode NotAtFirst(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(BeginWith(A, "cg", "jacobi", FromFive, &p));
+  PetscCall(KSPSetResidualHistory(p.petsc, NULL, 0, PETSC_TRUE)); /* PETSc's has no norms before that */
+  PetscCall(Both(&p, PETSC_FALSE));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode NormOfSolution(KSP ksp, PetscInt it, PetscReal norm, void *arg)
+{
+  PetscReal *norms = arg, size;
+  Vec x;
+  (void)norm;
+  PetscFunctionBegin;
+  PetscCall(KSPGetSolution(ksp, &x));
+  PetscCall(VecNorm(x, NORM_2, &size));
+  if (it < N) norms[it] = size;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SolutionInMonitor(void)
+{
+  static const char *const methods[] = {"cg", "bcgs", "minres", "richardson"};
+  PetscReal norms[2][N] = {{0}};
+  PetscFunctionBegin;
+  for (int m = 0; m < 4; m++) {
+    Problem p;
+    Mat A;
+    PetscInt its;
+    PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+    PetscCall(Begin(A, NULL, methods[m], "jacobi", &p));
+    for (int k = 0; k < 2; k++)
+      PetscCall(KSPMonitorSet(k ? p.poise : p.petsc, NormOfSolution, norms[k], NULL));
+    PetscCall(Both(&p, PETSC_FALSE));
+    PetscCall(KSPGetIterationNumber(p.petsc, &its));
+    CHECK(norms[0][1] > 0);
+    for (PetscInt i = 0; i <= PetscMin(its, N - 1); i++)
+      CHECK(PetscAbsReal(norms[0][i] - norms[1][i]) <= 1e-6 * norms[0][i]);
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
 const Case of_settings[] = {
     {"tolerances", Tolerances},
     {"norms, sides", NormsAndSides},
     {"tests", Tests},
     {"monitors", MonitorsAndGuess},
+    {"norms from five on", NotAtFirst},
+    {"solution, monitors", SolutionInMonitor},
     {NULL, NULL},
 };

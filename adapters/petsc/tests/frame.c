@@ -27,7 +27,26 @@ PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, Pet
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *p)
+static PetscErrorCode MakeSolver(const Problem *p, const char *prefix, Prepare prepare, PetscBool none,
+                                 KSP *ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPSetOperators(*ksp, p->A, p->P));
+  PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetResidualHistory(*ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+  if (none) {
+    PC c;
+    PetscCall(KSPGetPC(*ksp, &c));
+    PetscCall(PCSetType(c, PCNONE));
+  }
+  if (prepare) PetscCall(prepare(*ksp));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Make(Mat A, Mat P, const char *method, const char *pc, Prepare prepare, Problem *p)
 {
   char options[256];
   PetscInt begin, end;
@@ -40,36 +59,44 @@ PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *
     PetscCall(VecSetValue(p->b, i, PetscSinReal(1 + 3 * i), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(p->b));
   PetscCall(VecAssemblyEnd(p->b));
-  PetscCall(PetscSNPrintf(options, sizeof options, "-a_ksp_type %s -b_ksp_type poise -b_poise_ksp_type %s",
-                          method, method));
-  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_ksp_type poise"));
+  if (method) {
+    PetscCall(PetscSNPrintf(options, sizeof options, "-a_ksp_type %s -b_poise_ksp_type %s", method, method));
+    PetscCall(PetscOptionsInsertString(NULL, options));
+  }
   if (pc) {
     PetscCall(PetscSNPrintf(options, sizeof options, "-a_pc_type %s -b_pc_type %s", pc, pc));
     PetscCall(PetscOptionsInsertString(NULL, options));
   }
-  for (int k = 0; k < 2; k++) {
-    KSP *ksp = k ? &p->poise : &p->petsc;
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-    PetscCall(KSPSetOptionsPrefix(*ksp, k ? "b_" : "a_"));
-    PetscCall(KSPSetOperators(*ksp, p->A, p->P));
-    PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
-    PetscCall(KSPSetResidualHistory(*ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
-    if (!pc) {
-      PC c;
-      PetscCall(KSPGetPC(*ksp, &c));
-      PetscCall(PCSetType(c, PCNONE));
-    }
-    PetscCall(KSPSetFromOptions(*ksp));
-  }
+  PetscCall(MakeSolver(p, "a_", prepare, !pc, &p->petsc));
+  PetscCall(MakeSolver(p, "b_", prepare, !pc, &p->poise));
   PetscFunctionReturn(0);
+}
+
+PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *p)
+{
+  return Make(A, P, method, pc, NULL, p);
+}
+
+PetscErrorCode BeginWith(Mat A, const char *method, const char *pc, Prepare prepare, Problem *p)
+{
+  return Make(A, NULL, method, pc, prepare, p);
 }
 
 static PetscErrorCode Clear(void)
 {
   PetscFunctionBegin;
-  static const char *const keys[] = {
-      "-a_ksp_type",      "-b_ksp_type",    "-b_poise_ksp_type", "-a_pc_type",        "-b_pc_type",
-      "-b_poise_pc_type", "-a_sub_pc_type", "-b_sub_pc_type",    "-b_poise_ksp_rtol", NULL};
+  static const char *const keys[] = {"-a_ksp_type",
+                                     "-b_ksp_type",
+                                     "-b_poise_ksp_type",
+                                     "-a_pc_type",
+                                     "-b_pc_type",
+                                     "-b_poise_pc_type",
+                                     "-a_sub_pc_type",
+                                     "-b_sub_pc_type",
+                                     "-b_poise_ksp_rtol",
+                                     "-b_poise_strict",
+                                     NULL};
   for (int i = 0; keys[i]; i++) PetscCall(PetscOptionsClearValue(NULL, keys[i]));
   PetscFunctionReturn(0);
 }

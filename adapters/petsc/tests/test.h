@@ -39,6 +39,10 @@ PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, Pet
 /* Two solvers with a prefix each, "a_" by PETSc and "b_" of type poise. More options are set by the case. No
    pc: its type is none, set in code. */
 PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *p);
+/* The same, with what the program does to each solver before KSPSetFromOptions; it may be NULL. No method:
+   that which `prepare` sets. */
+typedef PetscErrorCode (*Prepare)(KSP ksp);
+PetscErrorCode BeginWith(Mat A, const char *method, const char *pc, Prepare prepare, Problem *p);
 PetscErrorCode End(Problem *p);
 /* Solve by both. Norms of all iterations, reasons and solutions must agree. */
 PetscErrorCode Both(Problem *p, PetscBool transposed);
@@ -53,6 +57,6 @@ PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says);
   } while (0)
 
 /* The cases, by file; each list ends with a NULL. */
-extern const Case of_matrices[], of_settings[], of_pcs[], of_options[];
+extern const Case of_matrices[], of_settings[], of_pcs[], of_options[], of_methods[];
 
 #endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  PETSc's own methods beside Poise's. A KSP of type "poise" keeps the method of PETSc whose place Poise's
+  takes, with all that the program has set in code: its setters and getters work on it. It solves where Poise
+  has no such method or setting.
+
+  KSPSetType destroys the state of a method before the next one is created. So PETSc's creators are registered
+  anew. They create as before, but what they have created is parked when a KSP gets another type. The creator
+  of "poise" takes it over; every other one destroys it first. What has a setter and no getter is noted by a
+  function in front of the setter.
+*/
+#include "plugin.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Words for methods whose iterates are those of one of Poise. pipecg2 is none, as it looks at every second
+   iteration, nor are pipefgmres and pipegcr, which need not give what fgmres does. */
+static const struct {
+  const char *word, *poise, *petsc;
+} words[] = {
+    {"cg", "cg", "cg"},
+    {"groppcg", "cg", "groppcg"},
+    {"pipecg", "cg", "pipecg"},
+    {"pipeprcg", "cg", "pipeprcg"},
+    {"prcg", "prcg", "pipeprcg"},
+    {"bcgs", "bicgstab", "bcgs"},
+    {"bicgstab", "bicgstab", "bcgs"},
+    {"ibcgs", "bicgstab", "ibcgs"},
+    {"pipebcgs", "bicgstab", "pipebcgs"},
+    {"gmres", "gmres", "gmres"},
+    {"pgmres", "gmres", "pgmres"},
+    {"fgmres", "fgmres", "fgmres"},
+    {"gcr", "fgmres", "gcr"},
+    {"minres", "minres", "minres"},
+    {"chebyshev", "chebyshev", "chebyshev"},
+    {"richardson", "richardson", "richardson"},
+    {"preonly", "preonly", "preonly"},
+    {"none", "preonly", "preonly"},
+};
+
+const char *MethodOf(const char *word)
+{
+  for (size_t i = 0; word && i < sizeof words / sizeof *words; i++)
+    if (!strcmp(word, words[i].word)) return words[i].poise;
+  return NULL;
+}
+
+const char *PetscMethodOf(const char *word)
+{
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (!strcmp(word, words[i].word)) return words[i].petsc;
+  return word;
+}
+
+/* ---- the method in a KSP --------------------------------------------------------------------- */
+
+static const char key[] = "poise_method";
+
+typedef void (*Function)(void);
+
+typedef struct Kept { /* a function that is composed with the KSP */
+  char name[NAME];
+  Function function;
+} Kept;
+
+enum { MOST_KEPT = 32 };
+
+typedef struct Method { /* of PETSc, in a KSP */
+  PetscErrorCode (*destroy)(KSP);
+  Said said;
+  PetscBool parked; /* then the rest counts */
+  struct _KSPOps ops;
+  void *data;
+  PetscInt norms[KSP_NORM_MAX][PC_SIDE_MAX];
+  PetscBool setupnewmatrix;
+  int n;
+  Kept kept[MOST_KEPT];
+} Method;
+
+static PetscErrorCode Find(KSP ksp, Method **m)
+{
+  PetscContainer box;
+  PetscFunctionBegin;
+  *m = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)ksp, key, (PetscObject *)&box));
+  if (box) PetscCall(PetscContainerGetPointer(box, (void **)m));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SaidOf(KSP ksp, Said *said)
+{
+  Method *m;
+  PetscFunctionBegin;
+  PetscCall(Find(ksp, &m));
+  *said = m ? m->said : (Said){.other = NULL};
+  PetscFunctionReturn(0);
+}
+
+/* ---- parking --------------------------------------------------------------------------------- */
+
+/* Take the functions of the method, "KSP..._C", from the KSP. */
+static PetscErrorCode TakeFunctions(KSP ksp, Method *m)
+{
+  const char **names;
+  int n;
+  PetscFunctionBegin;
+  m->n = 0;
+  PetscCall(PetscFunctionListGet(((PetscObject)ksp)->qlist, &names, &n));
+  for (int i = 0; i < n; i++) {
+    const size_t length = names[i] ? strlen(names[i]) : 0;
+    if (length < 5 || length >= NAME || strncmp(names[i], "KSP", 3) || strcmp(names[i] + length - 2, "_C"))
+      continue;
+    PetscCheck(m->n < MOST_KEPT, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a method has over %d functions",
+               MOST_KEPT);
+    Kept *kept = &m->kept[m->n++];
+    PetscCall(PetscStrncpy(kept->name, names[i], NAME));
+    PetscCall(PetscObjectQueryFunction((PetscObject)ksp, names[i], &kept->function));
+  }
+  PetscCall(PetscFree(names));
+  for (int i = 0; i < m->n; i++)
+    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, m->kept[i].name, NULL));
+  PetscFunctionReturn(0);
+}
+
+/* In place of the method's destroy. */
+static PetscErrorCode Park(KSP ksp)
+{
+  Method *m;
+  PetscFunctionBegin;
+  PetscCall(Find(ksp, &m));
+  if (((PetscObject)ksp)->refct <= 0) { /* KSPDestroy */
+    PetscCall(m->destroy(ksp));
+    PetscFunctionReturn(0);
+  }
+  if (ksp->setupstage != KSP_SETUP_NEW && ksp->ops->reset) PetscCall(ksp->ops->reset(ksp));
+  m->parked = PETSC_TRUE;
+  m->ops = *ksp->ops;
+  m->data = ksp->data;
+  m->setupnewmatrix = ksp->setupnewmatrix;
+  memcpy(m->norms, ksp->normsupporttable, sizeof m->norms);
+  PetscCall(TakeFunctions(ksp, m));
+  ksp->data = NULL;
+  PetscFunctionReturn(0);
+}
+
+/* The data and functions of the parked method, in the KSP again. */
+static PetscErrorCode Unpark(KSP ksp, Method *m)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < m->n; i++)
+    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, m->kept[i].name, m->kept[i].function));
+  ksp->data = m->data;
+  m->parked = PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode TakeMethod(KSP ksp, PetscBool *taken)
+{
+  Method *m;
+  PetscFunctionBegin;
+  PetscCall(Find(ksp, &m));
+  *taken = m && m->parked ? PETSC_TRUE : PETSC_FALSE;
+  if (!*taken) PetscFunctionReturn(0);
+  PetscCall(Unpark(ksp, m));
+  *ksp->ops = m->ops;
+  ksp->setupnewmatrix = m->setupnewmatrix;
+  memcpy(ksp->normsupporttable, m->norms, sizeof m->norms);
+  PetscFunctionReturn(0);
+}
+
+/* ---- what the program says and no getter tells ----------------------------------------------- */
+
+/* Find the notes and the method's own setter, for a function in front of it. */
+static PetscErrorCode Behind(KSP ksp, const char *name, Said **said, void *setter)
+{
+  char own[NAME];
+  Function function;
+  Method *m;
+  PetscFunctionBegin;
+  PetscCall(Find(ksp, &m));
+  *said = &m->said;
+  PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", name));
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp, own, &function));
+  memcpy(setter, &function, sizeof function);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetScale(KSP ksp, PetscReal scale)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPRichardsonSetScale_C", &said, &set));
+  PetscCall(set(ksp, scale));
+  said->scale = scale;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetSelfScale(KSP ksp, PetscBool on)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscBool);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPRichardsonSetSelfScale_C", &said, &set));
+  PetscCall(set(ksp, on));
+  said->other = on ? "KSPRichardsonSetSelfScale" : NULL;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetEigenvalues(KSP ksp, PetscReal emax, PetscReal emin)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscReal, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPChebyshevSetEigenvalues_C", &said, &set));
+  PetscCall(set(ksp, emax, emin));
+  said->emax = emax;
+  said->emin = emin;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetEstimate(KSP ksp, PetscReal a, PetscReal b, PetscReal c, PetscReal d)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscReal, PetscReal, PetscReal, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPChebyshevEstEigSet_C", &said, &set));
+  PetscCall(set(ksp, a, b, c, d));
+  const PetscReal given[] = {a, b, c, d}, defaults[] = {0, 0.1, 0, 1.1};
+  for (int i = 0; i < 4; i++) said->estimate[i] = given[i] == PETSC_DECIDE ? defaults[i] : given[i];
+  said->estimates = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetNoisy(KSP ksp, PetscBool on)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscBool);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPChebyshevEstEigSetUseNoisy_C", &said, &set));
+  PetscCall(set(ksp, on));
+  said->other = on ? NULL : "KSPChebyshevEstEigSetUseNoisy";
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode GetEstimator(KSP ksp, KSP *estimator)
+{
+  Said *said;
+  PetscErrorCode (*get)(KSP, KSP *);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPChebyshevEstEigGetKSP_C", &said, &get));
+  PetscCall(get(ksp, estimator));
+  said->other = "KSPChebyshevEstEigGetKSP";
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetHapTol(KSP ksp, PetscReal tolerance)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPGMRESSetHapTol_C", &said, &set));
+  PetscCall(set(ksp, tolerance));
+  said->other = "KSPGMRESSetHapTol";
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetBreakdown(KSP ksp, PetscReal tolerance)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPGMRESSetBreakdownTolerance_C", &said, &set));
+  PetscCall(set(ksp, tolerance));
+  said->breakdown = tolerance;
+  PetscFunctionReturn(0);
+}
+
+typedef PetscErrorCode (*ModifyFGMRES)(KSP, PetscInt, PetscInt, PetscReal, void *);
+
+static PetscErrorCode SetModifyFGMRES(KSP ksp, ModifyFGMRES f, void *arg, PetscErrorCode (*destroy)(void *))
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, ModifyFGMRES, void *, PetscErrorCode (*)(void *));
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPFGMRESSetModifyPC_C", &said, &set));
+  PetscCall(set(ksp, f, arg, destroy));
+  said->other = f == KSPFGMRESModifyPCNoChange ? NULL : "KSPFGMRESSetModifyPC";
+  PetscFunctionReturn(0);
+}
+
+typedef PetscErrorCode (*ModifyGCR)(KSP, PetscInt, PetscReal, void *);
+
+static PetscErrorCode SetModifyGCR(KSP ksp, ModifyGCR f, void *arg, PetscErrorCode (*destroy)(void *))
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, ModifyGCR, void *, PetscErrorCode (*)(void *));
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPGCRSetModifyPC_C", &said, &set));
+  PetscCall(set(ksp, f, arg, destroy));
+  said->other = "KSPGCRSetModifyPC";
+  PetscFunctionReturn(0);
+}
+
+/* PETSc's exchanges the function that solves. */
+static PetscErrorCode UseSingleReduction(KSP ksp, PetscBool on)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscBool);
+  PetscErrorCode (*const solve)(KSP) = ksp->ops->solve;
+  PetscFunctionBegin;
+  PetscCall(Behind(ksp, "KSPCGUseSingleReduction_C", &said, &set));
+  PetscCall(set(ksp, on));
+  PetscCall(KeepSolve(ksp, solve));
+  PetscFunctionReturn(0);
+}
+
+static const Kept setters[] = {
+    {"KSPRichardsonSetScale_C", (Function)SetScale},
+    {"KSPRichardsonSetSelfScale_C", (Function)SetSelfScale},
+    {"KSPChebyshevSetEigenvalues_C", (Function)SetEigenvalues},
+    {"KSPChebyshevEstEigSet_C", (Function)SetEstimate},
+    {"KSPChebyshevEstEigSetUseNoisy_C", (Function)SetNoisy},
+    {"KSPChebyshevEstEigGetKSP_C", (Function)GetEstimator},
+    {"KSPGMRESSetHapTol_C", (Function)SetHapTol},
+    {"KSPGMRESSetBreakdownTolerance_C", (Function)SetBreakdown},
+    {"KSPFGMRESSetModifyPC_C", (Function)SetModifyFGMRES},
+    {"KSPGCRSetModifyPC_C", (Function)SetModifyGCR},
+    {"KSPCGUseSingleReduction_C", (Function)UseSingleReduction},
+};
+
+/* Put these in front of the setters that the method has. */
+static PetscErrorCode Listen(KSP ksp)
+{
+  char own[NAME];
+  Function function;
+  PetscFunctionBegin;
+  for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
+    PetscCall(PetscObjectQueryFunction((PetscObject)ksp, setters[i].name, &function));
+    if (!function) continue;
+    PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", setters[i].name));
+    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, own, function));
+    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, setters[i].name, setters[i].function));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* ---- creators -------------------------------------------------------------------------------- */
+
+static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
+{
+  Method *m;
+  PetscFunctionBegin;
+  PetscCall(Find(ksp, &m));
+  if (!m) {
+    PetscContainer box;
+    PetscCall(PetscNew(&m));
+    PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ksp), &box));
+    PetscCall(PetscContainerSetPointer(box, m));
+    PetscCall(PetscContainerSetUserDestroy(box, PetscContainerUserDestroyDefault));
+    PetscCall(PetscObjectCompose((PetscObject)ksp, key, (PetscObject)box));
+    PetscCall(PetscContainerDestroy(&box));
+  }
+  if (m->parked) {
+    PetscCall(Unpark(ksp, m));
+    PetscCall(m->destroy(ksp));
+    ksp->data = NULL;
+  }
+  m->said = (Said){.other = NULL};
+  PetscCall(create(ksp));
+  PetscCall(Listen(ksp));
+  m->destroy = ksp->ops->destroy;
+  ksp->ops->destroy = Park;
+  PetscFunctionReturn(0);
+}
+
+/* clang-format off */
+#define METHODS(X)                                                                                      \
+  X(cg) X(groppcg) X(pipecg) X(pipecgrr) X(pipelcg) X(pipeprcg) X(pipecg2) X(cgne) X(nash) X(stcg)      \
+  X(gltr) X(richardson) X(chebyshev) X(gmres) X(tcqmr) X(fcg) X(pipefcg) X(bcgs) X(ibcgs) X(qmrcgs)     \
+  X(fbcgs) X(pipebcgs) X(fbcgsr) X(bcgsl) X(cgs) X(tfqmr) X(cr) X(pipecr) X(lsqr) X(preonly) X(none)    \
+  X(qcg) X(bicg) X(fgmres) X(pipefgmres) X(minres) X(symmlq) X(lgmres) X(lcd) X(gcr) X(pipegcr)         \
+  X(pgmres) X(dgmres) X(tsirm) X(cgls) X(fetidp) X(hpddm) X(python)
+/* clang-format on */
+
+#define CREATOR(name)                          \
+  static PetscErrorCode (*petsc_##name)(KSP);  \
+  static PetscErrorCode Create_##name(KSP ksp) \
+  {                                            \
+    return Create(ksp, petsc_##name);          \
+  }
+METHODS(CREATOR)
+
+/* Register ours in place of PETSc's creator, if PETSc has the method. */
+static PetscErrorCode Register(const char *name, PetscErrorCode (*ours)(KSP), PetscErrorCode (**petsc)(KSP))
+{
+  PetscErrorCode (*found)(KSP);
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(KSPList, name, &found));
+  if (!found || found == ours) PetscFunctionReturn(0);
+  *petsc = found;
+  PetscCall(KSPRegister(name, ours));
+  PetscFunctionReturn(0);
+}
+
+#define REGISTER(name) PetscCall(Register(#name, Create_##name, &petsc_##name));
+
+PetscErrorCode RegisterMethods(void)
+{
+  PetscFunctionBegin;
+  METHODS(REGISTER)
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode MakeMethod(KSP ksp, const char *name, PetscBool *made)
+{
+  PetscErrorCode (*create)(KSP);
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(KSPList, name, &create));
+  *made = create && create != KSPCreate_Poise ? PETSC_TRUE : PETSC_FALSE;
+  if (*made) PetscCall(create(ksp));
+  PetscFunctionReturn(0);
+}

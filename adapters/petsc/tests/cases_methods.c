@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Methods: what the program sets of them in code counts, and PETSc's own work where Poise has none. */
+#include "test.h"
+
+/* The same by both, told by the view in these words. */
+static PetscErrorCode Same(const char *method, const char *pc, Prepare prepare, const char *words)
+{
+  Problem p;
+  Mat A;
+  const int before = failures;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(BeginWith(A, method, pc, prepare, &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, words);
+  PetscCall(MatShift(A, 1));
+  PetscCall(Both(&p, PETSC_FALSE));
+  if (failures > before) fprintf(stderr, "  in: %s\n", words);
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* ---- methods that Poise has not -------------------------------------------------------------- */
+
+static PetscErrorCode OwnMethods(void)
+{
+  static const char *const methods[] = {"symmlq", "fcg",    "pipefcg", "lgmres", "bcgsl", "qmrcgs",
+                                        "fbcgs",  "fbcgsr", "tfqmr",   "cr",     "cgs",   "pipecg2"};
+  char words[64];
+  PetscFunctionBegin;
+  for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+    PetscCall(PetscSNPrintf(words, sizeof words, "PETSc's own %s (Poise has no such method)", methods[k]));
+    PetscCall(Same(methods[k], "jacobi", NULL, words));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Symmlq(KSP ksp)
+{
+  return KSPSetType(ksp, KSPSYMMLQ);
+}
+
+static PetscErrorCode Bcgsl(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPBCGSL));
+  PetscCall(KSPBCGSLSetEll(ksp, 4));
+  PetscFunctionReturn(0);
+}
+
+/* Its settings in code too. */
+static PetscErrorCode OwnInCode(void)
+{
+  PetscFunctionBegin;
+  PetscCall(Same(NULL, "jacobi", Symmlq, "PETSc's own symmlq (Poise has no such method)"));
+  PetscCall(Same(NULL, "jacobi", Bcgsl, "Ell = 4"));
+  PetscFunctionReturn(0);
+}
+
+/* A matrix with more rows than columns. */
+static PetscErrorCode LeastSquares(void)
+{
+  Mat A;
+  Problem p = {.A = NULL};
+  PetscInt begin, end;
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, N, N / 2, 3, NULL, 3, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    PetscCall(MatSetValue(A, i, i / 2, 2 + 0.1 * i, INSERT_VALUES));
+    PetscCall(MatSetValue(A, i, (i / 2 + 1) % (N / 2), -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Begin(A, NULL, "lsqr", NULL, &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "PETSc's own lsqr");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* ---- settings in code ------------------------------------------------------------------------ */
+
+static PetscErrorCode Restart(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, 5));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RestartGCR(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPGCR));
+  PetscCall(KSPGCRSetRestart(ksp, 5));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Scale(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPRichardsonSetScale(ksp, 0.25));
+  PetscFunctionReturn(0);
+}
+
+/* Few iterations: PETSc counts one more when its chebyshev converges. */
+static PetscErrorCode Bounds(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPCHEBYSHEV));
+  PetscCall(KSPChebyshevSetEigenvalues(ksp, 5, 0.2));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 6));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Refine(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetCGSRefinementType(ksp, KSP_GMRES_CGS_REFINE_ALWAYS));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode InCode(void)
+{
+  PetscFunctionBegin;
+  PetscCall(Same(NULL, NULL, Restart, "Poise's gmres"));
+  PetscCall(Same("gmres", NULL, Restart, "restart 5"));
+  PetscCall(Same(NULL, NULL, RestartGCR, "Poise's fgmres, for gcr"));
+  PetscCall(Same(NULL, NULL, Scale, "Poise's richardson"));
+  PetscCall(Same(NULL, NULL, Bounds, "Poise's chebyshev"));
+  PetscCall(Same(NULL, NULL, Refine, "refine_always"));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode AfterOptions(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  for (PetscInt restart = 4; restart < 40; restart += 20) {
+    PetscCall(KSPGMRESSetRestart(p.petsc, restart));
+    PetscCall(KSPGMRESSetRestart(p.poise, restart));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "Poise's gmres");
+  }
+  for (int k = 0; k < 2; k++)
+    PetscCall(
+        KSPGMRESSetOrthogonalization(k ? p.poise : p.petsc, KSPGMRESModifiedGramSchmidtOrthogonalization));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "PETSc's own gmres (Poise's gmres has not: KSPGMRESSetOrthogonalization)");
+  for (int k = 0; k < 2; k++)
+    PetscCall(
+        KSPGMRESSetOrthogonalization(k ? p.poise : p.petsc, KSPGMRESClassicalGramSchmidtOrthogonalization));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "Poise's gmres");
+  PetscCall(End(&p));
+  PetscCall(Begin(A, NULL, "richardson", "jacobi", &p));
+  for (int k = 0; k < 2; k++) PetscCall(KSPRichardsonSetScale(k ? p.poise : p.petsc, 0.5));
+  PetscCall(Both(&p, PETSC_FALSE));
+  PetscCall(End(&p));
+  PetscCall(Begin(A, NULL, "richardson", "jacobi", &p)); /* PETSc wants it before the set-up */
+  for (int k = 0; k < 2; k++) PetscCall(KSPRichardsonSetSelfScale(k ? p.poise : p.petsc, PETSC_TRUE));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "has not: KSPRichardsonSetSelfScale");
+  PetscCall(End(&p));
+  PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
+  for (int k = 0; k < 2; k++) PetscCall(KSPCGUseSingleReduction(k ? p.poise : p.petsc, PETSC_TRUE));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "Poise's cg");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* Options of PETSc's methods. */
+static PetscErrorCode OptionsOfMethods(void)
+{
+  static const struct {
+    const char *method, *option, *words;
+  } cases[] = {
+      {"gmres", "ksp_gmres_restart 6", "restart 6"},
+      {"gmres", "ksp_gmres_cgs_refinement_type refine_always", "refine_always"},
+      {"gmres", "ksp_gmres_modifiedgramschmidt", "PETSc's own gmres"},
+      {"gmres", "ksp_gmres_haptol 1e-9", "Poise's gmres has not: -ksp_gmres_haptol"},
+      {"gcr", "ksp_gcr_restart 6", "restart 6"},
+      {"richardson", "ksp_richardson_scale 0.3", "Poise's richardson"},
+      {"richardson", "ksp_richardson_self_scale", "PETSc's own richardson"},
+      {"cg", "ksp_cg_single_reduction", "Poise's cg"},
+      {"cg", "ksp_lag_norm", "PETSc's own cg (the norm lags)"},
+  };
+  char both[256], key[2][64];
+  PetscFunctionBegin;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    PetscCall(PetscSNPrintf(both, sizeof both, "-a_%s -b_%s", cases[k].option, cases[k].option));
+    PetscCall(PetscOptionsInsertString(NULL, both));
+    PetscCall(Same(cases[k].method, "jacobi", NULL, cases[k].words));
+    for (int i = 0; i < 2; i++) {
+      PetscCall(PetscSNPrintf(key[i], sizeof key[i], "-%c_%s", "ab"[i], cases[k].option));
+      key[i][strcspn(key[i], " ")] = 0;
+      PetscCall(PetscOptionsClearValue(NULL, key[i]));
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+/* ---- what PETSc's own must do ---------------------------------------------------------------- */
+
+static PetscErrorCode Eigenvalues(void)
+{
+  Problem p;
+  Mat A;
+  PetscReal re[2][N], im[2][N], most[2], least[2];
+  PetscInt n[2];
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
+  PetscCall(KSPSolve(p.poise, p.b, p.y)); /* PETSc wants it before its set-up */
+  for (int k = 0; k < 2; k++) {
+    KSP ksp = k ? p.poise : p.petsc;
+    PetscCall(KSPSetComputeSingularValues(ksp, PETSC_TRUE));
+    PetscCall(KSPSetUp(ksp));
+  }
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "PETSc's own cg (eigenvalues");
+  for (int k = 0; k < 2; k++) {
+    KSP ksp = k ? p.poise : p.petsc;
+    PetscCall(KSPComputeExtremeSingularValues(ksp, &most[k], &least[k]));
+    PetscCall(KSPComputeEigenvalues(ksp, N, re[k], im[k], &n[k]));
+  }
+  CHECK(n[0] == n[1] && n[0] > 5);
+  CHECK(PetscAbsReal(most[0] - most[1]) < 1e-6 * most[0]);
+  CHECK(PetscAbsReal(least[0] - least[1]) < 1e-6 * least[0]);
+  for (PetscInt i = 0; i < PetscMin(n[0], n[1]); i++)
+    CHECK(PetscAbsReal(re[0][i] - re[1][i]) < 1e-6 * most[0]);
+  for (int k = 0; k < 2; k++) PetscCall(KSPSetComputeSingularValues(k ? p.poise : p.petsc, PETSC_FALSE));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "Poise's cg");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode BothSides(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  for (int k = 0; k < 2; k++) PetscCall(KSPSetPCSide(k ? p.poise : p.petsc, PC_SYMMETRIC));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "with side SYMMETRIC");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* Poise's preconditioner in a method of PETSc. */
+static PetscErrorCode OwnMethodPoisePC(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_pc_type jacobi"));
+  PetscCall(Begin(A, NULL, "cr", "jacobi", &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, "PETSc's own cr");
+  SAYS(p.poise, "type: poise"); /* of the PC too, whose view follows */
+  SAYS(p.poise, "type: jacobi");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Strict(void)
+{
+  Problem p;
+  Mat A;
+  PetscErrorCode e;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_strict error"));
+  PetscCall(Begin(A, NULL, "cr", "jacobi", &p));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  e = KSPSolve(p.poise, p.b, p.y);
+  PetscCall(PetscPopErrorHandler());
+  CHECK(e == PETSC_ERR_SUP);
+  PetscCall(End(&p));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_strict error"));
+  PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
+  PetscCall(Both(&p, PETSC_FALSE)); /* nothing is PETSc's */
+  PetscCall(End(&p));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_strict loud"));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  e = Begin(A, NULL, "cg", "jacobi", &p);
+  PetscCall(PetscPopErrorHandler());
+  CHECK(e == PETSC_ERR_USER_INPUT);
+  PetscCall(PetscOptionsClearValue(NULL, "-b_poise_strict"));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscCall(KSPSetFromOptions(p.poise));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_ksp_type nonsense"));
+  e = KSPSetFromOptions(p.poise);
+  PetscCall(PetscPopErrorHandler());
+  CHECK(e == PETSC_ERR_ARG_UNKNOWN_TYPE);
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* Types one after the other: no state of one is left to the next. */
+static PetscErrorCode Changes(void)
+{
+  static const char *const types[] = {KSPGMRES, "poise", KSPCG,  "poise",  KSPRICHARDSON, KSPFGMRES, "poise",
+                                      KSPLSQR,  "poise", KSPGCR, KSPGMRES, "poise",       KSPGMRES};
+  Problem p;
+  Mat A;
+  PetscInt restart;
+  KSPConvergedReason reason;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+    PetscCall(KSPSetType(p.poise, types[k]));
+    if (k % 2) PetscCall(KSPSolve(p.poise, p.b, p.y));
+    if (k % 2) PetscCall(KSPGetConvergedReason(p.poise, &reason));
+    if (k % 2) CHECK(reason > 0);
+  }
+  PetscCall(KSPGMRESGetRestart(p.poise, &restart));
+  CHECK(restart == 30);
+  PetscCall(KSPGMRESSetRestart(p.poise, 7));
+  PetscCall(KSPSetType(p.poise, "poise"));
+  PetscCall(KSPGMRESGetRestart(p.poise, &restart));
+  CHECK(restart == 7);
+  PetscCall(KSPGMRESSetRestart(p.poise, 8));
+  PetscCall(KSPGMRESGetRestart(p.poise, &restart));
+  CHECK(restart == 8);
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  SAYS(p.poise, "restart 8");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+const Case of_methods[] = {
+    {"PETSc's methods", OwnMethods},        {"the same in code", OwnInCode},
+    {"least squares", LeastSquares},        {"settings in code", InCode},
+    {"after options", AfterOptions},        {"options of methods", OptionsOfMethods},
+    {"eigenvalues", Eigenvalues},           {"both sides", BothSides},
+    {"Poise's PC in cr", OwnMethodPoisePC}, {"strict", Strict},
+    {"changes of type", Changes},           {NULL, NULL},
+};
