@@ -496,7 +496,7 @@ static PetscErrorCode UsePoisePC(KSP ksp)
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, "poise", &is));
   if (is || !d->chosen.by_poise) PetscFunctionReturn(0);
   PetscCall(PCSetType(ksp->pc, "poise"));
-  PetscCall(PCSetFromOptions(ksp->pc));
+  PetscCall(ksp->pc->ops->setfromoptions(ksp->pc, NULL)); /* PCSetFromOptions would read -pc_type too */
   PetscFunctionReturn(0);
 }
 
@@ -515,10 +515,10 @@ static PetscErrorCode UsePetsc(KSP ksp, const char *why)
     PetscCall(GiveBackPC(&d->lent));
     for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
     d->now = NULL;
-    PetscCall(UsePoisePC(ksp));
     d->petsc_works = PETSC_TRUE;
     PetscCall(SetFunctions(ksp));
   }
+  PetscCall(UsePoisePC(ksp));
   if (new || d->petsc_newmatrix) PetscCall(d->petsc.setup(ksp));
   PetscFunctionReturn(0);
 }
@@ -812,6 +812,8 @@ static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObje
   for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
   d->now = NULL;
   ksp->setupstage = KSP_SETUP_NEW;
+  /* codes ask for some of these by name, such as TAO for stcg */
+  if (!*d->method) PetscCall(PetscObjectChangeTypeName((PetscObject)ksp, PetscMethodOf(d->asked)));
   PetscFunctionReturn(0);
 }
 

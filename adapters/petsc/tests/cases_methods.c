@@ -49,6 +49,37 @@ static PetscErrorCode Bcgsl(KSP ksp)
   PetscFunctionReturn(0);
 }
 
+/* As TAO does: the type is set in code and asked for, and the radius has a function. */
+static PetscErrorCode TrustRegion(KSP ksp)
+{
+  PetscFunctionBegin;
+  if (!((PetscObject)ksp)->type_name) PetscCall(KSPSetType(ksp, KSPSTCG));
+  PetscCall(KSPCGSetRadius(ksp, 5));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode AsTAO(void)
+{
+  Problem p;
+  Mat A;
+  PetscBool is;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(BeginWith(A, NULL, "jacobi", TrustRegion, &p));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)p.poise, KSPSTCG, &is));
+    CHECK(is);
+    PetscCall(TrustRegion(p.petsc));
+    PetscCall(TrustRegion(p.poise));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "PETSc's own stcg");
+    PetscCall(KSPSetFromOptions(p.poise)); /* keeps its state */
+  }
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 /* Its settings in code too. */
 static PetscErrorCode OwnInCode(void)
 {
@@ -273,8 +304,8 @@ static PetscErrorCode OwnMethodPoisePC(void)
   PetscCall(Begin(A, NULL, "cr", "jacobi", &p));
   PetscCall(Both(&p, PETSC_FALSE));
   SAYS(p.poise, "PETSc's own cr");
-  SAYS(p.poise, "type: poise"); /* of the PC too, whose view follows */
-  SAYS(p.poise, "type: jacobi");
+  SAYS(p.poise, "type: poise"); /* of the PC */
+  SAYS(p.poise, "PC: type jacobi");
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
@@ -350,10 +381,17 @@ static PetscErrorCode Changes(void)
 }
 
 const Case of_methods[] = {
-    {"PETSc's methods", OwnMethods},        {"the same in code", OwnInCode},
-    {"least squares", LeastSquares},        {"settings in code", InCode},
-    {"after options", AfterOptions},        {"options of methods", OptionsOfMethods},
-    {"eigenvalues", Eigenvalues},           {"both sides", BothSides},
-    {"Poise's PC in cr", OwnMethodPoisePC}, {"strict", Strict},
-    {"changes of type", Changes},           {NULL, NULL},
+    {"PETSc's methods", OwnMethods},
+    {"the same in code", OwnInCode},
+    {"trust regions", AsTAO},
+    {"least squares", LeastSquares},
+    {"settings in code", InCode},
+    {"after options", AfterOptions},
+    {"options of methods", OptionsOfMethods},
+    {"eigenvalues", Eigenvalues},
+    {"both sides", BothSides},
+    {"Poise's PC in cr", OwnMethodPoisePC},
+    {"strict", Strict},
+    {"changes of type", Changes},
+    {NULL, NULL},
 };
