@@ -347,6 +347,11 @@ module poise
       type(c_ptr), value :: ctx
       character(kind=c_char), dimension(*), intent(in) :: text
     end function
+    integer(c_int) function PoiseOptionsClear_c(ctx, key) bind(c, name="PoiseOptionsClear")
+      import
+      type(c_ptr), value :: ctx
+      character(kind=c_char), dimension(*), intent(in) :: key
+    end function
     integer(c_int) function PoiseOptionsDefaults(table, fields) bind(c, name="PoiseOptionsDefaults")
       import
       type(PoiseOption), dimension(*), intent(in) :: table
@@ -364,6 +369,11 @@ module poise
       type(c_ptr), value :: ctx
       character(kind=c_char), dimension(*), intent(in), optional :: prefix, key
       type(c_ptr), intent(out), optional :: value
+    end function
+    integer(c_int) function PoiseOptionsUsed_c(ctx, key) bind(c, name="PoiseOptionsUsed")
+      import
+      type(c_ptr), value :: ctx
+      character(kind=c_char), dimension(*), intent(in) :: key
     end function
     integer(c_int) function PoiseOptionsHelp(ctx) bind(c, name="PoiseOptionsHelp")
       import
@@ -1497,6 +1507,15 @@ contains
     answer = PoiseOptionsSetString_c(ctx, text_c)
   end function
 
+  function PoiseOptionsClear(ctx, key) result(answer)
+    type(c_ptr), intent(in) :: ctx
+    character(*), intent(in) :: key
+    integer(c_int) :: answer
+    character(:, c_char), allocatable :: key_c
+    key_c = key // c_null_char
+    answer = PoiseOptionsClear_c(ctx, key_c)
+  end function
+
   function PoiseOptionsRead(ctx, prefix, table, fields) result(answer)
     type(c_ptr), intent(in) :: ctx
     character(*), intent(in), optional :: prefix
@@ -1517,6 +1536,15 @@ contains
     if (present(prefix)) prefix_c = prefix // c_null_char
     if (present(key)) key_c = key // c_null_char
     answer = PoiseOptionsHas_c(ctx, prefix_c, key_c, value)
+  end function
+
+  function PoiseOptionsUsed(ctx, key) result(answer)
+    type(c_ptr), intent(in) :: ctx
+    character(*), intent(in) :: key
+    integer(c_int) :: answer
+    character(:, c_char), allocatable :: key_c
+    key_c = key // c_null_char
+    answer = PoiseOptionsUsed_c(ctx, key_c)
   end function
 
   function PoiseLogBegin(ctx, name) result(answer)

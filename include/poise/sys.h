@@ -324,6 +324,10 @@ POISE_API PoiseErr PoiseOptionsSet(PoiseContext ctx, const char *key, const char
    value stands on the line of its key; '...' or "..." protects blanks. POISE_OPTIONS and options files are
    read the same way. */
 POISE_API PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text);
+/* Remove an option that PoiseOptionsSet has set, by the same key. One of another source stays, as does what
+   objects have read. Not collective, but all ranks must do the same. In the body of PoiseRun it is the option
+   of this thread rank. */
+POISE_API PoiseErr PoiseOptionsClear(PoiseContext ctx, const char *key);
 /* Set every field of `fields` to its table's default. */
 POISE_API PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields);
 /* Set the fields whose option "-<prefix><key>" was given, and leave the others. prefix may be NULL. A
@@ -331,8 +335,10 @@ POISE_API PoiseErr PoiseOptionsDefaults(const PoiseOption *table, void *fields);
 POISE_API PoiseErr PoiseOptionsRead(PoiseContext ctx, const char *prefix, const PoiseOption *table,
                                     void *fields);
 /* 1 if "-<prefix><key>" was given, and marks the option as used. *value is lent until the option is set
-   again; it is "" without a value. value may be NULL. */
+   again or removed; it is "" without a value. value may be NULL. */
 POISE_API int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const char **value);
+/* 1 if the option was given by this key, and has been asked for. Unlike PoiseOptionsHas it marks nothing. */
+POISE_API int PoiseOptionsUsed(PoiseContext ctx, const char *key);
 /* Print -help: every option of the library and of the application. Rank 0 writes. */
 POISE_API PoiseErr PoiseOptionsHelp(PoiseContext ctx);
 /* Write the options that nobody asked for to out, each with the closest known key, on rank 0. *count is

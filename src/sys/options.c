@@ -46,6 +46,7 @@ void poiseOptionsDestroy(Options **options)
   PoiseContext ctx = o->owner;
   for (int i = 0; i < o->nentry; i++) poiseOptionsClear(ctx, &o->entry[i]);
   poiseFree(ctx, &o->entry);
+  poiseFree(ctx, &o->order);
   poiseFree(ctx, &o->table);
   poiseFree(ctx, &o->prefix);
   poiseFree(ctx, &o->about);
@@ -56,16 +57,9 @@ void poiseOptionsDestroy(Options **options)
 void poiseOptionsLeave(PoiseContext ctx)
 {
   Options *o = ctx->options;
-  int kept = 0;
   if (!ctx->parent) return;
   pthread_mutex_lock(&o->lock);
-  for (int i = 0; i < o->nentry; i++) {
-    if (o->entry[i].rank == poiseOptionsRank(ctx))
-      poiseOptionsClear(o->owner, &o->entry[i]);
-    else
-      o->entry[kept++] = o->entry[i];
-  }
-  o->nentry = kept;
+  poiseOptionsForgetRank(o, poiseOptionsRank(ctx));
   pthread_mutex_unlock(&o->lock);
 }
 
@@ -103,6 +97,16 @@ PoiseErr PoiseOptionsSetString(PoiseContext ctx, const char *text)
   PoiseErr e = poiseOptionsReadCopy(o, poiseOptionsRank(ctx), CODE, text);
   pthread_mutex_unlock(&o->lock);
   TRY(e);
+  return POISE_OK;
+}
+
+PoiseErr PoiseOptionsClear(PoiseContext ctx, const char *key)
+{
+  CALLED(OBJECT(ctx), GIVEN(key));
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  poiseOptionsForget(o, poiseOptionsRank(ctx), key + (*key == '-'));
+  pthread_mutex_unlock(&o->lock);
   return POISE_OK;
 }
 
@@ -145,6 +149,17 @@ int PoiseOptionsHas(PoiseContext ctx, const char *prefix, const char *key, const
   if (e && value) *value = e->value ? e->value : "";
   pthread_mutex_unlock(&o->lock);
   return found;
+}
+
+int PoiseOptionsUsed(PoiseContext ctx, const char *key)
+{
+  CALLED_OR(0, OBJECT(ctx), GIVEN(key));
+  if (!ctx || !key) return 0;
+  Options *o = ctx->options;
+  pthread_mutex_lock(&o->lock);
+  bool used = poiseOptionsWasUsed(o, poiseOptionsRank(ctx), key + (*key == '-'));
+  pthread_mutex_unlock(&o->lock);
+  return used;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

@@ -20,24 +20,43 @@ static const char *Behind(const Options *o, const char *key)
   return !strncmp(key, poisePrefix(o), n) && key[n] ? key + n : NULL;
 }
 
-static bool Matches(const char *given, const char *prefix, const char *key)
-{
-  size_t n = strlen(prefix);
-  return given && !strncmp(given, prefix, n) && !strcmp(given + n, key);
-}
-
-/* Is this the key? The environment, files and code may leave out the context's prefix, and an option's own
-   name may begin with it: both forms match. */
-static bool HasKey(const Options *o, const OptionEntry *e, const char *prefix, const char *key)
-{
-  return Matches(e->key, prefix, key) ||
-         (e->source != COMMAND_LINE && Matches(Behind(o, e->key), prefix, key));
-}
-
 const char *poiseOptionsKey(const Options *o, const OptionEntry *e)
 {
   const char *own = e->source == COMMAND_LINE ? NULL : Behind(o, e->key);
   return own ? own : e->key;
+}
+
+/* Compare a key with three texts in a row. */
+static int Compare(const char *key, const char *const parts[3])
+{
+  for (int i = 0; i < 3; i++) {
+    size_t n = strlen(parts[i]);
+    int difference = strncmp(key, parts[i], n);
+    if (difference) return difference;
+    key += n;
+  }
+  return *key != 0;
+}
+
+/* The first place in the order whose key is not before this one. */
+static int PlaceOf(const Options *o, const char *const parts[3])
+{
+  int begin = 0, end = o->nentry;
+  while (begin < end) {
+    int middle = begin + (end - begin) / 2;
+    if (Compare(o->entry[o->order[middle]].key, parts) < 0)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+/* The entry at this place of the order, or NULL if its key is not this one. */
+static OptionEntry *At(const Options *o, int place, const char *const parts[3])
+{
+  OptionEntry *e = place < o->nentry ? &o->entry[o->order[place]] : NULL;
+  return e && !Compare(e->key, parts) ? e : NULL;
 }
 
 /* Note that this prefix is in use, to know which part of an unknown key is a prefix. */
@@ -61,18 +80,48 @@ static bool Overrides(const OptionEntry *a, const OptionEntry *b)
   return a->turn > b->turn;
 }
 
+static void NotePrefixOfAll(Options *o, int rank, const char *before, const char *prefix)
+{
+  const char *const parts[] = {before, prefix, ""};
+  size_t skip = strlen(before);
+  for (int k = PlaceOf(o, parts); k < o->nentry; k++) {
+    OptionEntry *e = &o->entry[o->order[k]];
+    if (strncmp(e->key, before, skip) || strncmp(e->key + skip, prefix, strlen(prefix))) return;
+    if (poiseOptionsVisible(e, rank)) NotePrefix(o, e, prefix);
+  }
+}
+
+/* Find the key in one of its forms; *found is what has been found in another. */
+static void FindForm(Options *o, int rank, const char *const parts[3], const OptionEntry **found)
+{
+  OptionEntry *e;
+  for (int k = PlaceOf(o, parts); (e = At(o, k, parts)); k++) {
+    if (!poiseOptionsVisible(e, rank) || (*parts[0] && e->source == COMMAND_LINE)) continue;
+    e->used = true;
+    if (!*found || Overrides(e, *found)) *found = e;
+  }
+}
+
+/* The environment, files and code may leave out the context's prefix, and an option's own name may begin with
+   it: both forms are this key. */
 const OptionEntry *poiseOptionsFind(Options *o, int rank, const char *prefix, const char *key)
 {
+  const char *const forms[2] = {"", poisePrefix(o)};
   const OptionEntry *found = NULL;
-  for (int i = 0; i < o->nentry; i++) {
-    OptionEntry *e = &o->entry[i];
-    if (!poiseOptionsVisible(e, rank)) continue;
-    NotePrefix(o, e, prefix);
-    if (!HasKey(o, e, prefix, key)) continue;
-    e->used = true;
-    if (!found || Overrides(e, found)) found = e;
+  for (int f = 0; f < (*forms[1] ? 2 : 1); f++) {
+    if (*prefix) NotePrefixOfAll(o, rank, forms[f], prefix);
+    FindForm(o, rank, (const char *const[3]){forms[f], prefix, key}, &found);
   }
   return found;
+}
+
+bool poiseOptionsWasUsed(const Options *o, int rank, const char *key)
+{
+  const char *const parts[] = {key, "", ""};
+  const OptionEntry *e;
+  for (int k = PlaceOf(o, parts); (e = At(o, k, parts)); k++)
+    if (e->used && poiseOptionsVisible(e, rank)) return true;
+  return false;
 }
 
 /* ---- adding ---------------------------------------------------------------------------------- */
@@ -127,18 +176,35 @@ static PoiseErr Store(Options *o, int at, const OptionEntry *given)
   return POISE_OK;
 }
 
+/* The place in the order of a rank's entry of this key. *found: there is one; else it would come there. */
+static int PlaceOfEntry(const Options *o, int rank, const char *key, bool *found)
+{
+  const char *const parts[] = {key, "", ""};
+  const OptionEntry *e;
+  int place = PlaceOf(o, parts);
+  while ((e = At(o, place, parts)) && e->rank != rank) place++;
+  *found = e != NULL;
+  return place;
+}
+
 PoiseErr poiseOptionsInsert(Options *o, const OptionEntry *given)
 {
-  int at = 0;
-  while (at < o->nentry && (o->entry[at].rank != given->rank || strcmp(o->entry[at].key, given->key))) at++;
-  if (at < o->nentry) {
-    OptionEntry *old = &o->entry[at];
+  bool found;
+  int place = PlaceOfEntry(o, given->rank, given->key, &found);
+  if (found) {
+    OptionEntry *old = &o->entry[o->order[place]];
     if (old->source > given->source) return POISE_OK;
     if (old->source == given->source) old->turn = ++o->turns;
     if (old->source == given->source && SameText(old->value, given->value)) return POISE_OK;
+    return Store(o, o->order[place], given);
   }
   TRY(Reserve(o->owner, o->nentry, &o->entries, sizeof *o->entry, &o->entry));
-  return Store(o, at, given);
+  TRY(Reserve(o->owner, o->nentry, &o->orders, sizeof *o->order, &o->order));
+  TRY(Store(o, o->nentry, given));
+  int last = o->nentry - 1;
+  memmove(o->order + place + 1, o->order + place, (size_t)(last - place) * sizeof *o->order);
+  o->order[place] = last;
+  return POISE_OK;
 }
 
 PoiseErr poiseOptionsAdd(Options *o, int rank, OptionSource source, const char *key, char *value, char *where)
@@ -146,10 +212,40 @@ PoiseErr poiseOptionsAdd(Options *o, int rank, OptionSource source, const char *
   OptionEntry e = {.key = (char *)key, .value = value, .where = where, .source = source, .rank = rank};
   if (source == COMMAND_LINE) e.key = (char *)Behind(o, key);
   if (!e.key) return POISE_OK;
-  if (source == OPTIONS_FILE && HasKey(o, &e, "", "options_file"))
+  if (source == OPTIONS_FILE && (!strcmp(key, "options_file") || SameText(Behind(o, key), "options_file")))
     FAIL(POISE_ERR_OPTION, "%s: an options file cannot name another one", where);
   return poiseOptionsInsert(o, &e);
 }
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+/* Remove the entry at this place of the order. The last entry takes its slot. */
+static void Remove(Options *o, int place)
+{
+  bool found;
+  int at = o->order[place], last = o->nentry - 1;
+  const OptionEntry *moved = &o->entry[last];
+  o->order[PlaceOfEntry(o, moved->rank, moved->key, &found)] = at;
+  poiseOptionsClear(o->owner, &o->entry[at]);
+  o->entry[at] = *moved;
+  memmove(o->order + place, o->order + place + 1, (size_t)(last - place) * sizeof *o->order);
+  o->nentry = last;
+}
+
+void poiseOptionsForget(Options *o, int rank, const char *key)
+{
+  bool found;
+  int place = PlaceOfEntry(o, rank, key, &found);
+  if (found && o->entry[o->order[place]].source == CODE) Remove(o, place);
+}
+
+void poiseOptionsForgetRank(Options *o, int rank)
+{
+  for (int place = o->nentry - 1; place >= 0; place--)
+    if (o->entry[o->order[place]].rank == rank) Remove(o, place);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 PoiseErr poiseOptionsAddTable(Options *o, const OptionTable *table)
 {

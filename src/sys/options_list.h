@@ -34,8 +34,9 @@ struct Options {
   pthread_mutex_t lock;
   char *prefix, *about; /* of PoiseInit; may be NULL */
   OptionEntry *entry;
+  int *order; /* entries by their keys, so that a key is found by bisection */
   OptionTable *table;
-  int nentry, entries, ntable, tables; /* in use, allocated */
+  int nentry, entries, orders, ntable, tables; /* in use, allocated */
   int64_t turns;
 };
 
@@ -54,12 +55,18 @@ const char *poiseOptionsKey(const Options *o, const OptionEntry *e);
 /* The entry that holds for a rank: that of the highest source, and its own before everybody's. Marked as
    used. NULL: not given. */
 const OptionEntry *poiseOptionsFind(Options *o, int rank, const char *prefix, const char *key);
+/* Has any visible entry of this key been asked for? It marks none. */
+bool poiseOptionsWasUsed(const Options *o, int rank, const char *key);
 /* Add or replace an entry, of which it keeps a copy, unless a higher source has set it. An unchanged value
    keeps its address, which may be lent. */
 PoiseErr poiseOptionsInsert(Options *o, const OptionEntry *given);
 /* Add one pair. On the command line, which is shared with others, the key must have the context's prefix. */
 PoiseErr poiseOptionsAdd(Options *o, int rank, OptionSource source, const char *key, char *value,
                          char *where);
+/* Remove the entry of this key that code has set for this rank, if there is one. */
+void poiseOptionsForget(Options *o, int rank, const char *key);
+/* Remove all entries of this rank. */
+void poiseOptionsForgetRank(Options *o, int rank);
 /* Release what the entry holds. */
 void poiseOptionsClear(PoiseContext owner, OptionEntry *e);
 PoiseErr poiseOptionsAddTable(Options *o, const OptionTable *table);

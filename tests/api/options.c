@@ -101,6 +101,38 @@ static void TestHas(PoiseContext ctx)
   CHECK_INT(after, before);
 }
 
+/* An option that is removed is as if it had never been set, and the others stay. */
+static void TestClear(PoiseContext ctx)
+{
+  const char *value = NULL;
+  int before, after;
+  CHECK_OK(PoiseOptionsUnused(ctx, NULL, &before));
+  CHECK_OK(PoiseOptionsSet(ctx, "r_key", "1"));
+  CHECK_OK(PoiseOptionsSet(ctx, "r_key_2", "2"));
+  CHECK_OK(PoiseOptionsSet(ctx, "r_ke", "3"));
+  CHECK_INT(PoiseOptionsUsed(ctx, "r_key"), 0);
+  CHECK_INT(PoiseOptionsUsed(ctx, "r_key"), 0); /* which marks nothing */
+  CHECK_OK(PoiseOptionsUnused(ctx, NULL, &after));
+  CHECK_INT(after, before + 3);
+  CHECK_INT(PoiseOptionsHas(ctx, "r_", "key", NULL), 1);
+  CHECK_INT(PoiseOptionsUsed(ctx, "-r_key"), 1);
+  CHECK_INT(PoiseOptionsUsed(ctx, "r_key_2"), 0);
+  CHECK_INT(PoiseOptionsUsed(ctx, "r_none"), 0);
+  CHECK_OK(PoiseOptionsClear(ctx, "-r_key"));
+  CHECK_OK(PoiseOptionsClear(ctx, "r_key")); /* which is none by then */
+  CHECK_INT(PoiseOptionsUsed(ctx, "r_key"), 0);
+  CHECK_INT(PoiseOptionsHas(ctx, NULL, "r_key", NULL), 0);
+  CHECK_INT(PoiseOptionsHas(ctx, NULL, "r_key_2", &value), 1);
+  CHECK(!strcmp(value, "2"));
+  CHECK_OK(PoiseOptionsSet(ctx, "r_key", "4"));
+  CHECK_INT(PoiseOptionsUsed(ctx, "r_key"), 0);
+  CHECK_OK(PoiseOptionsClear(ctx, "r_key"));
+  CHECK_OK(PoiseOptionsClear(ctx, "r_ke"));
+  CHECK_OK(PoiseOptionsClear(ctx, "r_key_2"));
+  CHECK_OK(PoiseOptionsUnused(ctx, NULL, &after));
+  CHECK_INT(after, before);
+}
+
 /* Which source wins, and what is left alone, of a context of its own. */
 static void TestSources(PoiseContext ctx)
 {
@@ -125,6 +157,7 @@ static void TestSources(PoiseContext ctx)
     CHECK(!PoiseOptionsHas(own, NULL, "s_behind", NULL));
     CHECK(!PoiseOptionsHas(own, NULL, "other", NULL));
     CHECK_OK(PoiseOptionsSet(own, "s_both", "code")); /* others override it */
+    CHECK_OK(PoiseOptionsClear(own, "s_both"));       /* and it does not remove them */
     CHECK(PoiseOptionsHas(own, NULL, "s_both", &value) && !strcmp(value, "line"));
     CHECK_OK(PoiseFinalize(&own));
     CHECK(own == NULL);

@@ -1168,6 +1168,44 @@ static void TestLongKey(PoiseContext ctx)
   free(text);
 }
 
+/* Keys come and go in any order, and some begin as others do. An array holds what is set. */
+static void TestClear(PoiseContext ctx)
+{
+  enum { KEYS = 60 };
+  char key[16], value[16];
+  int set[KEYS] = {0};
+  Quiet(ctx);
+  for (int turn = 0, k = 7 * PoiseRank(ctx); turn < 2000; turn++, k = (37 * k + turn) % KEYS) {
+    snprintf(key, sizeof key, "%.*s%d", 1 + k % 4, "kkkk", k / 4);
+    snprintf(value, sizeof value, "%d", turn + 1);
+    set[k] = turn % 3 ? turn + 1 : 0;
+    CHECK_OK(set[k] ? PoiseOptionsSet(ctx, key, value) : PoiseOptionsClear(ctx, key));
+    int check = (turn * 11) % KEYS;
+    snprintf(key, sizeof key, "%.*s%d", 1 + check % 4, "kkkk", check / 4);
+    snprintf(value, sizeof value, "%d", set[check]);
+    CHECK(Given(ctx, key, set[check] ? value : NULL));
+    CHECK_INT(PoiseOptionsUsed(ctx, key), set[check] != 0);
+  }
+}
+
+/* What is removed leaves nothing behind. */
+static void TestClearMemory(PoiseContext ctx)
+{
+  PoiseContext own;
+  char key[32];
+  int64_t live = 0;
+  (void)ctx;
+  if (!CHECK_OK(Open("", &own))) return;
+  for (int i = 0; i < 1000; i++) {
+    snprintf(key, sizeof key, "solver_%d_t_count", i);
+    CHECK_OK(PoiseOptionsSet(own, key, "3"));
+    CHECK_OK(PoiseOptionsClear(own, key));
+    if (i == 10) live = own->memory.live;
+    CHECK(i <= 10 || own->memory.live == live);
+  }
+  Close(&own);
+}
+
 /* ---- memory and locale ----------------------------------------------------------------------- */
 
 static PoiseErr SetAndRead(PoiseContext ctx, void *arg)
@@ -1281,6 +1319,8 @@ static const Test tests[] = {{"precedence", TestPrecedence, ONE},
                              {"fuzz_command_line", TestFuzzCommandLine, ONE},
                              {"round_trip", TestRoundTrip, TEST_HOST_ONLY},
                              {"long_key", TestLongKey, TEST_HOST_ONLY},
+                             {"clear", TestClear, TEST_HOST_ONLY},
+                             {"clear_memory", TestClearMemory, ONE},
                              {"memory", TestMemory, ONE},
                              {"create_memory", TestCreateMemory, ONE},
                              {"locale", TestLocale, ONE},
