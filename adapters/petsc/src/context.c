@@ -3,26 +3,30 @@
   One context of Poise for each communicator of PETSc, from its first solver until PetscFinalize. So solvers
   share a device and a log, and none is finalised while others live.
 
-  Options "-<prefix>poise_<key>" of PETSc's database become Poise's. The database changes while a program
-  runs, and Poise's list only grows. So each different text of options gets a prefix of Poise's own: the first
-  one "<prefix>poise_", as the user writes it, later ones with a number behind it.
+  Options "-<prefix>poise_<key>" of PETSc's database become Poise's when a solver reads them, and leave
+  Poise's list with the solver. The database changes while a program runs. So each solver has a prefix of its
+  own in Poise: "<prefix>poise_" as the user writes it, or with a number if a living solver has that one.
 */
 #include "plugin.h"
-
-typedef struct Texts { /* a text of options, and the prefix that stands for it */
-  struct Texts *next;
-  char *text, prefix[NAME];
-  char *unused; /* " key key " that Poise has not asked for by the end of a solve; NULL: not looked at */
-} Texts;
 
 typedef struct Shared {
   struct Shared *next;
   MPI_Comm comm; /* PETSc's inner one, with a reference, so that no other can have its handle */
   PoiseContext ctx;
-  Texts *texts;
 } Shared;
 
 static Shared *shared; /* PETSc is one per process too */
+
+typedef struct Key { /* an option of Poise */
+  struct Key *next;
+  char *word; /* "-ksp_rtol" */
+} Key;
+
+struct Taken {
+  PoiseContext ctx;
+  char *petsc, *prefix; /* in PETSc's database, "<prefix>poise_", and in Poise */
+  Key *keys;
+};
 
 /* Options of the context. They take no prefix of a solver. */
 static const char *const of_context[] = {
@@ -53,31 +57,39 @@ static PetscBool IsKey(const char *word)
   return word[0] == '-' && word[1] && !strchr("0123456789.-", word[1]) ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* PETSc names all options in one text, where a blank may be part of a value. It names those that nobody has
+   asked for in arrays, in the same order; to look up one of these would mark it. */
 PetscErrorCode EachOption(const char *prefix, OnOption f, void *arg)
 {
-  char *all, **words;
-  int count;
+  char *all, **names, **values, *end;
+  PetscInt left, next = 0;
   const size_t length = prefix ? strlen(prefix) : 0;
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetAll(NULL, &all));
-  PetscCall(PetscStrToArray(all, ' ', &count, &words));
-  for (int i = 0; i < count; i++) {
-    const char *value = i + 1 < count && !IsKey(words[i + 1]) ? words[i + 1] : NULL;
-    if (!IsKey(words[i]) || (length && strncmp(words[i] + 1, prefix, length))) continue;
-    PetscCall(f(arg, words[i] + 1 + length, value));
+  PetscCall(PetscOptionsLeftGet(NULL, &left, &names, &values));
+  for (char *word = all; *word; word = end) {
+    const char *value = NULL;
+    PetscBool given = PETSC_TRUE;
+    end = word + strcspn(word, " ");
+    if (*end) *end++ = 0;
+    if (!IsKey(word)) continue;
+    const PetscBool unused = next < left && !strcmp(names[next], word + 1) ? PETSC_TRUE : PETSC_FALSE;
+    if (unused) value = values[next++];
+    if (length && strncmp(word + 1, prefix, length)) continue;
+    if (!unused) PetscCall(PetscOptionsFindPair(NULL, NULL, word, &value, &given));
+    if (given) PetscCall(f(arg, word + 1 + length, value && *value ? value : NULL));
   }
-  PetscCall(PetscStrToArrayDestroy(count, words));
+  PetscCall(PetscOptionsLeftRestore(NULL, &left, &names, &values));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode MarkUsed(const char *prefix, const char *key)
+static PetscErrorCode Join(const char *a, const char *b, char **joined)
 {
-  char name[3 * NAME];
-  PetscBool has;
+  const size_t room = strlen(a) + strlen(b) + 1;
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof name, "-%s%s", prefix, key));
-  PetscCall(PetscOptionsHasName(NULL, NULL, name, &has));
+  PetscCall(PetscMalloc1(room, joined));
+  PetscCall(PetscSNPrintf(*joined, room, "%s%s", a, b));
   PetscFunctionReturn(0);
 }
 
@@ -85,19 +97,18 @@ static PetscErrorCode MarkUsed(const char *prefix, const char *key)
 
 typedef struct Words { /* a command line for PoiseInitialize */
   int n;
-  char *word[64];
+  char *word[3 + 2 * sizeof of_context / sizeof *of_context];
 } Words;
 
 static PetscErrorCode AddOfContext(void *arg, const char *key, const char *value)
 {
   Words *w = arg;
-  char name[NAME];
+  PetscBool has;
   PetscFunctionBegin;
-  if (!IsOfContext(key) || w->n > 60) PetscFunctionReturn(0);
-  PetscCall(PetscSNPrintf(name, sizeof name, "-%s", key));
-  PetscCall(PetscStrallocpy(name, &w->word[w->n++]));
+  if (!IsOfContext(key)) PetscFunctionReturn(0);
+  PetscCall(Join("-", key, &w->word[w->n]));
+  PetscCall(PetscOptionsHasName(NULL, "poise_", w->word[w->n++], &has)); /* which marks it as used */
   if (value) PetscCall(PetscStrallocpy(value, &w->word[w->n++]));
-  PetscCall(MarkUsed("poise_", key));
   PetscFunctionReturn(0);
 }
 
@@ -108,12 +119,6 @@ static PetscErrorCode FinalizeContexts(void)
     Shared *s = shared;
     shared = s->next;
     PoiseErr e = PoiseFinalize(&s->ctx);
-    for (Texts *t = s->texts, *next; t; t = next) {
-      next = t->next;
-      PetscCall(PetscFree(t->text));
-      PetscCall(PetscFree(t->unused));
-      PetscCall(PetscFree(t));
-    }
     PetscCall(PetscCommDestroy(&s->comm));
     PetscCall(PetscFree(s));
     if (e) PetscCall(PetscInfo(NULL, "%s", PoiseErrorText())); /* a KSP that the program has not destroyed */
@@ -158,141 +163,120 @@ PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx)
 
 /* ---- options of objects ---------------------------------------------------------------------- */
 
-typedef struct Text { /* lines "-key value" */
-  char *text;
-  size_t length, room;
-} Text;
-
-static PetscErrorCode Append(Text *t, const char *words)
+/* Give Poise an option; `word` is "-key". */
+static PetscErrorCode Give(Taken *t, const char *word, const char *value)
 {
-  const size_t n = strlen(words);
+  char *name;
+  Key *k = t->keys;
   PetscFunctionBegin;
-  if (t->length + n + 1 > t->room) {
-    t->room = 2 * (t->length + n + 1);
-    char *more;
-    PetscCall(PetscMalloc1(t->room, &more));
-    if (t->text) PetscCall(PetscArraycpy(more, t->text, t->length));
-    PetscCall(PetscFree(t->text));
-    t->text = more;
-  }
-  PetscCall(PetscArraycpy(t->text + t->length, words, n + 1));
-  t->length += n;
+  PetscCall(Join(t->prefix, word + 1, &name));
+  POISE_CALL(PoiseOptionsSet(t->ctx, name, value));
+  PetscCall(PetscFree(name));
+  while (k && strcmp(k->word, word)) k = k->next;
+  if (k) PetscFunctionReturn(0);
+  PetscCall(PetscNew(&k));
+  PetscCall(PetscStrallocpy(word, &k->word));
+  k->next = t->keys;
+  t->keys = k;
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode AddOfObjects(void *arg, const char *key, const char *value)
+static PetscErrorCode GiveOfObjects(void *arg, const char *key, const char *value)
 {
-  Text *t = arg;
+  char *word;
   PetscFunctionBegin;
   if (!IsOfObjects(key)) PetscFunctionReturn(0);
   const size_t n = strlen(key);
   if (n >= 8 && !strcmp(key + n - 8, "ksp_type") && MethodOf(value)) value = MethodOf(value);
-  PetscCall(Append(t, "-"));
-  PetscCall(Append(t, key));
-  if (value) {
-    PetscCall(Append(t, " "));
-    PetscCall(Append(t, value));
-  }
-  PetscCall(Append(t, "\n"));
+  PetscCall(Join("-", key, &word));
+  PetscCall(Give(arg, word, value));
+  PetscCall(PetscFree(word));
   PetscFunctionReturn(0);
 }
 
-/* Set the options of a text behind a prefix. */
-static PetscErrorCode SetText(PoiseContext ctx, const char *prefix, char *text)
+static PetscErrorCode GiveLines(Taken *t, const char *lines)
 {
+  char *text;
   PetscFunctionBegin;
+  PetscCall(PetscStrallocpy(lines ? lines : "", &text));
   for (char *line = text, *end; *line; line = end) {
-    char name[3 * NAME], *value = strchr(line, ' ');
-    end = strchr(line, '\n');
-    if (value > end) value = NULL;
-    *end = 0;
-    if (value) *value = 0;
-    PetscCall(PetscSNPrintf(name, sizeof name, "%s%s", prefix, line + 1));
-    POISE_CALL(PoiseOptionsSet(ctx, name, value ? value + 1 : NULL));
-    if (value) *value = ' ';
-    *end++ = '\n';
+    end = line + strcspn(line, "\n");
+    if (*end) *end++ = 0;
+    char *value = strchr(line, ' ');
+    if (value) *value++ = 0;
+    PetscCall(Give(t, line, value));
+  }
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(0);
+}
+
+/* The key "<prefix>poise_", which is no option, says in Poise's list that a solver has this prefix. */
+static PetscErrorCode ChoosePrefix(Taken *t, const char *prefix)
+{
+  static int number = 1;
+  char word[32];
+  PetscFunctionBegin;
+  PetscCall(Join(prefix, "poise_", &t->petsc));
+  if (PoiseOptionsHas(t->ctx, NULL, t->petsc, NULL)) {
+    PetscCall(PetscSNPrintf(word, sizeof word, "poise%d_", ++number));
+    PetscCall(Join(prefix, word, &t->prefix));
+    PetscFunctionReturn(0);
+  }
+  PetscCall(PetscStrallocpy(t->petsc, &t->prefix));
+  POISE_CALL(PoiseOptionsSet(t->ctx, t->petsc, NULL));
+  (void)PoiseOptionsHas(t->ctx, NULL, t->petsc, NULL); /* so that Poise knows it */
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, Taken **taken)
+{
+  Taken *t;
+  PetscFunctionBegin;
+  PetscCall(DropOptions(taken));
+  PetscCall(PetscNew(&t));
+  *taken = t;
+  t->ctx = ctx;
+  PetscCall(ChoosePrefix(t, prefix ? prefix : ""));
+  PetscCall(GiveLines(t, first));
+  PetscCall(EachOption(t->petsc, GiveOfObjects, t));
+  PetscFunctionReturn(0);
+}
+
+const char *PrefixOf(const Taken *taken)
+{
+  return taken ? taken->prefix : "poise_";
+}
+
+PetscErrorCode NoteUsed(const Taken *taken)
+{
+  char *name;
+  PetscBool has;
+  PetscFunctionBegin;
+  for (const Key *k = taken->keys; k; k = k->next) {
+    PetscCall(Join(taken->prefix, k->word + 1, &name));
+    if (PoiseOptionsUsed(taken->ctx, name)) PetscCall(PetscOptionsHasName(NULL, taken->petsc, k->word, &has));
+    PetscCall(PetscFree(name));
   }
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, char poise[NAME])
+PetscErrorCode DropOptions(Taken **taken)
 {
-  char petsc[NAME];
-  int variants = 0;
-  Shared *s = shared;
-  Text t = {0};
+  Taken *t = *taken;
+  char *name;
   PetscFunctionBegin;
-  while (s->ctx != ctx) s = s->next;
-  PetscCall(PetscSNPrintf(petsc, sizeof petsc, "%spoise_", prefix ? prefix : ""));
-  PetscCall(Append(&t, first ? first : ""));
-  PetscCall(EachOption(petsc, AddOfObjects, &t));
-  const size_t length = strlen(petsc);
-  Texts *known = NULL;
-  for (Texts *k = s->texts; k; k = k->next) {
-    if (strncmp(k->prefix, petsc, length)) continue;
-    variants++;
-    if (!strcmp(k->text, t.text)) known = k;
-  }
-  if (!known) {
-    PetscCall(PetscNew(&known));
-    if (variants)
-      PetscCall(PetscSNPrintf(known->prefix, NAME, "%s%d_", petsc, variants + 1));
-    else
-      PetscCall(PetscStrncpy(known->prefix, petsc, NAME));
-    known->next = s->texts;
-    s->texts = known;
-    PetscCall(SetText(ctx, known->prefix, t.text));
-    known->text = t.text;
-    t.text = NULL;
-  }
-  PetscCall(PetscFree(t.text));
-  PetscCall(PetscStrncpy(poise, known->prefix, NAME));
-  PetscFunctionReturn(0);
-}
-
-/* ---- options that nobody asked for ----------------------------------------------------------- */
-
-/* Has Poise asked for it? Asking for it here makes one unused option less if it has not. */
-static PetscErrorCode WasUsed(PoiseContext ctx, const char *prefix, const char *key, PetscBool *was)
-{
-  int before, after;
-  PetscFunctionBegin;
-  POISE_CALL(PoiseOptionsUnused(ctx, NULL, &before));
-  (void)PoiseOptionsHas(ctx, prefix, key, NULL);
-  POISE_CALL(PoiseOptionsUnused(ctx, NULL, &after));
-  *was = before == after ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(0);
-}
-
-PetscErrorCode NoteUsed(PoiseContext ctx, const char *prefix, const char *poise)
-{
-  char petsc[NAME], word[2 * NAME];
-  Shared *s = shared;
-  PetscFunctionBegin;
-  while (s->ctx != ctx) s = s->next;
-  Texts *t = s->texts;
-  while (t && strcmp(t->prefix, poise)) t = t->next;
   if (!t) PetscFunctionReturn(0);
-  PetscCall(PetscSNPrintf(petsc, sizeof petsc, "%spoise_", prefix ? prefix : ""));
-  const PetscBool first = t->unused ? PETSC_FALSE : PETSC_TRUE;
-  Text unused = {0};
-  if (first) PetscCall(Append(&unused, " "));
-  for (char *line = t->text, *end; *line; line = end + 1) {
-    char key[NAME];
-    PetscBool was;
-    end = strchr(line, '\n');
-    const size_t n = PetscMin(strcspn(line, " \n") - 1, NAME - 1);
-    memcpy(key, line + 1, n);
-    key[n] = 0;
-    PetscCall(PetscSNPrintf(word, sizeof word, " %s ", key));
-    if (first) {
-      PetscCall(WasUsed(ctx, poise, key, &was));
-      if (!was) PetscCall(Append(&unused, word + 1));
-    } else {
-      was = strstr(t->unused, word) ? PETSC_FALSE : PETSC_TRUE;
-    }
-    if (was) PetscCall(MarkUsed(petsc, key));
+  for (Key *k = t->keys, *next; k; k = next) {
+    next = k->next;
+    PetscCall(Join(t->prefix, k->word + 1, &name));
+    POISE_CALL(PoiseOptionsClear(t->ctx, name));
+    PetscCall(PetscFree(name));
+    PetscCall(PetscFree(k->word));
+    PetscCall(PetscFree(k));
   }
-  if (first) t->unused = unused.text;
+  POISE_CALL(PoiseOptionsClear(t->ctx, t->prefix));
+  PetscCall(PetscFree(t->petsc));
+  PetscCall(PetscFree(t->prefix));
+  PetscCall(PetscFree(*taken));
   PetscFunctionReturn(0);
 }

@@ -32,10 +32,11 @@ typedef struct Data {
   PetscBool petsc_newmatrix, petsc_works;
   char why[NAME]; /* PETSc's method works */
   Strict strict;
-  Engine engine[2];                             /* of A, and of A^T */
-  Engine *now;                                  /* that of the solve that runs */
-  char method[NAME], asked[NAME], prefix[NAME]; /* Poise's method, or "" */
-  PetscBool has_options, noted;
+  Engine engine[2];               /* of A, and of A^T */
+  Engine *now;                    /* that of the solve that runs */
+  char method[NAME], asked[NAME]; /* Poise's method, or "" */
+  Taken *taken;                   /* the options; NULL before KSPSetFromOptions */
+  PetscBool noted;
   PetscReal estimate[4]; /* of the bounds, and refinement, as in the options for Poise */
   KSPGMRESCGSRefinementType refines;
   char other[NAME]; /* an option that Poise's method has not */
@@ -264,14 +265,14 @@ static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
   e->norm = KSP_NORM_DEFAULT;
   e->side = PC_SIDE_DEFAULT;
   POISE_CALL(PoiseKSPCreate(d->ctx, &e->ksp));
-  POISE_CALL(PoiseKSPSetOptionsPrefix(e->ksp, d->prefix));
+  POISE_CALL(PoiseKSPSetOptionsPrefix(e->ksp, PrefixOf(d->taken)));
   POISE_CALL(PoiseKSPSetType(e->ksp, d->method));
   POISE_CALL(PoiseKSPAddMonitor(e->ksp, Monitor, ksp));
   PetscCall(SetOfMethods(ksp, e));
   PetscCall(SetTolerances(ksp, e));
   PetscCall(SetNormAndSide(ksp, e));
   if (own) PetscCall(SetPC(ksp, e));
-  if (d->has_options) POISE_CALL(PoiseKSPSetFromOptions(e->ksp));
+  if (d->taken) POISE_CALL(PoiseKSPSetFromOptions(e->ksp));
   if (!own) PetscCall(SetPC(ksp, e));
   PetscFunctionReturn(0);
 }
@@ -605,12 +606,8 @@ static PetscErrorCode Run(KSP ksp, Engine *e)
   ksp->its = (PetscInt)PoiseKSPIterations(e->ksp);
   ksp->rnorm = PoiseKSPResidualNorm(e->ksp);
   PetscCall(SetReason(ksp, e));
-  if (d->has_options && !d->noted) {
-    const char *prefix;
-    PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-    PetscCall(NoteUsed(d->ctx, prefix, d->prefix));
-    d->noted = PETSC_TRUE;
-  }
+  if (d->taken && !d->noted) PetscCall(NoteUsed(d->taken));
+  d->noted = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
 
@@ -804,8 +801,7 @@ static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObje
   PetscCall(PetscStrncpy(first, d->chosen.options, sizeof first));
   PetscCall(AddOfMethods(ksp, prefix, first, sizeof first));
   PetscCall(LookForOthers(ksp, prefix));
-  PetscCall(TakeOptions(d->ctx, prefix, first, d->prefix));
-  d->has_options = PETSC_TRUE;
+  PetscCall(TakeOptions(d->ctx, prefix, first, &d->taken));
   d->noted = PETSC_FALSE;
   d->back = PETSC_FALSE;
   PetscCall(GiveBackPC(&d->lent));
@@ -878,6 +874,7 @@ static PetscErrorCode Destroy(KSP ksp)
   PetscFunctionBegin;
   PetscCall(Reset(ksp));
   *ksp->ops = d->petsc;
+  PetscCall(DropOptions(&d->taken));
   PetscCall(PetscFree(d));
   PetscCall(PetscObjectCompose((PetscObject)ksp, key, NULL));
   ksp->setupstage = KSP_SETUP_NEW; /* PETSc's method is not set up */
@@ -933,7 +930,6 @@ PetscErrorCode KSPCreate_Poise(KSP ksp)
   PetscCall(PetscContainerSetPointer(box, d));
   PetscCall(PetscObjectCompose((PetscObject)ksp, key, (PetscObject)box));
   PetscCall(PetscContainerDestroy(&box));
-  PetscCall(PetscStrncpy(d->prefix, "poise_", NAME));
   PetscCall(PetscStrncpy(d->asked, before, NAME));
   d->petsc = *ksp->ops;
   d->petsc_newmatrix = ksp->setupnewmatrix;

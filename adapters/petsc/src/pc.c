@@ -8,8 +8,7 @@ typedef struct Data {
   PoisePC poise;
   Operator P;
   Chosen chosen;
-  char prefix[NAME];
-  PetscBool has_options;
+  Taken *taken; /* the options; NULL before PCSetFromOptions */
 } Data;
 
 static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems *PetscOptionsObject)
@@ -21,8 +20,7 @@ static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems *PetscOptionsObject
   PetscCall(ContextOf(PetscObjectComm((PetscObject)pc), &d->ctx));
   PetscCall(ChoosePC(pc, &d->chosen));
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
-  PetscCall(TakeOptions(d->ctx, prefix, d->chosen.options, d->prefix));
-  d->has_options = PETSC_TRUE;
+  PetscCall(TakeOptions(d->ctx, prefix, d->chosen.options, &d->taken));
   POISE_CALL(PoisePCDestroy(&d->poise));
   PetscFunctionReturn(0);
 }
@@ -33,9 +31,9 @@ static PetscErrorCode Make(PC pc)
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)pc), &d->ctx));
   POISE_CALL(PoisePCCreate(d->ctx, &d->poise));
-  POISE_CALL(PoisePCSetOptionsPrefix(d->poise, d->prefix));
-  POISE_CALL(PoisePCSetType(d->poise, d->has_options ? d->chosen.type : "ilu"));
-  if (d->has_options) POISE_CALL(PoisePCSetFromOptions(d->poise));
+  POISE_CALL(PoisePCSetOptionsPrefix(d->poise, PrefixOf(d->taken)));
+  POISE_CALL(PoisePCSetType(d->poise, d->taken ? d->chosen.type : "ilu"));
+  if (d->taken) POISE_CALL(PoisePCSetFromOptions(d->poise));
   PetscFunctionReturn(0);
 }
 
@@ -50,9 +48,7 @@ static PetscErrorCode SetUp(PC pc)
   if (made || fresh) POISE_CALL(PoisePCSetOperator(d->poise, d->P.A));
   const PoiseErr e = PoisePCSetUp(d->poise);
   if (e == POISE_OK) {
-    const char *prefix;
-    PetscCall(PCGetOptionsPrefix(pc, &prefix));
-    if (made && d->has_options) PetscCall(NoteUsed(d->ctx, prefix, d->prefix));
+    if (made && d->taken) PetscCall(NoteUsed(d->taken));
     PetscFunctionReturn(0);
   }
   failed = e == POISE_ERR_NUMERIC;
@@ -114,6 +110,7 @@ static PetscErrorCode Destroy(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(Reset(pc));
+  PetscCall(DropOptions(&((Data *)pc->data)->taken));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(0);
 }
@@ -123,7 +120,6 @@ PetscErrorCode PCCreate_Poise(PC pc)
   Data *d;
   PetscFunctionBegin;
   PetscCall(PetscNew(&d));
-  PetscCall(PetscStrncpy(d->prefix, "poise_", NAME));
   pc->data = d;
   pc->ops->setup = SetUp;
   pc->ops->apply = Apply;

@@ -72,13 +72,18 @@ PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), vo
 
 /* The context of this communicator, which lives until PetscFinalize. */
 PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx);
-/* Give Poise the options of PETSc's database that begin with "-<prefix>poise_". `first` are lines "-key
-   value" that these override; it may be NULL. `poise` receives the prefix with which objects of Poise read
-   them. */
-PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, char poise[NAME]);
+
+/* Options that Poise has been given for a solver, behind a prefix of their own. */
+typedef struct Taken Taken;
+/* Give Poise the options of PETSc's database that begin with "-<prefix>poise_", in place of those in *taken.
+   `first` are lines "-key value" that these override; it may be NULL. */
+PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, Taken **taken);
+/* The prefix with which objects of Poise read them. */
+const char *PrefixOf(const Taken *taken);
 /* After a set-up: mark the options that Poise has asked for as used, in PETSc's database. Others stay in the
    list that PETSc prints at its end. */
-PetscErrorCode NoteUsed(PoiseContext ctx, const char *prefix, const char *poise);
+PetscErrorCode NoteUsed(const Taken *taken);
+PetscErrorCode DropOptions(Taken **taken);
 /* Call f with key, without its '-', and value or NULL of every option in PETSc's database that begins with
    this prefix; the key is what follows it. */
 typedef PetscErrorCode (*OnOption)(void *arg, const char *key, const char *value);

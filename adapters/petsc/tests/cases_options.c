@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options, prefixes and types. */
+/* Options, prefixes and types, and what stays behind when solvers are gone. */
+#include <malloc.h>
+#include <unistd.h>
+
 #include "test.h"
 
 static PetscErrorCode Unused(PetscInt *unused)
@@ -89,8 +92,179 @@ static PetscErrorCode ReplacesType(void)
   PetscFunctionReturn(0);
 }
 
+/* Solve with a solver of this type and prefix that is made and destroyed. leave: the option of its type is in
+   the database only while it is read. */
+static PetscErrorCode SolveOnce(Mat A, const char *prefix, const char *type, PetscBool leave, PetscInt *its)
+{
+  KSP ksp;
+  PC pc;
+  Vec x, b;
+  char key[512];
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(PetscSNPrintf(key, sizeof key, "-%sksp_type", prefix));
+  PetscCall(PetscOptionsSetValue(NULL, key, type));
+  PetscCall(KSPSetFromOptions(ksp));
+  if (leave) PetscCall(PetscOptionsClearValue(NULL, key));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(0);
+}
+
+/* Bytes that `count` solvers with a prefix and options each leave behind. */
+static PetscErrorCode LeftBehind(Mat A, const char *type, int count, PetscInt *bytes)
+{
+  char prefix[32], key[64];
+  PetscInt its, unused;
+  size_t before = 0;
+  PetscFunctionBegin;
+  for (int i = 0; i < 10 + count; i++) {
+    if (i == 10) before = mallinfo2().uordblks;
+    PetscCall(PetscSNPrintf(prefix, sizeof prefix, "solver_%s_%d_", type, i));
+    PetscCall(PetscSNPrintf(key, sizeof key, "-%spoise_ksp_gmres_restart", prefix));
+    PetscCall(PetscOptionsSetValue(NULL, key, "20"));
+    PetscCall(SolveOnce(A, prefix, type, PETSC_TRUE, &its));
+    PetscCall(Unused(&unused));
+    CHECK(unused == !strcmp(type, KSPGMRES));
+    PetscCall(PetscOptionsClearValue(NULL, key));
+  }
+  *bytes = (PetscInt)(mallinfo2().uordblks - before);
+  PetscFunctionReturn(0);
+}
+
+/* Solvers with a prefix each, as some packages name them: nothing stays when they are gone. */
+static PetscErrorCode ManyPrefixes(void)
+{
+  enum { COUNT = 300 };
+  Mat A;
+  PetscInt petsc, poise;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(LeftBehind(A, KSPGMRES, COUNT, &petsc));
+  PetscCall(LeftBehind(A, "poise", COUNT, &poise));
+  CHECK(poise <= petsc + 100 * COUNT);
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* PETSc gives up at 512 options, so a value of each solver that stays is few. */
+static PetscErrorCode OptionsThatStay(void)
+{
+  enum { COUNT = 100 };
+  Mat A;
+  char prefix[32], key[64], value[32];
+  PetscInt its, least = 1000, most = 0, unused;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.01, 0, 0, &A));
+  for (int turn = 0; turn < 2; turn++) /* in the second, PETSc calls all of them used */
+    for (int i = 0; i < COUNT; i++) {
+      PetscCall(PetscSNPrintf(prefix, sizeof prefix, "stays_%d_", i));
+      PetscCall(PetscSNPrintf(key, sizeof key, "-%spoise_ksp_rtol", prefix));
+      PetscCall(PetscSNPrintf(value, sizeof value, "%g", i % 2 ? 1e-1 : 1e-8));
+      if (!turn) PetscCall(PetscOptionsSetValue(NULL, key, value));
+      PetscCall(SolveOnce(A, prefix, "poise", PETSC_FALSE, &its));
+      if (i % 2) most = PetscMax(most, its);
+      if (i % 2 == 0) least = PetscMin(least, its);
+    }
+  CHECK(most < least);
+  PetscCall(Unused(&unused));
+  CHECK(unused == 0);
+  for (int i = 0; i < COUNT; i++) {
+    PetscCall(PetscSNPrintf(key, sizeof key, "-stays_%d_poise_ksp_rtol", i));
+    PetscCall(PetscOptionsClearValue(NULL, key));
+    PetscCall(PetscSNPrintf(key, sizeof key, "-stays_%d_ksp_type", i));
+    PetscCall(PetscOptionsClearValue(NULL, key));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* An option for which the present method has no use is named at the end, until a solver uses it. */
+static PetscErrorCode NobodyAsked(void)
+{
+  Mat A;
+  PetscInt its, unused;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-idle_poise_ksp_type cg -idle_poise_ksp_gmres_restart 7"));
+  for (int k = 0; k < 3; k++) {
+    if (k == 1) PetscCall(PetscOptionsSetValue(NULL, "-idle_poise_ksp_type", "gmres"));
+    if (k == 2) PetscCall(PetscOptionsSetValue(NULL, "-idle_poise_ksp_type", "cg"));
+    PetscCall(SolveOnce(A, "idle_", "poise", PETSC_TRUE, &its));
+    PetscCall(Unused(&unused));
+    CHECK(unused == (k == 0));
+  }
+  PetscCall(PetscOptionsClearValue(NULL, "-idle_poise_ksp_type"));
+  PetscCall(PetscOptionsClearValue(NULL, "-idle_poise_ksp_gmres_restart"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* Two prefixes of 200 letters that differ in the last one. */
+static PetscErrorCode LongPrefix(void)
+{
+  Mat A;
+  char prefix[256], key[512];
+  PetscInt its[2], unused;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.01, 0, 0, &A));
+  for (int k = 0; k < 2; k++) {
+    memset(prefix, 'l', 200);
+    PetscCall(PetscSNPrintf(prefix + 200, sizeof prefix - 200, "%d_", k));
+    PetscCall(PetscSNPrintf(key, sizeof key, "-%spoise_ksp_rtol", prefix));
+    PetscCall(PetscOptionsSetValue(NULL, key, k ? "1e-1" : "1e-8"));
+    PetscCall(SolveOnce(A, prefix, "poise", PETSC_TRUE, &its[k]));
+    PetscCall(Unused(&unused));
+    CHECK(unused == 0);
+    PetscCall(PetscOptionsClearValue(NULL, key));
+  }
+  CHECK(its[1] < its[0]);
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* A value with blanks, and with words that look like keys: here the name of a file. */
+static PetscErrorCode Blanks(void)
+{
+  Mat A;
+  char folder[] = "/tmp/poise_petsc_XXXXXX", path[64], value[64];
+  PetscMPIInt rank;
+  PetscInt its;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (!rank) CHECK(mkdtemp(folder) != NULL);
+  PetscCallMPI(MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, PETSC_COMM_WORLD));
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  for (int turn = 1; turn < 3; turn++) { /* in the second, PETSc calls the option used */
+    PetscCall(PetscSNPrintf(path, sizeof path, "%s/a -b_poise_ksp_rtol %d.csv", folder, turn));
+    PetscCall(PetscSNPrintf(value, sizeof value, ":%s", path));
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_ksp_monitor", value));
+    PetscCall(SolveOnce(A, "b_", "poise", PETSC_TRUE, &its));
+    CHECK(its > 1); /* and not 1 as a tolerance */
+    if (!rank) CHECK(!access(path, R_OK) && !unlink(path));
+  }
+  PetscCall(PetscOptionsClearValue(NULL, "-b_poise_ksp_monitor"));
+  if (!rank) CHECK(!rmdir(folder));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 const Case of_options[] = {
     {"options", Options},
     {"replaces", ReplacesType},
+    {"many_prefixes", ManyPrefixes},
+    {"options_stay", OptionsThatStay},
+    {"nobody_asked", NobodyAsked},
+    {"long_prefix", LongPrefix},
+    {"blanks", Blanks},
     {NULL, NULL},
 };
