@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  One context of Poise for each communicator of PETSc, from its first solver until PetscFinalize. So solvers
-  share a device and a log, and none is finalised while others live.
+  One context of Poise for each communicator of PETSc that has solvers. It is an attribute of PETSc's inner
+  communicator, to which each solver has a reference. So it lives as long as any of them. Those of
+  PETSC_COMM_WORLD and PETSC_COMM_SELF live until PetscFinalize, as their solvers share a device and a log.
 
   Options "-<prefix>poise_<key>" of PETSc's database become Poise's when a solver reads them, and leave
   Poise's list with the solver. The database changes while a program runs. So each solver has a prefix of its
@@ -11,11 +12,13 @@
 
 typedef struct Shared {
   struct Shared *next;
-  MPI_Comm comm; /* PETSc's inner one, with a reference, so that no other can have its handle */
+  MPI_Comm comm;  /* PETSc's inner one */
+  PetscBool kept; /* with a reference to comm, until PetscFinalize */
   PoiseContext ctx;
 } Shared;
 
 static Shared *shared; /* PETSc is one per process too */
+static PetscMPIInt keyval = MPI_KEYVAL_INVALID;
 
 typedef struct Key { /* an option of Poise */
   struct Key *next;
@@ -112,52 +115,87 @@ static PetscErrorCode AddOfContext(void *arg, const char *key, const char *value
   PetscFunctionReturn(0);
 }
 
+/* PETSc drops the communicator, or the attribute. */
+static PetscMPIInt MPIAPI DropShared(MPI_Comm comm, PetscMPIInt key, void *value, void *extra)
+{
+  Shared *s = value, **at = &shared;
+  PetscFunctionBegin;
+  (void)comm;
+  (void)key;
+  (void)extra;
+  while (*at != s) at = &(*at)->next;
+  *at = s->next;
+  if (PoiseFinalize(&s->ctx)) /* a KSP that the program has not destroyed */
+    PetscCallMPI(PetscInfo(NULL, "%s", PoiseErrorText()) ? MPI_ERR_OTHER : MPI_SUCCESS);
+  PetscCallMPI(PetscFree(s) ? MPI_ERR_OTHER : MPI_SUCCESS);
+  PetscFunctionReturn(MPI_SUCCESS);
+}
+
 static PetscErrorCode FinalizeContexts(void)
 {
   PetscFunctionBegin;
   while (shared) {
-    Shared *s = shared;
-    shared = s->next;
-    PoiseErr e = PoiseFinalize(&s->ctx);
-    PetscCall(PetscCommDestroy(&s->comm));
-    PetscCall(PetscFree(s));
-    if (e) PetscCall(PetscInfo(NULL, "%s", PoiseErrorText())); /* a KSP that the program has not destroyed */
+    MPI_Comm comm = shared->comm;
+    const PetscBool kept = shared->kept;
+    PetscCallMPI(MPI_Comm_delete_attr(comm, keyval));
+    if (kept) PetscCall(PetscCommDestroy(&comm));
   }
+  PetscCallMPI(MPI_Comm_free_keyval(&keyval));
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode CreateShared(MPI_Comm inner, Shared *s)
+/* Is this PETSc's inner communicator of PETSC_COMM_WORLD or PETSC_COMM_SELF? */
+static PetscErrorCode IsOfProcess(MPI_Comm inner, PetscBool *is)
+{
+  union {
+    MPI_Comm comm;
+    void *value;
+  } outer;
+  PetscMPIInt has;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_get_attr(inner, Petsc_OuterComm_keyval, &outer, &has));
+  *is = has && (outer.comm == PETSC_COMM_WORLD || outer.comm == PETSC_COMM_SELF) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode CreateShared(MPI_Comm inner, Shared **made)
 {
   /* PETSc names what is left over; a key that Poise does not know stays unused there */
   char program[] = "poise", left[] = "-options_left", no[] = "no";
   Words w = {.n = 3, .word = {program, left, no}};
   PoiseInit init = {.mpi_comm = &inner, .keep_running = 1};
   char **argv = w.word;
+  Shared *s;
   PetscFunctionBegin;
+  if (keyval == MPI_KEYVAL_INVALID) {
+    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DropShared, &keyval, NULL));
+    PetscCall(PetscRegisterFinalize(FinalizeContexts));
+  }
+  PetscCall(PetscNew(&s));
   PetscCall(EachOption("poise_", AddOfContext, &w));
   POISE_CALL(PoiseInitialize(&w.n, &argv, &init, &s->ctx));
   for (int i = 3; i < w.n; i++) PetscCall(PetscFree(w.word[i]));
-  if (!shared) PetscCall(PetscRegisterFinalize(FinalizeContexts));
   s->comm = inner;
   s->next = shared;
   shared = s;
+  PetscCallMPI(MPI_Comm_set_attr(inner, keyval, s));
+  PetscCall(IsOfProcess(inner, &s->kept));
+  if (s->kept) PetscCall(PetscCommDuplicate(inner, &inner, NULL));
+  *made = s;
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx)
 {
   MPI_Comm inner;
-  Shared *s = shared;
+  Shared *s;
+  PetscMPIInt has = 0;
   PetscFunctionBegin;
   PetscCall(PetscCommDuplicate(comm, &inner, NULL));
-  while (s && s->comm != inner) s = s->next;
-  if (s) {
-    PetscCall(PetscCommDestroy(&inner));
-  } else {
-    PetscCall(PetscNew(&s));
-    PetscCall(CreateShared(inner, s));
-  }
+  if (keyval != MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_get_attr(inner, keyval, &s, &has));
+  if (!has) PetscCall(CreateShared(inner, &s));
   *ctx = s->ctx;
+  PetscCall(PetscCommDestroy(&inner)); /* the solver has a reference too */
   PetscFunctionReturn(0);
 }
 

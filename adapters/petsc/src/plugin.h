@@ -70,7 +70,7 @@ PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), vo
 
 /* ---- context.c ------------------------------------------------------------------------------- */
 
-/* The context of this communicator, which lives until PetscFinalize. */
+/* The context of this communicator. It lives as long as an object of PETSc that has the communicator. */
 PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx);
 
 /* Options that Poise has been given for a solver, behind a prefix of their own. */

@@ -5,6 +5,21 @@
 
 #include "test.h"
 
+static int made, communicators; /* duplicated; and not freed */
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy)
+{
+  made++;
+  communicators++;
+  return PMPI_Comm_dup(comm, copy);
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+  communicators--;
+  return PMPI_Comm_free(comm);
+}
+
 static PetscErrorCode Unused(PetscInt *unused)
 {
   char **names, **values;
@@ -258,6 +273,59 @@ static PetscErrorCode Blanks(void)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode SolveOn(MPI_Comm comm)
+{
+  Mat A;
+  KSP ksp[2];
+  Vec x, b;
+  KSPConvergedReason reason;
+  PetscFunctionBegin;
+  PetscCall(MatCreateConstantDiagonal(comm, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE, 2, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPCreate(comm, &ksp[k]));
+    PetscCall(KSPSetOperators(ksp[k], A, A));
+    PetscCall(KSPSetType(ksp[k], "poise"));
+    PetscCall(KSPSetFromOptions(ksp[k]));
+    PetscCall(KSPSolve(ksp[k], b, x));
+  }
+  PetscCall(KSPDestroy(&ksp[0]));
+  PetscCall(VecSet(b, 4));
+  PetscCall(KSPSolve(ksp[1], b, x)); /* it does not mind that the other is gone */
+  PetscCall(KSPGetConvergedReason(ksp[1], &reason));
+  CHECK(reason > 0);
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp[1]));
+  PetscFunctionReturn(0);
+}
+
+/* What is made for a communicator goes with it; for that of all ranks, or of one, it is made once. */
+static PetscErrorCode Communicators(void)
+{
+  MPI_Comm part;
+  PetscMPIInt rank;
+  int before;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(SolveOn(PETSC_COMM_WORLD));
+  PetscCall(SolveOn(PETSC_COMM_SELF));
+  before = communicators;
+  for (int i = 0; i < 20; i++) {
+    PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, i % 2 ? 0 : rank % 2, rank, &part));
+    PetscCall(SolveOn(part));
+    PetscCallMPI(PMPI_Comm_free(&part));
+    CHECK(communicators == before);
+  }
+  before = made;
+  PetscCall(SolveOn(PETSC_COMM_SELF));
+  PetscCall(SolveOn(PETSC_COMM_WORLD));
+  CHECK(made == before);
+  PetscFunctionReturn(0);
+}
+
 const Case of_options[] = {
     {"options", Options},
     {"replaces", ReplacesType},
@@ -266,5 +334,6 @@ const Case of_options[] = {
     {"nobody_asked", NobodyAsked},
     {"long_prefix", LongPrefix},
     {"blanks", Blanks},
+    {"communicators", Communicators},
     {NULL, NULL},
 };
