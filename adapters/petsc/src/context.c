@@ -266,6 +266,25 @@ static PetscErrorCode ChoosePrefix(Taken *t, const char *prefix)
   PetscFunctionReturn(0);
 }
 
+/* PETSc reads "-mg_levels_x" for the prefix "mg_levels_1_" too: a number between two '_' may be left out. A
+   name with the number overrides. */
+static PetscErrorCode GiveMatching(Taken *t, const char *petsc)
+{
+  char *without;
+  PetscFunctionBegin;
+  for (size_t end = strlen(petsc) - 1; end > 1; end--) {
+    size_t begin = end;
+    while (begin > 1 && strchr("0123456789", petsc[begin - 1])) begin--;
+    if (petsc[end] != '_' || begin == end || petsc[begin - 1] != '_') continue;
+    PetscCall(PetscStrallocpy(petsc, &without));
+    memcpy(without + begin, petsc + end + 1, strlen(petsc + end));
+    PetscCall(GiveMatching(t, without));
+    PetscCall(PetscFree(without));
+  }
+  PetscCall(EachOption(petsc, GiveOfObjects, t));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, Taken **taken)
 {
   Taken *t;
@@ -276,7 +295,7 @@ PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *fir
   t->ctx = ctx;
   PetscCall(ChoosePrefix(t, prefix ? prefix : ""));
   PetscCall(GiveLines(t, first));
-  PetscCall(EachOption(t->petsc, GiveOfObjects, t));
+  PetscCall(GiveMatching(t, t->petsc));
   PetscFunctionReturn(0);
 }
 

@@ -273,6 +273,34 @@ static PetscErrorCode Blanks(void)
   PetscFunctionReturn(0);
 }
 
+/* An option of all levels, as PETSc names them, and of one. */
+static PetscErrorCode Levels(void)
+{
+  Mat A;
+  PetscInt all, one, both, unused;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.01, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-l_poise_ksp_rtol 1e-8 -l_2_poise_ksp_rtol 1e-1"));
+  PetscCall(SolveOnce(A, "l_1_", "poise", PETSC_TRUE, &all));
+  PetscCall(Unused(&unused));
+  CHECK(unused == 1);
+  PetscCall(SolveOnce(A, "l_2_", "poise", PETSC_TRUE, &one));
+  PetscCall(Unused(&unused));
+  CHECK(unused == 0);
+  PetscCall(PetscOptionsInsertString(NULL, "-two_poise_ksp_rtol 1e-1 -two_3_poise_ksp_max_it 1"));
+  PetscCall(SolveOnce(A, "two_3_4_", "poise", PETSC_TRUE, &both));
+  CHECK(one < all);
+  CHECK(both == 1);
+  PetscCall(Unused(&unused));
+  CHECK(unused == 0);
+  PetscCall(PetscOptionsClearValue(NULL, "-l_poise_ksp_rtol"));
+  PetscCall(PetscOptionsClearValue(NULL, "-l_2_poise_ksp_rtol"));
+  PetscCall(PetscOptionsClearValue(NULL, "-two_poise_ksp_rtol"));
+  PetscCall(PetscOptionsClearValue(NULL, "-two_3_poise_ksp_max_it"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SolveOn(MPI_Comm comm)
 {
   Mat A;
@@ -334,6 +362,7 @@ const Case of_options[] = {
     {"nobody_asked", NobodyAsked},
     {"long_prefix", LongPrefix},
     {"blanks", Blanks},
+    {"levels", Levels},
     {"communicators", Communicators},
     {NULL, NULL},
 };
