@@ -119,8 +119,10 @@ PetscErrorCode EndLend(Lent *lent)
 {
   PetscFunctionBegin;
   POISE_CALL(PoiseVecDestroy(&lent->poise));
-  if (lent->array && lent->writes) PetscCall(VecRestoreArray(lent->vec, &lent->array));
-  if (lent->array) PetscCall(VecRestoreArrayRead(lent->vec, (const PetscScalar **)&lent->array));
+  if (lent->writes) /* even if this rank has no entries: its object state must rise as that of others does */
+    PetscCall(VecRestoreArray(lent->vec, &lent->array));
+  else
+    PetscCall(VecRestoreArrayRead(lent->vec, (const PetscScalar **)&lent->array));
   PetscFunctionReturn(0);
 }
 

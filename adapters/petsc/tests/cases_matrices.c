@@ -163,6 +163,44 @@ static PetscErrorCode Unsorted(void)
   PetscFunctionReturn(0);
 }
 
+/* All rows on the last rank. PETSc answers from what it has cached where the object state is unchanged, and
+   waits for other ranks elsewhere. */
+static PetscErrorCode EmptyRanks(void)
+{
+  static const char *const methods[] = {"cg", "gmres", "preonly"}, *const pcs[] = {"jacobi", "bjacobi",
+                                                                                   "none"};
+  PetscMPIInt rank;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  const PetscInt rows = rank == ranks - 1 ? N : 0;
+  for (int k = 0; k < 9; k++) {
+    Problem p;
+    Mat A;
+    PetscReal norm[2], most[2];
+    PetscScalar product[2];
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, rows, rows, N, N, 3, NULL, 0, NULL, &A));
+    for (PetscInt i = 0; i < rows; i++)
+      for (PetscInt j = PetscMax(i - 1, 0); j < PetscMin(i + 2, N); j++)
+        PetscCall(MatSetValue(A, i, j, i == j ? 3 + 0.1 * i : -1, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(Begin(A, NULL, methods[k / 3], pcs[k % 3], &p));
+    PetscCall(Both(&p, PETSC_FALSE));
+    PetscCall(VecAXPY(p.x, 1, p.y)); /* Both has left the difference */
+    for (int i = 0; i < 2; i++) {
+      PetscCall(VecNorm(i ? p.y : p.x, NORM_2, &norm[i]));
+      PetscCall(VecMax(i ? p.y : p.x, NULL, &most[i]));
+      PetscCall(VecDot(i ? p.y : p.x, p.b, &product[i]));
+    }
+    CHECK(norm[1] > 0 && PetscAbsReal(norm[0] - norm[1]) <= 1e-6 * norm[0]);
+    CHECK(PetscAbsReal(most[0] - most[1]) <= 1e-6 * norm[0]);
+    CHECK(PetscAbsScalar(product[0] - product[1]) <= 1e-6 * norm[0] * N);
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode NullSpaces(void)
 {
   Problem p;
@@ -205,5 +243,6 @@ const Case of_matrices[] = {
     {"nested", Nested},
     {"unsorted", Unsorted},
     {"null spaces", NullSpaces},
+    {"empty ranks", EmptyRanks},
     {NULL, NULL},
 };
