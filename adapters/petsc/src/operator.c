@@ -7,8 +7,9 @@
                      values follow in one parallel pass, row by row: columns on the left, own, right
     all others       a shell that calls MatMult
 
-  What has changed is seen from PETSc's object states. Some functions (MatAXPY) replace the arrays without a
-  new nonzero state. So addresses and a sum over the pattern are compared too, when the state is new.
+  What has changed is seen from PETSc's object states, those of the two parts too. Some functions (MatAXPY)
+  replace the arrays without a new nonzero state. So addresses and a sum over the pattern are compared too,
+  when the state is new.
 */
 #include "plugin.h"
 
@@ -345,15 +346,42 @@ static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool par
   PetscFunctionReturn(0);
 }
 
+/* The object states of a matrix and of its parts, which a program may change by MatGetDiagonalBlock. */
+static PetscErrorCode StatesOf(Mat mat, Form form, PetscBool parallel, PetscObjectState states[3])
+{
+  Mat part[2] = {NULL, NULL};
+  const PetscInt *global;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)mat, &states[0]));
+  if (parallel && form == FORM_CSR) PetscCall(MatMPIAIJGetSeqAIJ(mat, &part[0], &part[1], &global));
+  if (parallel && form == FORM_BCSR) PetscCall(MatMPIBAIJGetSeqBAIJ(mat, &part[0], &part[1], &global));
+  for (int k = 0; k < 2; k++) {
+    states[k + 1] = 0;
+    if (part[k]) PetscCall(PetscObjectStateGet((PetscObject)part[k], &states[k + 1]));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Are there other entries than those that o has? If they changed on one rank, all follow. */
+static PetscErrorCode HasChanged(const Operator *o, PetscBool parallel, PetscBool *changed)
+{
+  PetscObjectState states[3];
+  PetscFunctionBegin;
+  PetscCall(StatesOf(o->mat, o->form, parallel, states));
+  *changed = !o->A || memcmp(states, o->states, sizeof states) ? PETSC_TRUE : PETSC_FALSE;
+  if (parallel)
+    PetscCallMPI(
+        MPI_Allreduce(MPI_IN_PLACE, changed, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)o->mat)));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode FollowMat(PoiseContext ctx, Mat mat, PetscBool shell, PetscBool transposed, Operator *o,
                          PetscBool *fresh)
 {
-  PetscObjectState state;
-  PetscBool parallel;
+  PetscBool parallel = PETSC_FALSE, changed;
   const Form form = shell ? FORM_SHELL : FormOf(mat, &parallel);
   PetscFunctionBegin;
   *fresh = PETSC_FALSE;
-  PetscCall(PetscObjectStateGet((PetscObject)mat, &state));
   if (o->mat != mat || o->form != form || o->transposed != transposed) {
     PetscCall(PetscObjectReference((PetscObject)mat));
     PetscCall(DropOperator(o));
@@ -361,14 +389,13 @@ PetscErrorCode FollowMat(PoiseContext ctx, Mat mat, PetscBool shell, PetscBool t
     o->form = form;
     o->transposed = transposed;
   }
-  if (!o->A || o->state != state) {
-    if (form != FORM_SHELL) {
-      PetscCall(FollowEntries(ctx, o, parallel, fresh));
-    } else if (!o->A) {
-      PetscCall(CreateShell(ctx, o));
-      *fresh = PETSC_TRUE;
-    }
-    PetscCall(PetscObjectStateGet((PetscObject)mat, &o->state));
+  if (form != FORM_SHELL) {
+    PetscCall(HasChanged(o, parallel, &changed));
+    if (changed) PetscCall(FollowEntries(ctx, o, parallel, fresh));
+    if (changed) PetscCall(StatesOf(mat, form, parallel, o->states));
+  } else if (!o->A) {
+    PetscCall(CreateShell(ctx, o));
+    *fresh = PETSC_TRUE;
   }
   PetscCall(FollowNullSpaces(ctx, o));
   PetscFunctionReturn(0);

@@ -99,9 +99,9 @@ typedef struct Operator {
   PoiseMat A;
   Form form;
   PetscBool in_place, sorted;
-  PetscObjectState state;
-  uint64_t pattern;          /* a sum over offsets and columns */
-  const PetscScalar *values; /* where PETSc's arrays were */
+  PetscObjectState states[3]; /* of mat and its parts */
+  uint64_t pattern;           /* a sum over offsets and columns */
+  const PetscScalar *values;  /* where PETSc's arrays were */
   const PetscInt *columns;
   int32_t *ptr, *col, *left; /* of the merged copy; left: how many columns of other ranks come first */
   double *val;

@@ -163,6 +163,20 @@ static PetscErrorCode Unsorted(void)
   PetscFunctionReturn(0);
 }
 
+/* b - A y, whatever the solver claims. */
+static PetscErrorCode Solves(Problem *p)
+{
+  PetscReal norm, size;
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(p->poise, p->b, p->y));
+  PetscCall(MatMult(p->A, p->y, p->x));
+  PetscCall(VecAXPY(p->x, -1, p->b));
+  PetscCall(VecNorm(p->x, NORM_2, &norm));
+  PetscCall(VecNorm(p->b, NORM_2, &size));
+  CHECK(norm <= 1e-7 * size);
+  PetscFunctionReturn(0);
+}
+
 /* All rows on the last rank. PETSc answers from what it has cached where the object state is unchanged, and
    waits for other ranks elsewhere. */
 static PetscErrorCode EmptyRanks(void)
@@ -198,6 +212,45 @@ static PetscErrorCode EmptyRanks(void)
     PetscCall(End(&p));
     PetscCall(MatDestroy(&A));
   }
+  PetscFunctionReturn(0);
+}
+
+/* The program changes the diagonal block of its matrix. */
+static PetscErrorCode ChangedParts(void)
+{
+  static const char *const types[] = {MATAIJ, MATBAIJ};
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) {
+    Problem p;
+    Mat A, block;
+    PetscCall(MakeMat(types[k / 2], 3, 0, 0, &A));
+    PetscCall(Begin(A, NULL, "cg", k % 2 ? "jacobi" : "none", &p));
+    PetscCall(Both(&p, PETSC_FALSE));
+    PetscCall(MatGetDiagonalBlock(A, &block));
+    PetscCall(MatShift(block, 2));
+    PetscCall(Solves(&p));
+    if (k % 2 == 0) PetscCall(Both(&p, PETSC_FALSE)); /* PETSc's jacobi keeps the old values */
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* One rank alone says that its entries have changed. */
+static PetscErrorCode UnequalStates(void)
+{
+  Problem p;
+  Mat A;
+  PetscMPIInt rank;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MakeMat(MATAIJ, 3, 0.2, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  PetscCall(Both(&p, PETSC_FALSE));
+  if (!rank) PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscCall(Both(&p, PETSC_FALSE));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
 }
 
@@ -244,5 +297,7 @@ const Case of_matrices[] = {
     {"unsorted", Unsorted},
     {"null spaces", NullSpaces},
     {"empty ranks", EmptyRanks},
+    {"changed parts", ChangedParts},
+    {"unequal states", UnequalStates},
     {NULL, NULL},
 };
