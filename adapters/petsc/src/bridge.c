@@ -172,6 +172,36 @@ PoiseErr OnPetscVecs(PoiseVec in, PoiseVec out, Vec petsc_in, Vec petsc_out, OnV
   return e ? e : restored;
 }
 
+/* ---- preconditioners -------------------------------------------------------------------------- */
+
+PetscErrorCode ApplyPC(PoiseContext ctx, PoisePC poise, Vec r, Vec z)
+{
+  Lent in, out;
+  PetscFunctionBegin;
+  PetscCall(LendVec(ctx, r, PETSC_FALSE, &in));
+  PetscCall(LendVec(ctx, z, PETSC_TRUE, &out));
+  POISE_CALL(PoisePCApply(poise, in.poise, out.poise));
+  PetscCall(EndLend(&out));
+  PetscCall(EndLend(&in));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ApplyColumns(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Mat R, Mat Z)
+{
+  Vec r, z;
+  PetscInt n;
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(R, NULL, &n));
+  for (PetscInt j = 0; j < n; j++) {
+    PetscCall(MatDenseGetColumnVecRead(R, j, &r));
+    PetscCall(MatDenseGetColumnVecWrite(Z, j, &z));
+    PetscCall(apply(pc, r, z));
+    PetscCall(MatDenseRestoreColumnVecWrite(Z, j, &z));
+    PetscCall(MatDenseRestoreColumnVecRead(R, j, &r));
+  }
+  PetscFunctionReturn(0);
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), void *arg, PetscViewer viewer)

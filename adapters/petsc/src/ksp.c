@@ -279,12 +279,6 @@ static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
 
 /* ---- following the KSP ----------------------------------------------------------------------- */
 
-/* Of these M is symmetric, so that it serves the transposed system too. */
-static PetscBool ServesBoth(const char *type)
-{
-  return !strcmp(type, "none") || !strcmp(type, "jacobi") || !strcmp(type, "icc") ? PETSC_TRUE : PETSC_FALSE;
-}
-
 static PetscErrorCode GoBack(KSP ksp, const char *because)
 {
   Data *d = DataOf(ksp);
@@ -297,20 +291,26 @@ static PetscErrorCode GoBack(KSP ksp, const char *because)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode TakeAllOptions(KSP ksp);
+
 /* Does Poise's own preconditioner work, for these matrices? */
 static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, PetscBool *own)
 {
   Data *d = DataOf(ksp);
-  PetscBool entries;
+  PetscBool entries, changed;
   PetscInt rows;
   MatNullSpace space;
   PetscFunctionBegin;
+  const PetscBool before = d->chosen.own;
+  PetscCall(FollowChoice(ksp->pc, &d->chosen, &changed));
+  if (before && !d->chosen.own) PetscCall(GoBack(ksp, d->chosen.because));
+  if (changed) PetscCall(TakeAllOptions(ksp));
   *own = d->chosen.own && !d->back ? PETSC_TRUE : PETSC_FALSE;
   if (!*own) PetscFunctionReturn(0);
   PetscCall(HasEntries(P, &entries));
   PetscCall(MatGetSize(P, &rows, NULL));
   PetscCall(MatGetNullSpace(A, &space));
-  if (transposed && !ServesBoth(d->chosen.type)) {
+  if (transposed && !IsSymmetricPC(d->chosen.type)) {
     PetscCheck(!d->chosen.by_poise, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "Poise's %s cannot be applied transposed; leave out -poise_pc_type", d->chosen.type);
     PetscCall(GoBack(ksp, "a transposed solve needs it"));
@@ -376,8 +376,7 @@ static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
   Data *d = DataOf(ksp);
   Engine *e = &d->engine[transposed];
   Mat A, P;
-  PetscBool own, again;
-  PoisePC pc;
+  PetscBool own = PETSC_FALSE, again;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
   d->failed = e->A.failed = 0;
@@ -398,10 +397,11 @@ static PetscErrorCode Follow(KSP ksp, PetscBool transposed)
     PetscCall(FollowOperators(ksp, e, A, P, transposed));
     POISE_CALL(PoiseKSPSetReusePreconditioner(e->ksp, ksp->pc->reusepreconditioner));
     if (own) {
-      POISE_CALL(PoiseKSPGetPC(e->ksp, &pc));
-      d->lent.poise = pc;
       PetscCall(SetUpOwn(ksp, e, &again));
-      if (again) PetscCall(DropEngine(e));
+      if (again)
+        PetscCall(DropEngine(e));
+      else
+        PetscCall(LendPoise(&d->lent, &e->ksp, d->pc_failed));
     }
   } while (again);
   PetscFunctionReturn(0);
@@ -780,11 +780,28 @@ static PetscErrorCode ReadStrict(KSP ksp, const char *prefix)
   PetscFunctionReturn(0);
 }
 
+/* The options of PETSc's database, with the settings of the PC. Solvers are made anew. */
+static PetscErrorCode TakeAllOptions(KSP ksp)
+{
+  Data *d = DataOf(ksp);
+  const char *prefix;
+  char first[4096];
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscStrncpy(first, d->chosen.options, sizeof first));
+  PetscCall(AddOfMethods(ksp, prefix, first, sizeof first));
+  PetscCall(TakeOptions(d->ctx, prefix, first, &d->taken));
+  d->noted = PETSC_FALSE;
+  for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
+  d->now = NULL;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObject)
 {
   Data *d = DataOf(ksp);
   const char *prefix;
-  char word[NAME], first[4096];
+  char word[NAME];
   PetscBool given;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
@@ -798,15 +815,10 @@ static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObje
   PetscCall(SetFunctions(ksp));
   if (!ksp->pc) PetscCall(KSPGetPC(ksp, &ksp->pc));
   PetscCall(ChoosePC(ksp->pc, &d->chosen));
-  PetscCall(PetscStrncpy(first, d->chosen.options, sizeof first));
-  PetscCall(AddOfMethods(ksp, prefix, first, sizeof first));
   PetscCall(LookForOthers(ksp, prefix));
-  PetscCall(TakeOptions(d->ctx, prefix, first, &d->taken));
-  d->noted = PETSC_FALSE;
-  d->back = PETSC_FALSE;
   PetscCall(GiveBackPC(&d->lent));
-  for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
-  d->now = NULL;
+  PetscCall(TakeAllOptions(ksp));
+  d->back = PETSC_FALSE;
   ksp->setupstage = KSP_SETUP_NEW;
   /* codes ask for some of these by name, such as TAO for stcg */
   if (!*d->method) PetscCall(PetscObjectChangeTypeName((PetscObject)ksp, PetscMethodOf(d->asked)));

@@ -37,6 +37,8 @@ static PetscErrorCode Make(PC pc)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode Apply(PC pc, Vec r, Vec z);
+
 static PetscErrorCode SetUp(PC pc)
 {
   Data *d = pc->data;
@@ -47,6 +49,7 @@ static PetscErrorCode SetUp(PC pc)
   PetscCall(FollowMat(d->ctx, pc->pmat, PETSC_FALSE, PETSC_FALSE, &d->P, &fresh));
   if (made || fresh) POISE_CALL(PoisePCSetOperator(d->poise, d->P.A));
   const PoiseErr e = PoisePCSetUp(d->poise);
+  pc->ops->applytranspose = IsSymmetricPC(PoisePCType(d->poise)) ? Apply : NULL;
   if (e == POISE_OK) {
     if (made && d->taken) PetscCall(NoteUsed(d->taken));
     PetscFunctionReturn(0);
@@ -63,18 +66,19 @@ static PetscErrorCode SetUp(PC pc)
 
 static PetscErrorCode Apply(PC pc, Vec r, Vec z)
 {
-  Data *d = pc->data;
-  Lent in, out;
+  const Data *d = pc->data;
   PetscFunctionBegin;
-  if (pc->failedreason) {
+  if (pc->failedreason)
     PetscCall(VecSetInf(z));
-    PetscFunctionReturn(0);
-  }
-  PetscCall(LendVec(d->ctx, r, PETSC_FALSE, &in));
-  PetscCall(LendVec(d->ctx, z, PETSC_TRUE, &out));
-  POISE_CALL(PoisePCApply(d->poise, in.poise, out.poise));
-  PetscCall(EndLend(&out));
-  PetscCall(EndLend(&in));
+  else
+    PetscCall(ApplyPC(d->ctx, d->poise, r, z));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode MatApply(PC pc, Mat R, Mat Z)
+{
+  PetscFunctionBegin;
+  PetscCall(ApplyColumns(pc, Apply, R, Z));
   PetscFunctionReturn(0);
 }
 
@@ -123,6 +127,7 @@ PetscErrorCode PCCreate_Poise(PC pc)
   pc->data = d;
   pc->ops->setup = SetUp;
   pc->ops->apply = Apply;
+  pc->ops->matapply = MatApply;
   pc->ops->setfromoptions = SetFromOptions;
   pc->ops->view = View;
   pc->ops->reset = Reset;

@@ -39,6 +39,6 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_poise_petsc(void)
   PetscCall(CheckTypes());
   PetscCall(KSPRegister("poise", KSPCreate_Poise)); /* first, as this registers PETSc's own */
   PetscCall(RegisterMethods());
-  PetscCall(PCRegister("poise", PCCreate_Poise));
+  PetscCall(RegisterPCs());
   PetscFunctionReturn(0);
 }

@@ -7,6 +7,8 @@
     operator.c  a Mat of PETSc as a matrix of Poise
     bridge.c    vectors and calls that pass from one library to the other; errors and reasons
     chosen.c    which PC of PETSc becomes which of Poise
+    settings.c  the settings of a PC of PETSc, as options of Poise's
+    noted.c     what the program says of a PC in code and no getter tells
     lent.c      a PC of PETSc that is not built, as Poise's own works in its place
     method.c    PETSc's own methods, and what the program has set of them in code
     ksp.c       the KSP "poise"
@@ -64,6 +66,10 @@ PetscErrorCode EndLend(Lent *lent);
 typedef PetscErrorCode (*OnVecs)(void *arg, Vec in, Vec out);
 PoiseErr OnPetscVecs(PoiseVec in, PoiseVec out, Vec petsc_in, Vec petsc_out, OnVecs f, void *arg,
                      PetscErrorCode *kept);
+
+/* z = M^-1 r, and the same of all columns of dense matrices. */
+PetscErrorCode ApplyPC(PoiseContext ctx, PoisePC poise, Vec r, Vec z);
+PetscErrorCode ApplyColumns(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Mat R, Mat Z);
 
 /* What view writes, on a viewer of PETSc. */
 PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), void *arg, PetscViewer viewer);
@@ -128,26 +134,65 @@ typedef struct Chosen {
   PetscBool own;       /* Poise's; else PETSc's, through a shell */
   PetscBool by_poise;  /* asked for by -poise_pc_type or -pc_type poise: there is no way back */
   char type[NAME];     /* of Poise */
-  char options[2048];  /* lines for Poise */
+  char options[2048];  /* lines for Poise: the settings of PETSc's PC */
   const char *because; /* why it is PETSc's */
+  PetscObjectId pc;    /* the PC that -pc_type has named, */
+  int life;            /* since it has got that type */
+  PetscBool assembled; /* with a matrix when the solvers in its blocks were read: */
+  char inside[1024];
+  const char *because_inside;
 } Chosen;
 PetscErrorCode ChoosePC(PC pc, Chosen *c);
+/* Look at the PC again, at each solve. The program may have set another one, another type, or what Poise has
+   not: then it is PETSc's. *changed: c->options are others. */
+PetscErrorCode FollowChoice(PC pc, Chosen *c, PetscBool *changed);
 /* May the PC of this type of Poise stand for that of PETSc, with this many rows? */
 PetscBool TwinFits(const char *type, PetscInt rows);
+/* Is M of this type of Poise symmetric for every matrix, so that it serves the transposed system too? */
+PetscBool IsSymmetricPC(const char *type);
+
+/* ---- settings.c ------------------------------------------------------------------------------ */
+
+/* Lines "-<inside>pc_... value" with the settings of the PC. *because: why Poise's cannot have them, or
+   NULL. */
+PetscErrorCode ReadSettings(PC pc, const char *inside, char *lines, size_t room, const char **because);
+/* The same of the solvers in the blocks of a PC of type bjacobi, "-sub_...". */
+PetscErrorCode ReadInside(PC pc, char *lines, size_t room, const char **because);
+
+/* ---- noted.c --------------------------------------------------------------------------------- */
+
+/* Of a PC, since it has got its type. */
+typedef struct Note {
+  int life;                    /* how many types it has got before, and this one */
+  PetscBool ordered, drops;    /* another order than the natural one; a drop tolerance */
+  PetscBool pivots, unpivoted; /* among columns; none inside dense blocks */
+  PetscBool served;            /* it has been lent to Poise */
+  PetscBool inside;            /* the program needs PETSc's own from here on */
+} Note;
+/* NULL if the PC is of a type that Poise has not. */
+PetscErrorCode NoteOf(PC pc, Note **note);
+/* At load: register the PC "poise", and put functions before PETSc's creators of PCs, which make notes. */
+PetscErrorCode RegisterPCs(void);
 
 /* ---- lent.c ---------------------------------------------------------------------------------- */
 
 /* A PC of PETSc whose functions are replaced until it is given back. */
 typedef struct LentPC {
   PC pc;
-  struct _PCOps ops;
-  PetscInt setupcalled; /* PETSc's own set-up, as it was */
-  PetscObjectState matstate, matnonzerostate;
+  struct _PCOps ops; /* PETSc's */
   PoiseContext ctx;
-  PoisePC poise; /* lent; NULL before it is set up */
+  const PoiseKSP *solver; /* its preconditioner works; NULL, or of NULL, where it does not */
+  PetscObjectId pmat;     /* what that is set up for */
+  PetscObjectState state;
 } LentPC;
 PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent);
+/* The preconditioner of *solver has been set up for the present matrix of the PC, or has failed to be. The
+   pointer itself is kept, as a solver that is destroyed is NULL there. */
+PetscErrorCode LendPoise(LentPC *lent, const PoiseKSP *solver, PetscBool failed);
 PetscErrorCode GiveBackPC(LentPC *lent);
+/* PETSc's own works in this PC from here on, as the program asks for what Poise's has not. It is set up if
+   the program has had it set up. */
+PetscErrorCode TakeBackPC(PC pc);
 
 /* ---- method.c -------------------------------------------------------------------------------- */
 

@@ -159,6 +159,118 @@ static PetscErrorCode PoisePCs(void)
   PetscFunctionReturn(0);
 }
 
+/* ---- what the program sets in code ----------------------------------------------------------- */
+
+/* Another type, and back, after the options: PETSc's own works from there on. */
+static PetscErrorCode TypeInCode(void)
+{
+  PetscFunctionBegin;
+  for (int early = 0; early < 2; early++) {
+    Problem p;
+    Mat A;
+    PetscCall(MakeMat(MATAIJ, 3, 0.1, 0, &A));
+    PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+    if (!early) PetscCall(Both(&p, PETSC_FALSE));
+    for (int k = 0; k < 2; k++) PetscCall(PCSetType(PCOf(&p, k), PCSOR));
+    if (!early) {
+      PetscCall(Both(&p, PETSC_FALSE));
+      SAYS(p.poise, "PETSc's, through a shell (the program has set it in code)");
+    }
+    for (int k = 0; k < 2; k++) PetscCall(PCSetType(PCOf(&p, k), PCJACOBI));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "PETSc's, through a shell (the program has set it in code)");
+    for (int k = 0; k < 2; k++) PetscCall(KSPSetFromOptions(k ? p.poise : p.petsc));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "Poise's own jacobi");
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* A PC of the program's own, after the options. */
+static PetscErrorCode PCInCode(void)
+{
+  Problem p;
+  Mat A;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  for (int round = 0; round < 2; round++) {
+    for (int k = 0; k < 2; k++) {
+      PC pc;
+      PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+      PetscCall(PCSetType(pc, round ? PCJACOBI : PCSHELL));
+      if (!round) PetscCall(PCShellSetApply(pc, Halve));
+      PetscCall(PCSetOperators(pc, A, A));
+      PetscCall(KSPSetPC(k ? p.poise : p.petsc, pc));
+      PetscCall(PCDestroy(&pc));
+    }
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "PETSc's, through a shell (the program has set it in code)");
+  }
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* ---- rows of zeros --------------------------------------------------------------------------- */
+
+/* A row of zeros ends the set-up of both. When it is mended, poise goes on. */
+static PetscErrorCode ZeroRow(void)
+{
+  static const char *const pcs[] = {"bjacobi", "pbjacobi", "ilu"};
+  PetscFunctionBegin;
+  for (int k = 0; k < (ranks > 1 ? 2 : 3); k++) {
+    Problem p;
+    Mat A;
+    KSPConvergedReason reason[2];
+    const PetscInt row = 5;
+    PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+    PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
+    PetscCall(MatZeroRows(A, 1, &row, 0, NULL, NULL));
+    PetscCall(Begin(A, NULL, "gmres", pcs[k], &p));
+    PetscCall(KSPSolve(p.petsc, p.b, p.x));
+    PetscCall(KSPSolve(p.poise, p.b, p.y));
+    PetscCall(KSPGetConvergedReason(p.petsc, &reason[0]));
+    PetscCall(KSPGetConvergedReason(p.poise, &reason[1]));
+    CHECK(reason[0] == KSP_DIVERGED_PC_FAILED);
+    CHECK(reason[1] == KSP_DIVERGED_PC_FAILED);
+    PetscCall(MatShift(A, 1));
+    PetscCall(KSPSolve(p.poise, p.b, p.y));
+    PetscCall(KSPGetConvergedReason(p.poise, &reason[1]));
+    CHECK(reason[1] == KSP_CONVERGED_RTOL);
+    SAYS(p.poise, "Poise's own");
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* A zero of the diagonal counts as 1 in PETSc's jacobi, so in Poise's inside PETSc. */
+static PetscErrorCode ZeroDiagonal(void)
+{
+  static const char *const types[] = {MATAIJ, MATBAIJ};
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) {
+    Problem p;
+    Mat A;
+    PetscInt begin, end;
+    PetscCall(MakeMat(types[k % 2], 3, 0, 0, &A));
+    PetscCall(MatGetOwnershipRange(A, &begin, &end));
+    if (begin <= 5 && end > 5) PetscCall(MatSetValue(A, 5, 5, 0, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    if (k > 1) PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_type", "jacobi"));
+    PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "Poise's own jacobi");
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
 const Case of_pcs[] = {
     {"own PCs", OwnPCs},
     {"PETSc's PCs", PetscPCs},
@@ -166,5 +278,9 @@ const Case of_pcs[] = {
     {"failed set-up", FailedSetUp},
     {"PC poise", PoisePCs},
     {"fallback", Fallback},
+    {"type in code", TypeInCode},
+    {"PC in code", PCInCode},
+    {"row of zeros", ZeroRow},
+    {"zero diagonal", ZeroDiagonal},
     {NULL, NULL},
 };

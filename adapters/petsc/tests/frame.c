@@ -164,3 +164,29 @@ PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says)
   PetscCallMPI(MPI_Bcast(says, 1, MPIU_BOOL, 0, PETSC_COMM_WORLD));
   PetscFunctionReturn(0);
 }
+
+PC PCOf(const Problem *p, int k)
+{
+  PC pc = NULL;
+  if (KSPGetPC(k ? p->poise : p->petsc, &pc)) failures++;
+  return pc;
+}
+
+PetscErrorCode SetBoth(const char *key, const char *value, PetscBool clear)
+{
+  char name[128];
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscSNPrintf(name, sizeof name, "-%s_%s", k ? "b" : "a", key));
+    if (clear)
+      PetscCall(PetscOptionsClearValue(NULL, name));
+    else
+      PetscCall(PetscOptionsSetValue(NULL, name, value));
+  }
+  PetscFunctionReturn(0);
+}
+
+PetscBool IsOfOneRank(const char *pc)
+{
+  return !strcmp(pc, "ilu") || !strcmp(pc, "icc") || !strcmp(pc, "lu") ? PETSC_TRUE : PETSC_FALSE;
+}

@@ -49,6 +49,13 @@ PetscErrorCode Both(Problem *p, PetscBool transposed);
 /* Are these words in the view? */
 PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says);
 
+/* The PC of the solver by PETSc (0), or of that of type poise (1). */
+PC PCOf(const Problem *p, int k);
+/* Set the options "-a_<key>" and "-b_<key>", or clear them. */
+PetscErrorCode SetBoth(const char *key, const char *value, PetscBool clear);
+/* Do both PETSc's and Poise's PCs of this type take one rank only? */
+PetscBool IsOfOneRank(const char *pc);
+
 #define SAYS(ksp, words)                 \
   do {                                   \
     PetscBool says_;                     \
@@ -57,6 +64,6 @@ PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says);
   } while (0)
 
 /* The cases, by file; each list ends with a NULL. */
-extern const Case of_matrices[], of_settings[], of_pcs[], of_options[], of_methods[];
+extern const Case of_matrices[], of_settings[], of_pcs[], of_lent[], of_options[], of_methods[];
 
 #endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What the program says of a PC in code and no getter tells. PETSc's creators of the types that Poise has too
+  are registered anew: they create as before, then a function is put in front of such setters. It notes the
+  value, in a container that is composed with the PC. The setter itself has the name "poise:<its name>".
+
+  Options come through the same setters, so a note has what counts and not who has said it.
+*/
+#include "plugin.h"
+
+static const char key[] = "poise_note";
+
+static const char *const types[] = {PCNONE, PCJACOBI, PCPBJACOBI, PCILU, PCICC, PCSOR, PCBJACOBI, PCLU};
+enum { TYPES = sizeof types / sizeof *types };
+static PetscErrorCode (*creators[TYPES])(PC); /* PETSc's */
+
+typedef void (*Function)(void);
+
+PetscErrorCode NoteOf(PC pc, Note **note)
+{
+  PetscContainer box;
+  PetscFunctionBegin;
+  *note = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)pc, key, (PetscObject *)&box));
+  if (box) PetscCall(PetscContainerGetPointer(box, (void **)note));
+  PetscFunctionReturn(0);
+}
+
+/* ---- setters --------------------------------------------------------------------------------- */
+
+/* The note, and PETSc's own function behind that in front of it. */
+static PetscErrorCode Behind(PC pc, const char *name, Note **note, void *function)
+{
+  char own[NAME];
+  Function f;
+  PetscFunctionBegin;
+  PetscCall(NoteOf(pc, note));
+  PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", name));
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, own, &f));
+  memcpy(function, &f, sizeof f);
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetOrdering(PC pc, MatOrderingType ordering)
+{
+  Note *note;
+  PetscErrorCode (*set)(PC, MatOrderingType);
+  PetscFunctionBegin;
+  PetscCall(Behind(pc, "PCFactorSetMatOrderingType_C", &note, &set));
+  PetscCall(set(pc, ordering));
+  note->ordered = strcmp(ordering, MATORDERINGNATURAL) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetDropTolerance(PC pc, PetscReal dt, PetscReal column, PetscInt count)
+{
+  Note *note;
+  PetscErrorCode (*set)(PC, PetscReal, PetscReal, PetscInt);
+  PetscFunctionBegin;
+  PetscCall(Behind(pc, "PCFactorSetDropTolerance_C", &note, &set));
+  PetscCall(set(pc, dt, column, count));
+  note->drops = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetReorder(PC pc, PetscReal tolerance)
+{
+  Note *note;
+  PetscErrorCode (*set)(PC, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(pc, "PCFactorReorderForNonzeroDiagonal_C", &note, &set));
+  PetscCall(set(pc, tolerance));
+  note->ordered = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetColumnPivot(PC pc, PetscReal tolerance)
+{
+  Note *note;
+  PetscErrorCode (*set)(PC, PetscReal);
+  PetscFunctionBegin;
+  PetscCall(Behind(pc, "PCFactorSetColumnPivot_C", &note, &set));
+  PetscCall(set(pc, tolerance));
+  note->pivots = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetPivotInBlocks(PC pc, PetscBool on)
+{
+  Note *note;
+  PetscErrorCode (*set)(PC, PetscBool);
+  PetscFunctionBegin;
+  PetscCall(Behind(pc, "PCFactorSetPivotInBlocks_C", &note, &set));
+  PetscCall(set(pc, on));
+  note->unpivoted = on ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+/* PETSc's solvers in the blocks are made by set-up. */
+static PetscErrorCode GetSubKSP(PC pc, PetscInt *n, PetscInt *first, KSP **ksp)
+{
+  Note *note;
+  PetscErrorCode (*get)(PC, PetscInt *, PetscInt *, KSP **);
+  PetscFunctionBegin;
+  PetscCall(Behind(pc, "PCBJacobiGetSubKSP_C", &note, &get));
+  PetscCall(TakeBackPC(pc));
+  PetscCall(get(pc, n, first, ksp));
+  PetscFunctionReturn(0);
+}
+
+static const struct {
+  const char *name;
+  Function function;
+} functions[] = {
+    {"PCFactorSetMatOrderingType_C", (Function)SetOrdering},
+    {"PCFactorSetDropTolerance_C", (Function)SetDropTolerance},
+    {"PCFactorReorderForNonzeroDiagonal_C", (Function)SetReorder},
+    {"PCFactorSetColumnPivot_C", (Function)SetColumnPivot},
+    {"PCFactorSetPivotInBlocks_C", (Function)SetPivotInBlocks},
+    {"PCBJacobiGetSubKSP_C", (Function)GetSubKSP},
+};
+
+/* Put them in front of those that the PC has. */
+static PetscErrorCode Listen(PC pc)
+{
+  char own[NAME];
+  Function function;
+  PetscFunctionBegin;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    PetscCall(PetscObjectQueryFunction((PetscObject)pc, functions[i].name, &function));
+    if (!function) continue;
+    PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", functions[i].name));
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, own, function));
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, functions[i].name, functions[i].function));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* ---- creators -------------------------------------------------------------------------------- */
+
+/* A note outlives a change of the type, and begins anew with the next one. */
+static PetscErrorCode BeginNote(PC pc)
+{
+  Note *note;
+  PetscContainer box;
+  PetscFunctionBegin;
+  PetscCall(NoteOf(pc, &note));
+  if (!note) {
+    PetscCall(PetscNew(&note));
+    PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)pc), &box));
+    PetscCall(PetscContainerSetPointer(box, note));
+    PetscCall(PetscContainerSetUserDestroy(box, PetscContainerUserDestroyDefault));
+    PetscCall(PetscObjectCompose((PetscObject)pc, key, (PetscObject)box));
+    PetscCall(PetscContainerDestroy(&box));
+  }
+  *note = (Note){.life = note->life + 1};
+  PetscFunctionReturn(0);
+}
+
+/* PCSetType has named the type, and calls this in place of PETSc's creator. */
+static PetscErrorCode Create(PC pc)
+{
+  int i = 0;
+  PetscFunctionBegin;
+  while (i < TYPES && strcmp(((PetscObject)pc)->type_name, types[i])) i++;
+  PetscCheck(i < TYPES && creators[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "no creator of this PC");
+  PetscCall(creators[i](pc));
+  PetscCall(BeginNote(pc));
+  PetscCall(Listen(pc));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode RegisterPCs(void)
+{
+  PetscErrorCode (*found)(PC);
+  PetscFunctionBegin;
+  PetscCall(PCRegister("poise", PCCreate_Poise)); /* first, as this registers PETSc's own */
+  for (int i = 0; i < TYPES; i++) {
+    PetscCall(PetscFunctionListFind(PCList, types[i], &found));
+    if (!found || found == Create) continue;
+    creators[i] = found;
+    PetscCall(PCRegister(types[i], Create));
+  }
+  PetscFunctionReturn(0);
+}
