@@ -42,7 +42,7 @@ static const char as_petsc[] = "-pc_jacobi_fixdiagonal yes\n-sub_pc_jacobi_fixdi
 PetscErrorCode ChoosePC(PC pc, Chosen *c)
 {
   const char *prefix;
-  char word[NAME];
+  char word[NAME] = "";
   PetscBool given, named;
   PetscFunctionBegin;
   *c = (Chosen){.because = "-pc_type does not name it"};
