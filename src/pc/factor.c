@@ -40,7 +40,7 @@ static PoiseErr NameUnmirrored(PoisePC pc, Incomplete *f)
               at = poiseSeek(t.col, poiseOffset(&t, t.begin, j), end, (int32_t)i);
       if (at < end && t.col[at] == i) continue;
       long long row = poiseMatRowName(pc->P, i * b) / b, col = poiseMatRowName(pc->P, j * b) / b;
-      FAIL(POISE_ERR_NUMERIC,
+      FAIL(POISE_ERR_UNSUPPORTED,
            "%s (%lld, %lld) is stored and (%lld, %lld) is not: icc needs a symmetric pattern, ilu does not",
            t.b ? "block" : "entry", row, col, col, row);
     }
