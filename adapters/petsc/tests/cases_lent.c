@@ -385,6 +385,36 @@ static PetscErrorCode BesideTheSolver(void)
   PetscFunctionReturn(0);
 }
 
+/* The PC "poise": transposed where M is symmetric, and on many columns. */
+static PetscErrorCode PoiseBeside(void)
+{
+  static const struct {
+    const char *pc;
+    PetscBool symmetric;
+  } cases[] = {{"jacobi", PETSC_TRUE}, {"none", PETSC_TRUE}, {"sor", PETSC_FALSE}};
+  PetscFunctionBegin;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Problem p;
+    Mat A;
+    PetscBool exists;
+    PetscCall(MakeMat(MATAIJ, 4, 0.2, 0, &A));
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_type", cases[i].pc));
+    PetscCall(Begin(A, NULL, "gmres", cases[i].pc, &p));
+    PetscCall(PetscOptionsInsertString(NULL, "-b_pc_type poise -b_ksp_type gmres"));
+    PetscCall(KSPSetFromOptions(p.poise));
+    Vec z[] = {p.x, p.y};
+    PetscCall(Both(&p, PETSC_FALSE));
+    for (int k = 0; k < 2; k++) PetscCall(ApplyMany(PCOf(&p, k), p.b, z[k]));
+    PetscCall(Same(cases[i].pc, "PCMatApply of Poise's", z));
+    PetscCall(PCApplyTransposeExists(PCOf(&p, 1), &exists));
+    CHECK(exists == cases[i].symmetric);
+    if (exists) PetscCall(Both(&p, PETSC_TRUE));
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
 /* One PC in two solvers of type poise, and in one of PETSc. */
 static PetscErrorCode Shared(void)
 {
@@ -437,6 +467,7 @@ const Case of_lent[] = {
     {"inside", Inside},
     {"inside of one", InsideOfOne},
     {"beside the solver", BesideTheSolver},
+    {"PC poise beside", PoiseBeside},
     {"shared PC", Shared},
     {NULL, NULL},
 };

@@ -247,6 +247,31 @@ static PetscErrorCode ZeroRow(void)
   PetscFunctionReturn(0);
 }
 
+/* PETSc's icc reads one triangle, whatever the other has. */
+static PetscErrorCode Unmirrored(void)
+{
+  static const char *const pcs[] = {"bjacobi", "icc"};
+  PetscFunctionBegin;
+  for (int k = 0; k < (ranks > 1 ? 1 : 2); k++) {
+    Problem p;
+    Mat A;
+    PetscInt begin, end;
+    PetscCall(MakeMat(MATAIJ, 4, 0, 0, &A));
+    PetscCall(MatGetOwnershipRange(A, &begin, &end));
+    PetscCall(MatSetValue(A, begin, begin + 7, -0.5, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    if (!k) PetscCall(SetBoth("sub_pc_type", "icc", PETSC_FALSE));
+    PetscCall(Begin(A, NULL, "gmres", pcs[k], &p));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "PETSc's, through a shell");
+    PetscCall(SetBoth("sub_pc_type", NULL, PETSC_TRUE));
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
 /* A zero of the diagonal counts as 1 in PETSc's jacobi, so in Poise's inside PETSc. */
 static PetscErrorCode ZeroDiagonal(void)
 {
@@ -281,6 +306,7 @@ const Case of_pcs[] = {
     {"type in code", TypeInCode},
     {"PC in code", PCInCode},
     {"row of zeros", ZeroRow},
+    {"unmirrored", Unmirrored},
     {"zero diagonal", ZeroDiagonal},
     {NULL, NULL},
 };
