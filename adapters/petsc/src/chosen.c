@@ -19,18 +19,19 @@ static PetscErrorCode LifeOf(PC pc, int *life)
   PetscFunctionReturn(0);
 }
 
+enum { UNREAD, WITHOUT, WITH_MATRIX };
+
 /* What the PC has now, in *c. Its inside is read once, as PETSc does, and again when there is a matrix. */
 static PetscErrorCode Read(PC pc, Chosen *c)
 {
   PetscBool blocks;
-  const PetscBool assembled = pc->pmat && pc->pmat->assembled ? PETSC_TRUE : PETSC_FALSE;
+  const int with = pc->pmat && pc->pmat->assembled ? WITH_MATRIX : WITHOUT;
   PetscFunctionBegin;
   PetscCall(ReadSettings(pc, "", c->options, sizeof c->options, &c->because));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &blocks));
   if (!blocks || c->because) PetscFunctionReturn(0);
-  if (!*c->inside || c->assembled != assembled)
-    PetscCall(ReadInside(pc, c->inside, sizeof c->inside, &c->because_inside));
-  c->assembled = assembled;
+  if (c->read < with) PetscCall(ReadInside(pc, c->inside, sizeof c->inside, &c->because_inside));
+  c->read = PetscMax(c->read, with);
   c->because = c->because_inside;
   PetscCall(PetscStrlcat(c->options, c->inside, sizeof c->options));
   PetscFunctionReturn(0);

@@ -138,8 +138,8 @@ typedef struct Chosen {
   const char *because; /* why it is PETSc's */
   PetscObjectId pc;    /* the PC that -pc_type has named, */
   int life;            /* since it has got that type */
-  PetscBool assembled; /* with a matrix when the solvers in its blocks were read: */
-  char inside[1024];
+  int read;            /* have the solvers in its blocks been read, and with a matrix? */
+  char inside[1024];   /* their lines */
   const char *because_inside;
 } Chosen;
 PetscErrorCode ChoosePC(PC pc, Chosen *c);

@@ -15,6 +15,7 @@ typedef struct Reader {
   const char *because; /* why PETSc's must work */
 } Reader;
 
+/* A line. The functions after it leave out what is usual, which is what Poise's PC has without an option. */
 static PetscErrorCode Add(Reader *r, const char *option, const char *value)
 {
   char line[2 * NAME];
@@ -24,19 +25,28 @@ static PetscErrorCode Add(Reader *r, const char *option, const char *value)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode AddReal(Reader *r, const char *option, PetscReal value)
+static PetscErrorCode AddWord(Reader *r, const char *option, const char *value, const char *usual)
+{
+  PetscFunctionBegin;
+  if (strcmp(value, usual)) PetscCall(Add(r, option, value));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode AddReal(Reader *r, const char *option, PetscReal value, PetscReal usual)
 {
   char text[NAME];
   PetscFunctionBegin;
+  if (value == usual) PetscFunctionReturn(0);
   PetscCall(PetscSNPrintf(text, sizeof text, "%.17g", (double)value));
   PetscCall(Add(r, option, text));
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode AddInt(Reader *r, const char *option, PetscInt value)
+static PetscErrorCode AddInt(Reader *r, const char *option, PetscInt value, PetscInt usual)
 {
   char text[NAME];
   PetscFunctionBegin;
+  if (value == usual) PetscFunctionReturn(0);
   PetscCall(PetscSNPrintf(text, sizeof text, "%" PetscInt_FMT, value));
   PetscCall(Add(r, option, text));
   PetscFunctionReturn(0);
@@ -59,7 +69,7 @@ static PetscErrorCode ReadJacobi(Reader *r)
   PetscCall(PCJacobiGetUseAbs(r->pc, &absolute));
   PetscCall(PCJacobiGetFixDiagonal(r->pc, &fix));
   if (type != PC_JACOBI_DIAGONAL || absolute) r->because = "Poise's jacobi takes the diagonal as it is";
-  PetscCall(Add(r, "pc_jacobi_fixdiagonal", fix ? "yes" : "no"));
+  PetscCall(AddWord(r, "pc_jacobi_fixdiagonal", fix ? "yes" : "no", "no"));
   PetscFunctionReturn(0);
 }
 
@@ -82,12 +92,14 @@ static PetscErrorCode ReadSOR(Reader *r)
   if (!option || sweep > SOR_LOCAL_SYMMETRIC_SWEEP || its < 1 || local < 1 || shifted)
     r->because = "Poise's sor has no such sweep";
   if (r->because) PetscFunctionReturn(0);
-  PetscCall(Add(r, option, "yes"));
-  PetscCall(AddReal(r, "pc_sor_omega", omega));
-  PetscCall(AddInt(r, "pc_sor_its", its));
-  PetscCall(AddInt(r, "pc_sor_lits", local));
+  if (strcmp(option, "pc_sor_symmetric")) PetscCall(Add(r, option, "yes"));
+  PetscCall(AddReal(r, "pc_sor_omega", omega, 1));
+  PetscCall(AddInt(r, "pc_sor_its", its, 1));
+  PetscCall(AddInt(r, "pc_sor_lits", local, 1));
   PetscFunctionReturn(0);
 }
+
+static const PetscReal usual_zero = 100 * PETSC_MACHINE_EPSILON; /* of pivots and shifts */
 
 /* Of all factors. */
 static PetscErrorCode ReadLibrary(Reader *r)
@@ -102,16 +114,22 @@ static PetscErrorCode ReadLibrary(Reader *r)
   PetscFunctionReturn(0);
 }
 
+static PetscBool IsOfBlocks(Mat mat)
+{
+  const char *type = mat ? ((PetscObject)mat)->type_name : NULL;
+  if (!type || mat->rmap->bs == 1) return PETSC_FALSE;
+  return !strcmp(type, MATSEQBAIJ) || !strcmp(type, MATMPIBAIJ) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static PetscErrorCode ReadIncomplete(Reader *r)
 {
   static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
   MatFactorShiftType shift;
   PetscReal amount, zero;
   PetscInt levels;
-  PetscBool fill, single = PETSC_FALSE;
+  PetscBool fill;
+  const PetscBool cholesky = strcmp(((PetscObject)r->pc)->type_name, PCICC) ? PETSC_FALSE : PETSC_TRUE;
   PetscFunctionBegin;
-  if (r->pc->pmat && r->pc->pmat->rmap->bs > 1 && !strcmp(((PetscObject)r->pc)->type_name, PCICC))
-    PetscCall(PetscObjectTypeCompareAny((PetscObject)r->pc->pmat, &single, MATSEQBAIJ, MATMPIBAIJ, ""));
   PetscCall(PCFactorGetShiftType(r->pc, &shift));
   PetscCall(PCFactorGetShiftAmount(r->pc, &amount));
   PetscCall(PCFactorGetZeroPivot(r->pc, &zero));
@@ -121,11 +139,11 @@ static PetscErrorCode ReadIncomplete(Reader *r)
   if (levels || fill || r->note->drops) r->because = "Poise's factors have no fill";
   if (r->note->ordered) r->because = "Poise's factors have the matrix's own order";
   if (r->note->pivots || r->note->unpivoted) r->because = "Poise's factors have no such pivoting";
-  if (single) r->because = "Poise's icc of a matrix of blocks is one of blocks";
+  if (cholesky && IsOfBlocks(r->pc->pmat)) r->because = "Poise's icc of a matrix of blocks is one of blocks";
   if (amount < 0 || zero < 0) r->because = "Poise takes no negative shifts";
-  PetscCall(Add(r, "pc_factor_shift_type", shifts[shift]));
-  PetscCall(AddReal(r, "pc_factor_shift_amount", amount));
-  PetscCall(AddReal(r, "pc_factor_zeropivot", zero));
+  PetscCall(AddWord(r, "pc_factor_shift_type", shifts[shift], cholesky ? "positive_definite" : "none"));
+  PetscCall(AddReal(r, "pc_factor_shift_amount", amount, usual_zero));
+  PetscCall(AddReal(r, "pc_factor_zeropivot", zero, usual_zero));
   PetscFunctionReturn(0);
 }
 
@@ -139,7 +157,7 @@ static PetscErrorCode ReadLU(Reader *r)
   PetscCall(PCFactorGetZeroPivot(r->pc, &zero));
   PetscCall(ReadLibrary(r));
   if (shift != MAT_SHIFT_NONE || zero < 0) r->because = "Poise's lu shifts no pivots";
-  PetscCall(AddReal(r, "pc_factor_zeropivot", zero));
+  PetscCall(AddReal(r, "pc_factor_zeropivot", zero, usual_zero));
   PetscFunctionReturn(0);
 }
 
@@ -152,8 +170,8 @@ static PetscErrorCode ReadBlocks(Reader *r)
   PetscCall(PCBJacobiGetLocalBlocks(r->pc, &local, &local_sizes));
   if (sizes || local_sizes) r->because = "the sizes of the blocks are given";
   if (r->pc->modifysubmatrices) r->because = "the program changes the blocks";
-  if (all > 0) PetscCall(AddInt(r, "pc_bjacobi_blocks", all));
-  if (local > 0) PetscCall(AddInt(r, "pc_bjacobi_local_blocks", local));
+  PetscCall(AddInt(r, "pc_bjacobi_blocks", PetscMax(all, 0), 0));
+  PetscCall(AddInt(r, "pc_bjacobi_local_blocks", PetscMax(local, 0), 0));
   PetscFunctionReturn(0);
 }
 
@@ -239,8 +257,7 @@ PetscErrorCode ReadInside(PC pc, char *lines, size_t room, const char **because)
   if (!IsPlain(ksp)) *because = "its blocks have solvers that are more than a preconditioner";
   if (!strcmp(type, PCBJACOBI) || !strcmp(type, PCLU)) *because = "Poise has no such PC in the blocks";
   *lines = 0;
-  PetscCall(Add(&r, "ksp_type", "preonly"));
-  PetscCall(Add(&r, "pc_type", type));
+  PetscCall(AddWord(&r, "pc_type", type, PCILU));
   PetscCall(PetscStrlcat(lines, more, room));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(0);
