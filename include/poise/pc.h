@@ -52,8 +52,8 @@ POISE_API PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix);
 POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
 /* Build M from P's present values; PoiseKSPSetUp calls it. It does nothing if P did not change, or if the
    solver that owns pc is to keep it (PoiseKSPSetReusePreconditioner). A zero or missing diagonal entry, a
-   singular block, or a zero pivot is POISE_ERR_NUMERIC naming the row. For icc a pattern that is not symmetric
-   is POISE_ERR_UNSUPPORTED naming an entry. */
+   singular block, or a zero pivot is POISE_ERR_NUMERIC naming the row. For icc a pattern that is not
+   symmetric is POISE_ERR_UNSUPPORTED naming an entry. */
 POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
 /* z = M^-1 r, with vectors of P's rows. If a solver has rearranged P (PoiseMatSetOrder,
    PoiseMatSetPartition), these are the rows of the P that was set. */

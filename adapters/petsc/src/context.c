@@ -22,12 +22,14 @@ static PetscMPIInt keyval = MPI_KEYVAL_INVALID;
 
 typedef struct Key { /* an option of Poise */
   struct Key *next;
-  char *word; /* "-ksp_rtol" */
+  char *word;            /* "-ksp_rtol" */
+  PetscBool of_database; /* else of the caller's lines alone */
 } Key;
 
 struct Taken {
   PoiseContext ctx;
   char *petsc, *prefix; /* in PETSc's database, "<prefix>poise_", and in Poise */
+  char *lines;          /* of the caller */
   Key *keys;
 };
 
@@ -202,7 +204,7 @@ PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx)
 /* ---- options of objects ---------------------------------------------------------------------- */
 
 /* Give Poise an option; `word` is "-key". */
-static PetscErrorCode Give(Taken *t, const char *word, const char *value)
+static PetscErrorCode Give(Taken *t, const char *word, const char *value, PetscBool of_database)
 {
   char *name;
   Key *k = t->keys;
@@ -211,11 +213,13 @@ static PetscErrorCode Give(Taken *t, const char *word, const char *value)
   POISE_CALL(PoiseOptionsSet(t->ctx, name, value));
   PetscCall(PetscFree(name));
   while (k && strcmp(k->word, word)) k = k->next;
-  if (k) PetscFunctionReturn(0);
-  PetscCall(PetscNew(&k));
-  PetscCall(PetscStrallocpy(word, &k->word));
-  k->next = t->keys;
-  t->keys = k;
+  if (!k) {
+    PetscCall(PetscNew(&k));
+    PetscCall(PetscStrallocpy(word, &k->word));
+    k->next = t->keys;
+    t->keys = k;
+  }
+  k->of_database = k->of_database || of_database ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 
@@ -227,24 +231,37 @@ static PetscErrorCode GiveOfObjects(void *arg, const char *key, const char *valu
   const size_t n = strlen(key);
   if (n >= 8 && !strcmp(key + n - 8, "ksp_type") && MethodOf(value)) value = MethodOf(value);
   PetscCall(Join("-", key, &word));
-  PetscCall(Give(arg, word, value));
+  PetscCall(Give(arg, word, value, PETSC_TRUE));
   PetscCall(PetscFree(word));
   PetscFunctionReturn(0);
 }
 
+/* Are these characters a line of the text? */
+static PetscBool HasLine(const char *text, const char *line, size_t length)
+{
+  for (; text && *text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL)
+    if (strcspn(text, "\n") == length && !strncmp(text, line, length)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+/* The lines but for those that were given before, where the database may have another value. */
 static PetscErrorCode GiveLines(Taken *t, const char *lines)
 {
-  char *text;
+  char *before = t->lines, *text;
   PetscFunctionBegin;
   PetscCall(PetscStrallocpy(lines ? lines : "", &text));
   for (char *line = text, *end; *line; line = end) {
-    end = line + strcspn(line, "\n");
+    const size_t length = strcspn(line, "\n");
+    const PetscBool known = HasLine(before, line, length);
+    end = line + length;
     if (*end) *end++ = 0;
     char *value = strchr(line, ' ');
     if (value) *value++ = 0;
-    PetscCall(Give(t, line, value));
+    if (!known) PetscCall(Give(t, line, value, PETSC_FALSE));
   }
   PetscCall(PetscFree(text));
+  PetscCall(PetscStrallocpy(lines ? lines : "", &t->lines));
+  PetscCall(PetscFree(before));
   PetscFunctionReturn(0);
 }
 
@@ -317,23 +334,55 @@ PetscErrorCode NoteUsed(const Taken *taken)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode DropKey(Taken *t, Key *k)
+{
+  char *name;
+  PetscFunctionBegin;
+  PetscCall(Join(t->prefix, k->word + 1, &name));
+  POISE_CALL(PoiseOptionsClear(t->ctx, name));
+  PetscCall(PetscFree(name));
+  PetscCall(PetscFree(k->word));
+  PetscCall(PetscFree(k));
+  PetscFunctionReturn(0);
+}
+
+/* Is this the key of a line? */
+static PetscBool HasKey(const char *lines, const char *word)
+{
+  const size_t length = strlen(word);
+  for (const char *line = lines; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    if (strcspn(line, " \n") == length && !strncmp(line, word, length)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+PetscErrorCode RenewOptions(Taken *t, const char *lines)
+{
+  PetscFunctionBegin;
+  for (Key **at = &t->keys, *k; (k = *at);) {
+    if (k->of_database || HasKey(lines, k->word)) {
+      at = &k->next;
+    } else {
+      *at = k->next;
+      PetscCall(DropKey(t, k));
+    }
+  }
+  PetscCall(GiveLines(t, lines));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode DropOptions(Taken **taken)
 {
   Taken *t = *taken;
-  char *name;
   PetscFunctionBegin;
   if (!t) PetscFunctionReturn(0);
   for (Key *k = t->keys, *next; k; k = next) {
     next = k->next;
-    PetscCall(Join(t->prefix, k->word + 1, &name));
-    POISE_CALL(PoiseOptionsClear(t->ctx, name));
-    PetscCall(PetscFree(name));
-    PetscCall(PetscFree(k->word));
-    PetscCall(PetscFree(k));
+    PetscCall(DropKey(t, k));
   }
   POISE_CALL(PoiseOptionsClear(t->ctx, t->prefix));
   PetscCall(PetscFree(t->petsc));
   PetscCall(PetscFree(t->prefix));
+  PetscCall(PetscFree(t->lines));
   PetscCall(PetscFree(*taken));
   PetscFunctionReturn(0);
 }

@@ -252,11 +252,30 @@ static PetscErrorCode SetNormAndSide(KSP ksp, Engine *e)
   PetscFunctionReturn(0);
 }
 
+/* -poise_strict: what is PETSc's is told, or refused. */
+static PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why)
+{
+  const Data *d = DataOf(ksp);
+  const char *prefix;
+  MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCheck(d->strict != STRICT_ERROR, comm, PETSC_ERR_SUP, "-%spoise_strict error: PETSc's own %s %s: %s",
+             prefix ? prefix : "", what, type, why);
+  if (d->strict == STRICT_LINE)
+    PetscCall(
+        PetscPrintf(comm, "-%spoise_strict: PETSc's own %s %s: %s\n", prefix ? prefix : "", what, type, why));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
 {
   Data *d = DataOf(ksp);
   PetscFunctionBegin;
   PetscCall(DropEngine(e));
+  if (!own)
+    PetscCall(TellStrictly(ksp, "preconditioner", ((PetscObject)ksp->pc)->type_name,
+                           d->back ? d->because : d->chosen.because));
   e->own = own;
   e->rtol = e->abstol = e->divtol = -1;
   e->max_it = -1;
@@ -291,7 +310,7 @@ static PetscErrorCode GoBack(KSP ksp, const char *because)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode TakeAllOptions(KSP ksp);
+static PetscErrorCode TakeAllOptions(KSP ksp, PetscBool fresh);
 
 /* Does Poise's own preconditioner work, for these matrices? */
 static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, PetscBool *own)
@@ -304,7 +323,7 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
   const PetscBool before = d->chosen.own;
   PetscCall(FollowChoice(ksp->pc, &d->chosen, &changed));
   if (before && !d->chosen.own) PetscCall(GoBack(ksp, d->chosen.because));
-  if (changed) PetscCall(TakeAllOptions(ksp));
+  if (changed) PetscCall(TakeAllOptions(ksp, PETSC_FALSE));
   *own = d->chosen.own && !d->back ? PETSC_TRUE : PETSC_FALSE;
   if (!*own) PetscFunctionReturn(0);
   PetscCall(HasEntries(P, &entries));
@@ -448,18 +467,39 @@ static PetscErrorCode Otherwise(KSP ksp, const char **other)
   PetscFunctionReturn(0);
 }
 
+/* PETSc's bddc needs fewer solves inside for a KSP with one of these names. */
+static PetscErrorCode WantsName(KSP ksp, PetscBool *wants)
+{
+  static const char *const names[] = {KSPCG, KSPGROPPCG, KSPPIPECG};
+  const Data *d = DataOf(ksp);
+  PetscBool bddc = PETSC_FALSE;
+  PetscFunctionBegin;
+  *wants = PETSC_FALSE;
+  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCBDDC, &bddc));
+  for (size_t i = 0; bddc && i < sizeof names / sizeof *names; i++)
+    if (!strcmp(PetscMethodOf(d->asked), names[i])) *wants = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
 /* Why PETSc's own method must work, or "". */
 static PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
 {
   const Data *d = DataOf(ksp);
+  PetscBool named;
   const char *other = NULL;
   PetscFunctionBegin;
   PetscCall(Otherwise(ksp, &other));
+  PetscCall(WantsName(ksp, &named));
   *why = 0;
   if (!*d->method)
     PetscCall(PetscStrncpy(why, "Poise has no such method", NAME));
   else if (ksp->calc_sings || ksp->calc_ritz)
     PetscCall(PetscStrncpy(why, "eigenvalues or singular values of the iteration are asked for", NAME));
+  else if (ksp->numbermonitors && !strcmp(d->method, "preonly"))
+    PetscCall(PetscStrncpy(why, "PETSc's preonly shows monitors the residual", NAME));
+  else if (named)
+    PetscCall(
+        PetscSNPrintf(why, NAME, "PETSc's bddc works less for a KSP named %s", PetscMethodOf(d->asked)));
   else if (ksp->lagnorm)
     PetscCall(PetscStrncpy(why, "the norm lags", NAME));
   else if (other)
@@ -467,22 +507,6 @@ static PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
   else if (!Watches(d->method, ksp->normtype, ksp->pc_side))
     PetscCall(PetscSNPrintf(why, NAME, "Poise's %s has no %s norm with side %s", d->method,
                             KSPNormTypes[ksp->normtype], PCSides[ksp->pc_side]));
-  PetscFunctionReturn(0);
-}
-
-/* -poise_strict: what is PETSc's is told, or refused. */
-static PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why)
-{
-  const Data *d = DataOf(ksp);
-  const char *prefix;
-  MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-  PetscFunctionBegin;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCheck(d->strict != STRICT_ERROR, comm, PETSC_ERR_SUP, "-%spoise_strict error: PETSc's own %s %s: %s",
-             prefix ? prefix : "", what, type, why);
-  if (d->strict == STRICT_LINE)
-    PetscCall(
-        PetscPrintf(comm, "-%spoise_strict: PETSc's own %s %s: %s\n", prefix ? prefix : "", what, type, why));
   PetscFunctionReturn(0);
 }
 
@@ -781,7 +805,7 @@ static PetscErrorCode ReadStrict(KSP ksp, const char *prefix)
 }
 
 /* The options of PETSc's database, with the settings of the PC. Solvers are made anew. */
-static PetscErrorCode TakeAllOptions(KSP ksp)
+static PetscErrorCode TakeAllOptions(KSP ksp, PetscBool fresh)
 {
   Data *d = DataOf(ksp);
   const char *prefix;
@@ -790,7 +814,10 @@ static PetscErrorCode TakeAllOptions(KSP ksp)
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(PetscStrncpy(first, d->chosen.options, sizeof first));
   PetscCall(AddOfMethods(ksp, prefix, first, sizeof first));
-  PetscCall(TakeOptions(d->ctx, prefix, first, &d->taken));
+  if (fresh)
+    PetscCall(TakeOptions(d->ctx, prefix, first, &d->taken));
+  else
+    PetscCall(RenewOptions(d->taken, first));
   d->noted = PETSC_FALSE;
   for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
   d->now = NULL;
@@ -802,7 +829,7 @@ static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObje
   Data *d = DataOf(ksp);
   const char *prefix;
   char word[NAME];
-  PetscBool given;
+  PetscBool given, named;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
@@ -817,11 +844,12 @@ static PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObje
   PetscCall(ChoosePC(ksp->pc, &d->chosen));
   PetscCall(LookForOthers(ksp, prefix));
   PetscCall(GiveBackPC(&d->lent));
-  PetscCall(TakeAllOptions(ksp));
+  PetscCall(TakeAllOptions(ksp, PETSC_TRUE));
   d->back = PETSC_FALSE;
   ksp->setupstage = KSP_SETUP_NEW;
   /* codes ask for some of these by name, such as TAO for stcg */
-  if (!*d->method) PetscCall(PetscObjectChangeTypeName((PetscObject)ksp, PetscMethodOf(d->asked)));
+  PetscCall(WantsName(ksp, &named));
+  if (!*d->method || named) PetscCall(PetscObjectChangeTypeName((PetscObject)ksp, PetscMethodOf(d->asked)));
   PetscFunctionReturn(0);
 }
 

@@ -84,6 +84,8 @@ typedef struct Taken Taken;
 /* Give Poise the options of PETSc's database that begin with "-<prefix>poise_", in place of those in *taken.
    `first` are lines "-key value" that these override; it may be NULL. */
 PetscErrorCode TakeOptions(PoiseContext ctx, const char *prefix, const char *first, Taken **taken);
+/* Other lines in place of the first ones. What is new in them overrides the database, which is not read. */
+PetscErrorCode RenewOptions(Taken *taken, const char *lines);
 /* The prefix with which objects of Poise read them. */
 const char *PrefixOf(const Taken *taken);
 /* After a set-up: mark the options that Poise has asked for as used, in PETSc's database. Others stay in the

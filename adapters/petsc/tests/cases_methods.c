@@ -329,6 +329,13 @@ static PetscErrorCode Strict(void)
   PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
   PetscCall(Both(&p, PETSC_FALSE)); /* nothing is PETSc's */
   PetscCall(End(&p));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_strict error"));
+  PetscCall(Begin(A, NULL, "cg", "asm", &p));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  e = KSPSolve(p.poise, p.b, p.y);
+  PetscCall(PetscPopErrorHandler());
+  CHECK(e == PETSC_ERR_SUP);
+  PetscCall(End(&p));
   PetscCall(PetscOptionsInsertString(NULL, "-b_poise_strict loud"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   e = Begin(A, NULL, "cg", "jacobi", &p);

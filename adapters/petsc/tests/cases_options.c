@@ -354,6 +354,34 @@ static PetscErrorCode Communicators(void)
   PetscFunctionReturn(0);
 }
 
+/* The program takes its options away, as Firedrake does, and then changes a setting of the PC: what the
+   options said stays, and the later call wins over an option of its own. */
+static PetscErrorCode SettingsLater(void)
+{
+  Problem p;
+  Mat A;
+  PC pc;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(PetscOptionsInsertString(NULL, "-b_poise_ksp_gmres_restart 4 -b_poise_pc_sor_omega 0.7"));
+  PetscCall(Begin(A, NULL, "gmres", "sor", &p));
+  PetscCall(PetscOptionsClearValue(NULL, "-b_poise_ksp_gmres_restart"));
+  PetscCall(PetscOptionsClearValue(NULL, "-b_poise_pc_sor_omega"));
+  PetscCall(KSPGMRESSetRestart(p.petsc, 4));
+  for (PetscReal omega = 0.7; omega < 1.6; omega += 0.4) {
+    PetscCall(KSPGetPC(p.petsc, &pc));
+    PetscCall(PCSORSetOmega(pc, omega));
+    PetscCall(KSPGetPC(p.poise, &pc));
+    if (omega > 0.7) PetscCall(PCSORSetOmega(pc, omega));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "restart 4");
+    SAYS(p.poise, "Poise's own sor");
+  }
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 const Case of_options[] = {
     {"options", Options},
     {"replaces", ReplacesType},
@@ -363,6 +391,7 @@ const Case of_options[] = {
     {"long_prefix", LongPrefix},
     {"blanks", Blanks},
     {"levels", Levels},
+    {"settings later", SettingsLater},
     {"communicators", Communicators},
     {NULL, NULL},
 };
