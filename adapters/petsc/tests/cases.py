@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""PETSc's own examples of KSP, with PETSc's solvers and with -ksp_type poise: are the results the same?
+"""PETSc's own examples, with PETSc's solvers and with -ksp_type poise: are the results the same?
 
-    cases.py --plugin libpoise_petsc.so [--examples folder] [--only words] [--some n] [--jobs n]
+    cases.py --plugin libpoise_petsc.so [--cases list] [--only words] [--some n] [--jobs n]
 
-cases.txt has the cases, one a line: program | name | ranks | arguments, and where the result is not PETSc's
-| why. They are those of the examples' own TEST blocks; options that only print or monitor are left out.
-"-ksp_type X" becomes "-ksp_type poise -poise_ksp_type X". A case is
+cases.txt has the cases of KSP, cases_nonlinear.txt those of SNES, TS and TAO, one a line: program | name |
+ranks | arguments, and where the result is not PETSc's | why. They are those of the examples' own TEST blocks;
+list_cases.py makes the lists. "-x {{a b}}" stands for a run with a and one with b.
+"-ksp_type X" becomes "-ksp_type poise -poise_ksp_type X". A run is
 
   same     the same solves end alike: each converges or not, iterations at most 5 % + 2 above PETSc's, and
            what the program prints agrees: integers within 5 % + 2, reals to three digits, or, if they are
            what a tolerance leaves (below 1e-2), not above ten times PETSc's. An absolute tolerance may stand
-           for a relative one: a residual that is 0 to PETSc may be 1e-30 to Poise
+           for a relative one: a residual that is 0 to PETSc may be 1e-30 to Poise. Of what monitors show of a
+           solve, the iterations that both have are compared
   more     as same, but for the number of iterations; or the reason has another name
   differs  something else that is printed is not the same
-  refused  Poise has no such method, norm or side, and says so
   fails    it ends with an error where PETSc's run does not
   left out PETSc's own run fails, or does not solve by a KSP that options reach
 
-It is a failure if a case without a reason in the list is not the same.
+A case is what the worst of its runs is; "left out" if all are. Where PETSc's own method does the work, as
+-poise_strict tells, its name is printed. It is a failure if a case without a reason in the list is not the
+same.
 """
 import argparse
 import concurrent.futures
+import itertools
 import os
 import re
 import shutil
@@ -30,12 +34,29 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EXAMPLES = "/usr/share/petsc/3.18/share/petsc/examples/src/ksp/ksp"
+EXAMPLES = "/usr/share/petsc/3.18/share/petsc/examples/src"
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])")
-# of the outer KSP
-PREFIX = {"tutorials/ex42": "stokes_", "tutorials/ex43": "stokes_", "tutorials/ex49": "elas_"}
+# of the outer KSP: of all cases of a program, or of one
+PREFIX = {"ksp/ksp/tutorials/ex42": "stokes_", "ksp/ksp/tutorials/ex43": "stokes_",
+          "ksp/ksp/tutorials/ex49": "elas_", "ksp/ksp/tutorials/ex59": "physical_",
+          "ksp/ksp/tutorials/ex70": "stokes_", "snes/tutorials/ex1": "mysolver_",
+          "tao/leastsquares/tutorials/chwirut1 1": "pounders_subsolver_tao_bnk_",
+          "tao/leastsquares/tutorials/chwirut1 2": "tao_brgn_subsolver_tao_bnk_",
+          "tao/leastsquares/tutorials/chwirut2": "pounders_subsolver_tao_bnk_",
+          "tao/unconstrained/tutorials/eptorsion1 1": "tao_ntl_",
+          "tao/unconstrained/tutorials/eptorsion1 2": "tao_ntr_",
+          "tao/unconstrained/tutorials/eptorsion2": "tao_nls_",
+          "tao/unconstrained/tutorials/eptorsion3": "tao_bnk_",
+          "tao/unconstrained/tutorials/minsurf1": "tao_nls_",
+          "tao/unconstrained/tutorials/minsurf2 2": "tao_nls_",
+          "tao/unconstrained/tutorials/rosenbrock1": "tao_nls_"}
+# -ksp_type that the program itself puts among the options
+METHOD = {"snes/tutorials/ex22": "fgmres"}
+ORDER = ("left out", "same", "more", "differs", "fails")
+OWN = re.compile(r"-\S*poise_strict: PETSc's own (.*?): .*\n")
 SOLVE = re.compile(r"^\s*(?:Linear|Linear \S+) solve (converged|did not converge) due to (\S+) "
                    r"iterations (\d+)")
+MONITOR = re.compile(r"(\s*)(\d+) KSP ")
 
 
 def flags(what):
@@ -55,7 +76,8 @@ def run(program, ranks, arguments, folder):
         command = ["mpiexec", "-n", str(ranks)] + command
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                       OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none")
+                       OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_hwloc_base_binding_policy="none",
+                       OMPI_MCA_btl_vader_single_copy_mechanism="none")
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=100)
         return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
@@ -63,31 +85,41 @@ def run(program, ranks, arguments, folder):
         return 124, "", "takes more than 100 s"
 
 
-def with_poise(arguments, plugin, prefix):
+def with_poise(arguments, plugin, prefix, method=None):
     key = "-%sksp_type" % prefix
     words = ["-dll_append", plugin, key, "poise"]
-    method = None
     rest = list(arguments)
     while key in rest:
         at = rest.index(key)
         method = rest[at + 1]
         del rest[at:at + 2]
+    words += ["-%spoise_strict" % prefix, "line"]
     return rest + words + (["-%spoise_ksp_type" % prefix, method] if method else [])
 
 
 def split(text):
-    """The solves of a run, and the other lines but those of views."""
-    solves, lines, view = [], [], False
+    """The solves of a run, what monitors show of each, by indent, and the other lines but those of views."""
+    solves, shown, lines, view = [], {}, [], None
     for line in text.splitlines():
-        view = line.startswith(("KSP Object", "PC Object")) or view and line.startswith(" ")
-        if view:
+        indent = len(line) - len(line.lstrip())
+        if re.match(r"\s*(KSP|PC) Object", line):
+            view = indent
+        elif view is not None and indent <= view:
+            view = None
+        if view is not None:
             continue
-        found = SOLVE.match(line)
+        found, monitor = SOLVE.match(line), MONITOR.match(line)
         if found:
             solves.append((found[1] == "converged", found[2], int(found[3])))
+        elif monitor:
+            histories = shown.setdefault(len(monitor[1]) + len(monitor[2]), [])
+            if not histories or int(monitor[2]) <= histories[-1][0]:
+                histories.append([0])
+            histories[-1][0] = int(monitor[2])
+            histories[-1].append(line)
         elif line.strip():
             lines.append(line)
-    return solves, lines
+    return solves, shown, lines
 
 
 def near(mine, theirs):
@@ -102,26 +134,13 @@ def near(mine, theirs):
     return max(abs(a), abs(b)) < 1e-2 and (a <= 10 * b or a < 1e-7)
 
 
-def compare(petsc, poise):
+def alike(theirs, mine):
+    x, y = NUMBER.findall(theirs), NUMBER.findall(mine)
+    return NUMBER.sub("#", theirs) == NUMBER.sub("#", mine) and all(map(near, y, x))
+
+
+def compare_solves(a, b):
     """-> class, words"""
-    if petsc[0]:
-        return "left out", "PETSc's run ends with %d" % petsc[0]
-    if poise[0]:
-        words = [w for w in (poise[2] + poise[1]).splitlines() if "ERROR" in w and "---" not in w]
-        refused = [w for w in words if re.search("Poise has no method|KSP poise does not support", w)]
-        if refused:
-            return "refused", refused[0].split("ERROR: ")[1][:120]
-        return "fails", (words + words + poise[2].splitlines() + ["", ""])[1 if words else 0][:120]
-    text, left = (poise[1].split("#PETSc Option Table entries:") + [""])[:2]
-    if "\n-ksp_type poise" in left and re.search(r"Option left: name:-ksp_type value: poise", left):
-        return "left out", "its KSP has a prefix, or takes no options"
-    left = re.findall(r"Option left: name:(-poise\S*)", left)
-    if left:
-        return "differs", "unused: " + " ".join(left)
-    a, lines_a = split(petsc[1].split("#PETSc Option Table entries:")[0])
-    b, lines_b = split(text)
-    if not a:
-        return "left out", "no solve by KSP reports"
     if len(a) != len(b):
         return "differs", "%d solves, with PETSc %d" % (len(b), len(a))
     words = ""
@@ -132,13 +151,62 @@ def compare(petsc, poise):
             words = words or "%d iterations, with PETSc %d" % (mine[2], theirs[2])
         elif mine[1] != theirs[1] and {mine[1], theirs[1]} != {"CONVERGED_RTOL", "CONVERGED_ATOL"}:
             words = words or "%s, with PETSc %s" % (mine[1], theirs[1])
-    if len(lines_a) != len(lines_b):
-        return "differs", "%d lines, with PETSc %d" % (len(lines_b), len(lines_a))
-    for theirs, mine in zip(lines_a, lines_b):
-        x, y = NUMBER.findall(theirs), NUMBER.findall(mine)
-        if NUMBER.sub("#", theirs) != NUMBER.sub("#", mine) or not all(map(near, y, x)):
-            return "differs", "'%s', with PETSc '%s'" % (mine.strip()[:60], theirs.strip()[:60])
     return ("more" if words else "same"), words
+
+
+def compare_lines(a, b):
+    if len(a) != len(b):
+        return "differs", "%d lines, with PETSc %d" % (len(b), len(a))
+    for theirs, mine in zip(a, b):
+        if not alike(theirs, mine):
+            return "differs", "'%s', with PETSc '%s'" % (mine.strip()[:90], theirs.strip()[:90])
+    return "same", ""
+
+
+def compare_monitors(a, b):
+    """Histories of solves, by indent; each begins with its last iteration."""
+    if sorted(a) != sorted(b):
+        return "differs", "other monitors"
+    for indent in a:
+        if len(a[indent]) != len(b[indent]):
+            return "differs", "%d monitored solves, with PETSc %d" % (len(b[indent]), len(a[indent]))
+        for theirs, mine in zip(a[indent], b[indent]):
+            if mine[0] > theirs[0] * 1.05 + 2:
+                return "more", "%d iterations, with PETSc %d" % (mine[0], theirs[0])
+            both = min(len(theirs), len(mine))
+            found = compare_lines(theirs[1:both], mine[1:both])
+            if found[1]:
+                return found
+    return "same", ""
+
+
+def compare(petsc, poise):
+    """-> class, words"""
+    if petsc[0]:
+        return "left out", "PETSc's run ends with %d" % petsc[0]
+    if poise[0]:
+        words = [w for w in (poise[2] + poise[1]).splitlines() if "ERROR" in w and "---" not in w]
+        return "fails", (words + words + poise[2].splitlines() + ["", ""])[1 if words else 0][:120]
+    text, left = (poise[1].split("#PETSc Option Table entries:") + [""])[:2]
+    if re.search(r"Option left: name:-\S*ksp_type value: poise", left):
+        return "left out", "its KSP has a prefix, or takes no options"
+    left = re.findall(r"Option left: name:(-\S*poise\S*)", left)
+    if left:
+        return "differs", "unused: " + " ".join(left)
+    a = split(petsc[1].split("#PETSc Option Table entries:")[0])
+    b = split(OWN.sub("", text))
+    if not a[0]:
+        return "left out", "no solve by KSP reports"
+    found = [compare_solves(a[0], b[0]), compare_monitors(a[1], b[1]), compare_lines(a[2], b[2])]
+    return max(found, key=lambda f: ORDER.index(f[0]))
+
+
+def runs_of(case, petsc):
+    """(ranks, arguments) of each run: {{a b}} is one with a and one with b."""
+    parts = re.split(r"\{\{(.*?)\}\}", case[2] + " " + case[3].replace("${wPETSC_DIR}", petsc))
+    for values in itertools.product(*(part.split() for part in parts[1::2])):
+        words = "".join(a + b for a, b in itertools.zip_longest(parts[::2], values, fillvalue="")).split()
+        yield int(words[0]), words[1:]
 
 
 def main():
@@ -162,33 +230,51 @@ def main():
     programs = o.programs or scratch
     plugin = os.path.abspath(o.plugin)
 
-    def one(case):
+    def one_run(case, ranks, arguments):
+        """-> class, words, what PETSc's own methods do"""
         program = os.path.join(programs, case[0].replace("/", "_"))
-        if not os.path.exists(program):
-            return "left out", "it does not compile"
-        prefix = PREFIX.get(case[0], "")
-        arguments = case[3].split() + ["-%sksp_converged_reason" % prefix]
-        petsc = run(program, int(case[2]), arguments, scratch)
+        prefix = PREFIX.get(" ".join(case[:2]), PREFIX.get(case[0], ""))
+        arguments = arguments + ["-%sksp_converged_reason" % prefix]
+        petsc = run(program, ranks, arguments, scratch)
         if petsc[0]:
-            return compare(petsc, petsc)
-        return compare(petsc, run(program, int(case[2]), with_poise(arguments, plugin, prefix), scratch))
+            return compare(petsc, petsc) + ([],)
+        poise = run(program, ranks, with_poise(arguments, plugin, prefix, METHOD.get(case[0])), scratch)
+        return compare(petsc, poise) + (OWN.findall(poise[1]),)
 
-    count, unexpected = {}, 0
+    def one(case):
+        """-> number of runs, class of the worst, words, what PETSc's own methods do"""
+        if not os.path.exists(os.path.join(programs, case[0].replace("/", "_"))):
+            return 0, "left out", "it does not compile", []
+        runs = list(runs_of(case, os.path.join(o.examples, "../../../..")))
+        found = [one_run(case, *r) for r in runs]
+        worst, words = max(found, key=lambda f: ORDER.index(f[0]))[:2]
+        bad = [r for r, f in zip(runs, found) if f[0] == worst]
+        if len(runs) > 1 and words:
+            words = "%d of %d runs, first of %d ranks, %s: %s" % (len(bad), len(runs), bad[0][0],
+                                                                  " ".join(bad[0][1]), words)
+        return len(runs), worst, words, sorted({w for f in found for w in f[2]})
+
+    count, unexpected, all_runs, by_petsc = {}, 0, 0, 0
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         def make(name):
             program = os.path.join(programs, name.replace("/", "_"))
             if not os.path.exists(program):
                 build(os.path.join(o.examples, name + ".c"), program)
         list(pool.map(make, sorted({c[0] for c in cases})))
-        for case, (result, words) in zip(cases, pool.map(one, cases)):
+        for case, (runs, result, words, own) in zip(cases, pool.map(one, cases)):
+            all_runs += runs
             count[result] = count.get(result, 0) + 1
+            by_petsc += result == "same" and bool(own)
             unexpected += result in ("more", "differs", "fails") and len(case) < 5
             words = ": " + words if words else ""
+            words += ", PETSc's own " + ", ".join(own) if own else ""
             print("%-8s  %s %s, %s ranks%s" % (result, case[0], case[1], case[2], words))
             if len(case) > 4 and result != "same":
                 print("          " + case[4])
             sys.stdout.flush()
-    print("\n%d cases: %s" % (len(cases), ", ".join("%d %s" % (n, w) for w, n in sorted(count.items()))))
+    counts = ", ".join("%d %s" % (n, w) for w, n in sorted(count.items()))
+    print("\n%d cases of %d programs, %d runs: %s. Of the same, %d by a method of PETSc's own"
+          % (len(cases), len({c[0] for c in cases}), all_runs, counts, by_petsc))
     shutil.rmtree(scratch)
     return 1 if unexpected else 0
 
