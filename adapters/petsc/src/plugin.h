@@ -11,7 +11,11 @@
     noted.c     what the program says of a PC in code and no getter tells
     lent.c      a PC of PETSc that is not built, as Poise's own works in its place
     method.c    PETSc's own methods, and what the program has set of them in code
-    ksp.c       the KSP "poise"
+    ksp.c       the KSP "poise"; solver.h: what its files share
+    options.c   its options
+    engine.c    its solver of Poise, which follows it
+    calls.c     what that calls
+    own.c       when PETSc's own method works
     pc.c        the PC "poise"
 */
 #ifndef POISE_PETSC_PLUGIN_H

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where Poise has not the program's method, or a setting of it, PETSc's own method works. Its state is the
+   KSP's (method.c), so nothing of it need be handed on. */
+#include "solver.h"
+
+/* Does Poise's method watch this norm, with the preconditioner on this side? */
+static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
+{
+  const PetscBool left = side == PC_LEFT ? PETSC_TRUE : PETSC_FALSE, none = norm == KSP_NORM_NONE,
+                  plain = norm == KSP_NORM_UNPRECONDITIONED;
+  if (side == PC_SYMMETRIC) return PETSC_FALSE;
+  if (!strcmp(method, "preonly")) return PETSC_TRUE;
+  if (!strcmp(method, "fgmres")) return !left && (plain || none);
+  if (!strcmp(method, "gmres") || !strcmp(method, "bicgstab")) return none || plain != left;
+  if (!strcmp(method, "cg") || !strcmp(method, "prcg")) return left;
+  if (!strcmp(method, "minres")) return left && !plain;
+  return left && norm != KSP_NORM_NATURAL;
+}
+
+/* What the program has said of the method that Poise's has not, or NULL. */
+static PetscErrorCode Otherwise(KSP ksp, const char **other)
+{
+  const Data *d = DataOf(ksp);
+  PetscErrorCode (*orthogonalize)(KSP, PetscInt) = NULL;
+  KSPGMRESCGSRefinementType refines = KSP_GMRES_CGS_REFINE_NEVER;
+  PetscInt restart;
+  Said said;
+  PetscFunctionBegin;
+  PetscCall(SaidOf(ksp, &said));
+  PetscCall(RestartOf(ksp, &restart));
+  PetscTryMethod(ksp, "KSPGMRESGetOrthogonalization_C", (KSP, PetscErrorCode(**)(KSP, PetscInt)),
+                 (ksp, &orthogonalize));
+  PetscTryMethod(ksp, "KSPGMRESGetCGSRefinementType_C", (KSP, KSPGMRESCGSRefinementType *), (ksp, &refines));
+  *other = said.other;
+  if (*d->other) *other = d->other;
+  if (restart > 10000) *other = "a restart of more than 10000";
+  if (orthogonalize && orthogonalize != KSPGMRESClassicalGramSchmidtOrthogonalization)
+    *other = "KSPGMRESSetOrthogonalization";
+  if (refines != d->refines) *other = "KSPGMRESSetCGSRefinementType after the options";
+  if (said.estimates && memcmp(said.estimate, d->estimate, sizeof d->estimate))
+    *other = "KSPChebyshevEstEigSet after the options";
+  PetscFunctionReturn(0);
+}
+
+/* PETSc's bddc needs fewer solves inside for a KSP with one of these names. */
+PetscErrorCode WantsName(KSP ksp, PetscBool *wants)
+{
+  static const char *const names[] = {KSPCG, KSPGROPPCG, KSPPIPECG};
+  const Data *d = DataOf(ksp);
+  PetscBool bddc = PETSC_FALSE;
+  PetscFunctionBegin;
+  *wants = PETSC_FALSE;
+  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCBDDC, &bddc));
+  for (size_t i = 0; bddc && i < sizeof names / sizeof *names; i++)
+    if (!strcmp(PetscMethodOf(d->asked), names[i])) *wants = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
+{
+  const Data *d = DataOf(ksp);
+  PetscBool named;
+  const char *other = NULL;
+  PetscFunctionBegin;
+  PetscCall(Otherwise(ksp, &other));
+  PetscCall(WantsName(ksp, &named));
+  *why = 0;
+  if (!*d->method)
+    PetscCall(PetscStrncpy(why, "Poise has no such method", NAME));
+  else if (ksp->calc_sings || ksp->calc_ritz)
+    PetscCall(PetscStrncpy(why, "eigenvalues or singular values of the iteration are asked for", NAME));
+  else if (ksp->numbermonitors && !strcmp(d->method, "preonly"))
+    PetscCall(PetscStrncpy(why, "PETSc's preonly shows monitors the residual", NAME));
+  else if (named)
+    PetscCall(
+        PetscSNPrintf(why, NAME, "PETSc's bddc works less for a KSP named %s", PetscMethodOf(d->asked)));
+  else if (ksp->lagnorm)
+    PetscCall(PetscStrncpy(why, "the norm lags", NAME));
+  else if (other)
+    PetscCall(PetscSNPrintf(why, NAME, "Poise's %s has not: %s", d->method, other));
+  else if (!Watches(d->method, ksp->normtype, ksp->pc_side))
+    PetscCall(PetscSNPrintf(why, NAME, "Poise's %s has no %s norm with side %s", d->method,
+                            KSPNormTypes[ksp->normtype], PCSides[ksp->pc_side]));
+  PetscFunctionReturn(0);
+}
+
+/* Poise's preconditioner, if the program asks for it, in a method of PETSc. */
+static PetscErrorCode UsePoisePC(KSP ksp)
+{
+  const Data *d = DataOf(ksp);
+  PetscBool is;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, "poise", &is));
+  if (is || !d->chosen.by_poise) PetscFunctionReturn(0);
+  PetscCall(PCSetType(ksp->pc, "poise"));
+  PetscCall(ksp->pc->ops->setfromoptions(ksp->pc, NULL)); /* PCSetFromOptions would read -pc_type too */
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode UsePetsc(KSP ksp, const char *why)
+{
+  Data *d = DataOf(ksp);
+  const PetscBool new = !d->petsc_works || ksp->setupstage == KSP_SETUP_NEW ? PETSC_TRUE : PETSC_FALSE,
+                  other = strcmp(why, d->why) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionBegin;
+  if (other) {
+    PetscCall(PetscInfo(ksp, "PETSc's own %s is used: %s\n", PetscMethodOf(d->asked), why));
+    PetscCall(TellStrictly(ksp, "method", PetscMethodOf(d->asked), why));
+    PetscCall(PetscStrncpy(d->why, why, NAME));
+  }
+  if (!d->petsc_works) {
+    PetscCall(GiveBackPC(&d->lent));
+    for (int k = 0; k < 2; k++) PetscCall(DropEngine(&d->engine[k]));
+    d->now = NULL;
+    d->petsc_works = PETSC_TRUE;
+    PetscCall(SetFunctions(ksp));
+  }
+  PetscCall(UsePoisePC(ksp));
+  if (new || d->petsc_newmatrix) PetscCall(d->petsc.setup(ksp));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode UsePoise(KSP ksp)
+{
+  Data *d = DataOf(ksp);
+  PetscFunctionBegin;
+  *d->why = 0;
+  if (!d->petsc_works) PetscFunctionReturn(0);
+  if (d->petsc.reset) PetscCall(d->petsc.reset(ksp));
+  d->petsc_works = PETSC_FALSE;
+  PetscCall(SetFunctions(ksp));
+  PetscFunctionReturn(0);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the KSP "poise" share. */
+#ifndef POISE_PETSC_SOLVER_H
+#define POISE_PETSC_SOLVER_H
+
+#include "plugin.h"
+
+typedef struct Engine { /* a solver of Poise and what it works with */
+  PoiseKSP ksp;
+  Operator A, P;
+  PetscBool own; /* the preconditioner is Poise's own */
+  PetscBool tests;
+  PetscReal rtol, abstol, divtol; /* as handed on */
+  PetscInt max_it, restart;
+  KSPNormType norm;
+  PCSide side;
+  Said said;
+} Engine;
+
+typedef enum Strict { STRICT_NO, STRICT_LINE, STRICT_ERROR } Strict;
+
+typedef struct Data {
+  PoiseContext ctx;
+  struct _KSPOps petsc; /* of PETSc's method */
+  PetscBool petsc_newmatrix, petsc_works;
+  char why[NAME]; /* PETSc's method works */
+  Strict strict;
+  Engine engine[2];               /* of A, and of A^T */
+  Engine *now;                    /* that of the solve that runs */
+  char method[NAME], asked[NAME]; /* Poise's method, or "" */
+  Taken *taken;                   /* the options; NULL before KSPSetFromOptions */
+  PetscBool noted;
+  PetscReal estimate[4]; /* of the bounds, and refinement, as in the options for Poise */
+  KSPGMRESCGSRefinementType refines;
+  char other[NAME]; /* an option that Poise's method has not */
+  Chosen chosen;
+  PetscBool back; /* PETSc's PC works although Poise's own was chosen */
+  char because[4 * NAME];
+  LentPC lent;
+  Vec r, z;                  /* what PCApply is called with */
+  PetscErrorCode failed;     /* of PETSc, in a callback */
+  KSPConvergedReason reason; /* of the test */
+  PetscBool pc_failed;
+} Data;
+
+/* ---- ksp.c ----------------------------------------------------------------------------------- */
+
+Data *DataOf(KSP ksp);
+/* The functions of the KSP: PETSc's, but for those in whose place Poise's work. */
+PetscErrorCode SetFunctions(KSP ksp);
+
+/* ---- calls.c: what a solver of Poise calls; arg is the KSP ------------------------------------ */
+
+PoiseErr Monitor(PoiseKSP solver, PoiseInt it, double norm, void *arg);
+PoiseErr Test(PoiseKSP solver, PoiseInt it, double norm, PoiseKSPReason *reason, void *arg);
+PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z);
+
+/* ---- engine.c -------------------------------------------------------------------------------- */
+
+PetscErrorCode DropEngine(Engine *e);
+/* Make the engine of A or of A^T ready to solve as the KSP now asks. */
+PetscErrorCode Follow(KSP ksp, PetscBool transposed);
+/* The restart of PETSc's method, 0 if it has none. */
+PetscErrorCode RestartOf(KSP ksp, PetscInt *restart);
+/* -poise_strict: what is PETSc's is told, or refused. */
+PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why);
+
+/* ---- own.c: PETSc's own method works ---------------------------------------------------------- */
+
+/* Why it must, or "". */
+PetscErrorCode WhyPetsc(KSP ksp, char why[NAME]);
+PetscErrorCode UsePetsc(KSP ksp, const char *why);
+PetscErrorCode UsePoise(KSP ksp);
+/* Must the KSP's type have the name of PETSc's method? */
+PetscErrorCode WantsName(KSP ksp, PetscBool *wants);
+
+/* ---- options.c ------------------------------------------------------------------------------- */
+
+PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObject);
+/* The options of PETSc's database, or, if not fresh, those that were taken, with the settings of PC and
+   method. Solvers are made anew. */
+PetscErrorCode TakeAllOptions(KSP ksp, PetscBool fresh);
+/* Make PETSc's method, and note Poise's if there is one. */
+PetscErrorCode SetMethod(KSP ksp, const char *asked);
+
+#endif
