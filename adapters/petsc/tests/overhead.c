@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What does the plug-in cost beside a native call? One system, 5-point differences on a square, is solved by
-  cg with jacobi: by KSPSolve of type poise, by PoiseKSPSolve on the same arrays, and by PETSc's own cg. The
-  three take turns; pairs of neighbours are compared, and the median is told.
+  What does the plug-in cost beside a native call, and beside PETSc? One system is solved by KSPSolve of type
+  poise, by PETSc's own method, and by PoiseKSPSolve on the same arrays. PETSc preconditions the first two by
+  the same options. The native call is left out where Poise has no such preconditioner. All take turns in one
+  process. Pairs of neighbours are compared by processor time, and medians are told, with the quartiles of the
+  last ratio.
 
-    overhead libpoise_petsc.so [points on a side] [turns] [changes of values: 0 or 1]
+    overhead libpoise_petsc.so [points on a side] [turns] [changes of values: 0 or 1] [method] [pc] [matrix]
+             [more options of PETSc]
+
+  Prefixes: -a_ is of the plug-in, -b_ of PETSc. Matrices, all symmetric and positive definite:
+    square   5 points of a square
+    jumps    the same with a coefficient of each point between 1 and 1e3
+    cube     7 points of a cube
+    box      27 points of a cube
+    blocks   27 points of a cube, 3 unknowns each, in blocks that are full
+
+  Set OMP_NUM_THREADS=1, as PETSc has one thread; processor time is that of all threads.
 */
 #include <petscksp.h>
 #include <petsc/private/petscimpl.h>
-#include <petsctime.h>
 #include <poise.h>
+#include <time.h>
 
-enum { MOST = 1000 };
+enum { MOST = 1000, WORDS = 64 };
+enum { PLUGIN, PETSC, NATIVE, WHO };
 
 static int Ascending(const void *a, const void *b)
 {
@@ -19,30 +32,97 @@ static int Ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static double Median(int n, const double *values)
+/* The value below which is this part of them. */
+static double Quantile(int n, const double *values, double part)
 {
-  double sorted[MOST];
+  double sorted[MOST], at = part * (n - 1);
   memcpy(sorted, values, (size_t)n * sizeof *values);
   qsort(sorted, (size_t)n, sizeof *sorted, Ascending);
-  return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  const int k = (int)at;
+  return k + 1 < n ? sorted[k] + (at - k) * (sorted[k + 1] - sorted[k]) : sorted[k];
 }
 
-static PetscErrorCode MakeMat(PetscInt n, Mat *A)
+static double Median(int n, const double *values)
 {
+  return Quantile(n, values, 0.5);
+}
+
+static double Seconds(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- matrices -------------------------------------------------------------------------------- */
+
+typedef struct Grid {
+  const char *name;
+  PetscInt dim, unknowns, corners, jumps; /* corners: neighbours along diagonals too */
+} Grid;
+
+static const Grid grids[] = {{"square", 2, 1, 0, 0},
+                             {"jumps", 2, 1, 0, 1},
+                             {"cube", 3, 1, 0, 0},
+                             {"box", 3, 1, 1, 0},
+                             {"blocks", 3, 3, 1, 0}};
+
+/* The coefficient of a point: each value in [1, 1000) is as likely as another of its logarithm. */
+static PetscScalar Coefficient(const Grid *g, PetscInt point)
+{
+  const uint32_t mixed = (uint32_t)point * 2654435761u;
+  return g->jumps ? pow(10, 3.0 * (double)(mixed >> 8) / (double)(1 << 24)) : 1;
+}
+
+/* Add the coupling of two points: -c for the unknowns themselves, a tenth of it between different ones, and
+   the sum of sizes to the diagonal of `row`. */
+static PetscErrorCode Couple(const Grid *g, PetscInt row, PetscInt other, Mat A)
+{
+  const PetscInt u = g->unknowns;
+  const PetscScalar p = Coefficient(g, row), q = Coefficient(g, other), c = 2 * p * q / (p + q);
   PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n * n, n * n, 5, NULL, A));
-  for (PetscInt i = 0; i < n * n; i++) {
-    const PetscInt x = i % n, y = i / n;
-    if (y) PetscCall(MatSetValue(*A, i, i - n, -1, INSERT_VALUES));
-    if (x) PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES));
-    PetscCall(MatSetValue(*A, i, i, 4.01, INSERT_VALUES));
-    if (x + 1 < n) PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES));
-    if (y + 1 < n) PetscCall(MatSetValue(*A, i, i + n, -1, INSERT_VALUES));
+  for (PetscInt i = 0; i < u; i++) {
+    for (PetscInt j = 0; j < u; j++)
+      PetscCall(MatSetValue(A, row * u + i, other * u + j, i == j ? -c : 0.1 * c, ADD_VALUES));
+    PetscCall(MatSetValue(A, row * u + i, row * u + i, (1 + 0.1 * (u - 1)) * c, ADD_VALUES));
   }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode MakeRow(const Grid *g, PetscInt n, PetscInt row, Mat A)
+{
+  const PetscInt x = row % n, y = row / n % n, z = row / n / n, u = g->unknowns;
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 27; k++) {
+    const PetscInt dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1, far = abs(dx) + abs(dy) + abs(dz);
+    if (!far || (dz && g->dim < 3) || (far > 1 && !g->corners)) continue;
+    if (x + dx < 0 || x + dx >= n || y + dy < 0 || y + dy >= n || z + dz < 0 || (dz && z + dz >= n)) continue;
+    PetscCall(Couple(g, row, row + dx + n * (dy + n * dz), A));
+  }
+  for (PetscInt i = 0; i < u; i++)
+    for (PetscInt j = 0; j < u; j++)
+      PetscCall(
+          MatSetValue(A, row * u + i, row * u + j, i == j ? 0.01 * Coefficient(g, row) : 0, ADD_VALUES));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode MakeMat(const char *name, PetscInt n, Mat *A)
+{
+  const Grid *g = NULL;
+  PetscFunctionBegin;
+  for (size_t k = 0; k < sizeof grids / sizeof *grids; k++)
+    if (!strcmp(name, grids[k].name)) g = &grids[k];
+  PetscCheck(g, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "there is no matrix '%s'", name);
+  const PetscInt points = g->dim == 3 ? n * n * n : n * n, row = g->corners ? 27 : 2 * g->dim + 1;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, points * g->unknowns, points * g->unknowns, row * g->unknowns,
+                            NULL, A));
+  for (PetscInt i = 0; i < points; i++) PetscCall(MakeRow(g, n, i, *A));
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(0);
 }
+
+/* ---- those that solve ------------------------------------------------------------------------ */
 
 static PetscErrorCode MakeKSP(Mat A, const char *prefix, KSP *ksp)
 {
@@ -63,7 +143,9 @@ typedef struct Native {
   PoiseInt n;
 } Native;
 
-static PoiseErr MakeNative(const PetscInt *ptr, const PetscInt *col, Native *s)
+/* *made: is there such a method and preconditioner? */
+static PoiseErr MakeNative(const PetscInt *ptr, const PetscInt *col, const char *method, const char *type,
+                           Native *s, int *made)
 {
   const PoiseInit init = {.serial = 1};
   const PoiseCSR csr = {.ptr32 = ptr, .col32 = col, .val = s->val};
@@ -72,9 +154,8 @@ static PoiseErr MakeNative(const PetscInt *ptr, const PetscInt *col, Native *s)
   POISE_TRY(PoiseMatCreateCSR(s->ctx, s->n, s->n, s->n, s->n, &csr, POISE_BORROW, &s->A));
   POISE_TRY(PoiseKSPCreate(s->ctx, &s->ksp));
   POISE_TRY(PoiseKSPSetOperators(s->ksp, s->A, NULL));
-  POISE_TRY(PoiseKSPSetType(s->ksp, "cg"));
   POISE_TRY(PoiseKSPGetPC(s->ksp, &pc));
-  POISE_TRY(PoisePCSetType(pc, "jacobi"));
+  *made = !PoiseKSPSetType(s->ksp, method) && !PoisePCSetType(pc, type);
   POISE_TRY(PoiseKSPSetTolerances(s->ksp, 1e-8, -1, -1, -1));
   return POISE_OK;
 }
@@ -98,65 +179,84 @@ static PoiseErr DropNative(Native *s)
   return PoiseFinalize(&s->ctx);
 }
 
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void PrintLine(const char *who, PetscInt its, double seconds)
+{
+  printf("%-22s %10d %11.2f %9.1f\n", who, (int)its, 1e3 * seconds, 1e6 * seconds / (its ? its : 1));
+}
+
+static void Print(int turns, int native, double t[][MOST], const PetscInt *its)
+{
+  double over[MOST], ratio[MOST];
+  printf("%-22s %10s %11s %9s\n", "who", "iterations", "ms (median)", "us / its");
+  PrintLine("KSPSolve, poise", its[PLUGIN], Median(turns, t[PLUGIN]));
+  if (native) PrintLine("PoiseKSPSolve", its[NATIVE], Median(turns, t[NATIVE]));
+  PrintLine("KSPSolve, PETSc's", its[PETSC], Median(turns, t[PETSC]));
+  for (int k = 0; k < turns; k++) {
+    over[k] = 100 * (t[PLUGIN][k] / t[NATIVE][k] - 1);
+    ratio[k] = t[PLUGIN][k] / t[PETSC][k];
+  }
+  if (native) printf("plug-in over native, median of pairs: %.2f %%\n", Median(turns, over));
+  printf("plug-in over PETSc, median of pairs: %.3f (quartiles %.3f to %.3f)\n", Median(turns, ratio),
+         Quantile(turns, ratio, 0.25), Quantile(turns, ratio, 0.75));
+}
+
 int main(int argc, char **argv)
 {
-  char plugin[512];
-  char *words[] = {argv[0],  "-dll_append", plugin,   "-a_ksp_type", "poise", "-a_poise_ksp_type",
-                   "cg",     "-a_pc_type",  "jacobi", "-b_ksp_type", "cg",    "-b_pc_type",
-                   "jacobi", NULL},
-       **arguments = words;
-  int count = 13;
-  const PetscInt n = argc > 2 ? atoi(argv[2]) : 320;
+  const PetscInt n = argc > 2 ? atoi(argv[2]) : 316;
   const int turns = argc > 3 ? atoi(argv[3]) : 41, changes = argc > 4 ? atoi(argv[4]) : 0;
-  double t[3][MOST], over[2][MOST];
+  char *method = argc > 5 ? argv[5] : "cg", *pc = argc > 6 ? argv[6] : "jacobi",
+       *matrix = argc > 7 ? argv[7] : "square";
+  if (argc < 2 || turns < 1 || turns > MOST || argc > WORDS / 2) return 2;
+  char *words[WORDS] = {argv[0], "-dll_append", argv[1], "-a_ksp_type", "poise", "-a_poise_ksp_type",
+                        method,  "-a_pc_type",  pc,      "-b_ksp_type", method,  "-b_pc_type",
+                        pc},
+       **arguments = words;
+  int count = 13, native = 0;
+  for (int k = 8; k < argc; k++) words[count++] = argv[k];
+  static double t[WHO][MOST];
   KSP ksp[2];
   Mat A;
   Vec b, x;
-  Native s = {.n = (PoiseInt)n * n};
-  if (argc < 2 || turns < 1 || turns > MOST) return 2;
-  snprintf(plugin, sizeof plugin, "%s", argv[1]);
+  Native s = {0};
   PetscCall(PetscInitialize(&count, &arguments, NULL, NULL));
-  PetscCall(MakeMat(n, &A));
+  PetscCall(MakeMat(matrix, n, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
-  for (int k = 0; k < 2; k++) PetscCall(MakeKSP(A, k ? "b_" : "a_", &ksp[k]));
+  for (int k = 0; k < 2; k++) PetscCall(MakeKSP(A, k == PETSC ? "b_" : "a_", &ksp[k]));
   const PetscInt *ptr, *col;
   PetscBool done;
-  PetscInt rows;
+  PetscInt rows, its[WHO] = {0};
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &ptr, &col, &done));
   PetscScalar *values;
   PetscCall(MatSeqAIJGetArray(A, &values));
+  s.n = rows;
   s.val = values;
   PetscCall(VecGetArray(b, &s.b));
-  PetscCall(PetscMalloc1(n * n, &s.x));
-  PetscCheck(!MakeNative(ptr, col, &s), PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", PoiseErrorText());
+  PetscCall(PetscMalloc1(rows, &s.x));
+  PetscCheck(!MakeNative(ptr, col, method, pc, &s, &native), PETSC_COMM_SELF, PETSC_ERR_LIB, "%s",
+             PoiseErrorText());
   PetscCall(MatSeqAIJRestoreArray(A, &values));
   for (int turn = -2; turn < turns; turn++) {
-    const int k = turn < 0 ? 0 : turn;
-    for (int j = 0; j < 3; j++) {
-      const int who = (j + k) % 3;
-      PetscLogDouble begin, end;
+    const int k = turn < 0 ? 0 : turn, count = native ? WHO : NATIVE;
+    for (int j = 0; j < count; j++) {
+      const int who = (j + k) % count;
       if (changes) PetscCall(PetscObjectStateIncrease((PetscObject)A));
-      PetscCall(PetscTime(&begin));
-      if (who == 2)
+      const double begin = Seconds();
+      if (who == NATIVE)
         PetscCheck(!SolveNative(&s, changes), PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", PoiseErrorText());
       else
         PetscCall(KSPSolve(ksp[who], b, x));
-      PetscCall(PetscTime(&end));
-      t[who][k] = end - begin;
+      t[who][k] = Seconds() - begin;
     }
-    over[0][k] = 100 * (t[0][k] / t[2][k] - 1);
-    over[1][k] = t[1][k] / t[0][k];
   }
-  PetscInt its[2];
   for (int k = 0; k < 2; k++) PetscCall(KSPGetIterationNumber(ksp[k], &its[k]));
-  printf("unknowns %d, turns %d, new values in each turn: %s\n", (int)(n * n), turns, changes ? "yes" : "no");
-  printf("%-22s %10s %11s\n", "who", "iterations", "ms (median)");
-  printf("%-22s %10d %11.2f\n", "KSPSolve, poise", (int)its[0], 1e3 * Median(turns, t[0]));
-  printf("%-22s %10d %11.2f\n", "PoiseKSPSolve", (int)PoiseKSPIterations(s.ksp), 1e3 * Median(turns, t[2]));
-  printf("%-22s %10d %11.2f\n", "KSPSolve, PETSc's cg", (int)its[1], 1e3 * Median(turns, t[1]));
-  printf("plug-in over native, median of pairs: %.2f %%\n", Median(turns, over[0]));
-  printf("PETSc's over plug-in, median of pairs: %.2f\n", Median(turns, over[1]));
+  its[NATIVE] = (PetscInt)PoiseKSPIterations(s.ksp);
+  printf("%s with %s, matrix %s: %d unknowns, %d entries, turns %d, new values in each turn: %s\n", method,
+         pc, matrix, (int)rows, (int)ptr[rows], turns, changes ? "yes" : "no");
+  printf("bytes: matrix %.3g, vector %.3g\n", 12.0 * ptr[rows] + 4.0 * rows, 8.0 * rows);
+  Print(turns, native, t, its);
   PetscCheck(!DropNative(&s), PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", PoiseErrorText());
   PetscCall(VecRestoreArray(b, &s.b));
   PetscCall(PetscFree(s.x));
