@@ -149,6 +149,7 @@ const KSPType poiseKSPType_cg = {
     .start = poiseCGStart,
     .sends = true,
     .iterate = Iterate_CG,
+    .recurrence = R,
     .restart = Restart_CG,
     .view = View_CG,
 };

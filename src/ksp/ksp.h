@@ -59,6 +59,9 @@ typedef struct KSPType {
      computed so, but no vector holds it. -1, or NULL: it was not. Asked for before the end where
      x is foreseen. */
   int (*residual)(PoiseKSP);
+  /* The work vector that holds r of a recurrence when a claim is made, with the preconditioned norm |M^-1 r|
+     as computed by an application of M, from the left. 0: there is none. */
+  int recurrence;
   /* Has the method ended where a restart from x may gain? Then *norm is the norm at its start. NULL:
      never. */
   bool (*stalls)(PoiseKSP, double *norm);
@@ -177,6 +180,7 @@ typedef struct KSPLoop {
 typedef struct Claim {
   int refuted;          /* number of refuted claims of this solve */
   bool rounding;        /* the claim stands, as its norm is that of rounding */
+  bool proven;          /* or as b - A x has been compared with the r of the method */
   double claimed;       /* norm of the latest refuted claim */
   double best;          /* the least norm computed for such a claim, or after it; infinite: none */
   double best_square;   /* the least squared norm with which x was delivered; infinite: none */
@@ -485,6 +489,10 @@ bool poiseKSPChecks(PoiseKSP ksp);
    available already; if not, and if asked for, x is delivered to `to` in the same pass. Returns whether it
    was. */
 bool poiseKSPMeasure(PoiseKSP ksp, bool delivers, double *to);
+/* Must M be applied to b - A x too, as the comparison with the r of the method, in `slots`, does not prove
+   the claim? The same on all ranks. */
+bool poiseKSPDoubts(PoiseKSP ksp, const double *slots);
+void poiseKSPPreconditionClaim(PoiseKSP ksp); /* enqueue that, and its dots */
 /* Judge the claim from these dots, which are in `slots`. *again: the method must continue from x. Collective;
    agrees. */
 PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again);

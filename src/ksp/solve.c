@@ -145,6 +145,15 @@ static bool Retries(PoiseKSP ksp)
   return norm <= before / 2;
 }
 
+/* Apply M to b - A x, if the claim cannot be judged without. */
+static PoiseErr CompleteCheck(PoiseKSP ksp)
+{
+  if (!poiseKSPDoubts(ksp, ksp->loop.status[0])) return POISE_OK;
+  poiseKSPPreconditionClaim(ksp);
+  poiseKSPFailed(ksp, poiseKSPFetchSlots(ksp));
+  return poiseKSPAgree(ksp);
+}
+
 /* After the loop: make x, and check what the method claims of it. *again: the claim is false, and the
    method must continue. */
 static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
@@ -158,6 +167,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   LookAtDelivery(ksp, ksp->loop.status[0]);
   TRY(poiseKSPAgree(ksp));
   *again = false;
+  if (checks) TRY(CompleteCheck(ksp));
   if (checks) TRY(poiseKSPJudge(ksp, ksp->loop.status[0], again));
   if (!*again) *again = Retries(ksp);
   return ksp->solve.scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
