@@ -4,6 +4,27 @@
 #include "vec_host.h"
 #include "vec_kernels.h"
 
+/* Blocks of rows that are gone through with four vectors at a time: so many that a vector is a long stream,
+   and few enough that y stays in cache. */
+typedef struct Strip {
+  int64_t begin, end;
+} Strip;
+
+/* Blocks of a strip. Threads get equally many strips. */
+static int64_t StripSize(const Device *dev, int64_t nblock)
+{
+  enum { MOST = 16 };
+  int64_t threads = dev->threads > 1 ? dev->threads : 1,
+          rounds = (nblock + threads * MOST - 1) / (threads * MOST);
+  int64_t strips = rounds > 0 ? threads * rounds : 1;
+  return nblock > strips ? (nblock + strips - 1) / strips : 1;
+}
+
+static Strip StripAt(int64_t begin, int64_t size, int64_t nblock)
+{
+  return (Strip){begin, begin + size < nblock ? begin + size : nblock};
+}
+
 #define REAL     double
 #define FROM     double
 #define TO       double

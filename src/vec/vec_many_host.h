@@ -4,23 +4,54 @@
   type of the x_j, and of what is gathered. REAL is the type, NAME(n) is n with its suffix. y, coefficients
   and sums are fp64.
 */
-static void NAME(Dot)(int k, const REAL *const *x, const double *y, int64_t begin, int64_t end,
-                      double *partial, int64_t stride)
+/* Add the products with y of the next n entries of four vectors to the lanes. */
+POISE_INLINE void NAME(AddFour)(const REAL *const *x, const double *y, int64_t i, int64_t n,
+                                double s[4][HOST_LANES])
 {
-  for (int j = 0; j < k; j++) partial[j * stride] = NAME(poiseHostDot)(x[j], y, begin, end);
+  HOST_SIMD
+  for (int l = 0; l < n; l++) {
+    s[0][l] += (double)x[0][i + l] * y[i + l];
+    s[1][l] += (double)x[1][i + l] * y[i + l];
+    s[2][l] += (double)x[2][i + l] * y[i + l];
+    s[3][l] += (double)x[3][i + l] * y[i + l];
+  }
+}
+
+/* (x_j, y) on rows [begin, end) for four vectors, each as poiseHostDot has it. */
+static void NAME(FourDots)(const REAL *const *x, const double *y, int64_t begin, int64_t end, double *partial,
+                           int64_t stride)
+{
+  const REAL *four[] = {x[0], x[1], x[2], x[3]};
+  double s[4][HOST_LANES] = {{0}};
+  int64_t i = begin;
+  for (; i + HOST_LANES <= end; i += HOST_LANES) NAME(AddFour)(four, y, i, HOST_LANES, s);
+  NAME(AddFour)(four, y, i, end - i, s);
+  for (int j = 0; j < 4; j++) partial[j * stride] = poiseHostAddLanes(s[j]);
+}
+
+/* The partials of rows of a strip, n rows in all. */
+static void NAME(Dot)(int k, const REAL *const *x, const double *y, Strip strip, int64_t n, double *partial,
+                      int64_t stride)
+{
+  for (int j = 0; j < k; j += k - j < 4 ? 1 : 4)
+    for (int64_t b = strip.begin; b < strip.end; b++) {
+      int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;
+      double *to = partial + j * stride + b;
+      if (k - j < 4)
+        *to = NAME(poiseHostDot)(x[j], y, begin, end);
+      else
+        NAME(FourDots)(x + j, y, begin, end, to, stride);
+    }
 }
 
 PoiseErr NAME(poiseHost_mdot)(Device *dev, const void *args)
 {
   const NAME(MdotArgs) *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->n);
-  (void)dev;
+  int64_t nblock = POISE_NBLOCKS(a->n), size = StripSize(dev, nblock);
   if (a->skip && *a->skip != 0) return POISE_OK;
   HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    NAME(Dot)(a->k, a->x, a->y, begin, end, a->partial + b, a->stride);
-  }
+  for (int64_t b = 0; b < nblock; b += size)
+    NAME(Dot)(a->k, a->x, a->y, StripAt(b, size, nblock), a->n, a->partial, a->stride);
   return POISE_OK;
 }
 
@@ -43,18 +74,21 @@ static void NAME(Combine)(const NAME(MaxpyArgs) * a, const double *c, int64_t be
 PoiseErr NAME(poiseHost_maxpy)(Device *dev, const void *args)
 {
   const NAME(MaxpyArgs) *a = args;
-  int64_t nblock = POISE_NBLOCKS(a->n);
+  int64_t nblock = POISE_NBLOCKS(a->n), size = a->again ? 1 : StripSize(dev, nblock);
   double c[POISE_MAX_BATCH];
-  (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
   for (int j = 0; j < a->k; j++) c[j] = a->sign * (a->a ? a->a[j] : a->value[j]);
   HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    NAME(Combine)(a, c, begin, end);
+  for (int64_t q = 0; q < nblock; q += size) {
+    Strip strip = StripAt(q, size, nblock);
+    int64_t last = strip.end * POISE_BLOCK;
+    NAME(Combine)(a, c, q * POISE_BLOCK, last < a->n ? last : a->n);
     /* while all of this is in cache */
-    if (a->again) NAME(Dot)(a->k, a->x, a->y, begin, end, a->again + b, a->stride);
-    poiseHostFuse(&a->fuse, a->y, begin, end, b);
+    if (a->again) NAME(Dot)(a->k, a->x, a->y, strip, a->n, a->again, a->stride);
+    for (int64_t b = q; b < strip.end; b++) {
+      int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+      poiseHostFuse(&a->fuse, a->y, begin, end, b);
+    }
   }
   return POISE_OK;
 }
