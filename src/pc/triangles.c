@@ -372,30 +372,67 @@ PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
   return LAUNCH(pc->ctx->device, sweep, a);
 }
 
-static double Subtract(const SweepArgs *a, int64_t k, int64_t end, double sum)
+/* sum - val_k y_j over the entries k, k + step, ..., which end before `end` */
+POISE_INLINE double Subtract(const SweepArgs *a, int64_t k, int64_t end, int64_t step, double sum)
 {
-  for (; k < end; k++) sum -= a->val[k] * a->y[a->t.col[k]];
+  const int32_t *col = a->t.col;
+  const double *val = a->val, *y = a->y;
+  for (; k != end; k += step) sum -= val[k] * y[col[k]];
   return sum;
 }
 
-static void SweepRow(const SweepArgs *a, int64_t i)
+/* Sweep the rows [begin, end). Those of the triangle that a sweep has passed come last, the row before this one
+   at the very end: the other entries need not wait for it. Its value is at hand, so that nothing waits for its
+   way through memory. Constants where this is inlined: wide; backward; plain: scale = 1 and keep = 0. */
+POISE_INLINE void SweepRange(const SweepArgs *a, int64_t begin, int64_t end, int wide, int backward,
+                             int plain)
 {
-  const Triangles *t = &a->t;
-  double sum = a->x ? a->x[i] : 0;
-  int64_t diag = poiseOffset(t, t->diag, i);
-  if (a->parts & SWEEP_LOWER) sum = Subtract(a, poiseOffset(t, t->begin, i), diag, sum);
-  if (a->parts & SWEEP_UPPER) sum = Subtract(a, diag + 1, poiseOffset(t, t->end, i), sum);
-  sum *= a->d ? a->scale * a->d[i] : a->scale;
-  a->y[i] = a->keep == 0 ? sum : a->keep * a->y[i] + sum;
+  const Triangles t = {
+      .wide = wide, .begin = a->t.begin, .diag = a->t.diag, .end = a->t.end, .col = a->t.col};
+  const int passed = backward ? SWEEP_UPPER : SWEEP_LOWER, ahead = passed ^ SWEEP_LOWER ^ SWEEP_UPPER;
+  const int64_t step = backward ? -1 : 1;
+  const double *val = a->val, *d = a->d, *x = a->x;
+  double *y = a->y, value = 0;
+  for (int64_t i = backward ? end - 1 : begin, last = -1; begin <= i && i < end; last = i, i += step) {
+    int64_t diag = poiseOffset(&t, t.diag, i), low = poiseOffset(&t, t.begin, i),
+            high = poiseOffset(&t, t.end, i);
+    int64_t first = backward ? high - 1 : low;
+    double sum = x ? x[i] : 0;
+    if (a->parts & ahead) sum = Subtract(a, backward ? low : diag + 1, backward ? diag : high, 1, sum);
+    if (a->parts & passed && first != diag) {
+      int64_t near = diag - step;
+      sum = Subtract(a, first, near, step, sum);
+      sum -= val[near] * (t.col[near] == last ? value : y[t.col[near]]);
+    }
+    if (plain)
+      value = d ? d[i] * sum : sum;
+    else
+      value = (d ? a->scale * d[i] : a->scale) * sum;
+    if (!plain && a->keep != 0) value = a->keep * y[i] + value;
+    y[i] = value;
+  }
+}
+
+POISE_INLINE void SweepWide(const SweepArgs *a, int64_t begin, int64_t end, int wide)
+{
+  int plain = a->scale == 1 && a->keep == 0;
+  if (a->backward && plain)
+    SweepRange(a, begin, end, wide, 1, 1);
+  else if (a->backward)
+    SweepRange(a, begin, end, wide, 1, 0);
+  else if (plain)
+    SweepRange(a, begin, end, wide, 0, 1);
+  else
+    SweepRange(a, begin, end, wide, 0, 0);
 }
 
 static void SweepRows(const void *args, int64_t begin, int64_t end)
 {
   const SweepArgs *a = args;
-  if (a->backward)
-    for (int64_t i = end - 1; i >= begin; i--) SweepRow(a, i);
+  if (a->t.wide)
+    SweepWide(a, begin, end, 1);
   else
-    for (int64_t i = begin; i < end; i++) SweepRow(a, i);
+    SweepWide(a, begin, end, 0);
 }
 
 /* Sweep the rows in their order, b scalars each. The dots of a block of scalars are taken while it is in
