@@ -381,8 +381,8 @@ POISE_INLINE double Subtract(const SweepArgs *a, int64_t k, int64_t end, int64_t
   return sum;
 }
 
-/* Sweep the rows [begin, end). Those of the triangle that a sweep has passed come last, the row before this one
-   at the very end: the other entries need not wait for it. Its value is at hand, so that nothing waits for its
+/* Sweep the rows [begin, end). Those of the triangle that a sweep has passed come last, the row before this
+   one at the very end: the others need not wait for it. Its value is at hand, so that nothing waits for its
    way through memory. Constants where this is inlined: wide; backward; plain: scale = 1 and keep = 0. */
 POISE_INLINE void SweepRange(const SweepArgs *a, int64_t begin, int64_t end, int wide, int backward,
                              int plain)
