@@ -256,6 +256,12 @@ static int Directions(const Incomplete *f)
   return !f->sweeps ? 2 : !f->setup_sweeps;
 }
 
+/* Does the host spread out rows when it factors? Rows of blocks need no room for that. */
+static bool Spreads(const Device *dev, const Incomplete *f, bool symmetric)
+{
+  return dev->ops->is_host && !symmetric && !f->setup_sweeps;
+}
+
 static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
 {
   TRY(poiseFactorLibraryFind(pc));
@@ -264,6 +270,8 @@ static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
   TRY(poiseFactorLibraryCheck(pc));
   TRY(poiseFactorSweepsCheck(pc));
   if (symmetric || f->setup_sweeps) TRY(CheckSymmetric(pc, f, symmetric));
+  if (Spreads(pc->ctx->device, f, symmetric) && !f->triangular.b)
+    TRY(poiseTriangularNeedWork(pc, &f->triangular));
   return Allocate(pc, f, symmetric);
 }
 
@@ -396,6 +404,8 @@ PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, Poi
   TRY(poiseTriangularPredict(pc, true, Directions(f), plan, p));
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
+  if (Spreads(dev, f, symmetric) && poisePlanSide(plan) == 1)
+    poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   if (f->setup_sweeps && !symmetric) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
   if (f->sweeps) poisePredict(dev, 16 * pc->P->rows->n, ON_DEVICE, p);
   if (!strcmp(f->kernel, "own")) return POISE_OK;
@@ -468,6 +478,55 @@ static void FactorRows(const void *args, int64_t begin, int64_t end)
   for (int64_t i = begin; i < end; i++) FactorRow(args, i);
 }
 
+/* The row that is spread out by columns -= m times the entries [u, last). If these are many more than those
+   of [k, end), the rest of the row, its columns are looked for among them. What comes to columns that the row
+   has not is never read. */
+static void SubtractSpread(const FactorArgs *a, double m, int64_t u, int64_t last, int64_t k, int64_t end)
+{
+  enum { LONGER = 16 };
+  const int32_t *col = a->t.col;
+  double *row = a->work;
+  bool spreads = last - u <= LONGER * (end - k);
+  for (; spreads && u < last; u++) row[col[u]] -= m * a->lu[u];
+  for (; u < last && k < end; k++) {
+    u = poiseSeek(col, u, last, col[k]);
+    if (u < last && col[u] == col[k]) row[col[k]] -= m * a->lu[u];
+  }
+}
+
+/* FactorRow with the row spread out in a->work, so that each entry is found at once. */
+static void FactorSpread(const FactorArgs *a, int64_t i)
+{
+  const Triangles *t = &a->t;
+  const int32_t *col = t->col;
+  double *lu = a->lu, *row = a->work;
+  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i),
+          end = poiseOffset(t, t->end, i);
+  for (int64_t k = begin; k < end; k++) row[col[k]] = a->a[k];
+  row[i] += a->shift;
+  for (int64_t k = begin; k < diag; k++) {
+    int64_t c = col[k];
+    lu[k] = row[c] * a->d[c];
+    if (lu[k] != 0)
+      SubtractSpread(a, lu[k], poiseOffset(t, t->diag, c) + 1, poiseOffset(t, t->end, c), k + 1, end);
+  }
+  for (int64_t k = diag; k < end; k++) lu[k] = row[col[k]];
+  a->d[i] = poiseInvertPivot(a, lu[diag], SumOfSizes(lu, diag + 1, end, SumOfSizes(lu, begin, diag, 0)));
+  poiseKeepPivot(a, diag, a->d[i]);
+}
+
+static void FactorSpreadRows(const void *args, int64_t begin, int64_t end)
+{
+  for (int64_t i = begin; i < end; i++) FactorSpread(args, i);
+}
+
+/* Rows in their order, which may share the place where one is spread out. */
+static HostRows *InOrder(const FactorArgs *a)
+{
+  if (a->t.b) return poiseHostFactorBlocks(a->t.b);
+  return a->work && !a->symmetric ? FactorSpreadRows : FactorRows;
+}
+
 /* Each entry of L reads the row of its column. */
 static double FactorBytes(const FactorArgs *a)
 {
@@ -496,7 +555,7 @@ PoiseErr poiseHost_factor(Device *dev, const void *args)
   }
   for (int64_t i = 0; !wide && i < a->t.n; i += POISE_BLOCK) {
     TRY(poiseLookInKernel(dev));
-    rows(a, i, i + POISE_BLOCK < a->t.n ? i + POISE_BLOCK : a->t.n);
+    InOrder(a)(a, i, i + POISE_BLOCK < a->t.n ? i + POISE_BLOCK : a->t.n);
   }
   return POISE_OK;
 }

@@ -23,8 +23,8 @@ typedef struct Rig {
   int narray;
 } Rig;
 
-/* Ranks share these out. The last one is enough blocks for threads. */
-static const int64_t sizes[] = {0, 1, 7, 9, 1023, 1024, 1025, 9 * 1024 + 17, 35 * 1024 + 17}; /* several strips */
+/* Ranks share these out. The last but one is enough blocks for threads, the last one has several strips. */
+static const int64_t sizes[] = {0, 1, 7, 9, 1023, 1024, 1025, 9 * 1024 + 17, 35 * 1024 + 17};
 enum { NSIZES = sizeof sizes / sizeof *sizes, LARGE = 9 * 1024 + 17 };
 
 static Rig Open(PoiseContext ctx)
