@@ -22,9 +22,10 @@ typedef struct Chebyshev {
   PoiseInt steps;
   double emin, emax; /* in use */
   bool given;
-  double least, largest;                     /* eigenvalues as estimated */
-  int64_t operators, state, pattern, builds; /* state of A and M at the estimate */
-  PoiseInt taken;                            /* steps */
+  double least, largest; /* eigenvalues as estimated */
+  Version seen;          /* A at the estimate */
+  int64_t builds;        /* of M, then */
+  PoiseInt taken;        /* steps */
 } Chebyshev;
 
 static const char bounds_key[] = "ksp_chebyshev_eigenvalues", transform_key[] = "ksp_chebyshev_esteig";
@@ -234,12 +235,12 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
   double t[4];
   TRY(ReadTransform(ksp, t));
   if (c->given) return POISE_OK;
-  if (c->operators != ksp->operators || c->state != ksp->A->state || c->pattern != ksp->A->pattern ||
-      c->builds != ksp->pc->builds || c->taken != c->steps) {
-    c->operators = 0; /* matches no A, so a failure leaves no estimate */
+  const unsigned depends = CHANGED_PATTERN | CHANGED_VALUES | CHANGED_SPACES;
+  if (poiseMatChanged(&c->seen, ksp->A) & depends || c->builds != ksp->pc->builds || c->taken != c->steps) {
+    c->seen = (Version){0}; /* of no A, so a failure leaves no estimate */
     TRY(Estimate(ksp));
     c->taken = c->steps;
-    c->operators = ksp->operators, c->state = ksp->A->state, c->pattern = ksp->A->pattern,
+    c->seen = ksp->A->version;
     c->builds = ksp->pc->builds;
   }
   c->emin = t[0] * c->least + t[1] * c->largest;
@@ -274,7 +275,7 @@ static void Iterate_Chebyshev(PoiseKSP ksp, int j)
 static PoiseErr View_Chebyshev(PoiseKSP ksp)
 {
   const Chebyshev *c = ksp->data;
-  if (!c->given && !c->operators)
+  if (!c->given && !c->seen.matrix)
     return poisePrint(ksp->ctx, "  bounds of the eigenvalues to be estimated by %lld steps of gmres\n",
                       (long long)c->steps);
   TRY(poisePrint(ksp->ctx, "  bounds of the eigenvalues %g and %g", c->emin, c->emax));

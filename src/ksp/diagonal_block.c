@@ -116,7 +116,7 @@ PoiseErr poiseDiagonalBlockCopyValues(PoisePC pc, DiagonalBlock *b)
     a.x = in + poiseCsrPtr(c, ptr, row) * size, a.out = out + k * size;
     TRY(LAUNCH(pc->ctx->device, gather, &a));
   }
-  b->A->state++;
+  b->A->version.values++;
   return POISE_OK;
 }
 

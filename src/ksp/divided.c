@@ -118,7 +118,8 @@ static PoiseErr LocateSpaces(PoiseMat A, Original *o)
 static PoiseErr LookAt(PoiseMat A, Original *o)
 {
   o->stale = poiseMovedStale(&o->seen, A);
-  if (o->stale == MOVED_VALUES && o->seen.pattern != A->pattern) o->stale = MOVED_PATTERN;
+  if (o->stale == MOVED_VALUES && poiseMatChanged(&o->seen.seen, A) & ~CHANGED_VALUES)
+    o->stale = MOVED_PATTERN;
   if (o->stale == MOVED_CURRENT) return POISE_OK;
   TRY(Locate(&A->csr.val, &o->val));
   if (o->stale != MOVED_PATTERN) return POISE_OK;
@@ -274,7 +275,7 @@ static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const Po
   PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);
   if (!e) e = poiseDeviceSync(ctx->device); /* the application may then change them */
   TRY(PoiseAgree(ctx, e));
-  p->mat->state++;
+  p->mat->version.values++;
   return POISE_OK;
 }
 
@@ -366,7 +367,7 @@ static PoiseErr Create(PoiseContext ctx, Divided **divided)
 static PoiseErr Note(Divided *d, PoiseMat A, Original *o)
 {
   bool is_host = d->ctx->device->ops->is_host;
-  o->seen = (Moved){A, NULL, A->csr.built, A->pattern, A->state, A->block_size};
+  o->seen = (Moved){A, NULL, A->version, A->block_size};
   if (o->stale != MOVED_CURRENT && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
   if (o->fetched) TRY(poiseBufferToDevice(&A->csr.val));
   o->fetched = false;

@@ -195,10 +195,8 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   TRY(poiseMatShare(A, &keep));
   if (differs) poiseKSPRelease(ksp);
   /* Here, as another matrix may later have the address of this one, and as a shell may have changed. */
-  if (A != ksp->A || !poiseMatHolds(A)) {
-    poiseKSPForget(ksp);
-    ksp->operators++;
-  }
+  if (A != ksp->A || !poiseMatHolds(A)) poiseKSPForget(ksp);
+  if (!poiseMatHolds(A)) A->version.values++;
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;
   return POISE_OK;

@@ -85,9 +85,9 @@ typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   int true_residual, converged_reason, view, progress;
 } KSPOptions;
 
-typedef struct Moved { /* a rearranged copy, and the state of the original that it was made from */
+typedef struct Moved { /* a rearranged copy, and the version of the original that it was made from */
   PoiseMat of, mat;    /* of: the original, not referenced; NULL: the copy must be made anew */
-  int64_t built, pattern, state;
+  Version seen;
   int block_size;
 } Moved;
 
@@ -150,7 +150,8 @@ typedef struct Captured { /* what a captured loop depends on; compared as bytes,
   const KSPType *type;
   PoiseMat A;
   PoisePC pc;
-  int64_t pattern, generation, joined; /* of A, of pc, of the link */
+  Version version;            /* of A, but for values and the near null space */
+  int64_t generation, joined; /* of pc, of the link */
   Convergence conv;
   int norm, side;
   int turn, step; /* iterations of a turn; between two looks at whether the solve is over */
@@ -273,7 +274,6 @@ struct PoiseKSP_s {
   PoisePC pc;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
   Divided *divided;   /* NULL: the solver works itself; else set-up makes nothing but this */
-  int64_t operators;  /* counts the matrices set as A */
   PoiseNormType norm; /* in use, and the side */
   PoisePCSide side;
 

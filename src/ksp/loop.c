@@ -294,7 +294,8 @@ static void Describe(PoiseKSP ksp, Captured *c)
 {
   memset(c, 0, sizeof *c);
   c->type = ksp->type, c->A = ksp->A, c->pc = ksp->pc;
-  c->pattern = ksp->A->pattern, c->generation = ksp->pc->generation;
+  c->version = ksp->A->version, c->version.values = 0, c->version.near = 0;
+  c->generation = ksp->pc->generation;
   c->joined = poiseLinkJoined(ksp->ctx);
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
   c->norm = (int)ksp->norm, c->side = (int)ksp->side;

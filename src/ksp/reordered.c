@@ -44,22 +44,24 @@ static void Drop(Moved *m)
 
 int64_t poiseMovedStale(const Moved *m, PoiseMat A)
 {
-  if (m->of != A || m->built != A->csr.built || m->block_size != A->block_size) return MOVED_PATTERN;
-  return m->pattern != A->pattern || m->state != A->state ? MOVED_VALUES : MOVED_CURRENT;
+  unsigned changed = poiseMatChanged(&m->seen, A);
+  if (!m->of || changed & CHANGED_PATTERN || m->block_size != A->block_size) return MOVED_PATTERN;
+  return changed ? MOVED_VALUES : MOVED_CURRENT;
 }
 
 /* stale: what is out of date on any rank. */
 static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale)
 {
-  Moved now = {A, m->mat, A->csr.built, A->pattern, A->state, A->block_size};
+  Moved now = {A, m->mat, A->version, A->block_size};
+  unsigned changed = poiseMatChanged(&m->seen, A);
   if (stale == MOVED_CURRENT) return POISE_OK;
   m->of = NULL; /* until all is done */
   if (stale == MOVED_PATTERN) {
     Drop(m); /* here, as the old one may be in use until now */
     TRY(MakeMoved(A, p, &now.mat));
   } else if (m->mat != A) {
-    if (m->pattern != A->pattern) TRY(poiseMatMoveRest(A, p, m->mat));
-    if (m->state != A->state) TRY(poiseMatMoveValues(A, m->mat));
+    TRY(poiseMatMoveRest(A, p, changed, m->mat));
+    if (changed & CHANGED_VALUES) TRY(poiseMatMoveValues(A, m->mat));
   }
   *m = now;
   return POISE_OK;

@@ -19,7 +19,7 @@ static PoiseErr TakePC(PoisePC from, PoisePC to)
   if (from->type != to->type) TRY(PoisePCSetType(to, from->type->name));
   if (from->type->inherit) return from->type->inherit(from, to);
   if (from->type->options && poiseOptionsCopy(from->type->options, from->data, to->data)) {
-    to->state = 0;
+    to->seen = (Version){0};
     to->generation++;
   }
   return POISE_OK;

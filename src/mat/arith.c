@@ -22,7 +22,7 @@ static PoiseErr CheckValues(PoiseMat A, const char *what)
 static PoiseErr Scale(PoiseMat A, double a)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&A->csr), .c[0].value = a};
-  A->state++;
+  A->version.values++;
   TRY(poiseBufferUpdate(&A->csr.val, DEVICE, &p.out[VEC_W]));
   p.in[VEC_X] = p.out[VEC_W];
   TRY(LAUNCH(A->ctx->device, phase, &p));
@@ -51,7 +51,7 @@ static PoiseErr CheckFactors(PoiseMat A, PoiseVec l, PoiseVec r)
 static PoiseErr Multiply(PoiseMat A, PoiseVec l, const double *right, const double *ghost)
 {
   CsrScaleArgs s = {.right = right, .ghost = ghost};
-  A->state++;
+  A->version.values++;
   if (l) TRY(poiseVecRead(l, &s.left));
   TRY(poiseCsrUpdate(&A->csr, &s.A, &s.val));
   TRY(LAUNCH(A->ctx->device, csr_scale, &s));
@@ -86,7 +86,7 @@ static PoiseErr CheckDiagonal(PoiseMat A, PoiseVec d)
 static PoiseErr ChangeStored(PoiseMat A, int mode, PoiseVec d, double a)
 {
   CsrSetDiagonalArgs s = {.add = mode == ADDING, .value = a};
-  A->state++;
+  A->version.values++;
   if (d) TRY(poiseVecRead(d, &s.d));
   TRY(poiseReduceReserve(A->ctx, POISE_NBLOCKS(A->rows->n)));
   TRY(poiseBufferWrite(&A->ctx->reduce_partial, DEVICE, &s.lacking));
@@ -270,7 +270,7 @@ static PoiseErr Compare(PoiseMat Y, PoiseMat X)
 static PoiseErr AddValues(PoiseMat Y, double a, PoiseMat X)
 {
   PhaseArgs p = {.id = PHASE_vec_axpby, .n = poiseCsrScalars(&Y->csr), .c = {{.value = a}, {.value = 1}}};
-  Y->state++;
+  Y->version.values++;
   TRY(poiseBufferRead(&X->csr.val, DEVICE, &p.in[VEC_X]));
   TRY(poiseBufferUpdate(&Y->csr.val, DEVICE, &p.out[VEC_W]));
   p.in[VEC_Y] = p.out[VEC_W];
@@ -332,7 +332,7 @@ static PoiseErr AddInPlace(Walk *w, double a)
 {
   PoiseInt col;
   int64_t ky, kx, n = poiseCsrSide(&w->Y->csr) * poiseCsrSide(&w->Y->csr);
-  w->Y->state++;
+  w->Y->version.values++;
   TRY(poiseMatUpdate(w->Y, &w->y));
   for (int64_t i = 0; i < w->Y->csr.m; i++)
     for (StartRow(w, i); Next(w, &col, &ky, &kx);)

@@ -255,7 +255,7 @@ static PoiseErr Set(Nodes *s, Side where)
   poiseNullSpaceDestroy(e ? &motions : &A->near);
   if (e) return e;
   A->near = motions;
-  A->pattern++; /* as with any other near null space */
+  A->version.near++;
   return POISE_OK;
 }
 

@@ -19,8 +19,8 @@ static PoiseErr Allocate(PoiseContext ctx, const MatType *type, PoiseMat *A)
   TRY(poiseObjectCreate(ctx, sizeof **A, KIND_MAT, "matrix", A));
   (*A)->refs = 1;
   (*A)->block_size = 1;
-  (*A)->pattern = (*A)->state = 1;
-  (*A)->serial = poiseContextHome(ctx)->memory.calls; /* of which it was one */
+  (*A)->version = (Version){.pattern = 1, .values = 1};
+  (*A)->version.matrix = poiseContextHome(ctx)->memory.calls; /* of which it was one */
   TRY(poiseTypeChangeCreate(*A, type, 0, &first));
   poiseTypeChangeApply(*A, &first);
   return POISE_OK;

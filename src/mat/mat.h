@@ -7,6 +7,7 @@
 #include "mat/csr/local_csr.h"
 #include "poise/mat.h"
 #include "mat/assembly/rows.h"
+#include "mat/version.h"
 
 enum { MAX_BLOCK_SIZE = 32 };
 
@@ -132,8 +133,7 @@ struct PoiseMat_s {
   Layout *rows, *cols;
   Csr csr;
   bool assembled;
-  int64_t serial;             /* that no other matrix of the context ever has */
-  int64_t state, pattern;     /* count changes of values and of pattern or pointers */
+  Version version;
   int block_size;             /* 1 to MAX_BLOCK_SIZE */
   PoiseBlockFill *fills;      /* the sizes compared when it was found; NULL: none */
   NullSpace null, left, near; /* null space of A; of A^T; near null space */
@@ -142,6 +142,12 @@ struct PoiseMat_s {
   LentRow lent;
   MatOrigin origin;
 };
+
+/* What of A has changed since it had this version? Bits CHANGED_... */
+static inline unsigned poiseMatChanged(const Version *seen, PoiseMat A)
+{
+  return poiseVersionChanged(seen, &A->version);
+}
 
 PoiseErr poiseMatCreateTyped(PoiseContext ctx, const MatType *type, PoiseInt m, PoiseInt n, PoiseInt M,
                              PoiseInt N, PoiseMat *A);

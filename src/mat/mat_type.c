@@ -95,7 +95,7 @@ void poiseMatUse(PoiseMat A, const MatType *type, void *data)
   poiseFree(A->ctx, &A->data);
   A->data = data;
   A->type = type;
-  A->pattern++; /* loops captured with the old type's pointers are invalid */
+  A->version.product++; /* loops captured with the old type's pointers are invalid */
 }
 
 void poiseTypeChangeApply(PoiseMat A, TypeChange *c)
@@ -198,7 +198,7 @@ PoiseErr poiseMatAskByName(PoiseMat A, const MatType *type)
   if (parted && !poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
   TRY(poiseMatChangeType(A, local));
-  if (A->asked.parted != parted) A->asked.parted = parted, A->pattern++;
+  if (A->asked.parted != parted) A->asked.parted = parted, A->version.product++;
   return local == &poiseMatType_auto && poiseMatIsAuto(A) ? poiseChoiceName(A) : POISE_OK;
 }
 
@@ -259,6 +259,6 @@ PoiseErr poiseMatInheritParts(PoiseMat A, PoiseMat B)
   poiseFree(A->ctx, &B->asked.bound);
   B->asked.bound = bound, B->asked.bounds_set = A->asked.bounds_set;
   B->asked.parted = A->asked.parted, B->asked.local = A->asked.local;
-  B->pattern++;
+  B->version.product++;
   return POISE_OK;
 }

@@ -75,10 +75,12 @@ static PoiseErr Replace(PoiseMat A, const Given *g, NullSpace *space)
   NullSpace fresh = {0};
   TRY(PoiseAgree(A->ctx, Check(A, g)));
   PoiseErr e = Copy(A, g, &fresh);
+  bool other = fresh.n || space->n;
   poiseNullSpaceDestroy(e ? &fresh : space);
   if (e) return e;
   *space = fresh;
-  A->pattern++; /* a captured loop knows the vectors */
+  if (other && g->near) A->version.near++;
+  if (other && !g->near) A->version.spaces++;
   return POISE_OK;
 }
 

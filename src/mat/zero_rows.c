@@ -162,7 +162,7 @@ static PoiseErr Run(PoiseMat A, Zero *z)
   TRY(PoiseAgree(ctx, Check(A, z)));
   TRY(poiseStashExchange(ctx, &z->stash, A->rows));
   TRY(PoiseAgree(ctx, List(A, z)));
-  A->state++;
+  A->version.values++;
   PoiseErr e = ApplyRows(A, z);
   if (z->columns) e = Columns(A, e, z);
   if (!e) e = poiseBufferSyncBorrowed(&A->csr.val);

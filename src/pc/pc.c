@@ -61,7 +61,7 @@ static PoiseErr SetType(PoisePC pc, const PCType *type)
   PoiseMatDestroy(&pc->kept);
   pc->type = type;
   pc->data = data;
-  pc->state = 0;
+  pc->seen = (Version){0};
   pc->built = false;
   pc->generation++;
   return type->options ? PoiseOptionsDefaults(type->options, pc->data) : POISE_OK;
@@ -131,11 +131,10 @@ PoiseErr poisePCUse(PoisePC pc, PoiseMat P)
   /* if it differs on any rank, as building is collective */
   if (pc->built) TRY(poiseCommMaxInt(pc->ctx->comm, &differs, 1));
   TRY(poiseMatShare(P, &keep));
-  pc->given += P != pc->P; /* as both count their patterns from the same number */
   pc->built = pc->built && !differs;
   PoiseMatDestroy(&pc->P);
   pc->P = keep;
-  pc->state = 0;
+  pc->seen = (Version){0};
   return POISE_OK;
 }
 
@@ -166,7 +165,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (pc->type->options) {
     TRY(pc->type->read ? pc->type->read(pc)
                        : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
-    pc->state = 0;
+    pc->seen = (Version){0};
     pc->generation++;
   }
   return POISE_OK;
@@ -199,10 +198,11 @@ PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPT
   return POISE_OK;
 }
 
-void poisePCInside(PoisePC pc, int64_t inside)
+void poisePCInside(PoisePC pc, int64_t generation, int64_t builds)
 {
-  pc->changed |= inside != pc->inside;
-  pc->inside = inside;
+  pc->inside.moved |= generation != pc->inside.generation;
+  pc->inside.built |= builds != pc->inside.builds;
+  pc->inside.generation = generation, pc->inside.builds = builds;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -256,7 +256,8 @@ static PoiseErr Hold(PoisePC pc, bool current)
 
 static bool IsCurrent(PoisePC pc)
 {
-  return pc->state == pc->P->state && pc->pattern == pc->P->pattern;
+  unsigned depends = CHANGED_PATTERN | CHANGED_VALUES | (pc->type->near ? CHANGED_NEAR : 0u);
+  return !(poiseMatChanged(&pc->seen, pc->P) & depends);
 }
 
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held)
@@ -272,12 +273,12 @@ static PoiseErr Ready(PoisePC pc, bool keep)
 {
   if (!pc->type->ready) return POISE_OK;
   TRY(PoiseAgree(pc->ctx, pc->type->ready(pc, keep)));
-  int64_t any[] = {pc->changed, pc->type->eager && pc->type->eager(pc)};
-  TRY(poiseCommMaxInt(pc->ctx->comm, any, 2));
-  pc->changed = false;
-  pc->eager = any[1];
+  int64_t any[] = {pc->inside.moved, pc->inside.built, pc->type->eager && pc->type->eager(pc)};
+  TRY(poiseCommMaxInt(pc->ctx->comm, any, 3));
+  pc->inside.moved = pc->inside.built = false;
   pc->generation += any[0];
-  pc->builds += any[0];
+  pc->builds += any[1];
+  pc->eager = any[2];
   return POISE_OK;
 }
 
@@ -324,11 +325,18 @@ static PoiseErr Build(PoisePC pc)
   if (!e && pc->reuse) e = Hold(pc, true);
   if (!e) e = Ready(pc, false);
   if (!e && pc->reuse) e = Hold(pc, true); /* the solvers further inside exist only after this */
-  pc->state = e ? 0 : pc->P->state;
+  pc->seen = e ? (Version){0} : pc->P->version;
   pc->built = !e && !pc->type->live;
   pc->builds++;
-  pc->pattern = pc->P->pattern;
   return e;
+}
+
+/* A captured loop has the products with P, and its null spaces, of solvers inside. */
+static void SeeProduct(PoisePC pc)
+{
+  const Version *now = &pc->P->version;
+  pc->generation += pc->seen.product != now->product || pc->seen.spaces != now->spaces;
+  pc->seen.product = now->product, pc->seen.spaces = now->spaces;
 }
 
 PoiseErr poisePCPrepare(PoisePC pc)
@@ -337,11 +345,15 @@ PoiseErr poisePCPrepare(PoisePC pc)
     FAIL(POISE_ERR_STATE,
          "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   TRY(poiseMatChoose(pc->P)); /* here, as a later choice would be a new pattern for what is built from P */
-  if (pc->kept && !pc->reuse) pc->state = 0, pc->built = false; /* solvers inside must work with P again */
-  TRY(poisePCKeep(pc, pc->reuse, pc->held));                    /* they may have changed */
+  if (pc->kept && !pc->reuse)
+    pc->seen = (Version){0}, pc->built = false; /* solvers inside must work with P again */
+  TRY(poisePCKeep(pc, pc->reuse, pc->held));    /* they may have changed */
   bool keep = (pc->reuse || pc->held) && pc->built;
   if (!keep) TRY(PoiseAgree(pc->ctx, poiseMatCheckUsable(pc->P)));
-  if (keep || IsCurrent(pc)) return Ready(pc, keep);
+  if (keep || IsCurrent(pc)) {
+    SeeProduct(pc);
+    return Ready(pc, keep);
+  }
   poiseLogBegin(pc->ctx, EVENT_PCSetUp);
   PoiseErr e = Build(pc);
   poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);

@@ -25,6 +25,7 @@ typedef struct PCType {
      they are the fields of `options`. Collective; agrees. */
   PoiseErr (*inherit)(PoisePC from, PoisePC to);
   bool live;    /* M is P with its present values, so an old M cannot be kept */
+  bool near;    /* M, or what is inside, may depend on the near null space */
   bool outside; /* r and z go to the application, with its rows. Otherwise they have P's rows */
   /* Why a solver's loop cannot be replayed, e.g. as it calls back to the host. NULL, or no function: it
      can. */
@@ -84,21 +85,22 @@ struct PoisePC_s {
   const PCType *type;
   void *data;
   PoiseMat P;
-  int64_t state, pattern; /* state and pattern of P when M was built; 0: not built */
-  int64_t given;          /* counts the matrices that were P */
-  bool built;             /* there is an M of P's layout, perhaps an old one */
-  bool reuse, held;       /* keep an M once built: by its user's wish; by that of the preconditioner around
+  Version seen;       /* P's when M was built; all 0: it is to be built */
+  bool built;         /* there is an M of P's layout, perhaps an old one */
+  bool reuse, held;   /* keep an M once built: by its user's wish; by that of the preconditioner around
                              it */
-  bool holds;             /* P's values may change, as solvers inside do not read them, or read a copy */
-  PoiseMat kept;          /* a copy of P with its values when M was built, for solvers inside; NULL: they
+  bool holds;         /* P's values may change, as solvers inside do not read them, or read a copy */
+  PoiseMat kept;      /* a copy of P with its values when M was built, for solvers inside; NULL: they
                              read P */
-  int64_t generation;     /* counts the rebuilds that move arrays or change what is enqueued */
-  int64_t builds;         /* counts all */
-  int64_t inside;         /* sum of the generations of the preconditioners inside */
-  bool changed;           /* it has changed on this rank, which pc.c agrees on */
-  bool eager;             /* some rank's is, when it was last made ready */
-  int64_t configured;     /* counts calls of SetFromOptions */
-  PoiseVec moved[2];      /* r and z with the rows of the other side, if P is rearranged; made when needed */
+  int64_t generation; /* counts the rebuilds that move arrays or change what is enqueued */
+  int64_t builds;     /* counts all */
+  struct {            /* sums over the preconditioners inside */
+    int64_t generation, builds;
+    bool moved, built; /* one of them has changed on this rank, which pc.c agrees on */
+  } inside;
+  bool eager;         /* some rank's is, when it was last made ready */
+  int64_t configured; /* counts calls of SetFromOptions */
+  PoiseVec moved[2];  /* r and z with the rows of the other side, if P is rearranged; made when needed */
   char *prefix;
 };
 
@@ -109,9 +111,9 @@ PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
 PoiseErr poisePCPrepare(PoisePC pc);         /* PoisePCSetUp, as its owner does */
 PoiseMat poisePCSource(PoisePC pc);          /* the matrix that the solvers inside work with */
 PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, called by the owner */
-/* For ready: the sum of the generations of the preconditioners inside. When it changes on any rank, pc's
-   generation does on all. */
-void poisePCInside(PoisePC pc, int64_t inside);
+/* For ready: the sums of the generations and builds of the preconditioners inside. When one changes on any
+   rank, pc's does on all. */
+void poisePCInside(PoisePC pc, int64_t generation, int64_t builds);
 const char *poisePCEager(PoisePC pc); /* as PCType's; once it is ready, alike on all ranks */
 bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of the solvers inside. */
@@ -143,8 +145,8 @@ void poiseBlocksDestroy(Blocks *blocks);
    bjacobi -------------------------------------------------------------------------------------- */
 
 typedef struct Supervariables {
-  int64_t given, pattern; /* given and pattern of the matrix that they were found for; 0: none */
-  int most;               /* maximum rows of a block, as asked for */
+  Version seen; /* P, when they were found */
+  int most;     /* maximum rows of a block, as asked for */
   int64_t n, count, largest, entries;
   int64_t equal; /* rows of each block, where the last one may have fewer; 0: sizes differ */
   Buffer start, at, inverse, bad;
@@ -163,13 +165,13 @@ void poiseSupervariablesDestroy(Supervariables *s);
    sor ------------------------------------------------------------------------------------------ */
 
 typedef struct Triangular {
-  int64_t given, pattern; /* given and pattern of the matrix that it was built for; 0: not built */
-  int64_t built;          /* counts how often */
-  int directions;         /* with levels: 2; 1: forward alone; 0: none */
-  bool own, wide;         /* own: begin, end and col are copies, which outlive P's pattern. Otherwise they
+  Version seen;   /* P, when it was built */
+  int64_t built;  /* counts how often */
+  int directions; /* with levels: 2; 1: forward alone; 0: none */
+  bool own, wide; /* own: begin, end and col are copies, which outlive P's pattern. Otherwise they
                              are P's, except begin and end of rows with ghosts. If each row ends where the
                              next begins, end is empty, and begin has one more entry */
-  int b;                  /* as in Triangles */
+  int b;          /* as in Triangles */
   int64_t n;
   Buffer begin, diag, end, col;
   Buffer start[2], first[2], last[2]; /* levels of the forward and backward sweep */

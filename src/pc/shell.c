@@ -54,7 +54,7 @@ PoiseErr PoisePCSetShell(PoisePC pc, const PoiseShellPC *functions, void *arg)
   TRY(PoiseAgree(pc->ctx, CheckFunctions(functions)));
   TRY(PoisePCSetType(pc, poisePCType_shell.name));
   *(Shell *)pc->data = (Shell){*functions, arg};
-  pc->state = 0;
+  pc->seen = (Version){0};
   pc->built = false;
   return POISE_OK;
 }

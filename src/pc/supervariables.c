@@ -102,7 +102,7 @@ static PoiseErr Find(PoisePC pc, Supervariables *s, int most)
   HostCsr h;
   int64_t n = pc->P->rows->n;
   int32_t *start;
-  if (s->pattern == pc->P->pattern && s->given == pc->given && s->most == most) return POISE_OK;
+  if (!(poiseMatChanged(&s->seen, pc->P) & CHANGED_PATTERN) && s->most == most) return POISE_OK;
   poiseSupervariablesDestroy(s);
   pc->generation++;
   TRY(poiseMatPattern(pc->P, &h));
@@ -113,8 +113,7 @@ static PoiseErr Find(PoisePC pc, Supervariables *s, int most)
   if (e) return e;
   s->n = n;
   s->most = most;
-  s->pattern = pc->P->pattern;
-  s->given = pc->given;
+  s->seen = pc->P->version;
   return POISE_OK;
 }
 

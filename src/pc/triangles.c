@@ -304,7 +304,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, i
 {
   Triangles view;
   Levels levels;
-  if (t->pattern == pc->P->pattern && t->given == pc->given && t->directions >= directions) return POISE_OK;
+  if (!(poiseMatChanged(&t->seen, pc->P) & CHANGED_PATTERN) && t->directions >= directions) return POISE_OK;
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   poiseTriangularDestroy(t);
@@ -315,8 +315,7 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, i
   TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* copied now, as a captured loop needs all of it */
   for (int k = 0; k < directions; k++) TRY(poiseTriangularLevels(t, k, &levels));
   if (directions && poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
-  t->pattern = pc->P->pattern;
-  t->given = pc->given;
+  t->seen = pc->P->version;
   t->built++;
   return POISE_OK;
 }

@@ -143,16 +143,16 @@ static void Rounds(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   PoiseMat A;
   if (!CHECK_OK(Empty(ctx, layout, M, N, &A))) return;
   for (int round = 0; round < 6; round++) {
-    int64_t state = A->state;
+    int64_t state = A->version.values;
     Round(A, d, how[round], round);
     CHECK_OK(PoiseMatAssemble(A));
-    CHECK(A->state > state);
+    CHECK(A->version.values > state);
     Same(A, d);
   }
-  int64_t pattern = A->pattern;
+  int64_t pattern = A->version.pattern;
   Round(A, d, SETS, 2); /* nothing new */
   CHECK_OK(PoiseMatAssemble(A));
-  CHECK(A->pattern == pattern && Same(A, d));
+  CHECK(A->version.pattern == pattern && Same(A, d));
   CHECK_OK(PoiseMatDestroy(&A));
   free(d);
 }
@@ -499,31 +499,31 @@ static void Listed(PoiseContext ctx, PoiseMat A, PoiseInt M, PoiseInt N, int kin
 {
   Dense *d = MakeDense(M, N), *zero;
   List l = MakeList(PoiseRank(ctx), M, N, kind, 0);
-  int64_t pattern = A->pattern;
+  int64_t pattern = A->version.pattern;
   CHECK_OK(PoiseMatSetPatternCOO(A, l.n, l.rows, l.cols));
-  CHECK(A->pattern > pattern);
+  CHECK(A->version.pattern > pattern);
   if (SampleIsAway(ctx)) {
     const TripletMap *map = &A->assembly.triplets->map;
     CHECK(!A->csr.nz || !poiseBufferIsCurrent(&A->csr.col, HOST)); /* made there */
     CHECK(map->wide == poisePlacesAreWide(ctx, map->ngiven + map->nreceived));
   }
-  pattern = A->pattern;
+  pattern = A->version.pattern;
   ApplyLists(ctx, d, kind, 0);
   zero = MakeDense(M, N);
   memcpy(zero->has, d->has, sizeof d->has);
   Same(A, zero);
   CHECK_OK(PoiseMatSetValuesCOO(A, l.v));
   Same(A, d);
-  int64_t state = A->state, calls = ctx->memory.calls;
+  int64_t state = A->version.values, calls = ctx->memory.calls;
   CHECK_OK(PoiseMatSetValuesCOO(A, l.v)); /* replaces, and allocates nothing */
-  CHECK(A->state > state && ctx->memory.calls == calls);
+  CHECK(A->version.values > state && ctx->memory.calls == calls);
   Same(A, d);
   FreeList(&l);
   l = MakeList(PoiseRank(ctx), M, N, kind, 1);
   CHECK_OK(PoiseMatAddValuesCOO(A, l.v));
   ApplyLists(ctx, d, kind, 1);
   Same(A, d);
-  CHECK(A->pattern == pattern);
+  CHECK(A->version.pattern == pattern);
   FreeList(&l);
   free(d), free(zero);
 }
@@ -729,7 +729,7 @@ static void Zeroing(PoiseContext ctx, int layout, int cols, PoiseInt N, int colu
   if (!CHECK_OK(ToMat(ctx, d, layout, cols, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, &vx, &vb))) return;
   for (PoiseInt i = 0; i < N; i++) x[i] = Eighths(92, (uint64_t)i), b[i] = Eighths(93, (uint64_t)i);
   CHECK_OK(SampleToVec(x, vx)), CHECK_OK(SampleToVec(b, vb));
-  int64_t pattern = A->pattern, state = A->state;
+  int64_t pattern = A->version.pattern, state = A->version.values;
   PoiseVec gx = with_b ? vx : NULL, gb = with_b ? vb : NULL;
   CHECK_OK(columns ? PoiseMatZeroRowsColumns(A, n, rows, diagonal, gx, gb)
                    : PoiseMatZeroRows(A, n, rows, diagonal, gx, gb));
@@ -741,7 +741,7 @@ static void Zeroing(PoiseContext ctx, int layout, int cols, PoiseInt N, int colu
       d->v[i][j] = i == j ? diagonal : 0;
     }
   }
-  CHECK(A->pattern == pattern && A->state > state);
+  CHECK(A->version.pattern == pattern && A->version.values > state);
   Same(A, d);
   SameVec(vb, b);
   SameVec(vx, x);
@@ -877,10 +877,10 @@ static void Arithmetic(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
   if (!CHECK_OK(ToMat(ctx, d, layout, (layout + 1) % NLAYOUTS, &A)) ||
       !CHECK_OK(PoiseMatCreateVecs(A, &r, &l)))
     return;
-  int64_t pattern = A->pattern, state = A->state;
+  int64_t pattern = A->version.pattern, state = A->version.values;
   CHECK_OK(PoiseMatScale(A, -2));
-  CHECK(A->state > state);
-  state = A->state;
+  CHECK(A->version.values > state);
+  state = A->version.values;
   for (PoiseInt i = 0; i < M; i++) left[i] = 1 << i % 4;
   for (PoiseInt j = 0; j < N; j++) right[j] = 3 - (double)(j % 7);
   CHECK_OK(SampleToVec(left, l)), CHECK_OK(SampleToVec(right, r));
@@ -888,7 +888,7 @@ static void Arithmetic(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
     for (PoiseInt j = 0; j < N; j++) d->v[i][j] *= -2 * left[i] * right[j];
   CHECK_OK(PoiseMatDiagonalScale(A, l, NULL));
   CHECK_OK(PoiseMatDiagonalScale(A, NULL, r));
-  CHECK(A->state > state && A->pattern == pattern);
+  CHECK(A->version.values > state && A->version.pattern == pattern);
   Same(A, d);
   CheckNorms(A, d);
   CheckRows(A, d);
@@ -939,12 +939,12 @@ static void Diagonals(PoiseContext ctx, int layout, int whole)
   PoiseVec v;
   double diagonal[MOST] = {0};
   if (!CHECK_OK(ToMat(ctx, d, layout, layout, &A)) || !CHECK_OK(PoiseMatCreateVecs(A, NULL, &v))) return;
-  int64_t pattern = A->pattern;
+  int64_t pattern = A->version.pattern;
   for (int i = 0; i < MOST; i++) diagonal[i] = 100 + i;
   CHECK_OK(SampleToVec(diagonal, v));
   CHECK_OK(PoiseMatShift(A, 0.5));
   for (int i = 0; i < MOST; i++) d->v[i][i] += 0.5, d->has[i][i] = 1;
-  CHECK((A->pattern == pattern) == whole);
+  CHECK((A->version.pattern == pattern) == whole);
   Same(A, d);
   CHECK_OK(PoiseMatAddDiagonal(A, v));
   for (int i = 0; i < MOST; i++) d->v[i][i] += diagonal[i];
@@ -979,11 +979,11 @@ static void Adding(PoiseContext ctx, int layout, PoiseInt M, PoiseInt N)
         grows += x->has[i][j] && !y->has[i][j];
       }
     if (!CHECK_OK(ToMat(ctx, y, layout, cols, &Y)) || !CHECK_OK(ToMat(ctx, x, layout, cols, &X))) return;
-    int64_t pattern = Y->pattern, state = Y->state;
+    int64_t pattern = Y->version.pattern, state = Y->version.values;
     CHECK_OK(PoiseMatAXPY(Y, -3, X));
     for (PoiseInt i = 0; i < M; i++)
       for (PoiseInt j = 0; j < N; j++) y->v[i][j] -= 3 * x->v[i][j], y->has[i][j] |= x->has[i][j];
-    CHECK((Y->pattern == pattern) == !grows && Y->state > state);
+    CHECK((Y->version.pattern == pattern) == !grows && Y->version.values > state);
     Same(Y, y);
     Same(X, x);
     CHECK_OK(PoiseMatAXPY(Y, 1, Y));

@@ -125,7 +125,7 @@ static void CheckWorks(PoiseMat A, const char *type)
 /* All ranks have one type and count patterns alike. */
 static void CheckAlike(PoiseMat A, const char *type)
 {
-  double same = !strcmp(PoiseMatType(A), type), pattern = (double)A->pattern,
+  double same = !strcmp(PoiseMatType(A), type), pattern = (double)(A->version.pattern + A->version.product),
          all[] = {same, -same, pattern, -pattern};
   CHECK_OK(PoiseMax(PoiseMatContext(A), 4, all));
   CHECK(all[0] == -all[1] && all[2] == -all[3]);
@@ -208,13 +208,13 @@ static void TestPatterns(PoiseContext ctx)
   for (PoiseInt i = begin; i < begin + m; i++) CHECK_OK(PoiseMatAddEntries(A, 1, &i, &i, &(double){2}));
   CHECK_OK(PoiseMatAssemble(A));
   CheckWorks(A, "csr");
-  int64_t pattern = A->pattern;
+  int64_t pattern = A->version.pattern, product = A->version.product;
   CHECK_OK(PoiseMatScale(A, 3)); /* values only */
   CHECK_OK(PoiseMatAddEntries(A, 1, &begin, &begin, &(double){2}));
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatSetFromOptions(A)); /* which say nothing new */
   CHECK_OK(PoiseMatSetType(A, "auto"));
-  CHECK_INT(A->pattern, pattern);
+  CHECK(A->version.pattern == pattern && A->version.product == product);
   PoiseInt *col = malloc(30 * (size_t)m * sizeof *col);
   double *val = calloc(30 * (size_t)m, sizeof *val);
   for (PoiseInt k = 0; k < 30 * m; k++) col[k] = k;
@@ -253,7 +253,7 @@ static void TestOptions(PoiseContext ctx)
   if (!CHECK_OK(MakeAuto(ctx, m, InFront, "o_", &A))) return;
   CheckWorks(A, "csri");
   CHECK_INT(Chunk(A), 64);
-  int64_t partials = poiseMatPartials(A), pattern = A->pattern;
+  int64_t partials = poiseMatPartials(A), product = A->version.product;
   if (CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
     CheckWorks(B, "csri");
     CHECK_INT(Chunk(B), 64);
@@ -263,7 +263,7 @@ static void TestOptions(PoiseContext ctx)
   SetOptions(ctx, "-o_mat_csri_chunk 300");
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_INT(Chunk(A), 300);
-  CHECK(A->pattern > pattern); /* what was captured is void */
+  CHECK(A->version.product > product); /* what was captured is void */
   CheckWorks(A, "csri");
   SetOptions(ctx, "-o_mat_csri_chunk 9000");
   CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_OPTION, "o_mat_csri_chunk");
@@ -788,10 +788,10 @@ static PoiseErr MakeChain(PoiseContext ctx, bool all, int b, PoiseMat *A)
 static void CheckBlocks(PoiseMat A)
 {
   PoiseMat C;
-  int64_t pattern = A->pattern;
+  int64_t pattern = A->version.pattern;
   CHECK(!strcmp(PoiseMatType(A), "bcsr") && !strcmp(A->type->name, "bcsr"));
   CHECK_OK(PoiseMatSetType(A, "auto"));
-  CHECK(!strcmp(PoiseMatType(A), "bcsr") && A->pattern == pattern); /* nothing was taken apart */
+  CHECK(!strcmp(PoiseMatType(A), "bcsr") && A->version.pattern == pattern); /* nothing was taken apart */
   if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetType(C, "csr"))) return;
   SampleSameProducts(A, C, false, 1e-13);
   PoiseMatDestroy(&C);
@@ -1099,7 +1099,7 @@ static void TestKeepsColumns(PoiseContext ctx)
   CHECK_OK(PoiseMatBytes(A, &before, NULL));
   CHECK_OK(PoiseMatMult(A, again, y));
   CHECK(!strcmp(A->type->name, "csri"));
-  CHECK_INT(poiseCsrData(A)->pattern, A->pattern);
+  CHECK_INT(poiseCsrData(A)->pattern, A->version.pattern);
   CHECK_OK(PoiseMatBytes(A, &after, NULL));
   CHECK(after.host >= before.host && after.device >= before.device);
   CHECK_OK(PoiseVecSetRandom(y, 3));

@@ -439,10 +439,10 @@ static void TestAssembly(PoiseContext ctx)
     CHECK_OK(Add(A, &s, 1, k % 2 == 0));
     CHECK(A->type->blocked && !strcmp(PoiseMatType(A), "bcsr"));
     CheckProducts(&s, A);
-    int64_t pattern = A->csr.built;
+    int64_t pattern = A->version.pattern;
     CHECK_OK(PoiseMatZeroEntries(A));
     for (int part = 0; part < 2; part++) CHECK_OK(Add(A, &s, part, k % 2 == 1));
-    CHECK_INT(A->csr.built, pattern); /* nothing was converted */
+    CHECK_INT(A->version.pattern, pattern); /* nothing was converted */
     CheckProducts(&s, A);
     PoiseInt i = s.M * b - 1; /* set by all, of one rank */
     if (Has(&s, s.M - 1, s.M - 1)) {

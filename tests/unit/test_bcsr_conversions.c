@@ -216,10 +216,10 @@ static void TestElements(PoiseContext ctx)
   CHECK_OK(PoiseMatSetBlockPatternCOO(A, l.n, l.rows, l.cols));
   CHECK_OK(PoiseMatSetBlockPatternCOO(B, l.n, l.rows, l.cols));
   CHECK_OK(PoiseMatSetValuesCOO(A, l.v));
-  int64_t calls = ctx->memory.calls, pattern = A->pattern;
+  int64_t calls = ctx->memory.calls, pattern = A->version.product;
   for (PoiseInt k = 0; k < 9 * l.n; k++) l.v[k] *= 2;
   CHECK_OK(PoiseMatSetValuesCOO(A, l.v));
-  CHECK(ctx->memory.calls == calls && A->pattern == pattern);
+  CHECK(ctx->memory.calls == calls && A->version.product == pattern);
   CHECK_OK(PoiseMatSetValuesCOO(B, l.v));
   for (PoiseInt k = 0; k < 9 * l.n; k++) l.v[k] = NAN; /* taken before the call returned */
   SampleSameProducts(A, B, true, 1e-13);
@@ -426,9 +426,9 @@ static void TestFound(PoiseContext ctx)
     CHECK_OK(PoiseMatSetFromOptions(A));
     CHECK(!strcmp(PoiseMatType(A), nodes ? "bcsr" : kind == 1 ? "csr" : "csri"));
     CHECK_INT(PoiseMatBlockSize(A), nodes ? 3 : 1);
-    int64_t built = A->csr.built;
+    int64_t built = A->version.pattern;
     CHECK_OK(PoiseMatSetFromOptions(A));
-    CHECK_INT(A->csr.built, built);
+    CHECK_INT(A->version.pattern, built);
     TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
     if (PoiseRank(ctx) == 0) {
       CHECK(strstr(text, nodes ? "  block size 3 was found; CSR has "
@@ -640,10 +640,10 @@ static void TestSums(PoiseContext ctx)
           CHECK_OK(PoiseMatSetBlockSize(X, 1));
           CHECK_OK(PoiseMatSetType(X, "bcsr"));
         }
-        int64_t state = Y->state;
+        int64_t state = Y->version.values;
         CHECK_OK(PoiseMatAXPY(Y, zero ? 0 : -0.7, what == NUMBERS ? W : what == ITSELF ? Y : X));
         CHECK_OK(PoiseMatAXPY(Z, zero ? 0 : -0.7, what == ITSELF ? Z : W));
-        CHECK(Y->type->blocked && Y->state > state);
+        CHECK(Y->type->blocked && Y->version.values > state);
         if (what == NUMBERS) { /* and the other way round: zeros of the blocks come too */
           CHECK_OK(PoiseMatAXPY(W, 2, Y));
           CHECK(W->type->stored);
@@ -770,9 +770,9 @@ static void TestNewValues(PoiseContext ctx)
     if (!MakePair(ctx, sizes[k], 9, 9, 40, &A, &B) || !CHECK_OK(PoiseMatDuplicate(A, 0, &C))) return;
     Arrays a = Extract(A);
     for (int row_major = 0; row_major < 2; row_major++) {
-      int64_t state = C->state;
+      int64_t state = C->version.values;
       CHECK_OK(PoiseMatSetValuesBCSR(C, row_major, a.val[row_major]));
-      CHECK(C->state > state);
+      CHECK(C->version.values > state);
       SameBlocks(C, A);
       CHECK_OK(PoiseMatZeroEntries(C));
     }

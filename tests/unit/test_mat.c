@@ -503,13 +503,13 @@ static void TestNewValues(PoiseContext ctx)
     PoiseVec x, y;
     CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
     CHECK_OK(PoiseMatMult(A, x, y)); /* the device has its copy of the old values */
-    int64_t state = A->state, pattern = A->pattern;
+    int64_t state = A->version.values, pattern = A->version.pattern;
     if (owns[o] == POISE_BORROW)
       memcpy(a.val, b.val, (size_t)(w.ptr[p.begin + p.m] - w.ptr[p.begin]) * sizeof(double));
     CHECK_OK(PoiseMatSetValuesCSR(A, owns[o] == POISE_BORROW ? a.val : b.val));
     Products(A, &w);
-    CHECK(A->state > state); /* preconditioners are built anew */
-    CHECK_INT(A->pattern, pattern);
+    CHECK(A->version.values > state); /* preconditioners are built anew */
+    CHECK_INT(A->version.pattern, pattern);
     if (PoiseRank(ctx) == 0)
       CHECK_ERR(PoiseMatSetValuesCSR(A, NULL), POISE_ERR_ARG, "no values");
     else
@@ -952,20 +952,20 @@ static void Assembling(PoiseContext ctx, int layout)
   CHECK_OK(PoiseMatAssemble(B));
   CHECK(DigestOf(B) == bits);
   CHECK_OK(PoiseMatDestroy(&B));
-  int64_t pattern = A->pattern, state = A->state;
+  int64_t pattern = A->version.pattern, state = A->version.values;
   CHECK_OK(PoiseMatZeroEntries(A));
   AddElements(ctx, A, 0, ELEMENTS); /* in place, too */
   CHECK_OK(PoiseMatAssemble(A));
-  CHECK(A->pattern == pattern && A->state > state);
+  CHECK(A->version.pattern == pattern && A->version.values > state);
   CHECK(DigestOf(A) == bits);
   CHECK_OK(PoiseMatAssemble(A)); /* nothing was added */
-  CHECK(DigestOf(A) == bits && A->pattern == pattern);
+  CHECK(DigestOf(A) == bits && A->version.pattern == pattern);
   AddElements(ctx, A, ELEMENTS, ELEMENTS + 50); /* new entries among them */
   CHECK_OK(PoiseMatAssemble(A));
   AddDense(d, ELEMENTS, ELEMENTS + 50);
   EqualsDense(A, d);
   Adjoint(A);
-  CHECK(A->pattern > pattern);
+  CHECK(A->version.pattern > pattern);
   CHECK_OK(PoiseMatZeroEntries(A));
   memset(d->sum, 0, sizeof d->sum);
   memset(d->size, 0, sizeof d->size);

@@ -132,12 +132,12 @@ static int64_t Staged(PoiseMat A) /* bytes that one exchange stages through the 
 enum { SCALAR = 8 };
 
 /* The call moves at most so many bytes between host and device. */
-#define CHECK_MOVES(A, call, most)                          \
-  do {                                                      \
-    int64_t before_ = Moved((A)->ctx), state_ = (A)->state; \
-    CHECK_OK(call);                                         \
-    CHECK(Moved((A)->ctx) - before_ <= (most));             \
-    CHECK((A)->state > state_);                             \
+#define CHECK_MOVES(A, call, most)                                   \
+  do {                                                               \
+    int64_t before_ = Moved((A)->ctx), state_ = (A)->version.values; \
+    CHECK_OK(call);                                                  \
+    CHECK(Moved((A)->ctx) - before_ <= (most));                      \
+    CHECK((A)->version.values > state_);                             \
   } while (0)
 
 /* ---- scaling and the diagonal ---------------------------------------------------------------- */
@@ -195,9 +195,9 @@ static void TestMissingDiagonal(PoiseContext ctx)
   int64_t *ptr, *col, wrong = 0, k = 0, out = 0;
   double *val;
   if (!Make(ctx, 0, POISE_COPY, &A, &rows)) return;
-  int64_t pattern = A->pattern;
+  int64_t pattern = A->version.pattern;
   CHECK_OK(PoiseMatShift(A, 3));
-  CHECK(A->pattern > pattern);
+  CHECK(A->version.pattern > pattern);
   if (CHECK_OK(PoiseMatCopyCSR(A, &ptr, &col, &val))) {
     for (PoiseInt i = 0; i < rows.m; i++)
       for (; out < ptr[i + 1]; out++) {
@@ -295,13 +295,13 @@ static void TestSums(PoiseContext ctx)
   if (!Make(ctx, 1, POISE_COPY, &Y, &y) || !Make(ctx, 1, POISE_COPY, &X, &x)) return;
   CHECK_OK(PoiseMatScale(X, 0.7));
   ScaleRows(&x, 0.7, false, false);
-  int64_t pattern = Y->pattern, kept = X->state;
+  int64_t pattern = Y->version.pattern, kept = X->version.values;
   CHECK_MOVES(Y, PoiseMatAXPY(Y, -2, X), SCALAR);
   AddRows(&y, -2, &x);
   CHECK_MOVES(Y, PoiseMatAXPY(Y, 1, Y), SCALAR);
   AddRows(&y, 1, &y);
-  CHECK_INT(Y->pattern, pattern);
-  CHECK_INT(X->state, kept);
+  CHECK_INT(Y->version.pattern, pattern);
+  CHECK_INT(X->version.values, kept);
   Same(Y, &y);
   Same(X, &x);
   for (int64_t k = 0; k < x.ptr[x.m]; k++) x.val[k] = NAN;
@@ -330,12 +330,12 @@ static void TestOtherPattern(PoiseContext ctx)
   if (!Make(ctx, 1, POISE_COPY, &Y, &y)) return;
   x = CopyRows(&y);
   bool last = y.m && y.begin + y.m == N;
-  int64_t at = last && !y.begin ? y.ptr[1] - 1 : 0, nz = y.ptr[y.m], pattern = Y->pattern;
+  int64_t at = last && !y.begin ? y.ptr[1] - 1 : 0, nz = y.ptr[y.m], pattern = Y->version.pattern;
   if (last) x.col[at]--; /* there is none */
   for (int64_t k = 0; k < nz; k++) x.val[k] = TestRandom(8, (uint64_t)k);
   if (!FromRows(ctx, &x, &X)) return;
   CHECK_OK(PoiseMatAXPY(Y, 2, X));
-  CHECK(Y->pattern > pattern);
+  CHECK(Y->version.pattern > pattern);
   Rows sum = CopyRows(&y);
   AddRows(&sum, 2, &x);
   if (last) {
@@ -1028,9 +1028,9 @@ static void TestTriplets(PoiseContext ctx)
   for (int round = 0; round < 3; round++) sum[round] = SumOf(ctx, A, round);
   for (int round = 0; round < 2; round++) {
     for (PoiseInt k = 0; k < n; k++) v[k] = TripletValue(rank, round, k);
-    int64_t moved = Moved(ctx), state = A->state;
+    int64_t moved = Moved(ctx), state = A->version.values;
     CHECK_OK(PoiseMatSetValuesCOO(A, v));
-    CHECK(A->state > state);
+    CHECK(A->version.values > state);
     if (PoiseSize(ctx) == 1) CHECK_INT(Moved(ctx) - moved, ctx->device->ops->is_host ? 0 : 8 * n);
     for (PoiseInt k = 0; k < n; k++) v[k] = NAN; /* taken before the call returned */
     CheckSums(A, sum[round], NULL);

@@ -118,7 +118,7 @@ static PoiseErr Renew(PoiseMat A, const Shape *s, int b, int across, double scal
   Entries x = EntriesOf(A->ctx, s, b, across, scale);
   PoiseErr e = poiseBufferWrite(&A->csr.val, HOST, &val);
   if (!e && x.nz) memcpy(val, x.val, (size_t)(x.nz * (b ? b : 1) * across) * sizeof *val);
-  A->state++;
+  A->version.values++;
   EntriesFree(&x);
   return e;
 }
@@ -381,10 +381,10 @@ static void TestExisting(PoiseContext ctx)
     return;
   Gives(A, B, 1, 1, &C);
   CHECK_OK(PoiseMatDuplicate(C, 0, &D));
-  int64_t pattern = D->pattern;
+  int64_t pattern = D->version.pattern;
   Gives(A2, B, 2, 1, &D);
   Gives(A2, B, 2, 1, &D);
-  CHECK_INT(D->pattern, pattern);
+  CHECK_INT(D->version.pattern, pattern);
   Gives(A, B, 1, 1, &D);
   Gives(A2, B, 2, 1, &C);
   for (int scale = 3; scale < 6; scale++) {
@@ -410,10 +410,10 @@ static void TestKept(PoiseContext ctx)
   Gives(A, B, 1, 1, &C);
   const void *kept = C->made.multiplied;
   for (int k = 0; k < 3; k++) {
-    int64_t before = A->pattern;
+    int64_t before = A->version.product;
     CHECK_OK(PoiseMatSetType(A, types[k]));
     CHECK_OK(PoiseMatMult(A, x, y));
-    CHECK(A->pattern > before);
+    CHECK(A->version.product > before);
     Gives(A, B, 1, 1, &C);
     CHECK(C->made.multiplied == kept);
   }

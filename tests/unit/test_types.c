@@ -590,7 +590,7 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
   const double *a, *b;
   PoiseInt n, m;
   bool repeats = strcmp(library, "cusparse") != 0, alone = PoiseSize(ctx) == 1,
-       multiplies = !strcmp(pc, "sor");
+       multiplies = !strcmp(pc, "sor"), estimates = !strcmp(ksp, "chebyshev"); /* with the first kernel */
   if (!CHECK_OK(Open(ctx, ksp, N / B, &s)) || !CHECK_OK(Open(ctx, ksp, N / B, &own))) return;
   CHECK_OK(PoiseMatSetCSRKernel(s.A, library));
   for (Problem *t = &s;; t = &own) {
@@ -624,7 +624,7 @@ static void CheckSolve(PoiseContext ctx, const char *ksp, const char *pc, const 
     CHECK(Difference(s.x, 1, own.x) <= 1e-10);
     CHECK_OK(PoiseMatSetCSRKernel(s.A, "own")); /* and this */
     SolveNow(&s);
-    CHECK(Difference(s.x, 1, own.x) <= (multiplies ? 1e-10 : 0));
+    CHECK(Difference(s.x, 1, own.x) <= (multiplies || estimates ? 1e-10 : 0));
   }
   ProblemClose(&s);
   ProblemClose(&own);

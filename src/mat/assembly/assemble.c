@@ -287,7 +287,7 @@ static PoiseErr ZeroEntries(PoiseMat A)
 {
   TRY(poiseMatCheckHolds(A, "PoiseMatZeroEntries"));
   poiseMatDropPending(A);
-  A->state++;
+  A->version.values++;
   if (!A->assembled) return POISE_OK;
   poiseBufferZero(&A->csr.val);
   return poiseBufferSyncBorrowed(&A->csr.val);
@@ -333,7 +333,7 @@ PoiseErr PoiseMatSetValuesCSR(PoiseMat A, const double *val)
 {
   CALLED(OBJECT(A));
   TRY(PoiseAgree(A->ctx, SetValuesCSR(A, val)));
-  A->state++;
+  A->version.values++;
   return POISE_OK;
 }
 
@@ -359,7 +359,7 @@ PoiseErr PoiseMatSetValuesBCSR(PoiseMat A, int row_major, const double *val)
 {
   CALLED(OBJECT(A));
   TRY(PoiseAgree(A->ctx, SetValuesBCSR(A, row_major, val)));
-  A->state++;
+  A->version.values++;
   return POISE_OK;
 }
 
@@ -534,7 +534,7 @@ static PoiseErr Assemble(PoiseMat A)
   if (fresh && poiseMatIsAuto(A)) TRY(poiseChoiceBlocks(A));
   if (fresh) TRY(poiseMatSetUp(A));
   if (poiseMatWaits(A)) TRY(poiseMatToBlocks(A));
-  A->state++;
+  A->version.values++;
   return PoiseAgree(ctx, poiseBufferSyncBorrowed(&A->csr.val));
 }
 

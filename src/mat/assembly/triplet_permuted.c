@@ -161,7 +161,7 @@ PoiseErr poiseTripletsPermute(PoiseMat A, PoiseErr mine, const double *column, P
   poiseFree(ctx, &p.row);
   PoiseErr e = poiseMatReplace(B, mine, &p.arrays);
   if (!e) {
-    p.t->built = B->csr.built;
+    p.t->built = B->version.pattern;
     B->assembly.triplets = p.t;
     p.t = NULL;
   }

@@ -122,7 +122,7 @@ static PoiseErr Make(PoiseMat A, PoiseErr mine, int b, PoiseInt n, TripletPatter
     poiseMatDropPending(A);
     poiseTripletsDestroy(ctx, &A->assembly.triplets);
     t->ngiven = p->n;
-    t->built = A->csr.built;
+    t->built = A->version.pattern;
     A->assembly.triplets = t;
     t = NULL;
   }
@@ -195,7 +195,8 @@ static PoiseErr Check(PoiseMat A, Side where, const double *v)
   TRY(poiseMatCheckHolds(A, "PoiseMatSetPatternCOO"));
   if (!t) FAIL(POISE_ERR_STATE, "the matrix has no triplets: call PoiseMatSetPatternCOO");
   TRY(poiseMatCheckUsable(A));
-  if (t->built != A->csr.built) FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
+  if (t->built != A->version.pattern)
+    FAIL(POISE_ERR_STATE, "the pattern has changed since PoiseMatSetPatternCOO");
   if (!v && t->ngiven) FAIL(POISE_ERR_ARG, "the values of %lld triplets are NULL", (long long)t->ngiven);
   return where == HOST
              ? poiseDeviceCheckHost(A->ctx->device, v, "values of triplets")
@@ -246,7 +247,7 @@ static PoiseErr Take(PoiseMat A, PoiseErr mine, Side where, const double *v, boo
   e = is_host ? SumHere(A, v, add) : Travel(A->ctx, e, t, where, v);
   if (!e && !is_host) e = poiseTripletMapSum(A, &t->map, where, v, add);
   TRY(PoiseAgree(A->ctx, e));
-  A->state++;
+  A->version.values++;
   return POISE_OK;
 }
 

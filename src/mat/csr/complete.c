@@ -26,8 +26,8 @@ PoiseErr poiseCsrComplete(PoiseMat A, PoiseErr e)
     poiseCsrDestroy(ctx, c);
     return e;
   }
-  c->built = ++A->pattern;
-  A->state++;
+  A->version.pattern++;
+  A->version.values++;
   return POISE_OK;
 }
 

@@ -16,7 +16,8 @@ PoiseErr poiseMatReadEntries(PoiseMat A, HostCsr *h); /* the same, and they may 
 /* for an assembled matrix, without the values, which are not moved */
 PoiseErr poiseMatPattern(PoiseMat A, HostCsr *h);
 PoiseErr poiseMatUpdate(
-    PoiseMat A, HostCsr *h); /* as poiseMatReadEntries; val may be changed; the caller counts A->state */
+    PoiseMat A,
+    HostCsr *h); /* as poiseMatReadEntries; val may be changed; the caller counts A->version.values */
 /* The place of entry (local row, global column), or -1. ptr and col are host pointers of the CSR. */
 int64_t poiseCsrFind(const PoiseMat A, const void *ptr, const int32_t *col, int64_t row, PoiseInt column);
 /* The same for a scalar, in blocks or not: its place in the values. */

@@ -22,7 +22,6 @@ typedef struct Csr {
   int across; /* columns of numbers in a block, if they are not b (multiply/tiles.h); else 0 */
   int64_t m, nloc, nghost, nz;
   PoiseInt row, column, columns; /* first row and first column of this rank; columns of all ranks */
-  int64_t built;                 /* A->pattern when this was built */
   bool wide;                     /* ptr holds int64, else int32 */
   Buffer ptr, col, val;          /* col: int32 */
   PoiseInt *ghost;               /* global columns of the ghosts, ascending */
@@ -61,7 +60,7 @@ void poiseCsrDestroy(PoiseContext ctx, Csr *c);
 PoiseErr poiseCsrPattern(Csr *c, CsrView *view); /* device pointers of offsets and columns, */
 PoiseErr poiseCsrView(Csr *c, CsrView *view);    /* and of the values too */
 /* The same, and the values, to be changed there; then call poiseBufferSyncBorrowed. The caller counts
-   A->state. */
+   A->version.values. */
 PoiseErr poiseCsrUpdate(Csr *c, CsrView *view, double **val);
 /* A copy of A's CSR, except the halo, on the sides where A has it. values = false: its values are zeros.
    Local. */

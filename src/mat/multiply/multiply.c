@@ -16,7 +16,7 @@
 #include "tiles.h"
 
 typedef struct Multiplied {
-  int64_t serial[2], factor[2], built; /* of the factors, of their CSR and of C's, that this was made for */
+  Version made[3]; /* of the factors and of C */
   bool galerkin;
   FetchedRows rows;    /* of the right factor */
   LocalProduct first;  /* A B or A P */
@@ -221,9 +221,7 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
     if (!e) e = galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c);
     TRY(Take(C, e, &c));
   }
-  k->serial[0] = A->serial, k->serial[1] = B->serial;
-  k->factor[0] = A->csr.built, k->factor[1] = B->csr.built;
-  k->built = C->csr.built;
+  k->made[0] = A->version, k->made[1] = B->version, k->made[2] = C->version;
   return POISE_OK;
 }
 
@@ -252,7 +250,7 @@ static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
   if (!e && !spread) e = poiseBufferSyncBorrowed(&C->csr.val);
   if (spread) return poiseMatTakeCOO(C, e, side, v, false);
   TRY(PoiseAgree(ctx, e));
-  C->state++;
+  C->version.values++;
   return POISE_OK;
 }
 
@@ -275,8 +273,10 @@ static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
 static bool IsCurrent(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
 {
   const Multiplied *k = C->made.multiplied;
-  return k && k->galerkin == galerkin && k->serial[0] == A->serial && k->serial[1] == B->serial &&
-         k->factor[0] == A->csr.built && k->factor[1] == B->csr.built && k->built == C->csr.built;
+  return k && k->galerkin == galerkin &&
+         !((poiseMatChanged(&k->made[0], A) | poiseMatChanged(&k->made[1], B) |
+            poiseMatChanged(&k->made[2], C)) &
+           CHANGED_PATTERN);
 }
 
 static PoiseErr SameRow(PoiseMat C, const HostCsr *c, PoiseMat D, const HostCsr *d, int64_t i)
@@ -337,14 +337,14 @@ static PoiseErr Adopt(PoiseMat C, PoiseMat D)
   poiseMultipliedDestroy(C->ctx, &C->made.multiplied);
   C->made.multiplied = D->made.multiplied;
   D->made.multiplied = NULL;
-  C->made.multiplied->built = C->csr.built;
+  C->made.multiplied->made[2] = C->version;
   if (D->assembly.triplets) {
     poiseTripletsDestroy(C->ctx, &C->assembly.triplets);
     C->assembly.triplets = D->assembly.triplets;
     D->assembly.triplets = NULL;
-    C->assembly.triplets->built = C->csr.built;
+    C->assembly.triplets->built = C->version.pattern;
   }
-  C->state++;
+  C->version.values++;
   return POISE_OK;
 }
 

@@ -344,16 +344,22 @@ static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat
   return e;
 }
 
-PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B)
+static PoiseErr MoveProduct(PoiseMat A, PoiseMat B)
 {
   TRY(poiseMatChangeType(B, A->asked.type));
   poiseMatInherit(A, B);
   TRY(poiseMatInheritParts(A, B));
   TRY(poiseMatSetLibrary(B, A->asked.library));
-  TRY(poiseMatSetUp(B));
-  if (A->null.n || B->null.n) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
-  if (A->near.n || B->near.n) TRY(MoveSpace(&A->near, p, B, PoiseMatSetNearNullSpace));
-  return A->left.n || B->left.n ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
+  return poiseMatSetUp(B);
+}
+
+PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, unsigned changed, PoiseMat B)
+{
+  bool spaces = changed & CHANGED_SPACES;
+  if (changed & CHANGED_PRODUCT) TRY(MoveProduct(A, B));
+  if (changed & CHANGED_NEAR) TRY(MoveSpace(&A->near, p, B, PoiseMatSetNearNullSpace));
+  if (spaces) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
+  return spaces ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
 }
 
 static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
@@ -365,7 +371,7 @@ static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
   TRY(poiseMatSetLibrary(*B, A->asked.library)); /* before it is set up */
   TRY(MovePattern(A, p->from, *B));
   TRY(MoveValues(A, *B));
-  return poiseMatMoveRest(A, p, *B);
+  return poiseMatMoveRest(A, p, ~0u, *B);
 }
 
 PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B)

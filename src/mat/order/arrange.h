@@ -23,7 +23,8 @@ void poisePermutationDestroy(Permutation *p);
 /* B = A rearranged; later calls bring changes of A's values, type and null space. Collective; agrees. */
 PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B);
 PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B);
-PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, PoiseMat B);
+/* changed: bits CHANGED_..., of which those of spaces and products are brought. */
+PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, unsigned changed, PoiseMat B);
 /* y = P x for one of the two permutations. Collective; agrees. */
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y);
 

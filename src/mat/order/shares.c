@@ -95,6 +95,6 @@ PoiseErr PoiseMatSetPartitionWeights(PoiseMat A, int n, const double *weights)
   TRY(e);
   A->asked.bound = bound;
   A->asked.bounds_set++;
-  A->pattern++; /* parts of pcsr are made anew */
+  A->version.product++; /* parts of pcsr are made anew */
   return POISE_OK;
 }

@@ -35,7 +35,7 @@ typedef struct Choice {
   char file[POISE_OPTION_LENGTH];
   void *settings[CANDIDATES]; /* data of each type before its set-up: its options */
   void *blocks;               /* the same of bcsr, which A may become; NULL: its options were not read */
-  int64_t built;              /* A->csr.built at the choice; 0: none was made */
+  int64_t built;              /* A->version.pattern at the choice; 0: none was made */
   double cut;                 /* nonzeros of this rank's rows with at least csri's limit of entries */
   ProductPlan plan[CANDIDATES];
   char why[WORDS];
@@ -351,12 +351,11 @@ static PoiseErr Measure(PoiseMat A, int *best)
 /* Use another type. The columns that A^T x needs are the same for all types, and stay. */
 static void UseInstead(PoiseMat A, const MatType *type, void *data)
 {
-  CsrData *old = poiseCsrData(A), kept = {.by_column = old->by_column, .columns = old->columns};
-  bool current = old->pattern == A->pattern;
+  CsrData *old = poiseCsrData(A),
+          kept = {.by_column = old->by_column, .columns = old->columns, .pattern = old->pattern};
   old->by_column = (Transposed){0}, old->columns = (RowBlocks){0};
   poiseMatUse(A, type, data);
   *poiseCsrData(A) = kept;
-  poiseCsrData(A)->pattern = current ? A->pattern : 0;
 }
 
 static PoiseErr Choose(PoiseMat A)
@@ -375,7 +374,7 @@ static PoiseErr Choose(PoiseMat A)
     TRY(e);
     UseInstead(A, type, data);
   }
-  c->built = A->csr.built;
+  c->built = A->version.pattern;
   return POISE_OK;
 }
 
@@ -384,7 +383,7 @@ PoiseErr poiseChoicePredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
   const Choice *c = A->asked.data;
   const MatPlan before = *plan;
   const PoisePrediction start = *p;
-  if (!plan->counts && c->built == A->csr.built) return A->type->predict(A, A->data, plan, p);
+  if (!plan->counts && c->built == A->version.pattern) return A->type->predict(A, A->data, plan, p);
   for (int k = 0; k < CANDIDATES; k++) {
     PoisePrediction mine = start;
     MatPlan cut = before;
@@ -402,7 +401,7 @@ PoiseErr poiseMatChoose(PoiseMat A)
 {
   if (!poiseMatIsAuto(A) || !A->assembled) return POISE_OK;
   const Choice *c = A->asked.data;
-  if (c->built == A->csr.built) return POISE_OK;
+  if (c->built == A->version.pattern) return POISE_OK;
   poiseLogBegin(A->ctx, EVENT_MatChoose);
   PoiseErr e = Choose(A);
   poiseLogEnd(A->ctx, EVENT_MatChoose, 0, 0);
@@ -494,8 +493,8 @@ PoiseErr poiseChoiceRead(PoiseMat A)
     if (candidates[k].type->options)
       e = PoiseOptionsRead(A->ctx, A->asked.prefix, candidates[k].type->options, c->settings[k]);
   if (!e && c->named) e = PoiseOptionsRead(A->ctx, A->asked.prefix, poiseMatType_bcsr.options, c->blocks);
-  /* copies that follow A see the change by `pattern` */
-  if (HashOptions(c) != before) A->pattern++, c->built = 0;
+  /* copies that follow A see that the product has changed */
+  if (HashOptions(c) != before) A->version.product++, c->built = 0;
   return e;
 }
 

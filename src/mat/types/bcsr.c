@@ -14,7 +14,7 @@
 typedef struct BcsrData {
   CsrData csr;
   int asked;            /* BCSR_... */
-  int64_t built, tried; /* c->built at the latest set-up, and at the latest attempt */
+  int64_t built, tried; /* A->version.pattern at the latest set-up, and at the latest attempt */
   int was_asked;        /* then */
   int form;             /* the form chosen: BCSR_... */
   ProductPlan plan;
@@ -58,10 +58,10 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
 {
   BcsrData *d = A->data;
   bool other = d->was_asked != d->asked;
-  if (d->built == A->csr.built && !other) return POISE_OK;
+  if (d->built == A->version.pattern && !other) return POISE_OK;
   /* a captured loop has the old form; all ranks count alike */
-  if (d->tried == A->csr.built && other) A->pattern++;
-  d->tried = A->csr.built;
+  if (d->tried == A->version.pattern && other) A->version.product++;
+  d->tried = A->version.pattern;
   poiseRowBlocksDestroy(&d->w);
   d->built = 0;
   d->was_asked = d->asked;
@@ -71,7 +71,7 @@ static PoiseErr SetUp_BCSR(PoiseMat A)
     TRY(poiseRowBlocksCut(A, &d->w, (RowBlocksCut){p->row_block, p->limit, p->fragment, false}));
   if (d->form > BCSR_BALANCED) d->w.parts = (A->csr.m + p->rows - 1) / p->rows;
   if (A->csr.halo && d->form != BCSR_EVEN) TRY(poiseRowBlocksOrder(A, &d->w, p->rows));
-  d->built = A->csr.built;
+  d->built = A->version.pattern;
   return POISE_OK;
 }
 

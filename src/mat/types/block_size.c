@@ -38,7 +38,7 @@ PoiseErr PoiseMatSetBlockSize(PoiseMat A, int b)
   TRY(poiseMatAgreeBlockSize(A->ctx, e, b));
   A->asked.find = !b && !A->type->blocked;
   if (!b) return POISE_OK;
-  if (b != A->block_size) A->state++; /* all that was built from the old blocks is invalid */
+  if (b != A->block_size) A->version.values++; /* all that was built from the old blocks is invalid */
   if (b != A->block_size) poiseFree(A->ctx, &A->fills);
   A->block_size = b;
   return POISE_OK;
@@ -144,7 +144,7 @@ PoiseErr poiseMatTakeBlockSize(PoiseMat A)
   if (e && !table) poiseFree(A->ctx, &A->fills);
   TRY(e);
   A->asked.find = false;
-  A->state++; /* all that was built from other blocks is invalid */
+  A->version.values++; /* all that was built from other blocks is invalid */
   return POISE_OK;
 }
 

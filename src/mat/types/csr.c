@@ -54,7 +54,7 @@ static PoiseErr SetUp_CSR(PoiseMat A)
   Index16 *d = &t->index16;
   bool may = t->asked != INDEX16_NO && !A->asked.library && !A->ctx->device->ops->is_host, on = may,
        changed = t->decided != t->asked;
-  if (may && t->asked == INDEX16_AUTO) on = d->built == A->csr.built && !changed ? d->on : Pays(A);
+  if (may && t->asked == INDEX16_AUTO) on = d->built == A->version.pattern && !changed ? d->on : Pays(A);
   t->decided = t->asked;
   return poiseIndex16SetUp(A, on, changed, d);
 }
@@ -65,7 +65,7 @@ PoiseErr poiseCsrIndex16(PoiseMat A, Index16View *v)
 {
   if (A->type != &poiseMatType_csr) return POISE_OK;
   Index16 *d = &((CsrType *)A->data)->index16;
-  return d->built == A->csr.built ? poiseIndex16View(A, d, v) : POISE_OK;
+  return d->built == A->version.pattern ? poiseIndex16View(A, d, v) : POISE_OK;
 }
 
 PoiseErr poiseCsrArguments(PoiseMat A, const ProductArgs *p, CsrMultArgs *m)
@@ -107,7 +107,7 @@ static PoiseErr Ready_CSR(PoiseMat A)
   CsrView view;
   double *whole;
   TRY(SetUp_CSR(A));
-  if (!A->asked.library || t->planned == A->pattern) return POISE_OK;
+  if (!A->asked.library || t->planned == A->version.pattern) return POISE_OK;
   DropPlan(A);
   TRY(poiseCsrView(c, &view));
   if (c->halo) {
@@ -115,7 +115,7 @@ static PoiseErr Ready_CSR(PoiseMat A)
     TRY(poiseBufferWrite(&t->whole, DEVICE, &whole));
   }
   TRY(dev->ops->mat->csr_plan(dev, A->asked.library - 1, &view, columns, &t->plan));
-  t->planned = A->pattern;
+  t->planned = A->version.pattern;
   return POISE_OK;
 }
 
@@ -161,7 +161,7 @@ PoiseErr poiseMatSetLibrary(PoiseMat A, int library)
   if (A->type->composes == Composes_CSR) DropPlan(A);
   A->asked.library = library;
   poiseChoiceForget(A);
-  A->pattern++; /* loops captured with the other product are invalid */
+  A->version.product++; /* loops captured with the other product are invalid */
   return POISE_OK;
 }
 
@@ -240,13 +240,13 @@ static PoiseErr Transpose(PoiseMat A)
 {
   CsrData *t = poiseCsrData(A);
   const IndexedProduct p = ByColumn(A);
-  if (t->pattern == A->pattern) return POISE_OK;
+  if (t->pattern == A->version.pattern) return POISE_OK;
   poiseTransposedDestroy(&t->by_column);
   poiseRowBlocksDestroy(&t->columns);
   t->pattern = 0;
   TRY(poiseTransposedCreate(A, &t->by_column));
   TRY(poiseIndexedCut(A->ctx->device, &p));
-  t->pattern = A->pattern;
+  t->pattern = A->version.pattern;
   return POISE_OK;
 }
 

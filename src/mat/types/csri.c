@@ -15,11 +15,11 @@ enum { ORDERED, ATOMIC };
 typedef struct CsriData {
   CsrData csr;
   PoiseInt asked, hubs_asked;
-  int combine;                         /* ORDERED, ATOMIC */
-  int64_t built;                       /* c->built when the row blocks were made; 0: there are none */
+  int combine;   /* ORDERED, ATOMIC */
+  int64_t built; /* A->version.pattern when the row blocks were made; 0: there are none */
   PoiseInt was_asked, hubs_were_asked; /* then */
   bool exact;                          /* row blocks were made for ATOMIC */
-  int64_t tried;                       /* c->built at the latest attempt */
+  int64_t tried;                       /* A->version.pattern at the latest attempt */
   ProductPlan plan;                    /* of rows less than POISE_BLOCK: rows that are not split are uniform,
                                           and go in tiles of so many rows */
   RowBlocks w;
@@ -68,11 +68,11 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
   CsriData *d = A->data;
   bool other =
       d->was_asked != d->asked || d->hubs_were_asked != d->hubs_asked || d->exact != (d->combine == ATOMIC);
-  if (d->built == A->csr.built && !other) return POISE_OK;
+  if (d->built == A->version.pattern && !other) return POISE_OK;
   /* A captured loop has the old row blocks. All ranks must count alike, so neither a failure of the latest
      set-up here nor the sizes are examined. */
-  if (d->tried == A->csr.built && other) A->pattern++;
-  d->tried = A->csr.built;
+  if (d->tried == A->version.pattern && other) A->version.product++;
+  d->tried = A->version.pattern;
   poiseRowBlocksDestroy(&d->w);
   d->built = 0;
   d->was_asked = d->asked, d->hubs_were_asked = d->hubs_asked;
@@ -84,7 +84,7 @@ static PoiseErr SetUp_CSRI(PoiseMat A)
                         (RowBlocksCut){d->plan.row_block, d->plan.limit, d->plan.fragment, d->exact}));
   if (rows < POISE_BLOCK) d->w.parts = (A->csr.m + rows - 1) / rows;
   if (A->csr.halo) TRY(poiseRowBlocksOrder(A, &d->w, rows));
-  d->built = A->csr.built;
+  d->built = A->version.pattern;
   return POISE_OK;
 }
 

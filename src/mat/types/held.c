@@ -53,7 +53,7 @@ PoiseErr poiseHeldNorm(const Held *h, PoiseNorm type, double *norm)
 
 PoiseErr poiseHeldSetValues(const Held *h, Side where, const double *val)
 {
-  h->csr->state++;
+  h->csr->version.values++;
   return poiseMatSetEntries(h->csr, where, val);
 }
 

@@ -43,10 +43,11 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, bool changed, Index16 *d)
 {
   Csr *c = &A->csr;
   Buffer count = {0};
-  if (d->built == c->built && d->on == on && !changed) return POISE_OK;
-  if (d->tried == c->built && changed)
-    A->pattern++; /* a captured loop has the old state; all ranks count alike, also after a failure of one */
-  d->tried = c->built;
+  if (d->built == A->version.pattern && d->on == on && !changed) return POISE_OK;
+  if (d->tried == A->version.pattern && changed)
+    A->version
+        .product++; /* a captured loop has the old state; all ranks count alike, also after a failure of one */
+  d->tried = A->version.pattern;
   Release(d);
   d->on = on;
   PoiseErr e = on && c->nz ? Make(A, d, &count) : POISE_OK;
@@ -55,7 +56,7 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, bool changed, Index16 *d)
   if (e || !Kept(d, c->nz)) Release(d);
   TRY(e);
   d->fits = fits;
-  d->built = c->built;
+  d->built = A->version.pattern;
   return POISE_OK;
 }
 

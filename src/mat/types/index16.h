@@ -8,8 +8,8 @@
 
 typedef struct Index16 {
   bool on;
-  int64_t built; /* c->built of what was decided; 0: nothing was */
-  int64_t tried; /* c->built at the latest attempt */
+  int64_t built; /* A->version.pattern of what was decided; 0: nothing was */
+  int64_t tried; /* A->version.pattern at the latest attempt */
   int64_t fits;  /* nonzeros of thread blocks whose columns fit */
   Buffer code, base;
 } Index16;

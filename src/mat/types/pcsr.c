@@ -59,8 +59,8 @@ static PoiseErr TakeValues(PoiseMat A)
   TRY(PoiseAgree(A->ctx, e));
   TRY(comm->ops->alltoallv(comm, t->out, t->give, in, t->take));
   TRY(PoiseAgree(A->ctx, poiseBufferRead(&t->taken->csr.val, DEVICE, &there)));
-  t->kept->state++, t->taken->state++;
-  t->state = A->state;
+  t->kept->version.values++, t->taken->version.values++;
+  t->made.values = A->version.values;
   return POISE_OK;
 }
 
@@ -72,8 +72,8 @@ static int64_t Stale(PoiseMat A)
 {
   const Parts *t = A->made.parts;
   if (poiseMatCheckUsable(A)) return UNUSABLE;
-  if (!t || t->pattern != A->pattern || t->block_size != A->block_size) return PATTERN;
-  return t->split && t->state != A->state ? VALUES : CURRENT;
+  if (!t || poiseMatChanged(&t->made, A) & PARTS_DEPEND || t->block_size != A->block_size) return PATTERN;
+  return t->split && poiseMatChanged(&t->made, A) & CHANGED_VALUES ? VALUES : CURRENT;
 }
 
 static PoiseErr Make(PoiseMat A)
@@ -214,7 +214,7 @@ PoiseErr poisePartsView(PoiseMat A)
   PoiseContext ctx = A->ctx;
   if (!A->asked.parted) return POISE_OK;
   if (PoiseSize(ctx) == 1) return poisePrint(ctx, "    pcsr: one part, of type %s\n", A->asked.type->name);
-  if (!t || t->pattern != A->pattern)
+  if (!t || poiseMatChanged(&t->made, A) & PARTS_DEPEND)
     return poisePrint(ctx, "    pcsr: parts are made for the first product\n");
   double nz = (double)poiseCsrScalars(t->split ? &t->kept->csr : &A->csr);
   if (t->split) nz += (double)poiseCsrScalars(&t->taken->csr);

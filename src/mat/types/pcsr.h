@@ -10,24 +10,28 @@
 #include "mat/mat.h"
 
 typedef struct Parts {
-  int64_t pattern, state; /* of A, when parts were made, and when values were taken */
-  int block_size;         /* A's, then */
-  int machines;           /* that boundaries were moved for; 0: none were looked for */
-  double over;            /* the most nonzeros of a part, in times of its rank's share */
-  bool split;             /* else every rank multiplies its own rows, which A's local type does */
-  int64_t first, rows;    /* place of the first entry that is kept; rows of this rank cut by a boundary */
-  PoiseMat kept;          /* own entries that are kept; rows and columns as of A, values are A's own */
-  PoiseMat taken;         /* entries of other ranks, a row for each row of theirs; exchanges with `kept` */
-  Halo *owners;           /* from these rows to their owners, used backwards */
-  int64_t *give, *take;   /* bytes of values for each rank, and from each */
-  int64_t *place;         /* for each rank: where in A's entries those given to it begin */
-  double *out;            /* values on their way */
+  Version made;         /* A's, when parts were made and the latest values taken */
+  int block_size;       /* A's, then */
+  int machines;         /* that boundaries were moved for; 0: none were looked for */
+  double over;          /* the most nonzeros of a part, in times of its rank's share */
+  bool split;           /* else every rank multiplies its own rows, which A's local type does */
+  int64_t first, rows;  /* place of the first entry that is kept; rows of this rank cut by a boundary */
+  PoiseMat kept;        /* own entries that are kept; rows and columns as of A, values are A's own */
+  PoiseMat taken;       /* entries of other ranks, a row for each row of theirs; exchanges with `kept` */
+  Halo *owners;         /* from these rows to their owners, used backwards */
+  int64_t *give, *take; /* bytes of values for each rank, and from each */
+  int64_t *place;       /* for each rank: where in A's entries those given to it begin */
+  double *out;          /* values on their way */
 } Parts;
+
+/* A change of which makes parts void. */
+enum { PARTS_DEPEND = CHANGED_PATTERN | CHANGED_PRODUCT };
 
 /* Products of A are made of parts that have entries of other ranks' rows. */
 static inline bool poiseMatSplits(PoiseMat A)
 {
-  return A->made.parts && A->made.parts->split && A->made.parts->pattern == A->pattern;
+  const Parts *t = A->made.parts;
+  return t && t->split && !(poiseMatChanged(&t->made, A) & PARTS_DEPEND);
 }
 
 /* Make the parts of A, or bring new values to them, if A is of type pcsr. Collective; agrees. */

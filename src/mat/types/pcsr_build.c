@@ -340,7 +340,7 @@ static PoiseErr Make(PoiseMat A, Build *b)
   t->split = b->cuts.start && !IsWhole(&b->cuts);
   if (t->split) TRY(Split(A, b));
   if (t->split) TRY(poiseSharesOver(A, b->nz, &t->over));
-  t->pattern = A->pattern, t->block_size = A->block_size;
+  t->made = A->version, t->block_size = A->block_size;
   return POISE_OK;
 }
 

@@ -13,7 +13,7 @@
 #include "row_blocks.h"
 
 typedef struct SegPadded { /* the padded segments */
-  int64_t nz, state;       /* state: A->state of the values */
+  int64_t nz, state;       /* state: A->version.values of them */
   bool wide;
   Buffer ptr, col, val;
 } SegPadded;
@@ -22,9 +22,9 @@ typedef struct SegData {
   CsrData csr; /* first: of the transpose product */
   int asked;   /* segments of 2^(asked - 1) entries are asked for; 0: none are */
   int wants_padded;
-  int64_t built; /* c->built when the row blocks were made; 0: there are none */
+  int64_t built; /* A->version.pattern when the row blocks were made; 0: there are none */
   int was_asked; /* then */
-  int64_t tried; /* c->built at the latest attempt */
+  int64_t tried; /* A->version.pattern at the latest attempt */
   ProductPlan plan;
   int64_t filled, segments; /* segments with entries; segments as row blocks count them */
   bool is_padded;
@@ -103,14 +103,14 @@ static PoiseErr PaddedPattern(SegData *d, CsrView *P)
 static PoiseErr Fill(PoiseMat A, SegData *d)
 {
   SegPadArgs a = {.cut = {.length = d->plan.segment}, .nsegment = d->filled};
-  if (!d->is_padded || d->padded.state == A->state) return POISE_OK;
+  if (!d->is_padded || d->padded.state == A->version.values) return POISE_OK;
   TRY(poiseCsrView(&A->csr, &a.cut.A));
   a.P = a.cut.A;
   TRY(PaddedPattern(d, &a.P));
   TRY(poiseBufferWrite(&d->padded.col, DEVICE, &a.col));
   TRY(poiseBufferWrite(&d->padded.val, DEVICE, &a.val));
   TRY(LAUNCH(A->ctx->device, seg_fill, &a));
-  d->padded.state = A->state;
+  d->padded.state = A->version.values;
   return POISE_OK;
 }
 
@@ -151,18 +151,18 @@ static PoiseErr SetUp_SEG(PoiseMat A)
   SegData *d = A->data;
   Buffer count = {0};
   bool other = d->was_asked != d->asked || d->is_padded != d->wants_padded;
-  if (d->built == A->csr.built && !other) return POISE_OK;
+  if (d->built == A->version.pattern && !other) return POISE_OK;
   /* A captured loop has the old row blocks. All ranks must count alike, so neither a failure of the latest
      set-up here nor lengths are examined. */
-  if (d->tried == A->csr.built && other) A->pattern++;
-  d->tried = A->csr.built;
+  if (d->tried == A->version.pattern && other) A->version.product++;
+  d->tried = A->version.pattern;
   Release(d);
   d->was_asked = d->asked;
   d->is_padded = d->wants_padded;
   Plan(A, d, false);
   PoiseErr e = CutOrPad(A, d, &count);
   poiseBufferDestroy(&count);
-  if (!e) d->built = A->csr.built;
+  if (!e) d->built = A->version.pattern;
   return e;
 }
 

@@ -82,6 +82,7 @@ const PCType poisePCType_amg = {
     .size = sizeof(Amg),
     .options = options,
     .live = true,
+    .near = true,
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
     .cost = poiseAmgCost,

@@ -275,7 +275,7 @@ typedef struct Amg {
   AmgBottom bottom;
   bool dense;                   /* the bottom is solved; else smoothed */
   const char *ended, *fallback; /* why no further level was made; why the bottom is smoothed. NULL: none */
-  int64_t given, pattern;       /* of the matrix whose pattern the levels have; 0: none */
+  Version seen;                 /* P, whose pattern and near null space the levels have */
   AmgOptions made;              /* with these options */
   bool refreshed;               /* the values are newer than the aggregates */
   AmgPace best, latest;         /* of the solves with these aggregates */

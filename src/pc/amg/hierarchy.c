@@ -38,7 +38,7 @@ void poiseAmgDestroy(PoisePC pc)
   poiseAmgBottomDestroy(&amg->bottom);
   poiseBufferDestroy(&amg->range);
   amg->count = 0, amg->single = false;
-  amg->given = amg->pattern = 0;
+  amg->seen = (Version){0};
   amg->best = amg->latest = (AmgPace){0};
 }
 
@@ -495,7 +495,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   Amg *amg = pc->data;
   Device *dev = pc->ctx->device;
   Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg};
-  s.fresh = !amg->count || amg->given != pc->given || amg->pattern != pc->P->pattern ||
+  s.fresh = !amg->count || poiseMatChanged(&amg->seen, pc->P) & (CHANGED_PATTERN | CHANGED_NEAR) ||
             amg->options.refresh == AMG_REFRESH_ALL || poiseAmgIsStale(amg) ||
             memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
   if (s.fresh) {
@@ -522,8 +522,7 @@ PoiseErr poiseAmgBuild(PoisePC pc)
     return e;
   }
   pc->generation += amg->moved;
-  amg->given = pc->given;
-  amg->pattern = pc->P->pattern;
+  amg->seen = pc->P->version;
   amg->made = amg->options;
   amg->refreshed = !s.fresh;
   amg->peak = dev->most - held;

@@ -210,7 +210,7 @@ PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *c
   int64_t *first = NULL;
   PoiseErr e = CountEntries(A, POISE_OK, &first);
   if (!e) e = ShareNumbers(A, B, first, of);
-  B->state++;
+  B->version.values++;
   poiseFree(ctx, &first);
   return e;
 }

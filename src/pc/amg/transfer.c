@@ -91,7 +91,7 @@ PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p)
   bool apart = l->P->csr.nghost > 0;
   PoiseErr e = apart ? Places(l, p->modes / p->side, &places) : POISE_OK;
   if (!e) e = poiseAmgInterpolate(ctx, p, &l->P->csr, apart ? &places : NULL);
-  l->P->state++;
+  l->P->version.values++;
   poiseBufferDestroy(&places);
   return e;
 }
@@ -202,7 +202,7 @@ static PoiseErr Gather(PoiseMat P, Transposed *t, int64_t first, PoiseMat part)
     g.idx64 += first;
   else
     g.idx += first;
-  part->state++;
+  part->version.values++;
   if (!b.b) return LAUNCH(dev, gather, &g);
   b.x = g.x, b.out = g.out, b.from32 = g.idx, b.from64 = g.idx64;
   return LAUNCH(dev, bcsr_transpose_blocks, &b);

@@ -20,9 +20,9 @@ typedef struct BJacobi {
   PoiseInt *length, lengths; /* rows of each of `lengths` blocks on this rank, as given; NULL: nearly equal */
   int64_t count;
   DiagonalBlock *block;
-  PoiseKSP *ksp;          /* of each block */
-  int64_t given, pattern; /* of the matrix that was copied */
-  int block_size;         /* block size of the matrix whose rows were divided */
+  PoiseKSP *ksp;  /* of each block */
+  Version seen;   /* P, which was copied */
+  int block_size; /* block size of the matrix whose rows were divided */
   int64_t configured;
   Supervariables small;
 } BJacobi;
@@ -48,7 +48,8 @@ static void ReleaseBlocks(PoisePC pc)
   }
   poiseFree(pc->ctx, &j->block);
   poiseFree(pc->ctx, &j->ksp);
-  j->count = j->pattern = j->given = j->configured = 0;
+  j->count = j->configured = 0;
+  j->seen = (Version){0};
 }
 
 /* The number of blocks of this rank, by PETSc's rules. A block does not span ranks. */
@@ -136,8 +137,8 @@ static PoiseErr MakeBlocks(PoisePC pc)
   if (!e) e = Split(pc, count);
   if (e) ReleaseBlocks(pc);
   j->block_size = pc->P->block_size;
-  j->pattern = 0; /* their matrices are of other blocks */
-  pc->state = 0;
+  j->seen = (Version){0}; /* their matrices are of other blocks */
+  pc->seen = (Version){0};
   pc->built = false;
   return e;
 }
@@ -154,18 +155,17 @@ static bool IsWhole(PoisePC pc)
 static PoiseErr MakeMatrices(PoisePC pc)
 {
   BJacobi *j = pc->data;
-  bool same = j->pattern == pc->P->pattern && j->given == pc->given;
+  bool same = !(poiseMatChanged(&j->seen, pc->P) & CHANGED_PATTERN);
   if (IsWhole(pc)) return PoiseKSPSetOperators(j->ksp[0], pc->P, NULL);
   TRY(poisePCCheckStored(pc));
-  j->pattern = 0; /* until all have succeeded */
+  j->seen = (Version){0}; /* until all have succeeded */
   for (int64_t k = 0; k < j->count; k++) {
     if (!same) TRY(poiseDiagonalBlockCreate(pc, &j->block[k]));
     if (!same) TRY(PoiseKSPSetOperators(j->ksp[k], j->block[k].A, NULL));
     TRY(poiseDiagonalBlockCopyValues(pc, &j->block[k]));
   }
   pc->generation += !same;
-  j->pattern = pc->P->pattern;
-  j->given = pc->given;
+  j->seen = pc->P->version;
   return POISE_OK;
 }
 
@@ -208,14 +208,14 @@ static PoiseErr Reads_BJacobi(PoisePC pc, Reads *reads)
 static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
 {
   BJacobi *j = pc->data;
-  int64_t inside = 0;
+  int64_t generation = 0, builds = 0;
   TRY(Configure(pc));
   for (int64_t k = 0; k < j->count; k++) {
     TRY(poiseKSPCheckInside(j->ksp[k], pc->P));
     TRY(poiseKSPReady(j->ksp[k], IsWhole(pc) ? poisePCSource(pc) : j->block[k].A, keep));
-    inside += j->ksp[k]->pc->generation;
+    generation += j->ksp[k]->pc->generation, builds += j->ksp[k]->pc->builds;
   }
-  poisePCInside(pc, inside);
+  poisePCInside(pc, generation, builds);
   return POISE_OK;
 }
 
@@ -391,6 +391,7 @@ static PoiseErr Inherit_BJacobi(PoisePC from, PoisePC to);
 const PCType poisePCType_bjacobi = {
     .name = "bjacobi",
     .size = sizeof(BJacobi),
+    .near = true,
     .options = options,
     .read = Read_BJacobi,
     .inherit = Inherit_BJacobi,
@@ -430,7 +431,7 @@ static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const Pois
   j->local = local;
   j->most = most;
   ReleaseBlocks(pc);
-  pc->state = 0;
+  pc->seen = (Version){0};
   pc->built = false;
   return POISE_OK;
 }

@@ -50,7 +50,7 @@ static PoiseErr Ready_KSP(PoisePC pc, bool keep)
   TRY(Make(pc));
   TRY(poiseKSPCheckInside(inner->ksp, pc->P));
   TRY(poiseKSPReady(inner->ksp, poisePCSource(pc), keep));
-  poisePCInside(pc, inner->ksp->pc->generation);
+  poisePCInside(pc, inner->ksp->pc->generation, inner->ksp->pc->builds);
   return POISE_OK;
 }
 
@@ -111,6 +111,7 @@ static PoiseErr Inherit_KSP(PoisePC from, PoisePC to)
 const PCType poisePCType_ksp = {
     .name = "ksp",
     .size = sizeof(Inner),
+    .near = true,
     .inherit = Inherit_KSP,
     .eager = Eager_KSP,
     .varies = Varies_KSP,

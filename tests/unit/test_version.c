@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What has changed of a matrix, and that nothing else is made anew: set-ups are counted. */
+#include "mat/mat_device.h"
+#include "pc/pc.h"
+#include "problem.h"
+
+enum { NX = 12, NY = 10 };
+
+/* ---- the versions themselves ----------------------------------------------------------------- */
+
+static void TestBits(PoiseContext ctx)
+{
+  const Version a = {1, 2, 3, 4, 5, 6}, none = {0};
+  (void)ctx;
+  CHECK_INT(poiseVersionChanged(&a, &a), 0);
+  CHECK(!(~poiseVersionChanged(&none, &a)));
+  for (int k = 0; k < 6; k++) {
+    Version b = a;
+    int64_t *counter[] = {&b.matrix, &b.pattern, &b.values, &b.near, &b.spaces, &b.product};
+    const unsigned bit[] = {~0u,          CHANGED_PATTERN, CHANGED_VALUES,
+                            CHANGED_NEAR, CHANGED_SPACES,  CHANGED_PRODUCT};
+    ++*counter[k];
+    CHECK_INT(poiseVersionChanged(&a, &b), bit[k]);
+  }
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static PoiseErr Nothing(PoiseMat A)
+{
+  (void)A;
+  return POISE_OK;
+}
+
+static PoiseErr NoNull(PoiseMat A)
+{
+  return PoiseMatSetNullSpace(A, 0, 0, NULL);
+}
+
+static PoiseErr ConstantNull(PoiseMat A)
+{
+  return PoiseMatSetNullSpace(A, 1, 0, NULL);
+}
+
+static PoiseErr ConstantLeft(PoiseMat A)
+{
+  return PoiseMatSetTransposeNullSpace(A, 1, 0, NULL);
+}
+
+static PoiseErr NoLeft(PoiseMat A)
+{
+  return PoiseMatSetTransposeNullSpace(A, 0, 0, NULL);
+}
+
+static PoiseErr NoNear(PoiseMat A)
+{
+  return PoiseMatSetNearNullSpace(A, 0, 0, NULL);
+}
+
+static PoiseErr ConstantNear(PoiseMat A)
+{
+  return PoiseMatSetNearNullSpace(A, 1, 0, NULL);
+}
+
+static PoiseErr ToCsri(PoiseMat A)
+{
+  return PoiseMatSetType(A, "csri");
+}
+
+static PoiseErr ToSeg(PoiseMat A)
+{
+  return PoiseMatSetType(A, "seg");
+}
+
+static PoiseErr ToCsr(PoiseMat A)
+{
+  return PoiseMatSetType(A, "csr");
+}
+
+static PoiseErr ToPcsr(PoiseMat A)
+{
+  return PoiseMatSetType(A, "pcsr");
+}
+
+static PoiseErr Kernel(PoiseMat A)
+{
+  const Device *dev = PoiseMatContext(A)->device;
+  return poiseCsrLibraries(dev) ? PoiseMatSetCSRKernel(A, poiseCsrLibraries(dev)[0]) : POISE_OK;
+}
+
+static PoiseErr OwnKernel(PoiseMat A)
+{
+  return PoiseMatSetCSRKernel(A, "own");
+}
+
+static PoiseErr Weights(PoiseMat A)
+{
+  double w[8] = {3, 1, 1, 2, 1, 1, 1, 1};
+  return PoiseMatSetPartitionWeights(A, PoiseSize(PoiseMatContext(A)), w);
+}
+
+static PoiseErr NoWeights(PoiseMat A)
+{
+  return PoiseMatSetPartitionWeights(A, 0, NULL);
+}
+
+static PoiseErr Values(PoiseMat A)
+{
+  return PoiseMatScale(A, 2);
+}
+
+/* An entry between unknowns that had none. */
+static PoiseErr Pattern(PoiseMat A)
+{
+  PoiseInt row = 0, col = NX * NY / 2;
+  double v = PoiseRank(PoiseMatContext(A)) ? 0 : 0.1;
+  POISE_TRY(PoiseMatAddEntries(A, 1, &row, &col, &v));
+  return PoiseMatAssemble(A);
+}
+
+typedef enum { NEVER, NEAR, MOVES, ALWAYS } Builds; /* MOVES: rows to other ranks, so on several */
+
+static const struct {
+  const char *name;
+  PoiseErr (*make)(PoiseMat);
+  Builds builds;
+  bool singular; /* of the null space, so the system is not solved */
+} changes[] = {
+    {"nothing", Nothing, NEVER, false},
+    {"no null space", NoNull, NEVER, false},
+    {"constant null space", ConstantNull, NEVER, true},
+    {"constant left", ConstantLeft, NEVER, true},
+    {"no null space again", NoNull, NEVER, true},
+    {"no left", NoLeft, NEVER, false},
+    {"no near null space", NoNear, NEVER, false},
+    {"constant near null space", ConstantNear, NEAR, false},
+    {"nothing again", Nothing, NEVER, false},
+    {"csri", ToCsri, NEVER, false},
+    {"seg", ToSeg, NEVER, false},
+    {"csr", ToCsr, NEVER, false},
+    {"library", Kernel, NEVER, false},
+    {"own kernel", OwnKernel, NEVER, false},
+    {"weights", Weights, MOVES, false},
+    {"no weights", NoWeights, MOVES, false},
+    {"pcsr", ToPcsr, MOVES, false},
+    {"csr after pcsr", ToCsr, MOVES, false},
+    {"values", Values, ALWAYS, false},
+    {"pattern", Pattern, ALWAYS, false},
+    {"no near null space again", NoNear, NEAR, false},
+};
+
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+/* ---- preconditioners ------------------------------------------------------------------------- */
+
+/* |b - A x| / |b| */
+static double Residual(const Problem *p)
+{
+  double norm = NAN, size = NAN;
+  CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &norm));
+  CHECK_OK(PoiseVecNorm(p->b, POISE_NORM_2, &size));
+  return norm / size;
+}
+
+static void Walk(PoiseContext ctx, const char *method, const char *pc)
+{
+  Problem p;
+  if (!ProblemOpenGrid(ctx, NX, NY, 2, method, pc, &p)) return;
+  CHECK_OK(PoiseMatSetType(p.A, "csr"));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, -1));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  for (int k = 0; k < CHANGES; k++) {
+    int64_t before = p.pc->builds;
+    bool builds = changes[k].builds == ALWAYS || (changes[k].builds == NEAR && p.pc->type->near) ||
+                  (changes[k].builds == MOVES && PoiseSize(ctx) > 1);
+    CHECK_OK(changes[k].make(p.A));
+    CHECK_OK(PoiseKSPSetUp(p.ksp));
+    if ((p.pc->builds > before) != builds) printf("%s, %s: %s\n", method, pc, changes[k].name);
+    CHECK((p.pc->builds > before) == builds);
+    if (changes[k].singular) continue;
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Residual(&p) < 1e-6);
+  }
+  ProblemClose(&p);
+}
+
+static void TestPCs(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi", "amg"};
+  for (size_t k = 0; k < sizeof pcs / sizeof *pcs; k++) Walk(ctx, "gmres", pcs[k]);
+  Walk(ctx, "fgmres", "ksp");
+  if (PoiseSize(ctx) == 1) Walk(ctx, "gmres", "lu");
+}
+
+static const Test tests[] = {{"bits", TestBits, TEST_HOST_ONLY}, {"pcs", TestPCs, 0}, {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "version", tests);
+}
