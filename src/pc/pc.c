@@ -319,6 +319,7 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
 static PoiseErr Build(PoisePC pc)
 {
   if (pc->type->outside) TRY(MakeMoved(pc));
+  int64_t builds = pc->builds + 1; /* those inside are part of it */
   PoiseMatDestroy(&pc->kept);
   pc->holds = false;
   PoiseErr e = PoiseAgree(pc->ctx, pc->type->setup ? pc->type->setup(pc) : POISE_OK);
@@ -327,7 +328,7 @@ static PoiseErr Build(PoisePC pc)
   if (!e && pc->reuse) e = Hold(pc, true); /* the solvers further inside exist only after this */
   pc->seen = e ? (Version){0} : pc->P->version;
   pc->built = !e && !pc->type->live;
-  pc->builds++;
+  pc->builds = builds;
   return e;
 }
 

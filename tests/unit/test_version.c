@@ -118,7 +118,7 @@ static PoiseErr Pattern(PoiseMat A)
   return PoiseMatAssemble(A);
 }
 
-typedef enum { NEVER, NEAR, MOVES, ALWAYS } Builds; /* MOVES: rows to other ranks, so on several */
+typedef enum { NEVER, NEAR, MOVES, ALWAYS } Builds; /* MOVES: if rows go to other ranks */
 
 static const struct {
   const char *name;
@@ -171,10 +171,13 @@ static void Walk(PoiseContext ctx, const char *method, const char *pc)
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   for (int k = 0; k < CHANGES; k++) {
     int64_t before = p.pc->builds;
-    bool builds = changes[k].builds == ALWAYS || (changes[k].builds == NEAR && p.pc->type->near) ||
-                  (changes[k].builds == MOVES && PoiseSize(ctx) > 1);
+    bool builds = changes[k].builds == ALWAYS || (changes[k].builds == NEAR && p.pc->type->near);
+    int64_t matrix = p.pc->P->version.matrix;
     CHECK_OK(changes[k].make(p.A));
     CHECK_OK(PoiseKSPSetUp(p.ksp));
+    bool moved = p.pc->P->version.matrix != matrix; /* to a copy with other rows, or back */
+    CHECK(!moved || (changes[k].builds == MOVES && PoiseSize(ctx) > 1));
+    builds = builds || moved;
     if ((p.pc->builds > before) != builds) printf("%s, %s: %s\n", method, pc, changes[k].name);
     CHECK((p.pc->builds > before) == builds);
     if (changes[k].singular) continue;
