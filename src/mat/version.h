@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What can change of a matrix, counted. Whoever makes something of a matrix keeps the Version that he has seen,
+  What can change of a matrix, counted. Whoever makes something of a matrix keeps the Version that was seen,
   and later asks what has changed since. All zero: nothing was seen.
 */
 #ifndef POISE_MAT_VERSION_H

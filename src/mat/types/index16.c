@@ -45,8 +45,7 @@ PoiseErr poiseIndex16SetUp(PoiseMat A, bool on, bool changed, Index16 *d)
   Buffer count = {0};
   if (d->built == A->version.pattern && d->on == on && !changed) return POISE_OK;
   if (d->tried == A->version.pattern && changed)
-    A->version
-        .product++; /* a captured loop has the old state; all ranks count alike, also after a failure of one */
+    A->version.product++; /* a captured loop has the old one; all ranks count alike */
   d->tried = A->version.pattern;
   Release(d);
   d->on = on;
