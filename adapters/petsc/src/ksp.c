@@ -12,10 +12,8 @@ static const char key[] = "poise_ksp";
 
 Data *DataOf(KSP ksp)
 {
-  PetscContainer box = NULL;
   Data *d = NULL;
-  if (PetscObjectQuery((PetscObject)ksp, key, (PetscObject *)&box) || !box) return NULL;
-  return PetscContainerGetPointer(box, (void **)&d) ? NULL : d;
+  return FindWith((PetscObject)ksp, key, &d) ? NULL : d;
 }
 
 /* ---- set-up and solve ------------------------------------------------------------------------ */
@@ -252,7 +250,6 @@ PetscErrorCode KeepSolve(KSP ksp, PetscErrorCode (*solve)(KSP))
 PetscErrorCode KSPCreate_Poise(KSP ksp)
 {
   Data *d;
-  PetscContainer box;
   PetscBool taken, made;
   const char *before = ((PetscObject)ksp)->type_name; /* of the method that -ksp_type poise replaces */
   PetscFunctionBegin;
@@ -263,10 +260,7 @@ PetscErrorCode KSPCreate_Poise(KSP ksp)
     if (!taken) PetscCall(MakeMethod(ksp, before, &made));
   }
   PetscCall(PetscNew(&d));
-  PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ksp), &box));
-  PetscCall(PetscContainerSetPointer(box, d));
-  PetscCall(PetscObjectCompose((PetscObject)ksp, key, (PetscObject)box));
-  PetscCall(PetscContainerDestroy(&box));
+  PetscCall(KeepWith((PetscObject)ksp, key, d, NULL));
   PetscCall(PetscStrncpy(d->asked, before, NAME));
   d->petsc = *ksp->ops;
   d->petsc_newmatrix = ksp->setupnewmatrix;

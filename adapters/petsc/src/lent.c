@@ -15,12 +15,7 @@ static const char key[] = "poise_lent";
 
 static PetscErrorCode Find(PC pc, LentPC **lent)
 {
-  PetscContainer box;
-  PetscFunctionBegin;
-  *lent = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)pc, key, (PetscObject *)&box));
-  if (box) PetscCall(PetscContainerGetPointer(box, (void **)lent));
-  PetscFunctionReturn(0);
+  return FindWith((PetscObject)pc, key, lent);
 }
 
 /* ---- giving back ----------------------------------------------------------------------------- */
@@ -192,7 +187,6 @@ static void Replace(PC pc, const struct _PCOps *petsc)
 
 PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent)
 {
-  PetscContainer box;
   LentPC *other;
   Note *note;
   PetscFunctionBegin;
@@ -201,10 +195,7 @@ PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent)
   if (other) PetscCall(GiveBackPC(other)); /* a solver that has the same PC */
   PetscCall(GiveBackPC(lent));
   PetscCall(PetscObjectReference((PetscObject)pc));
-  PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)pc), &box));
-  PetscCall(PetscContainerSetPointer(box, lent));
-  PetscCall(PetscObjectCompose((PetscObject)pc, key, (PetscObject)box));
-  PetscCall(PetscContainerDestroy(&box));
+  PetscCall(KeepWith((PetscObject)pc, key, lent, NULL));
   if (pc->setupcalled && pc->ops->reset) PetscCall(pc->ops->reset(pc)); /* what PETSc has built */
   PetscCall(NoteOf(pc, &note));
   if (note) note->served = PETSC_TRUE;

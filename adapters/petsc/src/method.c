@@ -56,8 +56,6 @@ const char *PetscMethodOf(const char *word)
 
 static const char key[] = "poise_method";
 
-typedef void (*Function)(void);
-
 typedef struct Kept { /* a function that is composed with the KSP */
   char name[NAME];
   Function function;
@@ -79,12 +77,7 @@ typedef struct Method { /* of PETSc, in a KSP */
 
 static PetscErrorCode Find(KSP ksp, Method **m)
 {
-  PetscContainer box;
-  PetscFunctionBegin;
-  *m = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)ksp, key, (PetscObject *)&box));
-  if (box) PetscCall(PetscContainerGetPointer(box, (void **)m));
-  PetscFunctionReturn(0);
+  return FindWith((PetscObject)ksp, key, m);
 }
 
 PetscErrorCode SaidOf(KSP ksp, Said *said)
@@ -170,18 +163,15 @@ PetscErrorCode TakeMethod(KSP ksp, PetscBool *taken)
 
 /* ---- what the program says and no getter tells ----------------------------------------------- */
 
-/* Find the notes and the method's own setter, for a function in front of it. */
-static PetscErrorCode Behind(KSP ksp, const char *name, Said **said, void *setter)
+/* The notes, and PETSc's own setter behind the function in front of it. */
+static PetscErrorCode Open(KSP ksp, const char *name, Said **said, void *setter)
 {
-  char own[NAME];
-  Function function;
   Method *m;
   PetscFunctionBegin;
+  *said = NULL;
   PetscCall(Find(ksp, &m));
   *said = &m->said;
-  PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", name));
-  PetscCall(PetscObjectQueryFunction((PetscObject)ksp, own, &function));
-  memcpy(setter, &function, sizeof function);
+  PetscCall(Behind((PetscObject)ksp, name, setter));
   PetscFunctionReturn(0);
 }
 
@@ -190,7 +180,7 @@ static PetscErrorCode SetScale(KSP ksp, PetscReal scale)
   Said *said;
   PetscErrorCode (*set)(KSP, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPRichardsonSetScale_C", &said, &set));
+  PetscCall(Open(ksp, "KSPRichardsonSetScale_C", &said, &set));
   PetscCall(set(ksp, scale));
   said->scale = scale;
   PetscFunctionReturn(0);
@@ -201,7 +191,7 @@ static PetscErrorCode SetSelfScale(KSP ksp, PetscBool on)
   Said *said;
   PetscErrorCode (*set)(KSP, PetscBool);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPRichardsonSetSelfScale_C", &said, &set));
+  PetscCall(Open(ksp, "KSPRichardsonSetSelfScale_C", &said, &set));
   PetscCall(set(ksp, on));
   said->other = on ? "KSPRichardsonSetSelfScale" : NULL;
   PetscFunctionReturn(0);
@@ -212,7 +202,7 @@ static PetscErrorCode SetEigenvalues(KSP ksp, PetscReal emax, PetscReal emin)
   Said *said;
   PetscErrorCode (*set)(KSP, PetscReal, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPChebyshevSetEigenvalues_C", &said, &set));
+  PetscCall(Open(ksp, "KSPChebyshevSetEigenvalues_C", &said, &set));
   PetscCall(set(ksp, emax, emin));
   said->emax = emax;
   said->emin = emin;
@@ -224,7 +214,7 @@ static PetscErrorCode SetEstimate(KSP ksp, PetscReal a, PetscReal b, PetscReal c
   Said *said;
   PetscErrorCode (*set)(KSP, PetscReal, PetscReal, PetscReal, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPChebyshevEstEigSet_C", &said, &set));
+  PetscCall(Open(ksp, "KSPChebyshevEstEigSet_C", &said, &set));
   PetscCall(set(ksp, a, b, c, d));
   const PetscReal given[] = {a, b, c, d}, defaults[] = {0, 0.1, 0, 1.1};
   for (int i = 0; i < 4; i++) said->estimate[i] = given[i] == PETSC_DECIDE ? defaults[i] : given[i];
@@ -237,7 +227,7 @@ static PetscErrorCode SetNoisy(KSP ksp, PetscBool on)
   Said *said;
   PetscErrorCode (*set)(KSP, PetscBool);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPChebyshevEstEigSetUseNoisy_C", &said, &set));
+  PetscCall(Open(ksp, "KSPChebyshevEstEigSetUseNoisy_C", &said, &set));
   PetscCall(set(ksp, on));
   said->other = on ? NULL : "KSPChebyshevEstEigSetUseNoisy";
   PetscFunctionReturn(0);
@@ -248,7 +238,7 @@ static PetscErrorCode GetEstimator(KSP ksp, KSP *estimator)
   Said *said;
   PetscErrorCode (*get)(KSP, KSP *);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPChebyshevEstEigGetKSP_C", &said, &get));
+  PetscCall(Open(ksp, "KSPChebyshevEstEigGetKSP_C", &said, &get));
   PetscCall(get(ksp, estimator));
   said->other = "KSPChebyshevEstEigGetKSP";
   PetscFunctionReturn(0);
@@ -259,7 +249,7 @@ static PetscErrorCode SetHapTol(KSP ksp, PetscReal tolerance)
   Said *said;
   PetscErrorCode (*set)(KSP, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPGMRESSetHapTol_C", &said, &set));
+  PetscCall(Open(ksp, "KSPGMRESSetHapTol_C", &said, &set));
   PetscCall(set(ksp, tolerance));
   said->other = "KSPGMRESSetHapTol";
   PetscFunctionReturn(0);
@@ -270,7 +260,7 @@ static PetscErrorCode SetBreakdown(KSP ksp, PetscReal tolerance)
   Said *said;
   PetscErrorCode (*set)(KSP, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPGMRESSetBreakdownTolerance_C", &said, &set));
+  PetscCall(Open(ksp, "KSPGMRESSetBreakdownTolerance_C", &said, &set));
   PetscCall(set(ksp, tolerance));
   said->breakdown = tolerance;
   PetscFunctionReturn(0);
@@ -283,7 +273,7 @@ static PetscErrorCode SetModifyFGMRES(KSP ksp, ModifyFGMRES f, void *arg, PetscE
   Said *said;
   PetscErrorCode (*set)(KSP, ModifyFGMRES, void *, PetscErrorCode (*)(void *));
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPFGMRESSetModifyPC_C", &said, &set));
+  PetscCall(Open(ksp, "KSPFGMRESSetModifyPC_C", &said, &set));
   PetscCall(set(ksp, f, arg, destroy));
   said->other = f == KSPFGMRESModifyPCNoChange ? NULL : "KSPFGMRESSetModifyPC";
   PetscFunctionReturn(0);
@@ -296,7 +286,7 @@ static PetscErrorCode SetModifyGCR(KSP ksp, ModifyGCR f, void *arg, PetscErrorCo
   Said *said;
   PetscErrorCode (*set)(KSP, ModifyGCR, void *, PetscErrorCode (*)(void *));
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPGCRSetModifyPC_C", &said, &set));
+  PetscCall(Open(ksp, "KSPGCRSetModifyPC_C", &said, &set));
   PetscCall(set(ksp, f, arg, destroy));
   said->other = "KSPGCRSetModifyPC";
   PetscFunctionReturn(0);
@@ -309,13 +299,13 @@ static PetscErrorCode UseSingleReduction(KSP ksp, PetscBool on)
   PetscErrorCode (*set)(KSP, PetscBool);
   PetscErrorCode (*const solve)(KSP) = ksp->ops->solve;
   PetscFunctionBegin;
-  PetscCall(Behind(ksp, "KSPCGUseSingleReduction_C", &said, &set));
+  PetscCall(Open(ksp, "KSPCGUseSingleReduction_C", &said, &set));
   PetscCall(set(ksp, on));
   PetscCall(KeepSolve(ksp, solve));
   PetscFunctionReturn(0);
 }
 
-static const Kept setters[] = {
+static const Listener setters[] = {
     {"KSPRichardsonSetScale_C", (Function)SetScale},
     {"KSPRichardsonSetSelfScale_C", (Function)SetSelfScale},
     {"KSPChebyshevSetEigenvalues_C", (Function)SetEigenvalues},
@@ -329,22 +319,6 @@ static const Kept setters[] = {
     {"KSPCGUseSingleReduction_C", (Function)UseSingleReduction},
 };
 
-/* Put these in front of the setters that the method has. */
-static PetscErrorCode Listen(KSP ksp)
-{
-  char own[NAME];
-  Function function;
-  PetscFunctionBegin;
-  for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
-    PetscCall(PetscObjectQueryFunction((PetscObject)ksp, setters[i].name, &function));
-    if (!function) continue;
-    PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", setters[i].name));
-    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, own, function));
-    PetscCall(PetscObjectComposeFunction((PetscObject)ksp, setters[i].name, setters[i].function));
-  }
-  PetscFunctionReturn(0);
-}
-
 /* ---- creators -------------------------------------------------------------------------------- */
 
 static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
@@ -353,13 +327,8 @@ static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
   PetscFunctionBegin;
   PetscCall(Find(ksp, &m));
   if (!m) {
-    PetscContainer box;
     PetscCall(PetscNew(&m));
-    PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ksp), &box));
-    PetscCall(PetscContainerSetPointer(box, m));
-    PetscCall(PetscContainerSetUserDestroy(box, PetscContainerUserDestroyDefault));
-    PetscCall(PetscObjectCompose((PetscObject)ksp, key, (PetscObject)box));
-    PetscCall(PetscContainerDestroy(&box));
+    PetscCall(KeepWith((PetscObject)ksp, key, m, PetscContainerUserDestroyDefault));
   }
   if (m->parked) {
     PetscCall(Unpark(ksp, m));
@@ -368,7 +337,7 @@ static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
   }
   m->said = (Said){.other = NULL};
   PetscCall(create(ksp));
-  PetscCall(Listen(ksp));
+  PetscCall(Listen((PetscObject)ksp, sizeof setters / sizeof *setters, setters));
   m->destroy = ksp->ops->destroy;
   ksp->ops->destroy = Park;
   PetscFunctionReturn(0);

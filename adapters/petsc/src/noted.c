@@ -14,30 +14,19 @@ static const char *const types[] = {PCNONE, PCJACOBI, PCPBJACOBI, PCILU, PCICC, 
 enum { TYPES = sizeof types / sizeof *types };
 static PetscErrorCode (*creators[TYPES])(PC); /* PETSc's */
 
-typedef void (*Function)(void);
-
 PetscErrorCode NoteOf(PC pc, Note **note)
 {
-  PetscContainer box;
-  PetscFunctionBegin;
-  *note = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)pc, key, (PetscObject *)&box));
-  if (box) PetscCall(PetscContainerGetPointer(box, (void **)note));
-  PetscFunctionReturn(0);
+  return FindWith((PetscObject)pc, key, note);
 }
 
 /* ---- setters --------------------------------------------------------------------------------- */
 
 /* The note, and PETSc's own function behind that in front of it. */
-static PetscErrorCode Behind(PC pc, const char *name, Note **note, void *function)
+static PetscErrorCode Open(PC pc, const char *name, Note **note, void *function)
 {
-  char own[NAME];
-  Function f;
   PetscFunctionBegin;
   PetscCall(NoteOf(pc, note));
-  PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", name));
-  PetscCall(PetscObjectQueryFunction((PetscObject)pc, own, &f));
-  memcpy(function, &f, sizeof f);
+  PetscCall(Behind((PetscObject)pc, name, function));
   PetscFunctionReturn(0);
 }
 
@@ -46,7 +35,7 @@ static PetscErrorCode SetOrdering(PC pc, MatOrderingType ordering)
   Note *note;
   PetscErrorCode (*set)(PC, MatOrderingType);
   PetscFunctionBegin;
-  PetscCall(Behind(pc, "PCFactorSetMatOrderingType_C", &note, &set));
+  PetscCall(Open(pc, "PCFactorSetMatOrderingType_C", &note, &set));
   PetscCall(set(pc, ordering));
   note->ordered = strcmp(ordering, MATORDERINGNATURAL) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(0);
@@ -57,7 +46,7 @@ static PetscErrorCode SetDropTolerance(PC pc, PetscReal dt, PetscReal column, Pe
   Note *note;
   PetscErrorCode (*set)(PC, PetscReal, PetscReal, PetscInt);
   PetscFunctionBegin;
-  PetscCall(Behind(pc, "PCFactorSetDropTolerance_C", &note, &set));
+  PetscCall(Open(pc, "PCFactorSetDropTolerance_C", &note, &set));
   PetscCall(set(pc, dt, column, count));
   note->drops = PETSC_TRUE;
   PetscFunctionReturn(0);
@@ -68,7 +57,7 @@ static PetscErrorCode SetReorder(PC pc, PetscReal tolerance)
   Note *note;
   PetscErrorCode (*set)(PC, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(pc, "PCFactorReorderForNonzeroDiagonal_C", &note, &set));
+  PetscCall(Open(pc, "PCFactorReorderForNonzeroDiagonal_C", &note, &set));
   PetscCall(set(pc, tolerance));
   note->ordered = PETSC_TRUE;
   PetscFunctionReturn(0);
@@ -79,7 +68,7 @@ static PetscErrorCode SetColumnPivot(PC pc, PetscReal tolerance)
   Note *note;
   PetscErrorCode (*set)(PC, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Behind(pc, "PCFactorSetColumnPivot_C", &note, &set));
+  PetscCall(Open(pc, "PCFactorSetColumnPivot_C", &note, &set));
   PetscCall(set(pc, tolerance));
   note->pivots = PETSC_TRUE;
   PetscFunctionReturn(0);
@@ -90,7 +79,7 @@ static PetscErrorCode SetPivotInBlocks(PC pc, PetscBool on)
   Note *note;
   PetscErrorCode (*set)(PC, PetscBool);
   PetscFunctionBegin;
-  PetscCall(Behind(pc, "PCFactorSetPivotInBlocks_C", &note, &set));
+  PetscCall(Open(pc, "PCFactorSetPivotInBlocks_C", &note, &set));
   PetscCall(set(pc, on));
   note->unpivoted = on ? PETSC_FALSE : PETSC_TRUE;
   PetscFunctionReturn(0);
@@ -102,16 +91,13 @@ static PetscErrorCode GetSubKSP(PC pc, PetscInt *n, PetscInt *first, KSP **ksp)
   Note *note;
   PetscErrorCode (*get)(PC, PetscInt *, PetscInt *, KSP **);
   PetscFunctionBegin;
-  PetscCall(Behind(pc, "PCBJacobiGetSubKSP_C", &note, &get));
+  PetscCall(Open(pc, "PCBJacobiGetSubKSP_C", &note, &get));
   PetscCall(TakeBackPC(pc));
   PetscCall(get(pc, n, first, ksp));
   PetscFunctionReturn(0);
 }
 
-static const struct {
-  const char *name;
-  Function function;
-} functions[] = {
+static const Listener listeners[] = {
     {"PCFactorSetMatOrderingType_C", (Function)SetOrdering},
     {"PCFactorSetDropTolerance_C", (Function)SetDropTolerance},
     {"PCFactorReorderForNonzeroDiagonal_C", (Function)SetReorder},
@@ -120,38 +106,17 @@ static const struct {
     {"PCBJacobiGetSubKSP_C", (Function)GetSubKSP},
 };
 
-/* Put them in front of those that the PC has. */
-static PetscErrorCode Listen(PC pc)
-{
-  char own[NAME];
-  Function function;
-  PetscFunctionBegin;
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    PetscCall(PetscObjectQueryFunction((PetscObject)pc, functions[i].name, &function));
-    if (!function) continue;
-    PetscCall(PetscSNPrintf(own, sizeof own, "poise:%s", functions[i].name));
-    PetscCall(PetscObjectComposeFunction((PetscObject)pc, own, function));
-    PetscCall(PetscObjectComposeFunction((PetscObject)pc, functions[i].name, functions[i].function));
-  }
-  PetscFunctionReturn(0);
-}
-
 /* ---- creators -------------------------------------------------------------------------------- */
 
 /* A note outlives a change of the type, and begins anew with the next one. */
 static PetscErrorCode BeginNote(PC pc)
 {
   Note *note;
-  PetscContainer box;
   PetscFunctionBegin;
   PetscCall(NoteOf(pc, &note));
   if (!note) {
     PetscCall(PetscNew(&note));
-    PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)pc), &box));
-    PetscCall(PetscContainerSetPointer(box, note));
-    PetscCall(PetscContainerSetUserDestroy(box, PetscContainerUserDestroyDefault));
-    PetscCall(PetscObjectCompose((PetscObject)pc, key, (PetscObject)box));
-    PetscCall(PetscContainerDestroy(&box));
+    PetscCall(KeepWith((PetscObject)pc, key, note, PetscContainerUserDestroyDefault));
   }
   *note = (Note){.life = note->life + 1};
   PetscFunctionReturn(0);
@@ -166,7 +131,7 @@ static PetscErrorCode Create(PC pc)
   PetscCheck(i < TYPES && creators[i], PETSC_COMM_SELF, PETSC_ERR_PLIB, "no creator of this PC");
   PetscCall(creators[i](pc));
   PetscCall(BeginNote(pc));
-  PetscCall(Listen(pc));
+  PetscCall(Listen((PetscObject)pc, sizeof listeners / sizeof *listeners, listeners));
   PetscFunctionReturn(0);
 }
 

@@ -10,6 +10,7 @@
     settings.c  the settings of a PC of PETSc, as options of Poise's
     noted.c     what the program says of a PC in code and no getter tells
     lent.c      a PC of PETSc that is not built, as Poise's own works in its place
+    listen.c    functions in front of PETSc's setters; structs that live with an object
     method.c    PETSc's own methods, and what the program has set of them in code
     ksp.c       the KSP "poise"; solver.h: what its files share
     options.c   its options
@@ -199,6 +200,22 @@ PetscErrorCode GiveBackPC(LentPC *lent);
 /* PETSc's own works in this PC from here on, as the program asks for what Poise's has not. It is set up if
    the program has had it set up. */
 PetscErrorCode TakeBackPC(PC pc);
+
+/* ---- listen.c -------------------------------------------------------------------------------- */
+
+typedef void (*Function)(void);
+typedef struct Listener { /* in front of a function that PETSc composes with an object */
+  const char *name;       /* "KSPRichardsonSetScale_C" */
+  Function function;
+} Listener;
+/* Put those in front whose names the object has. */
+PetscErrorCode Listen(PetscObject object, int n, const Listener *listeners);
+/* *function: PETSc's own, behind the listener of this name. */
+PetscErrorCode Behind(PetscObject object, const char *name, void *function);
+/* Memory that is found by a key as long as the object lives. memory of FindWith: the address of a pointer,
+   which becomes NULL if there is none. */
+PetscErrorCode KeepWith(PetscObject object, const char *key, void *memory, PetscErrorCode (*destroy)(void *));
+PetscErrorCode FindWith(PetscObject object, const char *key, void *memory);
 
 /* ---- method.c -------------------------------------------------------------------------------- */
 
