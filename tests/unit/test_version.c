@@ -82,10 +82,11 @@ static PoiseErr ToPcsr(PoiseMat A)
   return PoiseMatSetType(A, "pcsr");
 }
 
+/* A library's, if it takes this matrix: not with offsets of 64 bits. */
 static PoiseErr Kernel(PoiseMat A)
 {
-  const Device *dev = PoiseMatContext(A)->device;
-  return poiseCsrLibraries(dev) ? PoiseMatSetCSRKernel(A, poiseCsrLibraries(dev)[0]) : POISE_OK;
+  const char *const *names = poiseCsrLibraries(PoiseMatContext(A)->device);
+  return names && !A->csr.wide ? PoiseMatSetCSRKernel(A, names[0]) : POISE_OK;
 }
 
 static PoiseErr OwnKernel(PoiseMat A)
