@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pattern and the values of P (interpolation.c). */
+/*
+  The pattern and the values of the prolongation P (interpolation.c), of smoothed aggregation:
+
+    P     = (I - omega D^-1 A_F) T      poiseAmgFromSum; of nodes poiseAmgInterpolateNode
+    omega = 4 / (3 lambda)              hierarchy.c: ReadSmoothing; lambda: of D^-1 A, lambda.c
+    b     = T r in each aggregate       amg_orthonormal_item, tentative_kernels.h; b: near null space
+    A_F T, row i, columns of g          poiseAmgSums, poiseAmgFewSums, poiseAmgAddProduct
+          = sum of a_ij T_j             over strong j in aggregate g
+          + sum of a_ij b_j r_g^-1      over weak j, if g is the own aggregate of i; r_g^-1: amg_extend_item
+
+  The restriction is R = P^T (transfer.c), and A_c = R A P has all of A (hierarchy.c: Galerkin). See
+  docs/design/multigrid.md.
+*/
 #ifndef POISE_AMG_INTERPOLATION_KERNELS_H
 #define POISE_AMG_INTERPOLATION_KERNELS_H
 
