@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The halo: entries of a vector that other ranks own and this rank's rows read. */
+/*
+  The halo: entries of a vector that other ranks own and this rank's rows read. They travel by the transport
+  of the ranks where that is used, by peer access (halo_link.c) or NCCL (halo_library.c); else through the
+  hosts, here. docs/design/halo.md draws it.
+*/
 #include "sys/trade.h"
 #include "vec.h"
 #include "vec_kernels.h"

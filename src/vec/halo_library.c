@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The halo by a library, which sends and receives from memory that it may share with other devices. So entries
-  that go out and ghosts stand in memory of the link's, beside the buffers of the way through the host. It
-  takes fp64: entries in fp32, which stand in those buffers, are widened for it and narrowed behind it.
+  The halo by a library, NCCL on GPUs, which sends and receives from memory that it may share with other
+  devices. So entries that go out and ghosts stand in memory of the transport's, besides the buffers of the
+  way through the hosts. It takes fp64: entries in fp32, which stand in those buffers, are widened for it and
+  narrowed after it. docs/design/nccl.md draws it.
 */
 #include "vec.h"
 #include "vec_kernels.h"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The halo by peer memory: each rank's device stores entries into memory of its neighbours' devices.
+  The halo by peer access: each rank's device stores entries into memory of its neighbours' devices, and
+  behind them the sequence number of the exchange (here: epoch), which the neighbour polls.
+  docs/design/peer.md draws it.
 
-  It has two ways: to the ghosts of the neighbours, and back from ghosts to their owners, who add them. Each
-  way has one set of places. So an exchange must not begin before all neighbours have read those of the one
-  before (poiseLinkSettle). In fp32 the same places hold the entries, one behind the other from their start.
+  There are two directions (here: ways): to the ghosts of the neighbours, and back from ghosts to their
+  owners, who add them. Each has one receive buffer. So before an exchange all neighbours must have read what
+  the one before brought: that one is drained (poiseLinkSettle). In fp32 the same buffer holds the
+  entries, one after the other from its start.
 
-  A rank has a room in memory that the others reach. For each way it holds the entries that come, the epochs
-  of those who send them, and tables of its own. These have a place for every rank, so that bytes are known
-  before the neighbours are. A rank without neighbours has no room.
+  A rank's receive buffers stand in a room, memory that the others reach. It also has the sequence numbers of
+  senders, and tables of its own. These have an item for every rank, so that bytes are known before the
+  neighbours are. A rank without neighbours has no room.
 */
 #include "vec.h"
 #include "vec_kernels.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Kernels of a link on the host, which the mock device runs: its ranks are threads, so memory of the others is
-  reached by a pointer. Each also checks what a GPU cannot: that nothing is overwritten which has not been
-  read.
+  Kernels of transports on the host, which the mock device runs: memory of the others is reached by a
+  pointer. Each also checks what a GPU cannot, by sequence numbers (here: epochs): that nothing is
+  overwritten which has not been read.
 */
 #include <sched.h>
 #include <stdatomic.h>

@@ -138,8 +138,8 @@ void poiseAmgGhostsDestroy(PoiseContext ctx, AmgGhosts **ghosts);
    halo does. mine: this rank's error so far. Without ghosts: nothing. Collective; the exchange takes place
    whatever fails on this rank, and the caller agrees. */
 PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine, int64_t width, Buffer *v);
-/* Aggregates that a rank's nodes and ghost nodes are in, numbered by their places in the order of global
-   numbers: [of lower ranks | own | of higher ranks]. */
+/* The compacted global numbering of the aggregates that a rank's nodes and ghost nodes are in: places in the
+   order of global numbers, [of lower ranks | own | of higher ranks]. */
 typedef struct AmgPlaces {
   int64_t below, nghost; /* aggregates of lower ranks; of other ranks */
   PoiseInt *ghost;       /* global numbers of the latter, ascending */
@@ -214,8 +214,9 @@ typedef struct AmgSingle {
 } AmgSingle;
 
 typedef struct AmgLevel {
-  /* P: to this level from the next. R: rows of this rank's P^T, whose pattern the next A keeps, and, on
-     several ranks, away: those that other ranks own. NULL on the last level */
+  /* P: prolongation to this level from the next. R: restriction, rows of this rank's P^T, whose pattern the
+     next A keeps. away, on several ranks: off-rank restriction, the rows that other ranks own. NULL on the
+     last level */
   PoiseMat A, P, R, away;
   int node;       /* rows of a node */
   double lambda;  /* of D^-1 A */

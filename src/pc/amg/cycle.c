@@ -8,8 +8,9 @@
   which needs no lower bound of the spectrum; or l1-jacobi (A. Baker, R. Falgout, T. Kolev, U. Yang,
   Multigrid smoothers for ultraparallel computing, SIAM J. Sci. Comput. 33, 2011).
 
-  A level of degree k takes 2 k products by A, one each by R and P, and 2 k passes of the smoother. The
-  residual goes on from one product to the next, and the last pass of the smoother makes it new from b.
+  A level of degree k takes 2 k products by A, one each by the restriction R and the prolongation P, and 2 k
+  passes of the smoother. The residual goes on from one product to the next, and the last pass of the
+  smoother makes it new from b.
 
   On several ranks a failure of one is kept, and it goes on: the others wait for what it sends in products.
 

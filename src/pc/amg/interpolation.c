@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  P = (I - omega D^-1 A) T, but weak connections make no entries: a weak neighbour counts as if it were in the
-  node's own aggregate. There T goes on as b r^-1, where b is the near null space, and b = T r inside the
-  aggregate. So P r = (I - omega D^-1 A) b, by which the null space of A is kept on the next level. With one
-  vector of ones this adds weak entries to the diagonal.
+  The prolongation P = (I - omega D^-1 A_F) T, by the formulas of interpolation_kernels.h. In the filtered
+  A_F weak connections make no entries: a weak neighbour counts as if it were in the node's own aggregate.
+  There T goes on as b r^-1, where b is the near null space, and b = T r inside the aggregate. So it is
+  P r = (I - omega D^-1 A) b, by which the null space of A is kept on the next level. With one vector of
+  ones this adds weak entries to the diagonal.
 
   T has one block of a node in each row of blocks, so no general product is needed: the columns of a row are
-  the aggregates of its neighbours. While they are found, it holds 4 bytes for each connection, and 8 for each
-  node.
+  the aggregates of its neighbours. While they are found, it holds 4 bytes for each connection, and 8 for
+  each node.
 */
 #include "mat/multiply/local_product.h"
 #include "amg.h"

@@ -2,6 +2,7 @@
 /*
   A level whose rows are those of several ranks. Aggregates are of a rank's own nodes. What a stage reads of
   other ranks' nodes stands behind that of the own ones: ghost nodes, in the order of their global numbers.
+  The prolongation is made in a compacted global numbering of its columns (here: places).
 */
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts_there.h"

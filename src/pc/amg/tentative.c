@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The near null space by aggregates. Nodes are sorted by their aggregates, and stay in order in each. The
-  peak is 24 bytes per node beside q. The lists, about 4 bytes per node, also serve new values.
+  The tentative prolongation T: the near null space by aggregates. Nodes are sorted by their aggregates, and
+  stay in order in each. The peak is 24 bytes per node beside q. The lists, about 4 bytes per node, also
+  serve new values.
 */
 #include "mat/csr/keys.h"
 #include "amg.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Matrices between levels: P from its pattern and values, and R = P^T.
+  Matrices between levels: the prolongation P from its pattern and values, and the restriction R = P^T.
 
   On several ranks a smoothed P reads rows of T at ghost nodes, so it has columns of other ranks. P^T of this
-  rank's rows of P has a row for each of its columns. Those of own columns are R; the others are a matrix
-  beside it, whose products go to the owners of these rows and are added there (cycle.c).
+  rank's rows of P has a row for each of its columns. Those of own columns are R. The others are the off-rank
+  restriction (here: away), whose products go to the owners of these rows and are added there (cycle.c).
 */
 #include "mat/assembly/assemble.h"
 #include "mat/csr/entries.h"
