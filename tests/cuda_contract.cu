@@ -6,8 +6,8 @@
 */
 #include <type_traits>
 
-#include "sys/kernels.h"
-#include "sys/link_kernels.h"
+#include "sys/device/kernels.h"
+#include "sys/link/link_kernels.h"
 #include "ksp/bicgstab_phases.h"
 #include "ksp/cg_phases.h"
 #include "ksp/gmres_phases.h"
@@ -75,12 +75,12 @@ __global__ void RunScalars(PhaseArgs a, const double *in)
 #define PHASE(name, ndot, combine, kind) \
   template __global__ void RunPhase<name##_begin, name##_element>(PhaseArgs, const double *);
 #define SCALARS(name) template __global__ void RunScalars<name##_begin>(PhaseArgs, const double *);
-#include "sys/phases.def"
+#include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
 
 #define KERNEL(name, Args) \
   static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "kernel " #name);
 #define HOST_KERNEL(name, Args)
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL

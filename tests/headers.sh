@@ -29,7 +29,7 @@ for header in poise.h $(cd include && ls poise/*.h); do
   alone "$header" "$(printf '#include <%s>\n%s\n' "$header" "$uses")"
 done
 cxx "$(printf '#include <poise.hpp>\n#include <poise.h>\n%s\n' "$uses")"
-for header in src/*/*_kernels.h src/mat/*/*_kernels.h src/mat/csr/csr_view.h; do
+for header in src/*/*_kernels.h src/{sys,mat}/*/*_kernels.h src/mat/csr/csr_view.h; do
   alone "$header" "#include \"$header\""
 done
 

@@ -71,17 +71,17 @@ refuse "only src/cuda may include CUDA" \
   'cuda|cublas|cusparse|cusolver|curand|cub/|thrust/|nccl|nvtx|nvToolsExt' include \
   "${programs[@]}" src/{sys,vec,mat,io,pc,ksp}
 # What host and GPU both compile is in src/*/*_phases.h, *_kernels.h and the headers named here, which
-# see the kernel contract and each other. src/cuda also sees what layers ask of a device: src/*/*_device.h.
-both=(src/*/*_phases.h src/*/*_kernels.h src/{mat,pc}/*/*_kernels.h src/sys/{phase,link_args}.h
-  src/sys/device_model.h src/ksp/phases.h src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h
+# see the kernel contract and each other. src/cuda also sees what layers ask of a device: *_device.h.
+both=(src/*/*_phases.h src/*/*_kernels.h src/{sys,mat,pc}/*/*_kernels.h src/ksp/phases.h
+  src/sys/device/{phase,link_args,device_model}.h src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h
   src/pc/{block_inverse,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|link_args|csr_view|device_model|product_(plan|model)'
 shared+='|block_inverse|pivot'
-cuda='sys/sys|(sys|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments|items'
+cuda='sys/sys|(sys/device|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments|items'
 cuda+='|reduce|row_lanes|rows|staged_rows|spgemm_(lanes|threads|warps)|tile(_[a-z]+)?'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
-  grep -vE '"((sys/)?(kernels|phase)\.h|sys/(kernels|phases)\.def|(types|product_model)\.def)"' |
-  grep -vE '"((sys|vec|mat/[a-z]+|pc(/[a-z]+)?|ksp)/)?('"$shared"')\.h"' |
+  grep -vE '"((sys/device/)?((kernels|phase)\.h|(kernels|phases)\.def)|(types|product_model)\.def)"' |
+  grep -vE '"((sys/[a-z]+|vec|mat/[a-z]+|pc(/[a-z]+)?|ksp)/)?('"$shared"')\.h"' |
   grep -vE '^src/cuda/.*"('"$cuda"')\.h"' || true)
 if [ -n "$others" ]; then
   printf '%s\n^ src/cuda and what it shares with the host know no object\n' "$others" >&2
@@ -91,7 +91,7 @@ fi
 formats=$(sed -nE 's/^(MAT|PC)_TYPE\(([a-z0-9]+)\)$/\2/p' src/mat/types.def src/pc/types.def |
   grep -vxE 'auto|none|shell|ksp' | paste -sd '|')
 formats+='|coo|hub|index16|row_?blocks?|fragments?|tiles?|triang|factor|sweep|level'
-if grep -niE "\\b(poise_?)?($formats)" src/sys/kernels.h; then
+if grep -niE "\\b(poise_?)?($formats)" src/sys/device/kernels.h; then
   echo "^ the kernel contract names a format or an algorithm of one" >&2
   bad=1
 fi

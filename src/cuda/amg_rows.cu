@@ -140,5 +140,5 @@ template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_write_item>(Device 
   {                                                                   \
     return LaunchItems<Args, name##_item>(dev, args);                 \
   }
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <type_traits>
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 #include "mat/types/csr_kernels.h" /* not in extern "C": its functions are overloaded */
 extern "C" {
 #include "sys/sys.h"
@@ -67,7 +67,7 @@ struct Mail *poiseCudaMail(Device *dev); /* for fetch.cu */
 PoiseErr poiseCudaFetch(Device *dev, int n, size_t width, const void *const *from, void *to);
 PoiseErr poiseCudaLoadFetch(Device *dev); /* now, as the first fetch may be beside kernels that poll */
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
-/* memory that other GPUs reach, as sys/link_device.h says (peer.cu) */
+/* memory that other GPUs reach, as sys/device/link_device.h says (peer.cu) */
 PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p);
 void poiseCudaSharedFree(Device *dev, void *p);
 /* POISE_ERR_UNSUPPORTED if this GPU cannot reach memory of that one */
@@ -99,7 +99,7 @@ PoiseErr poiseCudaCheck(cudaError_t e, const char *what); /* POISE_ERR_DEVICE wi
 }
 
 #define KERNEL(name, Args) extern "C" PoiseErr poiseCuda_##name(Device *, const void *args);
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL
 
 /* The type of the vector x, or of the vectors x_j, of a kernel with these arguments. */

@@ -398,7 +398,7 @@ static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, Copy
 static const KernelFn kernels[KERNEL_COUNT] = {
 #define KERNEL(name, Args)      poiseCuda_##name,
 #define HOST_KERNEL(name, Args) NULL,
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL
 };
 

@@ -9,7 +9,7 @@
 #ifndef POISE_CUDA_EXCHANGE_H
 #define POISE_CUDA_EXCHANGE_H
 
-#include "sys/link_kernels.h"
+#include "sys/link/link_kernels.h"
 #include "cuda.h"
 
 __device__ __forceinline__ uint64_t Acquire(const uint64_t *p)

@@ -431,7 +431,7 @@ static const PhaseKernel phases[][FORMS] = {
    Exchanging<name##_begin, name##_element, ndot, combine, kind, THREADS>(),            \
    Exchanging<name##_begin, name##_element, ndot, combine, kind, MANY>()},
 #define SCALARS(name) {RunPhase<name##_begin, scalars_element, 0, SUM, PLAIN, THREADS>},
-#include "sys/phases.def"
+#include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
 };

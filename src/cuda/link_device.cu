@@ -3,7 +3,7 @@
 #include "door.h"
 
 extern "C" {
-#include "sys/link_device.h"
+#include "sys/device/link_device.h"
 }
 
 static PoiseErr PlaceOf(Device *dev, LinkPlace *place)

@@ -12,7 +12,7 @@
 #include <dlfcn.h>
 
 extern "C" {
-#include "sys/link_device.h"
+#include "sys/device/link_device.h"
 }
 
 #define NAME "libnccl.so.2"

@@ -8,7 +8,7 @@
 #include "cuda.h"
 
 extern "C" {
-#include "sys/link_device.h"
+#include "sys/device/link_device.h"
 }
 
 extern "C" PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p)

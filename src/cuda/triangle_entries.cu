@@ -39,5 +39,5 @@ static PoiseErr LaunchEntries(Device *dev, const void *args)
   {                                                                    \
     return LaunchEntries<Args, name##_range, name##_entry>(dev, args); \
   }
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL

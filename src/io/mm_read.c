@@ -6,7 +6,7 @@
   first error of the file is found first, whichever rank parses it.
 */
 #include "mm.h"
-#include "sys/progress.h"
+#include "sys/base/progress.h"
 #include "vec/vec_host.h"
 
 enum { MUCH = 1 << 14 }; /* bytes of text that justify waking threads */

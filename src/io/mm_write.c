@@ -2,7 +2,7 @@
 /* Write the lines of a Matrix Market file as chunks of text. */
 #include "mm.h"
 #include "sections.h"
-#include "sys/numbers.h"
+#include "sys/base/numbers.h"
 
 static PoiseErr MakeLines(MMLines *lines, char *text, int64_t *bytes)
 {

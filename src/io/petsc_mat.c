@@ -14,7 +14,7 @@
 #include "mat/types/blocks.h"
 #include "load.h"
 #include "mat/mat.h"
-#include "sys/files.h"
+#include "sys/base/files.h"
 
 enum { DENSE_CHUNK = 1 << 15 }; /* values */
 

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "sections.h"
-#include "sys/files.h"
+#include "sys/base/files.h"
 
 typedef struct Output { /* rank 0's */
   OutFile file;

@@ -15,7 +15,7 @@
 
 #include "gmres.h"
 #include "stationary.h"
-#include "sys/numbers.h"
+#include "sys/base/numbers.h"
 
 typedef struct Chebyshev {
   char bounds[POISE_OPTION_LENGTH], transform[POISE_OPTION_LENGTH]; /* texts of the options */

@@ -93,7 +93,7 @@ static bool MayExchange(PoiseKSP ksp, int id, const PhaseArgs *a)
   static const bool may[] = {
 #define PHASE(name, ndot, combine, kind) ((kind)&EXCHANGES) != 0,
 #define SCALARS(name)                    false,
-#include "sys/phases.def"
+#include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
   };

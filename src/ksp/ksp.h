@@ -11,7 +11,7 @@
 #include "mat/order/arrange.h"
 #include "pc/pc.h"
 #include "ksp_phases.h"
-#include "sys/progress.h"
+#include "sys/base/progress.h"
 #include "poise/ksp.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the phases of all methods share: stopping, the convergence decision, the pointwise preconditioner.
-   sys/phase.h says how a phase is written. */
+   sys/device/phase.h says how a phase is written. */
 #ifndef POISE_KSP_PHASES_H
 #define POISE_KSP_PHASES_H
 

@@ -4,8 +4,8 @@
 
 #include "mat/order/arrange.h"
 #include "mat/csr/find.h"
-#include "sys/files.h"
-#include "sys/numbers.h"
+#include "sys/base/files.h"
+#include "sys/base/numbers.h"
 #include "ksp.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)

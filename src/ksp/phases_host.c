@@ -59,14 +59,14 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
     RunBlock(name##_element, ndot, combine, c, a, begin, end, at);                                      \
   }
 #define SCALARS(name)
-#include "sys/phases.def"
+#include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
 
 static const Phase phases[] = {
 #define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind},
 #define SCALARS(name)                    {#name, name##_begin, NULL, PLAIN},
-#include "sys/phases.def"
+#include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
 };

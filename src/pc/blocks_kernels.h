@@ -3,7 +3,7 @@
 #ifndef POISE_BLOCKS_KERNELS_H
 #define POISE_BLOCKS_KERNELS_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /* Invert nblock b x b blocks in place; *bad = the first block that is singular or not finite, or -1. fix: a
    zero 1 x 1 block counts as 1. */

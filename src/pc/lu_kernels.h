@@ -3,7 +3,7 @@
 #ifndef POISE_LU_KERNELS_H
 #define POISE_LU_KERNELS_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /* P A = L U in place, A n x n, dense, row-major: rows k and pivot[k] >= k were exchanged in step k, L's
    diagonal is 1. refused: the first step whose largest pivot was at most zero or not finite, or -1; and that

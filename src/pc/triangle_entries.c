@@ -19,5 +19,5 @@
       }                                                                               \
     return POISE_OK;                                                                  \
   }
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL

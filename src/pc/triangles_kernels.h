@@ -3,7 +3,7 @@
 #ifndef POISE_TRIANGLES_KERNELS_H
 #define POISE_TRIANGLES_KERNELS_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /* The strict triangles of the square block of owned columns inside a rank's CSR: entries [begin_i, diag_i)
    and (diag_i, end_i) of row i, columns ascending. Offsets are int64 if wide, else int32. b != 0: rows,

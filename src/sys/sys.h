@@ -3,6 +3,8 @@
   The system layer, for the rest of the library: the context, and the headers that nearly all files need.
   Others are included by who needs them: files.h, numbers.h, place.h, progress.h.
 
+  Folders, each of which calls those before it: base, ranks, options, device, link, log, context.
+
   Internal functions are named poiseVerb, so that a static library also has no unprefixed names.
 */
 #ifndef POISE_SYS_IMPL_H
@@ -13,21 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffer.h"
-#include "comm.h"
-#include "device.h"
-#include "error.h"
-#include "interrupt.h"
-#include "host_loop.h"
-#include "kernels.h"
-#include "link.h"
-#include "log.h"
-#include "memory.h"
-#include "objects.h"
-#include "options.h"
-#include "predict.h"
-#include "words.h"
-#include "workers.h"
+#include "sys/device/buffer.h"
+#include "sys/ranks/comm.h"
+#include "sys/device/device.h"
+#include "sys/base/error.h"
+#include "sys/base/interrupt.h"
+#include "sys/device/host_loop.h"
+#include "sys/device/kernels.h"
+#include "sys/link/link.h"
+#include "sys/log/log.h"
+#include "sys/base/memory.h"
+#include "sys/base/objects.h"
+#include "sys/options/options.h"
+#include "sys/device/predict.h"
+#include "sys/base/words.h"
+#include "sys/context/workers.h"
 
 /* What tests replace, so that small problems reach what else needs large ones, and choices by time are the
    same on every run. Users have the values of poiseContextFill. */

@@ -4,7 +4,7 @@
   of the ranks where that is used, by peer access (halo_link.c) or NCCL (halo_library.c); else through the
   hosts, here. docs/design/halo.md draws it.
 */
-#include "sys/trade.h"
+#include "sys/link/trade.h"
 #include "vec.h"
 #include "vec_kernels.h"
 

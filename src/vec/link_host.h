@@ -3,8 +3,8 @@
 #ifndef POISE_LINK_HOST_H
 #define POISE_LINK_HOST_H
 
-#include "sys/device.h"
-#include "sys/link_kernels.h"
+#include "sys/device/device.h"
+#include "sys/link/link_kernels.h"
 
 /* link_sum, with its results in dst of the host. Fails, with NaN, when a rank does not come. */
 PoiseErr poiseHostSumRanks(Device *dev, const LinkSumArgs *a, double *dst);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Local-to-global maps: an application's own numbering of a rank's rows, for adding and setting values. */
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "vec.h"
 
 static PoiseErr Set(PoiseContext ctx, PoiseInt n, const PoiseInt *global, PoiseInt N, const char *what,

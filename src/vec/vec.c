@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors: creation, access, assembly. */
 #include "vec.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 
 /* ---- creation -------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #ifndef POISE_VEC_KERNELS_H
 #define POISE_VEC_KERNELS_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /*
   Many vectors x_j, j < k <= POISE_MAX_BATCH, of one type, which the suffix tells. y and sums are fp64.

@@ -3,7 +3,7 @@
 #ifndef POISE_VEC_PHASES_H
 #define POISE_VEC_PHASES_H
 
-#include "sys/phase.h"
+#include "sys/device/phase.h"
 
 /* Operands: those that are read, and the one that is written. */
 enum { VEC_X, VEC_Y };

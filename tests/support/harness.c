@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
-#include "sys/link_parts.h"
+#include "sys/link/link_parts.h"
 #include "sys/sys.h"
 
 enum { MAX_LIST = 8, MAX_CONFIGS = 64, MAX_FAILURES = 40, MAX_ALLOCATIONS = 5000, MAX_WORDS = 64 };
@@ -21,7 +21,7 @@ static const int thread_ranks[] = {1, 2, 4, 7};
 
 static const char *const devices[] = {
 #define DEVICE(name) #name,
-#include "sys/devices.def"
+#include "sys/device/devices.def"
 #undef DEVICE
 };
 

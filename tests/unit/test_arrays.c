@@ -6,7 +6,7 @@
 #include "mat/csr/entries.h"
 #include "mat/csr/find.h"
 #include "sample.h"
-#include "sys/staging.h"
+#include "sys/device/staging.h"
 
 /* ---- copies of the host's arrays ------------------------------------------------------------- */
 

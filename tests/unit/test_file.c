@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "sys/files.h"
-#include "sys/numbers.h"
+#include "sys/base/files.h"
+#include "sys/base/numbers.h"
 #include "files.h"
 #include "sys/sys.h"
 

@@ -8,9 +8,9 @@
 
 #include "mat/csr/convert.h"
 #include "mat/mat.h"
-#include "sys/trade.h"
+#include "sys/link/trade.h"
 #ifdef POISE_HAVE_MPI
-#include "sys/comm_mpi.c"
+#include "sys/ranks/comm_mpi.c"
 #endif
 
 enum { PAST = 7 };

@@ -12,9 +12,9 @@
 #include "mat/mat.h"
 #include "problem.h"
 #include "sample.h"
-#include "sys/link_device.h"
-#include "sys/link_parts.h"
-#include "sys/trade.h"
+#include "sys/device/link_device.h"
+#include "sys/link/link_parts.h"
+#include "sys/link/trade.h"
 #include "systems.h"
 #include "vec/vec_kernels.h"
 

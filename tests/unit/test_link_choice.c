@@ -3,7 +3,7 @@
 #include "harness.h"
 #include "problem.h"
 #include "sample.h"
-#include "sys/link_device.h"
+#include "sys/device/link_device.h"
 
 static bool AreProcesses(PoiseContext ctx)
 {

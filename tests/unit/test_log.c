@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "sys/files.h"
+#include "sys/base/files.h"
 #include "sys/sys.h"
 #include "vec/vec_kernels.h"
 

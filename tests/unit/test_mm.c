@@ -17,7 +17,7 @@
 
 #include "io/load.h"
 #include "io/mm.h"
-#include "sys/progress.h"
+#include "sys/base/progress.h"
 #include "terminal.h"
 #include "mat/mat.h"
 #include "sample.h"

@@ -12,7 +12,7 @@
 #include "mat/assembly/coo.h"
 #include "mat/csr/entries.h"
 #include "sample.h"
-#include "sys/place.h"
+#include "sys/device/place.h"
 #include "problem.h"
 
 enum { NX = 24, NY = 16, N = NX * NY, B = 4 };

@@ -2,7 +2,7 @@
 /* Copies of large arrays through pinned buffers: awkward sizes and addresses, both ways, and no memory. */
 #include "harness.h"
 #include "sample.h"
-#include "sys/staging.h"
+#include "sys/device/staging.h"
 #include "sys/sys.h"
 
 enum { BUFFER = 4096, SMALL = BUFFER / 32, MADE = 4 * BUFFER, MOST = 100003, ODD = 3 };

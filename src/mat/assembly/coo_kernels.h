@@ -3,7 +3,7 @@
 #ifndef POISE_COO_KERNELS_H
 #define POISE_COO_KERNELS_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /* key_k = (row_k - begin) << bits | col_k and place_k = first + k. Of rows that are not this rank's m: the
    bit `foreign`, and row_k << bits | col_k. Where an index is negative: m << bits, above all of this rank's.

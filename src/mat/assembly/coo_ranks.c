@@ -9,7 +9,7 @@
 #include "coo_kernels.h"
 #include "mat/csr/find.h"
 #include "mat/mat_type.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 
 static int64_t PlaceBytes(const Keys *k)
 {

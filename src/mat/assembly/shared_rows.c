@@ -12,7 +12,7 @@
 #include "mat/mat_type.h"
 #include "shared_rows.h"
 #include "shared_rows_kernels.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 
 bool poiseSharedRowsStay(PoiseMat A)
 {

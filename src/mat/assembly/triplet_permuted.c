@@ -9,7 +9,7 @@
 #include "assemble.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "triplet_plan.h"
 #include "triplets.h"
 

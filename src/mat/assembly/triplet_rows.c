@@ -2,7 +2,7 @@
 /* Triplets of this rank's rows, sorted, become rows of entries. Each value learns its place in its row. All
    threads work, each on rows of its own, and the result is the same for any number of them. */
 #include "mat/mat_type.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "triplet_plan.h"
 
 typedef struct Share { /* of a thread: */

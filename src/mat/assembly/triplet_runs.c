@@ -10,7 +10,7 @@
   element, go to entries that are still in cache. Triplets in no order have no such neighbours. Blocks are
   then small, so that all their entries stay in cache, and the values are gathered.
 */
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "triplet_plan.h"
 
 enum {

@@ -16,7 +16,7 @@
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"
 #include "shared_rows.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "triplets.h"
 
 void poiseTripletsDestroy(PoiseContext ctx, Triplets **triplets)

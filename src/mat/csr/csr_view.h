@@ -3,7 +3,7 @@
 #ifndef POISE_CSR_VIEW_H
 #define POISE_CSR_VIEW_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /* Local CSR: m rows, nloc owned columns, then ghosts; one of ptr32, ptr64 is NULL. b != 0: its rows, columns
    and entries are blocks, of b x b numbers, column-major. */

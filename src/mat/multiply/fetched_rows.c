@@ -14,7 +14,7 @@
 #include "mat/csr/ghosts_there.h"
 #include "mat/csr/keys.h"
 #include "mat/csr/keys_kernels.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "vec/vec_kernels.h"
 
 typedef struct Wishes {

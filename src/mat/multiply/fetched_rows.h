@@ -5,7 +5,7 @@
 
 #include "global_entries.h"
 #include "local_product.h"
-#include "sys/trade.h"
+#include "sys/link/trade.h"
 
 typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own rows; zero on one rank */
   PoiseContext ctx;              /* NULL: nothing is fetched */

@@ -12,7 +12,7 @@
 #include "mat/mat_type.h"
 #include "multiply.h"
 #include "same_pattern_kernels.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "tiles.h"
 
 typedef struct Multiplied {

@@ -11,7 +11,7 @@
 #include "mat/csr/entries.h"
 #include "graph.h"
 #include "mat/mat_type.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
 {

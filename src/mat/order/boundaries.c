@@ -6,7 +6,7 @@
 */
 #include "boundaries.h"
 #include "mat/csr/entries.h"
-#include "sys/place.h"
+#include "sys/device/place.h"
 
 int64_t poiseRowOfEntry(const Csr *c, const void *ptr, int64_t k)
 {

@@ -7,7 +7,7 @@
   entry.
 */
 #include "mat/csr/entries.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "graph.h"
 
 void poiseGraphDestroy(PoiseContext ctx, Adjacency *g)

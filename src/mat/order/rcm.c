@@ -16,7 +16,7 @@
   of reordering algorithms for bandwidth and wavefront reduction, SC 2014.
 */
 #include "graph.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 
 enum {
   UNSEEN = INT32_MAX,

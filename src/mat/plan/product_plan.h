@@ -7,7 +7,7 @@
 #ifndef POISE_PRODUCT_PLAN_H
 #define POISE_PRODUCT_PLAN_H
 
-#include "sys/device_model.h"
+#include "sys/device/device_model.h"
 #include "csr_statistics_kernels.h"
 #include "product_model.h"
 

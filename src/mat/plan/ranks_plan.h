@@ -3,7 +3,7 @@
 #ifndef POISE_RANKS_PLAN_H
 #define POISE_RANKS_PLAN_H
 
-#include "sys/device_model.h"
+#include "sys/device/device_model.h"
 
 /* Seconds of an iteration of cg with a diagonal M on so many GPUs, each with an equal part of the bytes that
    it moves; 0 where the bandwidth is not known. linked: they exchange by peer memory, else through the

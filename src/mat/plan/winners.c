@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "sys/files.h"
-#include "sys/place.h"
+#include "sys/base/files.h"
+#include "sys/device/place.h"
 #include "winners.h"
 
 /* ---- what they are known by ------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 #include "mat/mat_type.h"
 #include "mat/csr/transpose.h"
 #include "mat/plan/winners.h"
-#include "sys/place.h"
+#include "sys/device/place.h"
 
 /* ---- the prediction -------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts.h"
 #include "mat/mat_type.h"
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 
 /* ---- from arrays ----------------------------------------------------------------------------- */
 

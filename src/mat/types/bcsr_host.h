@@ -4,7 +4,7 @@
 #ifndef POISE_BCSR_HOST_H
 #define POISE_BCSR_HOST_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 #ifndef SCALAR /* of blocks and vectors: fp64, or fp32 in csr_f32.c */
 #define SCALAR double

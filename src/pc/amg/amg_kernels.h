@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_KERNELS_H
 #define POISE_AMG_KERNELS_H
 
-#include "sys/kernels.h"
+#include "sys/device/kernels.h"
 
 /* The power of 2 that brings *range to 1 to 2, as far as powers are normal; 1 for no range, 0, and what is
    not finite. */

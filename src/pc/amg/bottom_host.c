@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's kernels of the coarsest level: sweeps over panels of columns. */
-#include "sys/host_loop.h"
+#include "sys/device/host_loop.h"
 #include "amg_kernels.h"
 #include "bottom_kernels.h"
 

@@ -14,7 +14,7 @@
 
 #define KERNEL(name, Args)
 #define ITEM_KERNEL(name, Args) HOST_ITEMS(name, Args, name##_item(a, i))
-#include "sys/kernels.def"
+#include "sys/device/kernels.def"
 #undef KERNEL
 
 PoiseErr poiseAmgMake(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p)

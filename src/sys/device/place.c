@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Which GPU a rank takes. -device_id names one. Otherwise the candidates are those near the cores that the
+  rank may run on. They are dealt out among the ranks of a machine with the same candidates. The system says
+  which GPUs are near (PCI devices' local_cpulist). If it does not, or if ranks are not bound to cores, all
+  GPUs are candidates.
+*/
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <ctype.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "place.h"
+#include "sys/sys.h"
+
+enum { MOST = 64 }; /* GPUs of a machine */
+
+bool poiseMayRunOn(const char *list)
+{
+#ifdef CPU_SETSIZE
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine)) return true;
+  for (const char *s = list; isdigit((unsigned char)*s);) {
+    char *end;
+    long first = strtol(s, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+      if (CPU_ISSET((size_t)cpu, &mine)) return true;
+    s = *end == ',' ? end + 1 : end;
+  }
+  return false;
+#else
+  (void)list;
+  return true;
+#endif
+}
+
+/* bus: "0000:17:00.0" */
+static bool IsNear(const char *bus)
+{
+  char path[96], list[4096];
+  snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/local_cpulist", bus);
+  for (char *c = path; *c; c++) *c = (char)tolower((unsigned char)*c);
+  FILE *f = fopen(path, "r");
+  if (!f) return true;
+  bool known = fgets(list, sizeof list, f) && isdigit((unsigned char)*list);
+  fclose(f);
+  return !known || poiseMayRunOn(list);
+}
+
+static uint64_t Near(const DeviceOps *ops, int count)
+{
+  char bus[POISE_BUS];
+  uint64_t near = 0;
+  for (int k = 0; k < count; k++)
+    if (!ops->bus || ops->bus(k, bus) || IsNear(bus)) near |= UINT64_C(1) << k;
+  return near;
+}
+
+uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n)
+{
+  for (size_t k = 0; k < n; k += sizeof h) {
+    uint64_t word = 0;
+    memcpy(&word, (const char *)bytes + k, n - k < sizeof word ? n - k : sizeof word);
+    h = poiseMix(h, word);
+  }
+  return h;
+}
+
+uint64_t poiseHashWords(const char *words)
+{
+  return poiseHashBytes(0, words, strlen(words));
+}
+
+uint64_t poiseMachine(void)
+{
+  char name[256] = "";
+  (void)gethostname(name, sizeof name - 1);
+  return poiseHashWords(name);
+}
+
+int poisePickGpu(int rank, const GpuPlace *all, int count)
+{
+  uint64_t every = count < MOST ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
+           near = all[rank].near ? all[rank].near : every;
+  int before = 0, ids[MOST], n = 0;
+  for (int r = 0; r < rank; r++)
+    before += all[r].machine == all[rank].machine && all[r].near == all[rank].near;
+  for (int k = 0; k < count; k++)
+    if (near >> k & 1) ids[n++] = k;
+  return ids[before % n];
+}
+
+/* *count = number of GPUs; an error if there is none. */
+static PoiseErr Count(PoiseContext ctx, const DeviceOps *ops, int id, int *count)
+{
+  TRY(ops->count(count));
+  if (*count > MOST) *count = MOST;
+  if (id >= *count)
+    FAIL(POISE_ERR_OPTION, "%s %d: there %s %d of device %s here, numbered from 0",
+         poiseOptionsName(ctx, NULL, "device_id"), id, *count == 1 ? "is" : "are", *count, ops->name);
+  return POISE_OK;
+}
+
+PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
+{
+  Comm *comm = ctx->comm;
+  GpuPlace *all = NULL;
+  int count = 1;
+  if (!ops->count) {
+    *id = 0;
+    return POISE_OK;
+  }
+  PoiseErr e = Count(ctx, ops, *id, &count);
+  if (!e) e = poiseAllocArray(ctx, comm->size, sizeof *all, "places of ranks", &all);
+  e = PoiseAgree(ctx, e);
+  if (!e && *id < 0) {
+    GpuPlace mine = {poiseMachine(), Near(ops, count)};
+    e = PoiseAgree(ctx, comm->ops->allgather(comm, &mine, sizeof mine, all));
+    if (!e) *id = poisePickGpu(comm->rank, all, count);
+  }
+  poiseFree(ctx, &all);
+  return e;
+}
