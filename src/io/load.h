@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PoiseMatLoad and PoiseMatSave of a format (load.c, mm_mat.c, petsc_mat.c). */
+/* Which format a file has (load_vec.c); PoiseMatLoad and PoiseMatSave of a format (load_mat.c, mm_mat.c,
+   petsc_mat.c). */
 #ifndef POISE_MAT_LOAD_H
 #define POISE_MAT_LOAD_H
 
 #include "mat/mat.h"
 #include "source.h"
+
+typedef enum FileKind { FILE_MATRIX_MARKET, FILE_PETSC } FileKind;
+
+/* Recognise a file's format by its first bytes, which rank 0 reads. POISE_ERR_FORMAT shows them if the
+   format is unknown. Collective; agrees. */
+PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind);
 
 /* this rank's part of N rows or columns, in whole units */
 PoiseInt poiseMatLoadShare(PoiseContext ctx, int64_t unit, PoiseInt N);

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
 
+#include "load.h"
 #include "mm.h"
 #include "petsc.h"
 

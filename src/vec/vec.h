@@ -145,14 +145,6 @@ int poiseScaleSquares(double largest, double scale[2]);
    scratch. `mine` is this rank's error so far. If one rank has failed, all fail. */
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);
 
-/* ---- files (load.c) -------------------------------------------------------------------------- */
-
-typedef enum FileKind { FILE_MATRIX_MARKET, FILE_PETSC } FileKind;
-
-/* Recognise a file's format by its first bytes, which rank 0 reads. POISE_ERR_FORMAT shows them if the
-   format is unknown. Collective; agrees. */
-PoiseErr poiseFileKind(PoiseContext ctx, const char *path, FileKind *kind);
-
 /* ---- halo (halo.c): remote entries of a vector ----------------------------------------------- */
 
 typedef struct Halo {
