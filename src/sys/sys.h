@@ -15,20 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/device/buffer.h"
-#include "sys/ranks/comm.h"
-#include "sys/device/device.h"
 #include "sys/base/error.h"
 #include "sys/base/interrupt.h"
-#include "sys/device/host_loop.h"
-#include "sys/device/kernels.h"
-#include "sys/link/link.h"
-#include "sys/log/log.h"
 #include "sys/base/memory.h"
 #include "sys/base/objects.h"
-#include "sys/options/options.h"
-#include "sys/device/predict.h"
 #include "sys/base/words.h"
+#include "sys/ranks/comm.h"
+#include "sys/ranks/output.h"
+#include "sys/options/options.h"
+#include "sys/device/buffer.h"
+#include "sys/device/device.h"
+#include "sys/device/host_loop.h"
+#include "sys/device/kernels.h"
+#include "sys/device/predict.h"
+#include "sys/link/link.h"
+#include "sys/log/log.h"
 #include "sys/context/workers.h"
 
 /* What tests replace, so that small problems reach what else needs large ones, and choices by time are the
@@ -86,18 +87,6 @@ static inline PoiseContext poiseContextHome(PoiseContext ctx)
 {
   return ctx->home ? ctx->home : ctx;
 }
-
-/* PoisePrintf for views. It returns POISE_OK whatever happens, as rank 0 alone writes, and other ranks are
-   in the view's collectives. */
-PoiseErr poisePrint(PoiseContext ctx, const char *format, ...) POISE_PRINTF(2, 3);
-/* The end of a view: an error on all ranks if one has the error `mine`, or a line was not written.
-   Collective; agrees. */
-PoiseErr poisePrinted(PoiseContext ctx, PoiseErr mine);
-
-/* Scratch for eager reductions. It is made with the device, and grown for longer vectors. */
-PoiseErr poiseReduceCreate(PoiseContext ctx);
-PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials);
-void poiseReduceDestroy(PoiseContext ctx);
 
 /* PoiseInitialize for a zeroed context, whose memory may be set to fail. Releases everything if it fails. */
 PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseInit *init);

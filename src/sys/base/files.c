@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "sys/sys.h"
 #include "words.h"
+#include "sys/sys.h"
 
 enum { NAMES = 1000 }; /* temporary names to try */
 

@@ -3,8 +3,8 @@
    calls need not ask the system for their process. */
 #include <pthread.h>
 
-#include "fork.h"
 #include "error.h"
+#include "fork.h"
 
 atomic_bool poiseForked;
 

@@ -5,6 +5,8 @@
 
 #include "error.h"
 
+struct Device;
+
 typedef struct Interrupt {
   PoiseInterrupt look; /* NULL: nobody interrupts */
   void *arg;

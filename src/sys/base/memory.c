@@ -228,13 +228,3 @@ const char *poiseBytesText(double bytes, char text[24])
   snprintf(text, 24, k ? "%.3g %s" : "%.0f %s", bytes, units[k]);
   return text;
 }
-
-PoiseErr poiseBytesPrint(PoiseContext ctx, const PoiseBytes *held)
-{
-  double sum[] = {(double)held->host, (double)held->device};
-  char host[24], device[24];
-  TRY(PoiseSum(ctx, 2, sum));
-  poiseBytesText(sum[0], host), poiseBytesText(sum[1], device);
-  if (ctx->device->ops->is_host) return poisePrint(ctx, "  memory: %s\n", host);
-  return poisePrint(ctx, "  memory: %s on the host, %s on the device\n", host, device);
-}

@@ -29,8 +29,6 @@ int64_t poiseAllocated(const void *block);
 void poiseHostMemory(int64_t *left, int64_t *total);
 /* "1.07 MB"; lent. */
 const char *poiseBytesText(double bytes, char text[24]);
-/* Print the line of a view: the memory of all ranks together. Collective. */
-PoiseErr poiseBytesPrint(PoiseContext ctx, const PoiseBytes *held);
 /* Count one allocation made elsewhere (a device's). The test hook may refuse it, and the application may
    interrupt (poiseLook), as whoever allocates is ready to fail. */
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what);

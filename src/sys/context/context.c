@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The context, from PoiseInitialize to PoiseFinalize: communicator, options, log and device of a rank. And
    what an application asks it for. */
-#define _POSIX_C_SOURCE 200809L
-#include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "context.h"
 #include "sys/base/files.h"
@@ -457,7 +454,7 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   return closed ? closed : e ? e : released;
 }
 
-/* ---- ranks ----------------------------------------------------------------------------------- */
+/* ---- for applications ------------------------------------------------------------------------ */
 
 int PoiseAnswered(PoiseContext ctx)
 {
@@ -471,106 +468,10 @@ void *PoiseStream(PoiseContext ctx)
   return ctx->device->stream;
 }
 
-int PoiseRank(PoiseContext ctx)
-{
-  CALLED_OR(0, OBJECT(ctx));
-  return ctx->comm->rank;
-}
-
-int PoiseSize(PoiseContext ctx)
-{
-  CALLED_OR(0, OBJECT(ctx));
-  return ctx->comm->size;
-}
-
 int PoiseThreads(PoiseContext ctx)
 {
   CALLED_OR(1, OBJECT(ctx));
   return ctx->device->threads;
-}
-
-PoiseErr PoiseBarrier(PoiseContext ctx)
-{
-  CALLED(OBJECT(ctx));
-  double nothing = 0;
-  return poiseCommSum(ctx->comm, &nothing, 1);
-}
-
-PoiseErr PoiseSum(PoiseContext ctx, int n, double *v)
-{
-  CALLED(OBJECT(ctx));
-  if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseSum of %d values at %p", n, (void *)v);
-  return poiseCommSum(ctx->comm, v, n);
-}
-
-PoiseErr PoiseMax(PoiseContext ctx, int n, double *v)
-{
-  CALLED(OBJECT(ctx));
-  if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseMax of %d values at %p", n, (void *)v);
-  return poiseCommMax(ctx->comm, v, n);
-}
-
-void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n)
-{
-  CALLED_OR(, OBJECT(ctx), GIVEN(begin), GIVEN(n));
-  PoiseInt size = PoiseSize(ctx), rank = PoiseRank(ctx), more = N % size;
-  *n = N / size + (rank < more);
-  *begin = N / size * rank + (rank < more ? rank : more);
-}
-
-/* ---- output ---------------------------------------------------------------------------------- */
-
-void PoiseSetOutput(PoiseContext ctx, FILE *out)
-{
-  CALLED_OR(, OBJECT(ctx));
-  ctx->out = out ? out : stdout;
-}
-
-/* Is it written? */
-static bool Write(PoiseContext home, const char *format, va_list args)
-{
-  return home->comm->rank || vfprintf(home->out, format, args) >= 0;
-}
-
-static PoiseErr Written(bool written)
-{
-  if (!written) FAIL(POISE_ERR_FILE, "the context's output cannot be written");
-  return POISE_OK;
-}
-
-PoiseErr PoisePrintf(PoiseContext ctx, const char *format, ...)
-{
-  CALLED(OBJECT(ctx), GIVEN(format));
-  va_list args;
-  va_start(args, format);
-  bool written = Write(poiseContextHome(ctx), format, args);
-  va_end(args);
-  return Written(written);
-}
-
-PoiseErr poisePrint(PoiseContext ctx, const char *format, ...)
-{
-  PoiseContext home = poiseContextHome(ctx);
-  va_list args;
-  va_start(args, format);
-  if (!Write(home, format, args)) home->unwritten = true;
-  va_end(args);
-  return POISE_OK;
-}
-
-PoiseErr poisePrinted(PoiseContext ctx, PoiseErr mine)
-{
-  PoiseContext home = poiseContextHome(ctx);
-  bool written = !home->unwritten;
-  home->unwritten = false;
-  return PoiseAgree(ctx, mine ? mine : Written(written));
-}
-
-double PoiseTime(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* " 0, NVIDIA H200"; with several ranks those of all, as far as they fit. */

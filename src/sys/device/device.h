@@ -7,8 +7,8 @@
 #define POISE_DEVICE_H
 
 #include "device_model.h"
-#include "sys/base/error.h"
 #include "kernels.h"
+#include "sys/base/error.h"
 
 typedef struct Device Device;
 typedef struct Graph Graph;
@@ -152,5 +152,10 @@ const char *poiseKernelName(int kernel);
   }
 #include "kernels.def"
 #undef KERNEL
+
+/* Scratch for eager reductions. It is made with the device, and grown for longer vectors. */
+PoiseErr poiseReduceCreate(PoiseContext ctx);
+PoiseErr poiseReduceReserve(PoiseContext ctx, int64_t partials);
+void poiseReduceDestroy(PoiseContext ctx);
 
 #endif

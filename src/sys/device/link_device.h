@@ -3,8 +3,8 @@
 #ifndef POISE_LINK_DEVICE_H
 #define POISE_LINK_DEVICE_H
 
-#include "sys/ranks/comm.h"
 #include "device.h"
+#include "sys/ranks/comm.h"
 
 typedef struct LinkPlace { /* where a rank's device is */
   uint64_t machine;

@@ -11,9 +11,9 @@
 #ifndef POISE_LINK_H
 #define POISE_LINK_H
 
-#include "sys/ranks/comm.h"
-#include "sys/device/device.h"
 #include "link_kernels.h"
+#include "sys/device/device.h"
+#include "sys/ranks/comm.h"
 
 typedef struct Link Link;
 

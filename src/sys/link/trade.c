@@ -4,6 +4,7 @@
   (link_trade.c). Otherwise they go through buffers of the hosts.
 */
 #include "trade.h"
+#include "sys/sys.h"
 
 void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
 {

@@ -3,7 +3,7 @@
 #ifndef POISE_TRADE_H
 #define POISE_TRADE_H
 
-#include "sys/sys.h"
+#include "sys/ranks/comm.h"
 
 /* Make one side of an exchange of doubles: ranks, offsets and buffer, from bytes per rank. *count is 0 on
    entry. buffer = NULL: none. */

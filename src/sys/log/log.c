@@ -9,6 +9,7 @@
   entry.
 */
 #include "log_counters.h"
+#include "sys/sys.h"
 
 static const struct {
   const char *name, *words;

@@ -3,7 +3,7 @@
 #ifndef POISE_LOG_COUNTERS_H
 #define POISE_LOG_COUNTERS_H
 
-#include "sys/sys.h"
+#include "log.h"
 
 enum {
   TIME,

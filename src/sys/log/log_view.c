@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of the log, over all ranks: as a text, CSV or JSON, by PoiseLogView and -log_view. */
-#include "sys/base/files.h"
 #include "log_counters.h"
+#include "sys/base/files.h"
 #include "sys/base/numbers.h"
+#include "sys/sys.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 */
 #include "options_list.h"
 #include "options_values.h"
+#include "sys/sys.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 

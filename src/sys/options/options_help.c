@@ -4,6 +4,7 @@
 
 #include "options_list.h"
 #include "options_values.h"
+#include "sys/sys.h"
 
 static const char *TypeName(PoiseOptionType type)
 {

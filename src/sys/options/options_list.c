@@ -4,6 +4,7 @@
   with or without the context's prefix. Also the list of tables.
 */
 #include "options_list.h"
+#include "sys/sys.h"
 
 int poiseOptionsRank(PoiseContext ctx)
 {

@@ -6,7 +6,9 @@
 #ifndef POISE_OPTIONS_LIST_H
 #define POISE_OPTIONS_LIST_H
 
-#include "sys/sys.h"
+#include <pthread.h>
+
+#include "options.h"
 
 typedef enum { CODE, ENVIRONMENT, OPTIONS_FILE, COMMAND_LINE } OptionSource; /* the later overrides */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All ranks use the options of rank 0: packed into one text, broadcast, and unpacked. */
 #include "options_list.h"
+#include "sys/sys.h"
 
 static void PackText(char **to, const char *text)
 {

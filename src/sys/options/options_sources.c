@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "options_list.h"
+#include "sys/sys.h"
 
 enum { CHUNK = 1 << 16, FILE_LIMIT = 1 << 20 };
 

@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "options_list.h"
+#include "sys/sys.h"
 
 enum { PLACE = 512 }; /* bytes of "file:line", for messages */
 

@@ -5,6 +5,7 @@
 */
 #include "options_list.h"
 #include "sys/base/words.h"
+#include "sys/sys.h"
 
 typedef struct Guess {
   const char *key; /* a key of a table; NULL if none is near */

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sys/base/numbers.h"
 #include "options.h"
 #include "options_values.h"
+#include "sys/base/numbers.h"
 #include "sys/base/words.h"
 
 /* ---- choices --------------------------------------------------------------------------------- */

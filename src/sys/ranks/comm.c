@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by all communicators: sums in rank order and the agreement on errors, both made of allgather. Also
-   the error of ranks that are in different calls. */
+/* Shared by all communicators: sums in rank order and the agreement on errors, both made of allgather. The
+   error of ranks that are in different calls. And what an application asks about ranks. */
 #include <stdio.h>
 
 #include "sys/sys.h"
@@ -219,4 +219,47 @@ PoiseErr poiseAgreeMax(PoiseContext ctx, PoiseErr mine, double *v)
     TakeLarger(v, w);
   }
   return POISE_OK;
+}
+
+/* ---- for applications ------------------------------------------------------------------------ */
+
+int PoiseRank(PoiseContext ctx)
+{
+  CALLED_OR(0, OBJECT(ctx));
+  return ctx->comm->rank;
+}
+
+int PoiseSize(PoiseContext ctx)
+{
+  CALLED_OR(0, OBJECT(ctx));
+  return ctx->comm->size;
+}
+
+PoiseErr PoiseBarrier(PoiseContext ctx)
+{
+  CALLED(OBJECT(ctx));
+  double nothing = 0;
+  return poiseCommSum(ctx->comm, &nothing, 1);
+}
+
+PoiseErr PoiseSum(PoiseContext ctx, int n, double *v)
+{
+  CALLED(OBJECT(ctx));
+  if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseSum of %d values at %p", n, (void *)v);
+  return poiseCommSum(ctx->comm, v, n);
+}
+
+PoiseErr PoiseMax(PoiseContext ctx, int n, double *v)
+{
+  CALLED(OBJECT(ctx));
+  if (n < 0 || (n && !v)) FAIL(POISE_ERR_ARG, "PoiseMax of %d values at %p", n, (void *)v);
+  return poiseCommMax(ctx->comm, v, n);
+}
+
+void PoiseSplit(PoiseContext ctx, PoiseInt N, PoiseInt *begin, PoiseInt *n)
+{
+  CALLED_OR(, OBJECT(ctx), GIVEN(begin), GIVEN(n));
+  PoiseInt size = PoiseSize(ctx), rank = PoiseRank(ctx), more = N % size;
+  *n = N / size + (rank < more);
+  *begin = N / size * rank + (rank < more ? rank : more);
 }
