@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Layers include and call downwards only: pc/nested -> ksp -> pc -> io -> mat -> vec -> sys. CUDA stays in
-# src/cuda, which knows the kernel contract and what host and GPU both compile, but no object.
+# Layers include and call downwards only: pc/nested -> ksp -> pc -> io -> mat -> vec -> sys. So do the folders
+# of sys: context -> log -> link -> device -> options -> ranks -> base. CUDA stays in src/cuda, which knows
+# the kernel contract and what host and GPU both compile, but no object.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 layers=(sys vec mat io pc ksp pc/nested)
+rooms=(base ranks options device link log context) # of src/sys, lowest first
+# Calls upwards in src/sys: file, function. Each is one that its file cannot do without.
+calls_up=(
+  src/sys/base/interrupt.c poiseCommMaxInt # PoiseSetInterrupt compares what the ranks give
+  src/sys/ranks/comm_mpi.c poiseLinkRun # who waits for other ranks lets the device run what they poll for
+  src/sys/ranks/comm_threads.c poiseLinkRun # the same
+  src/sys/device/device.c poiseLogWhere # a refused copy or wait is told with the event that it is in
+)
 bad=0
 
 # refuse <what is wrong> <pattern of an included path> <files or folders>...
@@ -28,23 +37,47 @@ for ((i = 0; i < ${#layers[@]}; i++)); do
   refuse "a layer includes the whole interface" 'poise\.h' "${files[@]}"
   refuse "only src/cuda includes it" 'cuda' "${files[@]}"
 done
+for ((i = 0; i < ${#rooms[@]} - 1; i++)); do
+  above=$(IFS='|'; echo "${rooms[*]:i+1}")
+  refuse "src/sys/${rooms[i]} includes a folder above it" "sys/($above)/" "src/sys/${rooms[i]}"
+  # sys.h is the context, which all functions are given. What a header declares needs its name only.
+  refuse "a header below the context includes sys.h" 'sys/sys\.h' --include='*.h' "src/sys/${rooms[i]}"
+done
+known=$(printf 'src/sys/%s\n' "${rooms[@]}" sys.h | LC_ALL=C sort)
+if ! diff <(find src/sys -mindepth 1 -maxdepth 1 | LC_ALL=C sort) - <<< "$known"; then
+  echo "^ src/sys holds sys.h and the folders that this script knows" >&2
+  bad=1
+fi
 refuse "a rank's CSR knows no type and no assembly" 'mat/(types|assembly|order)/' src/mat/csr
 refuse "includes are named from src, or stand in the same folder" '\.\.' src
 
-# Calls upward. Lists of what there is may name what is above: option tables, memories of a context, kernels.
+# Calls upwards, also in headers. What a header of src/sys declares is defined in its folder; sys.h is the
+# context's. Lists of what there is may name what is above: option tables, memories of a context, kernels.
 mapfile -t sources < <(for layer in "${layers[@]}"; do
-  find "src/$layer" -name '*.c' ! -path "src/$layer/nested/*" | LC_ALL=C sort
+  find "src/$layer" -name '*.[ch]' ! -path "src/$layer/nested/*" | LC_ALL=C sort
 done)
-awk -v order="${layers[*]}" '
-  function Layer(path,    part) { split(path, part, "/"); return part[3] == "nested" ? "pc/nested" : part[2] }
-  BEGIN { n = split(order, names, " "); for (i = 1; i <= n; i++) rank[names[i]] = i }
-  FNR == 1 { pass[FILENAME]++; layer = Layer(FILENAME); comment = 0 }
+awk -v order="$(printf 'sys/%s ' "${rooms[@]}")${layers[*]:1}" -v allowed="${calls_up[*]}" '
+  function Layer(path,    part)
+  {
+    split(path, part, "/")
+    if (part[2] == "sys") return part[3] == "sys.h" ? "sys/context" : "sys/" part[3]
+    return part[3] == "nested" ? "pc/nested" : part[2]
+  }
+  function Complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }
+  BEGIN {
+    n = split(order, names, " ")
+    for (i = 1; i <= n; i++) rank[names[i]] = i
+    n = split(allowed, pair, " ")
+    for (i = 1; i < n; i += 2) left[pair[i], pair[i + 1]] = 1
+  }
+  FNR == 1 { pass[FILENAME]++; layer = Layer(FILENAME); comment = 0; header = FILENAME ~ /\.h$/ }
   { gsub(/"([^"\\]|\\.)*"/, "") }
   { gsub(/\/\*([^*]|\*[^\/])*\*\//, "") }
   comment { if (!sub(/^.*\*\//, "")) next; comment = 0 }
   /\/\*/ { sub(/\/\*.*$/, ""); comment = 1 }
   pass[FILENAME] == 1 {
-    if (/^[A-Za-z].*[Pp]oise[A-Za-z0-9_]*\(/ && !/;[[:space:]]*$/ && match($0, /[Pp]oise[A-Za-z0-9_]*\(/))
+    if (!header && /^[A-Za-z].*[Pp]oise[A-Za-z0-9_]*\(/ && !/;[[:space:]]*$/ &&
+        match($0, /[Pp]oise[A-Za-z0-9_]*\(/))
       home[substr($0, RSTART, RLENGTH - 1)] = layer
     next
   }
@@ -53,15 +86,24 @@ awk -v order="${layers[*]}" '
     while (match(line, /[Pp]oise[A-Za-z0-9_]+/)) {
       name = substr(line, RSTART, RLENGTH)
       line = substr(line, RSTART + RLENGTH)
-      if (name ~ /^poise(Register_|WinnersCreate$|Host_)/) continue
-      if (name in home && rank[home[name]] > rank[layer]) {
-        printf "%s:%d: %s, which is defined in src/%s\n", FILENAME, FNR, name, home[name]
-        bad = 1
-      }
+      if (name ~ /^poise(Register_|WinnersCreate$|Host_)/ || !(name in home)) continue
+      declared = header && /^[A-Za-z]/ && !/^static/ && line ~ /^\(/
+      if ((FILENAME, name) in left) left[FILENAME, name] = 0
+      else if (rank[home[name]] > rank[layer]) Complain(name ", which is defined in src/" home[name])
+      else if (declared && layer ~ /^sys/ && home[name] != layer)
+        Complain("declares " name ", which is defined in src/" home[name])
     }
   }
-  END { exit bad }' "${sources[@]}" "${sources[@]}" || {
-  echo "^ a layer calls a layer above it" >&2
+  END {
+    for (i in left)
+      if (left[i]) {
+        sub(SUBSEP, " does not call ", i)
+        print i ": calls_up has it"
+        bad = 1
+      }
+    exit bad
+  }' "${sources[@]}" "${sources[@]}" || {
+  echo "^ a layer, or a folder of src/sys, calls what is above it" >&2
   bad=1
 }
 
