@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What the pages name exists: options, functions, files in `code`, and what links point to. Options stand in
-# docs/options.md, or in the table of an example or benchmark.
+# docs/options.md, or in the table of an example or benchmark. docs/porting.md has every kernel once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -62,4 +62,15 @@ for page in "${pages[@]}"; do
       complain "$page: $link has no heading #$heading"
   done < <(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^)#:]+(#[^)]*)?\)' | sed 's/^](//; s/)$//' | sort -u)
 done
+
+# What a port owes: its block of kernels, files of src/cuda, and suites.
+page=docs/porting.md
+while read -r kernel; do
+  complain "$page: $kernel is not once here and once in src/sys/kernels.def"
+done < <({ sed -n 's/^KERNEL(\([a-z_0-9]*\),.*/\1/p' src/sys/kernels.def
+           sed -n '/^```kernels$/,/^```$/p' "$page" | sed '/^```/d; s/^.*://' | grep -oE '[a-z_0-9]+'
+         } | sort | uniq -c | awk '$1 != 2 { print $2 }')
+while read -r file; do
+  [ -e "src/cuda/$file" ] || [ -e "tests/unit/$file.c" ] || complain "$page: there is no $file"
+done < <(grep -oE '`([a-z_0-9]+\.(cu|h)|test_[a-z_0-9]+)\b' "$page" | tr -d '`' | sort -u)
 exit $bad
