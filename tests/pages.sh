@@ -66,8 +66,8 @@ done
 # What a port owes: its block of kernels, files of src/cuda, and suites.
 page=docs/porting.md
 while read -r kernel; do
-  complain "$page: $kernel is not once here and once in src/sys/kernels.def"
-done < <({ sed -n 's/^KERNEL(\([a-z_0-9]*\),.*/\1/p' src/sys/kernels.def
+  complain "$page: $kernel is not once here and once in src/sys/device/kernels.def"
+done < <({ sed -n 's/^KERNEL(\([a-z_0-9]*\),.*/\1/p' src/sys/device/kernels.def
            sed -n '/^```kernels$/,/^```$/p' "$page" | sed '/^```/d; s/^.*://' | grep -oE '[a-z_0-9]+'
          } | sort | uniq -c | awk '$1 != 2 { print $2 }')
 while read -r file; do
