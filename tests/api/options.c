@@ -274,5 +274,5 @@ static void TestTold(PoiseContext ctx)
 }
 
 const Test option_tests[] = {
-    {"kinds", TestKinds},     {"bad", TestBad},   {"has", TestHas}, {"sources", TestSources},
-    {"objects", TestObjects}, {"told", TestTold}, {NULL, NULL}};
+    {"kinds", TestKinds},     {"bad", TestBad},         {"has", TestHas},   {"clear", TestClear},
+    {"sources", TestSources}, {"objects", TestObjects}, {"told", TestTold}, {NULL, NULL}};
