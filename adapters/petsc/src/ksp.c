@@ -250,14 +250,14 @@ PetscErrorCode KeepSolve(KSP ksp, PetscErrorCode (*solve)(KSP))
 PetscErrorCode KSPCreate_Poise(KSP ksp)
 {
   Data *d;
-  PetscBool taken, made;
+  PetscBool taken, has;
   const char *before = ((PetscObject)ksp)->type_name; /* of the method that -ksp_type poise replaces */
   PetscFunctionBegin;
   PetscCall(TakeMethod(ksp, &taken));
   if (!taken) {
-    if (before) PetscCall(MakeMethod(ksp, before, &taken));
-    if (!taken) before = KSPGMRES;
-    if (!taken) PetscCall(MakeMethod(ksp, before, &made));
+    PetscCall(HasMethod(before ? before : "", &has));
+    if (!has) before = KSPGMRES;
+    PetscCall(MakeMethod(ksp, before));
   }
   PetscCall(PetscNew(&d));
   PetscCall(KeepWith((PetscObject)ksp, key, d, NULL));

@@ -193,7 +193,7 @@ static PetscErrorCode SetSelfScale(KSP ksp, PetscBool on)
   PetscFunctionBegin;
   PetscCall(Open(ksp, "KSPRichardsonSetSelfScale_C", &said, &set));
   PetscCall(set(ksp, on));
-  said->other = on ? "KSPRichardsonSetSelfScale" : NULL;
+  if (on) said->other = "KSPRichardsonSetSelfScale";
   PetscFunctionReturn(0);
 }
 
@@ -209,6 +209,7 @@ static PetscErrorCode SetEigenvalues(KSP ksp, PetscReal emax, PetscReal emin)
   PetscFunctionReturn(0);
 }
 
+/* All 0: bounds are not estimated. PETSc calls it so when they are given. */
 static PetscErrorCode SetEstimate(KSP ksp, PetscReal a, PetscReal b, PetscReal c, PetscReal d)
 {
   Said *said;
@@ -218,7 +219,8 @@ static PetscErrorCode SetEstimate(KSP ksp, PetscReal a, PetscReal b, PetscReal c
   PetscCall(set(ksp, a, b, c, d));
   const PetscReal given[] = {a, b, c, d}, defaults[] = {0, 0.1, 0, 1.1};
   for (int i = 0; i < 4; i++) said->estimate[i] = given[i] == PETSC_DECIDE ? defaults[i] : given[i];
-  said->estimates = PETSC_TRUE;
+  said->estimates = a != 0 || b != 0 || c != 0 || d != 0 ? PETSC_TRUE : PETSC_FALSE;
+  if (said->estimates) said->emax = said->emin = 0;
   PetscFunctionReturn(0);
 }
 
@@ -229,7 +231,7 @@ static PetscErrorCode SetNoisy(KSP ksp, PetscBool on)
   PetscFunctionBegin;
   PetscCall(Open(ksp, "KSPChebyshevEstEigSetUseNoisy_C", &said, &set));
   PetscCall(set(ksp, on));
-  said->other = on ? NULL : "KSPChebyshevEstEigSetUseNoisy";
+  if (!on) said->other = "KSPChebyshevEstEigSetUseNoisy";
   PetscFunctionReturn(0);
 }
 
@@ -275,7 +277,7 @@ static PetscErrorCode SetModifyFGMRES(KSP ksp, ModifyFGMRES f, void *arg, PetscE
   PetscFunctionBegin;
   PetscCall(Open(ksp, "KSPFGMRESSetModifyPC_C", &said, &set));
   PetscCall(set(ksp, f, arg, destroy));
-  said->other = f == KSPFGMRESModifyPCNoChange ? NULL : "KSPFGMRESSetModifyPC";
+  if (f != KSPFGMRESModifyPCNoChange) said->other = "KSPFGMRESSetModifyPC";
   PetscFunctionReturn(0);
 }
 
@@ -381,12 +383,20 @@ PetscErrorCode RegisterMethods(void)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode MakeMethod(KSP ksp, const char *name, PetscBool *made)
+PetscErrorCode HasMethod(const char *name, PetscBool *has)
 {
   PetscErrorCode (*create)(KSP);
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(KSPList, name, &create));
-  *made = create && create != KSPCreate_Poise ? PETSC_TRUE : PETSC_FALSE;
-  if (*made) PetscCall(create(ksp));
+  *has = create && create != KSPCreate_Poise ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode MakeMethod(KSP ksp, const char *name)
+{
+  PetscErrorCode (*create)(KSP);
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(KSPList, name, &create));
+  PetscCall(create(ksp));
   PetscFunctionReturn(0);
 }

@@ -65,9 +65,14 @@ PetscErrorCode SetMethod(KSP ksp, const char *asked)
 {
   Data *d = DataOf(ksp);
   const char *method = MethodOf(asked);
-  PetscBool made;
+  PetscBool has;
   PetscFunctionBegin;
   if (strcmp(PetscMethodOf(asked), PetscMethodOf(d->asked))) {
+    PetscCall(HasMethod(PetscMethodOf(asked), &has));
+    PetscCheck(has, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+               "neither Poise nor PETSc has a method %s. Poise has cg prcg bicgstab gmres fgmres minres "
+               "chebyshev richardson preonly",
+               asked);
     if (d->petsc_works && d->petsc.reset) PetscCall(d->petsc.reset(ksp));
     d->petsc_works = PETSC_FALSE;
     ksp->setupstage = KSP_SETUP_NEW;
@@ -78,11 +83,7 @@ PetscErrorCode SetMethod(KSP ksp, const char *asked)
     ksp->ops->buildresidual = KSPBuildResidualDefault;
     PetscCall(PetscMemzero(ksp->normsupporttable, sizeof ksp->normsupporttable));
     ksp->setupnewmatrix = PETSC_FALSE;
-    PetscCall(MakeMethod(ksp, PetscMethodOf(asked), &made));
-    PetscCheck(made, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "neither Poise nor PETSc has a method %s. Poise has cg prcg bicgstab gmres fgmres minres "
-               "chebyshev richardson preonly",
-               asked);
+    PetscCall(MakeMethod(ksp, PetscMethodOf(asked)));
     d->petsc = *ksp->ops;
     d->petsc_newmatrix = ksp->setupnewmatrix;
   }

@@ -232,8 +232,10 @@ PetscErrorCode SaidOf(KSP ksp, Said *said);
 PetscErrorCode RegisterMethods(void);
 /* In the creator of a type: take over the method that the KSP had before, with its state, if that is kept. */
 PetscErrorCode TakeMethod(KSP ksp, PetscBool *taken);
-/* Make the KSP one of this method of PETSc but for its type's name, if PETSc has it. */
-PetscErrorCode MakeMethod(KSP ksp, const char *name, PetscBool *made);
+/* Has PETSc this method? */
+PetscErrorCode HasMethod(const char *name, PetscBool *has);
+/* Make the KSP one of this method of PETSc, which has it, but for its type's name. */
+PetscErrorCode MakeMethod(KSP ksp, const char *name);
 /* The method of Poise for a word of PETSc or of Poise, or NULL. */
 const char *MethodOf(const char *word);
 /* The method of PETSc that the word means; the word itself if Poise does not know it. */

@@ -148,6 +148,16 @@ static PetscErrorCode Bounds(KSP ksp)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode Estimated(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPCHEBYSHEV));
+  PetscCall(KSPChebyshevEstEigSet(ksp, 0, 0.2, 0, 1.2));
+  PetscCall(KSPChebyshevSetEigenvalues(ksp, 5, 0.2)); /* this counts */
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 6));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Refine(KSP ksp)
 {
   PetscFunctionBegin;
@@ -164,6 +174,7 @@ static PetscErrorCode InCode(void)
   PetscCall(Same(NULL, NULL, RestartGCR, "Poise's fgmres, for gcr"));
   PetscCall(Same(NULL, NULL, Scale, "Poise's richardson"));
   PetscCall(Same(NULL, NULL, Bounds, "Poise's chebyshev"));
+  PetscCall(Same(NULL, NULL, Estimated, "Poise's chebyshev"));
   PetscCall(Same(NULL, NULL, Refine, "refine_always"));
   PetscFunctionReturn(0);
 }
@@ -348,6 +359,11 @@ static PetscErrorCode Strict(void)
   e = KSPSetFromOptions(p.poise);
   PetscCall(PetscPopErrorHandler());
   CHECK(e == PETSC_ERR_ARG_UNKNOWN_TYPE);
+  PetscCall(PetscOptionsClearValue(NULL, "-b_poise_ksp_type"));
+  PetscCall(KSPSetFromOptions(p.poise)); /* it is as before */
+  PetscCall(KSPSolve(p.petsc, p.b, p.x));
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  SAYS(p.poise, "Poise's cg");
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
