@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "mm.h"
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
 #include "load.h"
 #include "mat/types/blocks.h"

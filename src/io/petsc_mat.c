@@ -9,7 +9,7 @@
 
 #include "petsc.h"
 #include "sections.h"
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
 #include "mat/types/blocks.h"
 #include "load.h"

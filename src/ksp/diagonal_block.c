@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of diagonal blocks: the pattern once, values whenever those of P change. */
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "vec/vec_kernels.h"

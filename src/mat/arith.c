@@ -4,7 +4,7 @@
 #include "vec/vec_phases.h"
 #include "mat/types/blocks.h"
 #include "mat/csr/columns.h"
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/csr_values_kernels.h"
 #include "mat/csr/entries.h"
 #include "mat.h"

@@ -4,7 +4,7 @@
 #include "mat/types/bcsr_kernels.h"
 #include "mat/types/blocks.h"
 #include "mat/assembly/triplets.h"
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/types/csr_product.h"
 #include "mat/types/single.h"
 #include "mat/csr/entries.h"

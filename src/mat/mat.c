@@ -125,6 +125,22 @@ PoiseErr poiseMatShare(PoiseMat A, PoiseMat *B)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+PoiseErr poiseMatCheckHolds(PoiseMat A, const char *what)
+{
+  if (poiseMatHolds(A)) return POISE_OK;
+  if (A->type->eager) FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no entries", A->type->name);
+  FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s stays as the application holds it, and does not offer %s",
+       A->type->name, what);
+}
+
+PoiseErr poiseMatCheckStored(PoiseMat A)
+{
+  if (A->asked.type->blocked)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "the matrix is of blocks already, type %s: make it csr first (PoiseMatSetType)", PoiseMatType(A));
+  return poiseMatCheckHolds(A, "its rows");
+}
+
 PoiseErr poiseMatCheckUsable(PoiseMat A)
 {
   bool waits = poiseMatWaits(A);

@@ -14,7 +14,7 @@
 */
 #include "coo.h"
 #include "coo_kernels.h"
-#include "assemble.h"
+#include "replace.h"
 #include "mat/csr/ghosts_there.h"
 #include "mat/mat_type.h"
 

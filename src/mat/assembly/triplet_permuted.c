@@ -6,7 +6,7 @@
 
   Taking new values reads 8 bytes per value and 4 for its place, and writes 8 (4 more beyond 2^32 values).
 */
-#include "assemble.h"
+#include "replace.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "sys/device/host_loop.h"

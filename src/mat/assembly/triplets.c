@@ -11,7 +11,7 @@
   scalars at once. If it is a scalar, the entries of the plan are the scalars of all blocks. Blocks for a
   matrix of scalars are taken as triplets of scalars.
 */
-#include "assemble.h"
+#include "replace.h"
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A matrix's entries on the host (entries.c; how they are read: assemble.c). */
+/* A matrix's entries on the host (entries.c). */
 #ifndef POISE_MAT_ENTRIES_H
 #define POISE_MAT_ENTRIES_H
 

@@ -1,9 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays of the library's own become a matrix's CSR, in place. */
+/* Arrays of the library's own: their memory, and how they become a matrix's CSR, in place. */
 #include "check_arrays.h"
 #include "complete.h"
 #include "numbering.h"
 #include "row_arrays.h"
+
+bool poiseMatWideColumns(PoiseMat A)
+{
+  return A->cols->N > poiseContextHome(A->ctx)->hooks.most_narrow;
+}
+
+PoiseErr poiseRowArraysReserve(PoiseMat A, int64_t nz, int64_t numbers, RowArrays *r)
+{
+  if (poiseMatWideColumns(A)) /* not NULL when there are none */
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(PoiseInt), "columns", &r->col));
+  else
+    TRY(poiseAllocArray(A->ctx, nz + 1, sizeof(int32_t), "columns", &r->col32));
+  return poiseAllocArray(A->ctx, nz * numbers, sizeof(double), "values", &r->val);
+}
+
+PoiseErr poiseRowArraysCreateBlocks(PoiseMat A, int b, int64_t nz, RowArrays *r)
+{
+  int64_t side = b ? b : 1;
+  *r = (RowArrays){.b = b};
+  TRY(poiseAllocArray(A->ctx, A->rows->n / side + 1, sizeof(int64_t), "row offsets", &r->ptr));
+  return poiseRowArraysReserve(A, nz, side * side, r);
+}
+
+PoiseErr poiseRowArraysCreate(PoiseMat A, int64_t nz, RowArrays *r)
+{
+  return poiseRowArraysCreateBlocks(A, 0, nz, r);
+}
+
+void poiseRowArraysDestroy(PoiseContext ctx, RowArrays *r)
+{
+  poiseFree(ctx, &r->ptr);
+  poiseFree(ctx, &r->col);
+  poiseFree(ctx, &r->col32);
+  poiseFree(ctx, &r->val);
+}
 
 /* Narrow integers of 8 bytes to 4 bytes in place. It uses memcpy, as the same bytes change their type. */
 static void NarrowOffsets(char *v, int64_t n)

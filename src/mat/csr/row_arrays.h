@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank's new rows in arrays of the library's own (row_arrays.c). Their memory: assemble.c. */
+/* A rank's new rows in arrays of the library's own (row_arrays.c). */
 #ifndef POISE_MAT_ROW_ARRAYS_H
 #define POISE_MAT_ROW_ARRAYS_H
 

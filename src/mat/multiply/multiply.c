@@ -5,7 +5,7 @@
   other ranks: its entries are then triplets of C, which travel to their owners and are added there.
 */
 #include "fetched_rows.h"
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/assembly/shared_rows.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"

@@ -4,7 +4,7 @@
 #include "bcsr_kernels.h"
 #include "blocks.h"
 #include "from_blocks_kernels.h"
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/adopt.h"
 #include "mat/csr/entries.h"

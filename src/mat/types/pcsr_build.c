@@ -5,7 +5,7 @@
   share. Else the boundary stays, and cuts the row that it is in. Nothing is cut where no rank exceeds its
   share by more than one per cent.
 */
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts.h"
 #include "mat/mat_type.h"

@@ -6,7 +6,7 @@
 
   Where the matrix is made each rank holds it and its part of it.
 */
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "mat/multiply/global_entries.h"

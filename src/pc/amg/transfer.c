@@ -6,7 +6,7 @@
   rank's rows of P has a row for each of its columns. Those of own columns are R. The others are the off-rank
   restriction (here: away), whose products go to the owners of these rows and are added there (cycle.c).
 */
-#include "mat/assembly/assemble.h"
+#include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "mat/multiply/multiply.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* New content for a matrix (assemble.c). */
-#ifndef POISE_MAT_ASSEMBLE_H
-#define POISE_MAT_ASSEMBLE_H
+/* New content for a matrix (replace.c). */
+#ifndef POISE_MAT_REPLACE_H
+#define POISE_MAT_REPLACE_H
 
 #include "mat/csr/row_arrays.h"
 #include "mat/mat.h"
