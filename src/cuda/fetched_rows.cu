@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that number rows of other ranks and their columns, and what else products do by rows. */
 #include "mat/assembly/shared_rows_kernels.h"
+#include "mat/multiply/fetched_rows_kernels.h"
 #include "mat/multiply/same_pattern_kernels.h"
 #include "items.h"
 
@@ -52,9 +53,9 @@ extern "C" PoiseErr poiseCuda_shared_received(Device *dev, const void *args)
 }
 
 /* Traffic: 20 bytes per entry, and an offset per row. */
-extern "C" PoiseErr poiseCuda_fetched_entries(Device *dev, const void *args)
+extern "C" PoiseErr poiseCuda_global_entries(Device *dev, const void *args)
 {
-  return LaunchRows<GlobalEntriesArgs, fetched_entries_row>(dev, args);
+  return LaunchRows<GlobalEntriesArgs, global_entries_row>(dev, args);
 }
 
 /* Traffic: 8 bytes per entry, and two offsets per row. */

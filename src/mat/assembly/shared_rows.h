@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_SHARED_ROWS_H
 #define POISE_MAT_SHARED_ROWS_H
 
-#include "mat/multiply/global_entries.h"
+#include "mat/csr/global_entries.h"
 #include "triplet_plan.h"
 
 typedef struct SharedRows {    /* what C points to is on the device */

@@ -4,7 +4,7 @@
 #ifndef POISE_SHARED_ROWS_KERNELS_H
 #define POISE_SHARED_ROWS_KERNELS_H
 
-#include "mat/multiply/fetched_rows_kernels.h"
+#include "mat/csr/global_entries_kernels.h"
 
 /* shared_keys: keys and places of the entries of n rows, from `first` on, before which C has `skip` entries.
    They stand in order, and leave room for received keys, which are sorted: an equal one comes behind.

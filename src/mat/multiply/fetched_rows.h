@@ -3,8 +3,8 @@
 #ifndef POISE_FETCHED_ROWS_H
 #define POISE_FETCHED_ROWS_H
 
-#include "global_entries.h"
 #include "local_product.h"
+#include "mat/csr/global_entries.h"
 #include "sys/link/trade.h"
 
 typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own rows; zero on one rank */

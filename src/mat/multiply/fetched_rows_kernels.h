@@ -4,14 +4,7 @@
 #ifndef POISE_FETCHED_ROWS_KERNELS_H
 #define POISE_FETCHED_ROWS_KERNELS_H
 
-#include "mat/csr/csr_view.h"
-
-/* Local columns are [`below` ghosts | nloc owned ones | more ghosts], global ones are owned from `column` on;
-   ghost: global columns of the ghosts, ascending. */
-typedef struct GlobalColumns {
-  int64_t below, nloc, column;
-  const int64_t *ghost;
-} GlobalColumns;
+#include "mat/csr/global_entries_kernels.h"
 
 /* n rows of B, of `side` scalar rows each, that other ranks want: of row k, scalar[k * side] is the first.
    fetched_lengths: length[k] of row k. fetched_columns: the global columns of its entries, and their places
@@ -52,20 +45,6 @@ typedef struct OwnRowsArgs {
   int32_t *ptr32, *col;
 } OwnRowsArgs;
 
-/* Global rows and columns of the entries of C's first n rows, whose local numbers are columns too. */
-typedef struct GlobalEntriesArgs {
-  CsrView C;
-  GlobalColumns rows, columns;
-  int64_t n;
-  int64_t *row, *col;
-} GlobalEntriesArgs;
-
-POISE_INLINE int64_t poiseGlobalColumn(const GlobalColumns *c, int64_t local)
-{
-  if (local < c->below) return c->ghost[local];
-  return local < c->below + c->nloc ? c->column + local - c->below : c->ghost[local - c->nloc];
-}
-
 POISE_INLINE void fetched_lengths_item(const WantedRowsArgs *a, int64_t k)
 {
   int64_t i = a->scalar[k * a->side] / a->side;
@@ -86,7 +65,7 @@ POISE_INLINE void fetched_columns_row(const WantedRowsArgs *a, int64_t k, int la
   }
 }
 
-POISE_INLINE int poiseIsOwned(const GlobalColumns *c, int64_t global)
+POISE_INLINE int poiseOwnsColumn(const GlobalColumns *c, int64_t global)
 {
   return global >= c->column && global < c->column + c->nloc;
 }
@@ -94,14 +73,14 @@ POISE_INLINE int poiseIsOwned(const GlobalColumns *c, int64_t global)
 POISE_INLINE void fetched_keys_item(const ColumnPlacesArgs *a, int64_t k)
 {
   int64_t global = a->global[k];
-  a->key[k] = poiseIsOwned(&a->columns, global) ? UINT64_C(1) << a->bits : (uint64_t)global;
+  a->key[k] = poiseOwnsColumn(&a->columns, global) ? UINT64_C(1) << a->bits : (uint64_t)global;
   a->at[k] = (uint32_t)k;
 }
 
 POISE_INLINE void fetched_places_item(const ColumnPlacesArgs *a, int64_t k)
 {
   const GlobalColumns *c = &a->columns;
-  int64_t global = a->global[k], local = poiseIsOwned(c, global)
+  int64_t global = a->global[k], local = poiseOwnsColumn(c, global)
                                              ? global - c->column
                                              : c->nloc + poiseFirstFrom(c->ghost, a->nghost, global);
   a->place[k] = poisePlaceOfLocal(c->below, c->nloc, (int32_t)local);
@@ -120,15 +99,6 @@ POISE_INLINE void fetched_own_item(const OwnRowsArgs *a, int64_t k)
   if (k >= a->B.nz) return;
   int64_t col = a->B.col[k];
   a->col[k] = col < a->B.nloc ? (int32_t)(col + a->below) : a->ghost[col - a->B.nloc];
-}
-
-POISE_INLINE void fetched_entries_row(const GlobalEntriesArgs *a, int64_t i, int lane, int lanes)
-{
-  int64_t end = poiseCsrOffset(&a->C, i + 1), row = poiseGlobalColumn(&a->rows, i);
-  for (int64_t k = poiseCsrOffset(&a->C, i) + lane; k < end; k += lanes) {
-    a->row[k] = row;
-    a->col[k] = poiseGlobalColumn(&a->columns, a->C.col[k]);
-  }
 }
 
 #endif

@@ -8,8 +8,8 @@
 */
 #include "mat/assembly/replace.h"
 #include "mat/csr/entries.h"
+#include "mat/csr/global_entries.h"
 #include "mat/mat_type.h"
-#include "mat/multiply/global_entries.h"
 #include "vec/vec_kernels.h"
 #include "amg.h"
 #include "redundant_kernels.h"

@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_REDUNDANT_KERNELS_H
 #define POISE_AMG_REDUNDANT_KERNELS_H
 
-#include "mat/multiply/fetched_rows_kernels.h"
+#include "mat/csr/global_entries_kernels.h"
 
 /* Offsets and columns of A's rows among all rows: from the places of the rank's first row and first entry on,
    before which there are `before` entries. `end`: the last offset, behind all rows, and what it is. n: the

@@ -3,8 +3,8 @@
 #ifndef POISE_GLOBAL_ENTRIES_H
 #define POISE_GLOBAL_ENTRIES_H
 
-#include "mat/csr/local_csr.h"
-#include "fetched_rows_kernels.h"
+#include "global_entries_kernels.h"
+#include "local_csr.h"
 
 typedef struct GlobalEntries {
   Buffer row, col, ghost[2]; /* of ghosts: the lists of rows and columns */

@@ -23,7 +23,7 @@ PoiseErr poiseGlobalEntries(Device *dev, Csr *C, GlobalColumns rows, int64_t ngh
   TRY(poiseBufferWrite(&g->row, DEVICE, &g->rows));
   TRY(poiseBufferWrite(&g->col, DEVICE, &g->cols));
   a.row = g->rows, a.col = g->cols;
-  return LAUNCH(dev, fetched_entries, &a);
+  return LAUNCH(dev, global_entries, &a);
 }
 
 void poiseGlobalEntriesDestroy(GlobalEntries *g)
@@ -32,4 +32,4 @@ void poiseGlobalEntriesDestroy(GlobalEntries *g)
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
 }
 
-HOST_ITEMS(fetched_entries, GlobalEntriesArgs, fetched_entries_row(a, i, 0, 1))
+HOST_ITEMS(global_entries, GlobalEntriesArgs, global_entries_row(a, i, 0, 1))
