@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Layers include and call downwards only: pc/nested -> ksp -> pc -> io -> mat -> vec -> sys. So do the folders
-# of sys: context -> log -> link -> device -> options -> ranks -> base. CUDA stays in src/cuda, which knows
-# the kernel contract and what host and GPU both compile, but no object.
+# of sys: context -> log -> link -> device -> options -> ranks -> base; and those of mat: order -> multiply ->
+# assembly -> csr. CUDA stays in src/cuda, which knows the kernel contract and what host and GPU both compile,
+# but no object.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 layers=(sys vec mat io pc ksp pc/nested)
 rooms=(base ranks options device link log context) # of src/sys, lowest first
-# Calls upwards in src/sys: file, function. Each is one that its file cannot do without.
+# Folders of src/mat, lowest first. The other files are the object: these and those call each other.
+mat_rooms=(csr assembly multiply order)
+# Calls upwards in src/sys and src/mat: file, function. Each is one that its file cannot do without.
 calls_up=(
   src/sys/base/interrupt.c poiseCommMaxInt # PoiseSetInterrupt compares what the ranks give
   src/sys/ranks/comm_mpi.c poiseLinkRun # who waits for other ranks lets the device run what they poll for
   src/sys/ranks/comm_threads.c poiseLinkRun # the same
   src/sys/device/device.c poiseLogWhere # a refused copy or wait is told with the event that it is in
+)
+# What a header declares and another folder defines: header, function.
+elsewhere=(
+  src/mat/mat.h poiseMatFindNan # questions and changes that types and upper layers ask of the object
+  src/mat/mat.h poiseMatDropPending # the same
+  src/mat/mat.h poiseMatSetEntries # the same
+  src/mat/mat.h poiseMatReplaceValues # the same
+  src/mat/order/arrange.h poiseMatReorderWords # words of options, which stand in one table (mat_options.c)
 )
 bad=0
 
@@ -43,24 +54,31 @@ for ((i = 0; i < ${#rooms[@]} - 1; i++)); do
   # sys.h is the context, which all functions are given. What a header declares needs its name only.
   refuse "a header below the context includes sys.h" 'sys/sys\.h' --include='*.h' "src/sys/${rooms[i]}"
 done
+for ((i = 0; i < ${#mat_rooms[@]} - 1; i++)); do
+  above=$(IFS='|'; echo "${mat_rooms[*]:i+1}")
+  refuse "src/mat/${mat_rooms[i]} includes a folder above it" "mat/($above)/" "src/mat/${mat_rooms[i]}"
+done
 known=$(printf 'src/sys/%s\n' "${rooms[@]}" sys.h | LC_ALL=C sort)
 if ! diff <(find src/sys -mindepth 1 -maxdepth 1 | LC_ALL=C sort) - <<< "$known"; then
   echo "^ src/sys holds sys.h and the folders that this script knows" >&2
   bad=1
 fi
-refuse "a rank's CSR knows no type and no assembly" 'mat/(types|assembly|order)/' src/mat/csr
+refuse "a rank's CSR knows no type" 'mat/types/' src/mat/csr
 refuse "includes are named from src, or stand in the same folder" '\.\.' src
 
-# Calls upwards, also in headers. What a header of src/sys declares is defined in its folder; sys.h is the
-# context's. Lists of what there is may name what is above: option tables, memories of a context, kernels.
+# Calls upwards, also in headers. What a header of src/sys or src/mat declares is defined in its folder; sys.h
+# is the context's. Lists of what there is may name what is above: option tables, memories of a context,
+# kernels.
 mapfile -t sources < <(for layer in "${layers[@]}"; do
   find "src/$layer" -name '*.[ch]' ! -path "src/$layer/nested/*" | LC_ALL=C sort
 done)
-awk -v order="$(printf 'sys/%s ' "${rooms[@]}")${layers[*]:1}" -v allowed="${calls_up[*]}" '
+order="$(printf 'sys/%s ' "${rooms[@]}")vec $(printf 'mat/%s ' "${mat_rooms[@]}")${layers[*]:2}"
+awk -v order="$order" -v allowed="${calls_up[*]} ${elsewhere[*]}" '
   function Layer(path,    part)
   {
     split(path, part, "/")
     if (part[2] == "sys") return part[3] == "sys.h" ? "sys/context" : "sys/" part[3]
+    if (part[2] == "mat" && ("mat/" part[3]) in rank) return "mat/" part[3]
     return part[3] == "nested" ? "pc/nested" : part[2]
   }
   function Complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }
@@ -89,8 +107,9 @@ awk -v order="$(printf 'sys/%s ' "${rooms[@]}")${layers[*]:1}" -v allowed="${cal
       if (name ~ /^poise(Register_|WinnersCreate$|Host_)/ || !(name in home)) continue
       declared = header && /^[A-Za-z]/ && !/^static/ && line ~ /^\(/
       if ((FILENAME, name) in left) left[FILENAME, name] = 0
-      else if (rank[home[name]] > rank[layer]) Complain(name ", which is defined in src/" home[name])
-      else if (declared && layer ~ /^sys/ && home[name] != layer)
+      else if (rank[home[name]] > rank[layer] && (home[name] != "mat" || declared || layer !~ /^mat/))
+        Complain(name ", which is defined in src/" home[name])
+      else if (declared && layer ~ /^(sys|mat)/ && home[name] != layer)
         Complain("declares " name ", which is defined in src/" home[name])
     }
   }
@@ -98,12 +117,12 @@ awk -v order="$(printf 'sys/%s ' "${rooms[@]}")${layers[*]:1}" -v allowed="${cal
     for (i in left)
       if (left[i]) {
         sub(SUBSEP, " does not call ", i)
-        print i ": calls_up has it"
+        print i ": calls_up or elsewhere has it"
         bad = 1
       }
     exit bad
   }' "${sources[@]}" "${sources[@]}" || {
-  echo "^ a layer, or a folder of src/sys, calls what is above it" >&2
+  echo "^ a layer, or a folder of src/sys or src/mat, calls what is above it" >&2
   bad=1
 }
 
