@@ -14,9 +14,9 @@
   calling thread before each job, and does not change during it.
 */
 #include "mat/csr/entries.h"
+#include "mat/csr/shares.h"
 #include "mat/mat_type.h"
 #include "mat/order/arrange.h"
-#include "mat/order/shares.h"
 #include "mat/types/csr_product.h"
 #include "ksp.h"
 

@@ -4,7 +4,7 @@
 #ifndef POISE_GRAPH_H
 #define POISE_GRAPH_H
 
-#include "shares.h"
+#include "mat/csr/shares.h"
 
 typedef struct Adjacency { /* nodes 0 .. n - 1; the neighbours of node i are adj[start[i]] .. adj[start[i +
                               1] - 1] */

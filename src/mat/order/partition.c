@@ -8,7 +8,7 @@
 
   Graphs: METIS, on rank 0.
 */
-#include "boundaries.h"
+#include "mat/csr/boundaries.h"
 #include "mat/csr/entries.h"
 #include "graph.h"
 

@@ -6,10 +6,10 @@
   share by more than one per cent.
 */
 #include "mat/assembly/replace.h"
+#include "mat/csr/boundaries.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts.h"
 #include "mat/mat_type.h"
-#include "mat/order/boundaries.h"
 #include "csr_product.h"
 #include "pcsr.h"
 

@@ -5,7 +5,7 @@
   pieces would travel far. Ranks of one machine that are not neighbours count as several machines.
 */
 #include "boundaries.h"
-#include "mat/csr/entries.h"
+#include "entries.h"
 #include "sys/device/place.h"
 
 int64_t poiseRowOfEntry(const Csr *c, const void *ptr, int64_t k)
