@@ -13,6 +13,7 @@
   alone; a new pattern makes all parts anew. What workers read of the application's objects is found by the
   calling thread before each job, and does not change during it.
 */
+#include "mat/assembly/values.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/shares.h"
 #include "mat/mat_type.h"

@@ -186,16 +186,10 @@ PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double
 Halo *poiseMatHalo(PoiseMat A);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
 PoiseErr poiseMatCheckUsable(PoiseMat A);
-PoiseErr poiseMatFindNan(PoiseMat A, int64_t *row); /* *row: the first local row with an entry that is not
-                                                       finite, or the number of rows. Local */
 
 void poiseNullSpaceDestroy(NullSpace *space); /* nullspace.c */
 /* arith.c: store missing diagonal entries as 0. A is square. Collective; agrees. */
 PoiseErr poiseMatStoreDiagonal(PoiseMat A);
-void poiseMatDropPending(PoiseMat A); /* drop entries that were added or set and not assembled */
-/* PoiseMatSetValuesCSR, or BCSR with column-major blocks, with val on one side of A's device. Local. */
-PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val);
-PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val); /* those in A->csr. Local */
 /* A has arrays of its own, as neither a shell has nor a matrix that stays as the application holds it. Else
    it is unsupported; what: that A does not offer. */
 PoiseErr poiseMatCheckHolds(PoiseMat A, const char *what);

@@ -12,6 +12,7 @@
   With positive_definite, icc of a matrix with a negative diagonal factors -A and changes the sign: M = -U^T D
   U.
 */
+#include "mat/csr/find.h"
 #include "mat/order/arrange.h"
 #include "mat/bytes.h"
 #include "pc_device.h"

@@ -4,6 +4,7 @@
   plain loops over the rows, on any device and number of ranks.
 */
 #include "mat/assembly/triplets.h"
+#include "mat/assembly/values.h"
 #include "mat/csr/entries.h"
 #include "mat/types/hubs_kernels.h"
 #include "mat/types/row_blocks.h"

@@ -4,6 +4,7 @@
   Other entries of this rank's rows are collected by row (rows.c). Entries of other ranks' rows go to a stash,
   which travels to them. All of this is on the host, where the values come from.
 */
+#include "assemble.h"
 #include "mat/csr/entries.h"
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"

@@ -11,10 +11,11 @@
   scalars at once. If it is a scalar, the entries of the plan are the scalars of all blocks. Blocks for a
   matrix of scalars are taken as triplets of scalars.
 */
-#include "replace.h"
+#include "assemble.h"
 #include "mat/mat_type.h"
 #include "mat/types/auto.h"
 #include "mat/types/blocks.h"
+#include "replace.h"
 #include "shared_rows.h"
 #include "sys/device/host_loop.h"
 #include "triplets.h"

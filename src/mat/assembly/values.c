@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* New values for a matrix whose pattern stays: in the order of its entries, or zeros. */
+#include "assemble.h"
+#include "mat/csr/replace_values.h"
 #include "mat/mat_type.h"
 #include "mat/types/blocks.h"
+#include "values.h"
 
 PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* New values for the entries of a CSR, from arrays of the host or of the device. */
-#include "mat/mat.h"
+#include "replace_values.h"
 
 /* A borrowed array must be current on the host, so values given on the host go there first. */
 PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val)

@@ -9,6 +9,7 @@
 #include "mat/assembly/shared_rows.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
+#include "mat/csr/replace_values.h"
 #include "mat/mat_type.h"
 #include "multiply.h"
 #include "same_pattern_kernels.h"

@@ -2,6 +2,7 @@
 /* Matrices that stay as the application holds them, through a CSR of them or of their transpose. */
 #include "held.h"
 #include "csr_product.h"
+#include "mat/assembly/values.h"
 #include "mat/bytes.h"
 
 PoiseErr poiseHeldCreate(PoiseMat A, const PoiseCSR *csr, PoiseOwn own, bool device, Held *h)

@@ -8,6 +8,7 @@
   other ranks are ghosts. The halo of the columns brings entries of x. What a rank adds to ghost rows travels
   back by the halo of the rows, and is added in the order of ranks.
 */
+#include "mat/csr/replace_values.h"
 #include "pcoo.h"
 
 /* ---- indices --------------------------------------------------------------------------------- */

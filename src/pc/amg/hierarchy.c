@@ -4,6 +4,7 @@
   connections and all patterns are kept. The near null space, D, lambda and the values of P and of the
   Galerkin products are computed again by the same stages.
 */
+#include "mat/csr/find.h"
 #include "mat/order/arrange.h"
 #include "mat/plan/ranks_plan.h"
 #include "poise/mat_multiply.h"

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* New values for the entries of a CSR (replace_values.c). */
+#ifndef POISE_MAT_REPLACE_VALUES_H
+#define POISE_MAT_REPLACE_VALUES_H
+
+#include "mat/mat.h"
+
+/* Those of A->csr become val, which is on that side of A's device. Local. */
+PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val);
+
+#endif
