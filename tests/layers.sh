@@ -20,10 +20,6 @@ calls_up=(
 )
 # What a header declares and another folder defines: header, function.
 elsewhere=(
-  src/mat/mat.h poiseMatFindNan # questions and changes that types and upper layers ask of the object
-  src/mat/mat.h poiseMatDropPending # the same
-  src/mat/mat.h poiseMatSetEntries # the same
-  src/mat/mat.h poiseMatReplaceValues # the same
   src/mat/order/arrange.h poiseMatReorderWords # words of options, which stand in one table (mat_options.c)
 )
 bad=0
