@@ -10,7 +10,7 @@
   slices on r and z. With preonly inside, nothing is copied and the solver's loop may be replayed.
 */
 #include "mat/bytes.h"
-#include "ksp/diagonal_block.h"
+#include "diagonal_block.h"
 #include "ksp/ksp.h"
 
 typedef struct BJacobi {
