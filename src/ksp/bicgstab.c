@@ -18,7 +18,7 @@
   each. The norm of an iteration is tested at the start of the next, when one product has been made in vain.
   Or it is tested at the end of a cycle (poiseKSPLateCycle).
 */
-#include "ksp.h"
+#include "methods.h"
 #include "bicgstab_phases.h"
 
 enum { X, R, RHAT, P, V, T, W, KEPT, U };

@@ -4,7 +4,7 @@
 #define POISE_CG_H
 
 #include "cg_phases.h"
-#include "ksp.h"
+#include "methods.h"
 
 enum { X, R, P, Q, Z };
 

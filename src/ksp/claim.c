@@ -15,7 +15,10 @@
 */
 #include <float.h>
 
-#include "ksp.h"
+#include "claim.h"
+#include "dots.h"
+#include "methods.h"
+#include "solve.h"
 
 enum {
   MARGIN = 10,  /* factor of the tolerance by which rounding may make a sound recurrence differ */

@@ -19,7 +19,9 @@
 #include "mat/mat_type.h"
 #include "mat/order/arrange.h"
 #include "mat/types/csr_product.h"
-#include "ksp.h"
+#include "divided.h"
+#include "methods.h"
+#include "reordered.h"
 
 enum { SPACES = 3 }; /* null space, that of the transpose, near null space */
 

@@ -3,7 +3,7 @@
   What a worker's solver takes of the application's: its settings (settings.c), and its monitors and test,
   which the calling thread calls for it.
 */
-#include "ksp.h"
+#include "divided.h"
 
 typedef struct Question {
   PoiseKSP outer, inner;

@@ -7,7 +7,9 @@
   place and stop in the same iteration. Their order: docs/design/reductions.md.
 */
 #include "vec/vec_kernels.h"
-#include "ksp.h"
+#include "dots.h"
+#include "methods.h"
+#include "solve.h"
 
 /* ---- dots that wait for the next phase ------------------------------------------------------- */
 

@@ -20,6 +20,7 @@
     restart computes the residual anyway. So there this ends the solve only if the residual has not fallen.
 */
 #include "gmres.h"
+#include "setup.h"
 
 enum { NEVER, IF_NEEDED, ALWAYS };
 enum { FP64, FP32 };

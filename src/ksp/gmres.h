@@ -4,7 +4,7 @@
 #define POISE_GMRES_H
 
 #include "gmres_phases.h"
-#include "ksp.h"
+#include "methods.h"
 
 typedef struct GMRES {
   PoiseInt restart;

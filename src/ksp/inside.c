@@ -2,7 +2,10 @@
 /* Solvers inside preconditioners, as the preconditioner asks them. */
 #include "mat/order/arrange.h"
 #include "mat/bytes.h"
-#include "ksp.h"
+#include "inside.h"
+#include "methods.h"
+#include "setup.h"
+#include "solve.h"
 
 /* Is a solve only z = M^-1 r? */
 static bool IsDirect(PoiseKSP ksp)

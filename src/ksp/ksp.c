@@ -4,7 +4,13 @@
 #include "mat/plan/product_model.h"
 #include "mat/plan/ranks_plan.h"
 #include "mat/bytes.h"
-#include "ksp.h"
+#include "divided.h"
+#include "inside.h"
+#include "loop.h"
+#include "methods.h"
+#include "monitor.h"
+#include "reordered.h"
+#include "setup.h"
 
 static const KSPType *const types[] = {
 #define KSP_TYPE(name) &poiseKSPType_##name,

@@ -5,7 +5,15 @@
   host in a ring behind the slots.
 */
 #include "mat/order/arrange.h"
-#include "ksp.h"
+#include "claim.h"
+#include "divided.h"
+#include "dots.h"
+#include "loop.h"
+#include "methods.h"
+#include "monitor.h"
+#include "operator.h"
+#include "scale.h"
+#include "solve.h"
 
 enum {
   LATEST = -1,  /* the latest of all enqueued iterations */

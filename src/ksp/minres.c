@@ -10,7 +10,7 @@
   (product); q, r, r_old, d, r, z (lanczos); z, w, w_old, x, w, x (update): 14. Another preconditioner adds
   its own traffic. Dense blocks are an epilogue of lanczos.
 */
-#include "ksp.h"
+#include "methods.h"
 #include "minres_phases.h"
 
 enum { X, Q, R, R_ODD, Z, Z_ODD, W, W_ODD };

@@ -6,7 +6,10 @@
 #include "mat/csr/find.h"
 #include "sys/base/files.h"
 #include "sys/base/numbers.h"
-#include "ksp.h"
+#include "claim.h"
+#include "methods.h"
+#include "monitor.h"
+#include "solve.h"
 
 const char *PoiseKSPReasonString(PoiseKSPReason reason)
 {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A and M, as methods enqueue them: products, the preconditioner, residuals, corrections. */
-#include "ksp.h"
+#include "dots.h"
+#include "methods.h"
+#include "operator.h"
+#include "scale.h"
+#include "solve.h"
 
 /* The word that skips work behind the end of the loop, or work ahead. */
 static const double *Done(PoiseKSP ksp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One application of the preconditioner, x = M^-1 b, as PETSc's KSPPREONLY: one iteration, CONVERGED_ITS, no
    norm. */
-#include "ksp.h"
+#include "methods.h"
 #include "preonly_phases.h"
 
 static int Vectors_PreOnly(PoiseKSP ksp)

@@ -6,7 +6,8 @@
   down; digits are those of the least norm so far. Their pace is that of the latest half of the time, or up to
   three quarters: a solve that stalls says so soon, and one that is uneven does not change its mind each time.
 */
-#include "ksp.h"
+#include "methods.h"
+#include "monitor.h"
 
 #define PATIENCE 2.0 /* seconds before there is a line */
 

@@ -6,7 +6,10 @@
 */
 #include "mat/order/arrange.h"
 #include "mat/types/pcsr.h"
-#include "ksp.h"
+#include "divided.h"
+#include "reordered.h"
+#include "setup.h"
+#include "solve.h"
 
 bool poiseKSPReorders(PoiseKSP ksp)
 {

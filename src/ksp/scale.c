@@ -6,7 +6,9 @@
 */
 #include <float.h>
 
-#include "ksp.h"
+#include "methods.h"
+#include "scale.h"
+#include "solve.h"
 
 enum { MOST_SCALINGS = 2 /* the first may see M^-1 b overflow */, MOST_EXPONENT = 1000 };
 

@@ -4,7 +4,10 @@
   given it, with its preconditioner's and those of the solvers inside. The other one is only read. Where
   nothing has changed, what is set up stays.
 */
-#include "ksp.h"
+#include "divided.h"
+#include "inside.h"
+#include "methods.h"
+#include "setup.h"
 
 static bool SameText(const char *a, const char *b)
 {

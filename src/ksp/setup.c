@@ -4,7 +4,13 @@
 #include "mat/order/arrange.h"
 #include "mat/plan/ranks_plan.h"
 #include "mat/bytes.h"
-#include "ksp.h"
+#include "divided.h"
+#include "inside.h"
+#include "loop.h"
+#include "methods.h"
+#include "monitor.h"
+#include "reordered.h"
+#include "setup.h"
 
 /* ---- what it allocates ----------------------------------------------------------------------- */
 

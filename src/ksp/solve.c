@@ -4,7 +4,18 @@
   delivered. A method may be started several times: after a false claim, when it stalls, or with a scaled b.
 */
 #include "mat/order/arrange.h"
-#include "ksp.h"
+#include "claim.h"
+#include "divided.h"
+#include "dots.h"
+#include "inside.h"
+#include "loop.h"
+#include "methods.h"
+#include "monitor.h"
+#include "operator.h"
+#include "reordered.h"
+#include "scale.h"
+#include "setup.h"
+#include "solve.h"
 
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e)
 {

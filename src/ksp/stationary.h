@@ -4,7 +4,7 @@
 #ifndef POISE_STATIONARY_H
 #define POISE_STATIONARY_H
 
-#include "ksp.h"
+#include "methods.h"
 #include "stationary_phases.h"
 
 /* Keep b. Compute the first residual and norm, and set SLOTs ST_SCALE and ST_ALPHA. A nonzero reason: the

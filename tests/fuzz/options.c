@@ -7,7 +7,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 
-#include "ksp/ksp.h"
+#include "ksp/methods.h"
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "files.h"
-#include "ksp/ksp.h"
+#include "ksp/reordered.h"
 #include "mat/order/arrange.h"
 #include "mat/order/graph.h"
 #include "problem.h"

@@ -7,7 +7,7 @@
   A configuration takes every method with every system and preconditioner, each in one type and manner, which
   change between configurations. With several ranks or sanitizers each configuration takes a random part.
 */
-#include "ksp/ksp.h"
+#include "ksp/methods.h"
 #include "systems.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

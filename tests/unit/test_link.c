@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "harness.h"
-#include "ksp/ksp.h"
+#include "ksp/loop.h"
 #include "mat/types/csr_product.h"
 #include "mat/types/single.h"
 #include "mat/mat.h"

@@ -2,7 +2,7 @@
 /* Phases that exchange with other ranks by themselves: compared with kernels that do it, bit by bit. */
 #include "harness.h"
 #include "ksp/cg_phases.h"
-#include "ksp/ksp.h"
+#include "ksp/methods.h"
 #include "problem.h"
 #include "sample.h"
 

@@ -7,7 +7,7 @@
 */
 #include <unistd.h>
 
-#include "ksp/ksp.h"
+#include "ksp/loop.h"
 #include "sample.h"
 
 /* ---- the device ------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Singular systems with known null spaces: two rings of N/2 nodes with springs between neighbours, or one
    ring of N. */
-#include "ksp/ksp.h"
+#include "ksp/monitor.h"
 #include "files.h"
 #include "problem.h"
 

@@ -8,7 +8,7 @@
 #include <sched.h>
 
 #include "files.h"
-#include "ksp/ksp.h"
+#include "ksp/methods.h"
 #include "mat/assembly/coo.h"
 #include "mat/csr/entries.h"
 #include "sample.h"

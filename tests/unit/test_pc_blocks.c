@@ -4,7 +4,7 @@
   restricted to the pattern of the block that a rank owns. Every method is run with every preconditioner,
   without a conversion.
 */
-#include "ksp/ksp.h"
+#include "ksp/methods.h"
 #include "shapes.h"
 
 /* ---- matrices that are a function of their indices ------------------------------------------- */

@@ -5,7 +5,7 @@
   are compared with solves that have the same preconditioner as a user's function, which has passes of its
   own. The log is compared too.
 */
-#include "ksp/ksp.h"
+#include "ksp/loop.h"
 #include "ksp/stationary_phases.h"
 #include "pc/blocks_kernels.h"
 #include "pc/supervariables_kernels.h"

@@ -11,7 +11,7 @@
 */
 #include "mat/bytes.h"
 #include "diagonal_block.h"
-#include "ksp/ksp.h"
+#include "ksp/inside.h"
 
 typedef struct BJacobi {
   /* Number of blocks on all ranks; on this rank; rows of a supervariable block. 0: not given; at most one

@@ -4,7 +4,7 @@
   -ksp_pc_...), as PETSc's PCKSP. It is a linear operator only if it runs a fixed number of linear iterations
   (poiseKSPVaries). Otherwise the outer method must be flexible.
 */
-#include "ksp/ksp.h"
+#include "ksp/inside.h"
 
 typedef struct Inner {
   PoiseKSP ksp;

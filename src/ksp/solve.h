@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A solve: start and end (solve.c). */
+#ifndef POISE_KSP_SOLVE_H
+#define POISE_KSP_SOLVE_H
+
+#include "ksp.h"
+
+/* PoiseKSPSolve for vectors of the rows that the solver works with, or of the application's. */
+PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* Iterate on vectors of A's rows, and deliver x. */
+PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/* Keep a failure of this rank. */
+void poiseKSPFailed(PoiseKSP ksp, PoiseErr e);
+/* Agree on the failures that were kept. */
+PoiseErr poiseKSPAgree(PoiseKSP ksp);
+/* Make x, and enqueue the check of the claim, if `checks`, and the delivery of x. */
+void poiseKSPEnqueueEnd(PoiseKSP ksp, PoiseVec x, bool checks);
+
+#endif
