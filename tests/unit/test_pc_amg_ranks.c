@@ -4,6 +4,7 @@
   test says otherwise; a matrix of the rank alone is what one rank makes.
 */
 #include "mat/mat_type.h"
+#include "pc/amg/cycle.h"
 #include "multigrid.h"
 
 static const char spread[] = /* in fp64, as numbers of levels are looked at */

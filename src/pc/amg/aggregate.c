@@ -12,7 +12,8 @@
   the result it holds 21 bytes per node, and 8 more while roots are numbered.
 */
 #include "mat/multiply/local_product.h"
-#include "amg.h"
+#include "aggregate.h"
+#include "rows.h"
 #include "aggregate_kernels.h"
 
 enum { ROUNDS = 3 }; /* of a GPU, between questions */

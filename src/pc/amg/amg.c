@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC amg: options and interface. */
 #include "amg.h"
+#include "cycle.h"
+#include "hierarchy.h"
+#include "view.h"
 
 static const PoiseOption options[] = {
     {"pc_amg_type", POISE_OPTION_CHOICE, offsetof(Amg, options.type), "smoothed", 0, 0, "smoothed|unsmoothed",

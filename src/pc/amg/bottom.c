@@ -9,7 +9,8 @@
   What is not symmetric, or not definite, is factored with partial pivoting, as lu does.
 */
 #include "pc/lu_kernels.h"
-#include "amg.h"
+#include "bottom.h"
+#include "rows.h"
 #include "amg_kernels.h"
 #include "bottom_kernels.h"
 

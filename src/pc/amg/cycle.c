@@ -21,6 +21,10 @@
   be of any size. Several ranks take the sum of their largest entries, which is the same on all.
 */
 #include "amg.h"
+#include "bottom.h"
+#include "cycle.h"
+#include "cycle_vec.h"
+#include "redundant.h"
 #include "mat/types/single.h"
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse diagonal blocks of nodes, and of rows by their sums. */
 #include "mat/csr/find.h"
-#include "amg.h"
+#include "diagonal.h"
+#include "rows.h"
 #include "diagonal_kernels.h"
 
 PoiseErr poiseAmgDiagonal(PoiseContext ctx, const AmgMatrix *m, bool strict, double *d, double *size,

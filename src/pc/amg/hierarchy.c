@@ -8,7 +8,22 @@
 #include "mat/order/arrange.h"
 #include "mat/plan/ranks_plan.h"
 #include "poise/mat_multiply.h"
+#include "aggregate.h"
 #include "amg.h"
+#include "bottom.h"
+#include "diagonal.h"
+#include "hierarchy.h"
+#include "interpolation.h"
+#include "lambda.h"
+#include "narrow.h"
+#include "ranks.h"
+#include "redundant.h"
+#include "rows.h"
+#include "stages.h"
+#include "strength.h"
+#include "tentative.h"
+#include "transfer.h"
+#include "vectors.h"
 
 enum { DENSE_MOST = 4096 }; /* rows of a bottom that could not be made smaller, and is still solved */
 

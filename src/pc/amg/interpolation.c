@@ -11,7 +11,8 @@
   each node.
 */
 #include "mat/multiply/local_product.h"
-#include "amg.h"
+#include "interpolation.h"
+#include "rows.h"
 
 PoiseErr poiseAmgExtend(PoiseContext ctx, int64_t aggregates, AmgModes *coarse, Buffer *inverse,
                         const double **x)

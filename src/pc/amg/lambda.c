@@ -10,7 +10,9 @@
   On one rank it waits twice at most; on several ranks for each sum. It holds two vectors, and a third where
   nodes have several rows.
 */
-#include "amg.h"
+#include "lambda.h"
+#include "ranks.h"
+#include "rows.h"
 #include "lambda_kernels.h"
 
 enum { EDGE = 1, STEPS = 7, NORM = 3 /* numbers of a step: a sum, and what poiseAmgNorm says */ };

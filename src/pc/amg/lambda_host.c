@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's kernels of power steps, and of sums. */
-#include "amg.h"
+#include "sys/device/host_loop.h"
 #include "lambda_kernels.h"
 
 /* What is added of rows: places apart by half the tree, then a quarter, ... */

@@ -10,6 +10,9 @@
 #include "mat/types/single.h"
 #include "vec/vec_phases.h"
 #include "amg.h"
+#include "lambda.h"
+#include "narrow.h"
+#include "rows.h"
 
 static const double most = 0x1p60; /* its square is in range */
 

@@ -7,7 +7,8 @@
 #include "mat/csr/entries.h"
 #include "mat/csr/ghosts_there.h"
 #include "mat/csr/keys.h"
-#include "amg.h"
+#include "ranks.h"
+#include "rows.h"
 #include "ranks_kernels.h"
 
 /* ---- ghost nodes ----------------------------------------------------------------------------- */

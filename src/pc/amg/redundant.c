@@ -11,7 +11,9 @@
 #include "mat/csr/global_entries.h"
 #include "mat/mat_type.h"
 #include "vec/vec_kernels.h"
-#include "amg.h"
+#include "cycle_vec.h"
+#include "redundant.h"
+#include "rows.h"
 #include "redundant_kernels.h"
 
 void poiseAmgRedundantDestroy(AmgRedundant *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's kernels of set-up that do an item after the other (matrix_kernels.h), and what set-up asks a
    device for. */
-#include "amg.h"
+#include "rows.h"
 #include "aggregate_kernels.h"
 #include "bottom_kernels.h"
 #include "diagonal_kernels.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How long stages of set-up take. The device writes down when each ends, so the host goes on meanwhile. */
-#include "amg.h"
+#include "rows.h"
+#include "stages.h"
 #include "amg_kernels.h"
 
 PoiseErr poiseHost_amg_clock(Device *dev, const void *args)

@@ -2,7 +2,9 @@
 /* Strong connections. Beside the graph it holds 20 bytes per node; where nodes have several rows, also 8
    bytes for each connection, and 12 where a node is several blocks. */
 #include "mat/multiply/local_product.h"
-#include "amg.h"
+#include "ranks.h"
+#include "rows.h"
+#include "strength.h"
 #include "strength_kernels.h"
 
 void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g)

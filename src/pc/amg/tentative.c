@@ -5,7 +5,9 @@
   serve new values.
 */
 #include "mat/csr/keys.h"
-#include "amg.h"
+#include "ranks.h"
+#include "rows.h"
+#include "tentative.h"
 #include "tentative_kernels.h"
 
 /* Nodes of no aggregate have the last key, which makes no row. */

@@ -12,7 +12,9 @@
 #include "mat/multiply/multiply.h"
 #include "mat/types/bcsr_kernels.h"
 #include "vec/vec_kernels.h"
-#include "amg.h"
+#include "interpolation.h"
+#include "rows.h"
+#include "transfer.h"
 #include "interpolation_kernels.h"
 #include "ranks_kernels.h"
 

@@ -5,6 +5,9 @@
 #include "mat/types/single.h"
 #include "vec/vec_kernels.h"
 #include "amg.h"
+#include "cycle_vec.h"
+#include "narrow.h"
+#include "vectors.h"
 
 enum { VECTORS = 8 };
 
@@ -12,37 +15,6 @@ static void List(AmgLevel *l, AmgVec *v[VECTORS])
 {
   AmgVec *const all[VECTORS] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2, &l->sent};
   memcpy(v, all, sizeof all);
-}
-
-void poiseAmgVecDestroy(AmgVec *v)
-{
-  PoiseVecDestroy(&v->wide);
-  poiseBufferDestroy(&v->single);
-}
-
-void poiseAmgVecBytes(const AmgVec *v, PoiseBytes *sum)
-{
-  if (v->wide) poiseBufferAdd(&v->wide->data, sum);
-  poiseBufferAdd(&v->single, sum);
-}
-
-PoiseErr poiseAmgVecRead(AmgVec *v, const void **p)
-{
-  return !v        ? POISE_OK
-         : v->wide ? poiseVecRead(v->wide, (const double **)p)
-                   : poiseBufferRead(&v->single, DEVICE, p);
-}
-
-PoiseErr poiseAmgVecUpdate(AmgVec *v, void **p)
-{
-  return !v        ? POISE_OK
-         : v->wide ? poiseVecUpdate(v->wide, (double **)p)
-                   : poiseBufferUpdate(&v->single, DEVICE, p);
-}
-
-PoiseErr poiseAmgVecWrite(AmgVec *v, void **p)
-{
-  return v->wide ? poiseVecWrite(v->wide, (double **)p) : poiseBufferWrite(&v->single, DEVICE, p);
 }
 
 void poiseAmgVectorsDestroy(AmgLevel *l)

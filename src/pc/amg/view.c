@@ -2,6 +2,10 @@
 /* What the hierarchy is, holds and moves. */
 #include "mat/types/single.h"
 #include "amg.h"
+#include "bottom.h"
+#include "redundant.h"
+#include "vectors.h"
+#include "view.h"
 
 /* Of a number in the cycle. */
 static double Size(const Amg *amg)
@@ -54,7 +58,8 @@ static double ProductBytes(const Amg *amg, PoiseMat A)
   return amg->single ? poiseMatTrafficSingle(A) : poiseMatTraffic(A);
 }
 
-double poiseAmgTraffic(const Amg *amg)
+/* Bytes that a cycle reads and writes, with its products. */
+static double Traffic(const Amg *amg)
 {
   double bytes = OwnBytes(amg);
   for (int k = 0; k + 1 < amg->count; k++) {
@@ -183,7 +188,7 @@ static PoiseErr ViewRedundant(PoisePC pc)
    ranks together. */
 static PoiseErr ViewTraffic(PoisePC pc)
 {
-  double v[] = {poiseAmgTraffic(pc->data), poiseMatTraffic(pc->P) + 56 * (double)pc->P->rows->n};
+  double v[] = {Traffic(pc->data), poiseMatTraffic(pc->P) + 56 * (double)pc->P->rows->n};
   TRY(poiseCommSum(pc->ctx->comm, v, 2));
   return poisePrint(pc->ctx, "  a cycle moves %.2f megabytes, as %.2f iterations of cg with jacobi do\n",
                     v[0] / 1e6, v[1] > 0 ? v[0] / v[1] : 0);

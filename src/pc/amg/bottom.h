@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The coarsest level. */
+#ifndef POISE_AMG_BOTTOM_H
+#define POISE_AMG_BOTTOM_H
+
+#include "mat/mat.h"
+#include "matrix_kernels.h"
+
+typedef struct AmgBottom {
+  int64_t n, skipped; /* rows; those that depend on others, as where A is singular */
+  bool lu;            /* not symmetric, or not definite: factors and exchanges; else the inverse */
+  Buffer dense, pivot, work, result;
+} AmgBottom;
+
+/* size: of the diagonal entries; NULL: |a_ii|. Not to be solved: *why says so, and the smoother serves
+   instead. */
+PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double *size, AmgBottom *bottom,
+                             const char **why);
+PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *bottom, PoiseVec r, PoiseVec z, const double *skip);
+void poiseAmgBottomBytes(const AmgBottom *bottom, PoiseBytes *sum);
+void poiseAmgBottomDestroy(AmgBottom *bottom);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cycle: z = M r. */
+#ifndef POISE_AMG_CYCLE_H
+#define POISE_AMG_CYCLE_H
+
+#include "amg.h"
+
+/* y = a P^T x, in a cycle. What fails on this rank keeps no other from its part. */
+PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgVec *y, const double *skip);
+PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Set-up: the largest eigenvalue of D^-1 A. */
+#ifndef POISE_AMG_LAMBDA_H
+#define POISE_AMG_LAMBDA_H
+
+#include "mat/mat.h"
+#include "matrix_kernels.h"
+
+/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. The same on all ranks
+   of ctx. mine: this rank's error so far. Collective; the caller agrees. */
+PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda);
+/* *to: the sum of n numbers, and to[1] 1 over its root; or *to alone, the largest of numbers that are not
+   negative. scratch: two arrays of n / 1024 + 1 numbers. All are on the device. */
+PoiseErr poiseAmgAdd(Device *dev, int64_t n, const double *x, bool largest, double *const scratch[2],
+                     double *to);
+
+#endif
