@@ -3,7 +3,7 @@
 #include "mat/order/arrange.h"
 #include "blocks_host.h"
 #include "blocks_kernels.h"
-#include "pc.h"
+#include "blocks.h"
 
 void poiseBlocksDestroy(Blocks *k)
 {

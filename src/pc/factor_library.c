@@ -5,7 +5,9 @@
   make a solver's loop eager, and need not be skipped.
 */
 #include "factor_kernels.h"
-#include "pc.h"
+#include "factor.h"
+#include "factor_library.h"
+#include "triangles.h"
 #include "pc_device.h"
 
 const char *poiseFactorLibraryName(PoisePC pc)

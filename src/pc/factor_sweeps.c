@@ -2,7 +2,8 @@
 /* Incomplete factors by sweeps over their entries: those of triangle_entries_kernels.h, one after the other.
    A sweep reads what the one before has left, so bits repeat. The first one starts from A; so does a new
    factorisation, as M is then a function of A alone. Nothing goes to the host. */
-#include "pc.h"
+#include "factor.h"
+#include "factor_sweeps.h"
 #include "pc_device.h"
 #include "triangle_entries_kernels.h"
 

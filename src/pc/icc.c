@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC icc: M = U^T D U, the symmetric counterpart of ilu. It takes half the work of ilu, and M is
    symmetric. */
-#include "pc.h"
+#include "factor.h"
 
 static const PoiseOption options[] = {FACTOR_OPTIONS("positive_definite"), {0}};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC ilu: M = L U, incomplete factors without fill of the block that each rank owns. */
-#include "pc.h"
+#include "factor.h"
 
 static const PoiseOption options[] = {FACTOR_OPTIONS("none"), {0}};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC jacobi: M = diag(P). */
-#include "pc.h"
+#include "blocks.h"
 
 typedef struct Jacobi {
   Blocks blocks;

@@ -9,6 +9,9 @@
   Products in an application: `sweeps` with each triangle. Each also reads x and the latest vector, and writes
   one.
 */
+#include "factor.h"
+#include "jacobi_sweeps.h"
+#include "triangles.h"
 #include "blocks_kernels.h"
 #include "jacobi_sweeps_kernels.h"
 #include "pc_device.h"

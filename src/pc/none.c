@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC none: M = I. */
-#include "pc.h"
+#include "blocks.h"
 
 static PoiseErr Apply_None(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC pbjacobi: M = the diagonal blocks of P, of the matrix's block size (point-block Jacobi). */
-#include "pc.h"
+#include "blocks.h"
 
 static PoiseErr SetUp_PBJacobi(PoisePC pc)
 {

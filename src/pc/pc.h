@@ -5,7 +5,6 @@
 
 #include "mat/mat.h"
 #include "poise/pc.h"
-#include "triangles_kernels.h"
 
 typedef struct Varying {            /* why an M varies between applications */
   const char *pc, *method, *prefix; /* the preconditioner, and the solver in it that stops when it has
@@ -65,8 +64,7 @@ typedef struct PCType {
 } PCType;
 
 /* The solver that owns a preconditioner. It is asked when the application uses the preconditioner, as it
-   may have rearranged P. All functions but plan and
-   elsewhere are collective, and agree. */
+   may have rearranged P. All functions but plan and elsewhere are collective, and agree. */
 typedef struct PCOwner {
   PoiseErr (*set)(void *solver, PoiseMat P); /* the application sets a new matrix P for it */
   PoiseErr (*follow)(void *solver);          /* make pc->P the matrix that the solver will work with */
@@ -123,179 +121,5 @@ PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 /* p += the result of PoisePCPredictBytes. Collective; agrees. */
 PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 PoiseErr poisePCCheckStored(PoisePC pc); /* fails if P has no entries, as a shell */
-
-/* ---- blocks.c: inverse diagonal blocks, shared by jacobi (b = 1) and pbjacobi ---------------- */
-
-typedef struct Blocks {
-  int b;
-  int64_t n; /* rows */
-  Buffer inverse, bad;
-} Blocks;
-
-/* Invert P's diagonal blocks. fix: treat a zero 1 x 1 block as 1. */
-PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *blocks, int b, bool fix);
-PoiseErr poiseBlocksShow(Blocks *blocks, const double **d, int64_t *b); /* as PCType.blocks */
-PoiseErr poiseBlocksApply(PoisePC pc, Blocks *blocks, PoiseVec r, PoiseVec z, const double *skip,
-                          const Fuse *fuse);
-void poiseBlocksBytes(const Blocks *blocks, PoiseBytes *sum);
-void poiseBlocksPredict(PoisePC pc, int b, PoisePrediction *p);
-void poiseBlocksDestroy(Blocks *blocks);
-
-/* ---- supervariables.c: inverse diagonal blocks of the sizes that the pattern suggests, for
-   bjacobi -------------------------------------------------------------------------------------- */
-
-typedef struct Supervariables {
-  Version seen; /* P, when they were found */
-  int most;     /* maximum rows of a block, as asked for */
-  int64_t n, count, largest, entries;
-  int64_t equal; /* rows of each block, where the last one may have fewer; 0: sizes differ */
-  Buffer start, at, inverse, bad;
-} Supervariables;
-
-PoiseErr poiseSupervariablesSetup(PoisePC pc, Supervariables *s, int most); /* local; most <= 32 */
-PoiseErr poiseSupervariablesApply(PoisePC pc, Supervariables *s, PoiseVec r, PoiseVec z, const double *skip,
-                                  const Fuse *fuse);
-PoiseErr poiseSupervariablesShow(Supervariables *s, const double **d, int64_t *b); /* as PCType.blocks */
-PoiseErr poiseSupervariablesView(PoisePC pc, const Supervariables *s);             /* collective */
-void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum);
-void poiseSupervariablesPredict(PoisePC pc, int most, PoisePrediction *p);
-void poiseSupervariablesDestroy(Supervariables *s);
-
-/* ---- triangles.c: sweeps over the triangles of the block that a rank owns, for ilu, icc and
-   sor ------------------------------------------------------------------------------------------ */
-
-typedef struct Triangular {
-  Version seen;   /* P, when it was built */
-  int64_t built;  /* counts how often */
-  int directions; /* with levels: 2; 1: forward alone; 0: none */
-  bool own, wide; /* own: begin, end and col are copies, which outlive P's pattern. Otherwise they
-                             are P's, except begin and end of rows with ghosts. If each row ends where the
-                             next begins, end is empty, and begin has one more entry */
-  int b;          /* as in Triangles */
-  int64_t n;
-  Buffer begin, diag, end, col;
-  Buffer start[2], first[2], last[2]; /* levels of the forward and backward sweep */
-  Buffer work;                        /* if the device or a library needs it */
-  int64_t count[2], groups, nz;       /* nz: entries of the block */
-} Triangular;
-
-/* Find the triangles, and the levels of so many directions, if the pattern is new. own: see above. guess:
-   sweeps will start from a guess, so a row must not change before the rows that read its old value.
-   POISE_ERR_NUMERIC names a row without a diagonal entry. Local. */
-PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, int directions);
-/* The kernels' view of the triangles on one side. */
-PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
-PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
-/* Has each entry (i, j) an entry (j, i)? */
-PoiseErr poiseTriangularIsSymmetric(PoisePC pc, Triangular *t, bool *symmetric);
-PoiseErr poiseTriangularWork(Triangular *t, double **work);  /* a vector and one more double, or NULL */
-PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t); /* work is not NULL after this */
-static inline int poiseTriangularSide(const Triangular *t)   /* scalar rows of a row */
-{
-  return t->b ? t->b : 1;
-}
-/* Launch a sweep. The caller has set all of a except t and levels. */
-PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
-PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
-/* bytes read by one sweep over both triangles, without vectors */
-double poiseTriangularTraffic(const Triangular *t);
-void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum); /* sum += what it holds */
-PoiseErr poiseTriangularPredict(PoisePC pc, bool own, int directions, const MatPlan *plan,
-                                PoisePrediction *p);
-void poiseTriangularDestroy(Triangular *t);
-
-/* ---- factor.c: incomplete factors without fill, for ilu and icc; pc->data is an Incomplete ---- */
-
-typedef struct Incomplete {
-  int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
-  double shift_amount, zero_pivot;
-  char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
-  PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
-                                       0: exact */
-  Triangular triangular;
-  int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
-  bool mirrored;          /* the pattern is symmetric */
-  Buffer lu, d, result;
-  Buffer other;   /* values of the sweep before, of an ilu by sweeps */
-  Buffer work[2]; /* vectors, for Jacobi sweeps */
-  bool negative;  /* M is minus the factorisation of -A (icc) */
-  double shift;   /* that was needed */
-  int tries;      /* shifts tried */
-  double seconds; /* of the latest set-up */
-  int library;    /* 0: the device's own sweeps solve; k: its factor_libraries[k - 1] does */
-  LibraryPlan plan;
-  int64_t planned; /* triangular.built when the plan was made; 0: no plan */
-} Incomplete;
-
-/* Rows of the option tables of ilu and icc, which differ only in the default shift. */
-#define FACTOR_SHIFT_TYPE(shift)                                                                            \
-  {                                                                                                         \
-    "pc_factor_shift_type", POISE_OPTION_CHOICE, offsetof(Incomplete, shift_type), shift, 0, 0,             \
-        "none|nonzero|positive_definite|inblocks", "what to do about pivots that are zero, or not positive" \
-  }
-#define FACTOR_SHIFT_AMOUNT                                                                     \
-  {                                                                                             \
-    "pc_factor_shift_amount", POISE_OPTION_REAL, offsetof(Incomplete, shift_amount),            \
-        "2.220446049250313e-14", 0, 1e300, NULL,                                                \
-        "first shift of the diagonal (nonzero), or the amount added to a zero pivot (inblocks)" \
-  }
-#define FACTOR_ZERO_PIVOT                                                                                   \
-  {                                                                                                         \
-    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, \
-        1e300, NULL,                                                                                        \
-        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"            \
-  }
-#define FACTOR_KERNEL                                                                                       \
-  {                                                                                                         \
-    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,               \
-        "what solves with the factors: own kernels, or on cuda cusparse, which takes no blocks, no 64-bit " \
-        "offsets and no columns of other ranks; the loop of a solver is then not replayed"                  \
-  }
-
-#define FACTOR_SWEEPS                                                                                     \
-  {                                                                                                       \
-    "pc_factor_sweeps", POISE_OPTION_INT, offsetof(Incomplete, sweeps), "0", 0, 1000, NULL,               \
-        "Jacobi sweeps that solve with each triangle, each a product; 0: exact solves, level after level" \
-  }
-#define FACTOR_SETUP_SWEEPS                                                                             \
-  {                                                                                                     \
-    "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
-        "sweeps over all entries at once that approximate the factors; 0: exact factors, row after row" \
-  }
-
-#define FACTOR_OPTIONS(shift_type)                                                                     \
-  FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, FACTOR_SWEEPS, \
-      FACTOR_SETUP_SWEEPS
-
-PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
-PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
-void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
-PoiseErr poiseFactorView(PoisePC pc);
-void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
-const char *poiseFactorEager(PoisePC pc);
-PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p);
-void poiseFactorDestroy(PoisePC pc);
-
-/* ---- factor_library.c: solves with them by a library of the device's ------------------------- */
-
-PoiseErr poiseFactorLibraryFind(PoisePC pc);  /* find the library that options name; local. Without one,
-                                                 this and the functions below do nothing */
-PoiseErr poiseFactorLibraryCheck(PoisePC pc); /* does the library accept P's present pattern? */
-PoiseErr poiseFactorLibraryPlan(PoisePC pc);  /* makes a plan for new factors */
-PoiseErr poiseFactorLibraryApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
-const char *poiseFactorLibraryName(PoisePC pc); /* "own": none */
-void poiseFactorLibraryDrop(PoisePC pc);
-
-/* ---- factor_sweeps.c: factors by sweeps over all entries at once ----------------------------- */
-
-struct FactorArgs;
-PoiseErr poiseFactorSweepsCheck(PoisePC pc);                        /* are they for P's present pattern? */
-PoiseErr poiseFactorSweeps(PoisePC pc, const struct FactorArgs *a); /* what kernel factor does, nearly */
-
-/* ---- jacobi_sweeps.c: solves with the factors by Jacobi sweeps ------------------------------- */
-
-PoiseErr poiseJacobiSweepsCheck(PoisePC pc);
-PoiseErr poiseJacobiSweepsScale(PoisePC pc); /* makes new factors those of poiseJacobiSweepsApply */
-PoiseErr poiseJacobiSweepsApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
 #endif

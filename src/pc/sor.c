@@ -8,7 +8,8 @@
 */
 #include "mat/bytes.h"
 #include "vec/vec_kernels.h"
-#include "pc.h"
+#include "blocks.h"
+#include "triangles.h"
 
 typedef struct SOR {
   double omega;

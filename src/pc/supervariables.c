@@ -9,7 +9,7 @@
 #include "mat/order/arrange.h"
 #include "mat/csr/entries.h"
 #include "blocks_host.h"
-#include "pc.h"
+#include "supervariables.h"
 #include "supervariables_kernels.h"
 
 void poiseSupervariablesBytes(const Supervariables *s, PoiseBytes *sum)

@@ -6,6 +6,7 @@
 */
 #include "mat/order/arrange.h"
 #include "mat/bytes.h"
+#include "triangles.h"
 #include "pc_device.h"
 #include "triangle_entries_kernels.h"
 #include "triangles_host.h"

@@ -4,7 +4,7 @@
 #define POISE_TRIANGLES_HOST_H
 
 #include "vec/vec_host.h"
-#include "pc.h"
+#include "triangles_kernels.h"
 
 /* Bytes of values, columns and vectors that a sweep over both triangles moves. */
 static inline double poiseHostSweepBytes(const Triangles *t)

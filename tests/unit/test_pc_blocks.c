@@ -5,6 +5,7 @@
   without a conversion.
 */
 #include "ksp/methods.h"
+#include "pc/factor.h"
 #include "shapes.h"
 
 /* ---- matrices that are a function of their indices ------------------------------------------- */

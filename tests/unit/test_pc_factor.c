@@ -10,6 +10,7 @@
 #include <omp.h>
 #endif
 
+#include "pc/factor.h"
 #include "pc/triangles_host.h"
 #include "shapes.h"
 

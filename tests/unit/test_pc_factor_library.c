@@ -4,6 +4,7 @@
   own sweeps are the reference for z. One rank has all rows (layout LAST), or the factors are in the blocks of
   bjacobi.
 */
+#include "pc/factor.h"
 #include "pc/pc_device.h"
 #include "shapes.h"
 

@@ -3,6 +3,7 @@
   Sweeps of ilu and icc that are not exact: -pc_factor_sweeps, -pc_factor_setup_sweeps. The references are the
   polynomial of the triangles, and the fixed point's steps, on dense arrays.
 */
+#include "pc/factor.h"
 #include "shapes.h"
 
 #define EXACT "-x_pc_factor_sweeps 0\n-x_pc_factor_setup_sweeps 0\n-x_pc_factor_shift_type none\n"

@@ -12,6 +12,7 @@
 #include "mat/bytes.h"
 #include "diagonal_block.h"
 #include "ksp/inside.h"
+#include "pc/supervariables.h"
 
 typedef struct BJacobi {
   /* Number of blocks on all ranks; on this rank; rows of a supervariable block. 0: not given; at most one

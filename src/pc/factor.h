@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Incomplete factors without fill, for ilu and icc; pc->data is an Incomplete. */
+#ifndef POISE_FACTOR_H
+#define POISE_FACTOR_H
+
+#include "triangles.h"
+
+typedef struct Incomplete {
+  int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
+  double shift_amount, zero_pivot;
+  char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
+  PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
+                                       0: exact */
+  Triangular triangular;
+  int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
+  bool mirrored;          /* the pattern is symmetric */
+  Buffer lu, d, result;
+  Buffer other;   /* values of the sweep before, of an ilu by sweeps */
+  Buffer work[2]; /* vectors, for Jacobi sweeps */
+  bool negative;  /* M is minus the factorisation of -A (icc) */
+  double shift;   /* that was needed */
+  int tries;      /* shifts tried */
+  double seconds; /* of the latest set-up */
+  int library;    /* 0: the device's own sweeps solve; k: its factor_libraries[k - 1] does */
+  LibraryPlan plan;
+  int64_t planned; /* triangular.built when the plan was made; 0: no plan */
+} Incomplete;
+
+/* Rows of the option tables of ilu and icc, which differ only in the default shift. */
+#define FACTOR_SHIFT_TYPE(shift)                                                                            \
+  {                                                                                                         \
+    "pc_factor_shift_type", POISE_OPTION_CHOICE, offsetof(Incomplete, shift_type), shift, 0, 0,             \
+        "none|nonzero|positive_definite|inblocks", "what to do about pivots that are zero, or not positive" \
+  }
+#define FACTOR_SHIFT_AMOUNT                                                                     \
+  {                                                                                             \
+    "pc_factor_shift_amount", POISE_OPTION_REAL, offsetof(Incomplete, shift_amount),            \
+        "2.220446049250313e-14", 0, 1e300, NULL,                                                \
+        "first shift of the diagonal (nonzero), or the amount added to a zero pivot (inblocks)" \
+  }
+#define FACTOR_ZERO_PIVOT                                                                                   \
+  {                                                                                                         \
+    "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, \
+        1e300, NULL,                                                                                        \
+        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"            \
+  }
+#define FACTOR_KERNEL                                                                                       \
+  {                                                                                                         \
+    "pc_factor_kernel", POISE_OPTION_STRING, offsetof(Incomplete, kernel), "own", 0, 0, NULL,               \
+        "what solves with the factors: own kernels, or on cuda cusparse, which takes no blocks, no 64-bit " \
+        "offsets and no columns of other ranks; the loop of a solver is then not replayed"                  \
+  }
+
+#define FACTOR_SWEEPS                                                                                     \
+  {                                                                                                       \
+    "pc_factor_sweeps", POISE_OPTION_INT, offsetof(Incomplete, sweeps), "0", 0, 1000, NULL,               \
+        "Jacobi sweeps that solve with each triangle, each a product; 0: exact solves, level after level" \
+  }
+#define FACTOR_SETUP_SWEEPS                                                                             \
+  {                                                                                                     \
+    "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
+        "sweeps over all entries at once that approximate the factors; 0: exact factors, row after row" \
+  }
+
+#define FACTOR_OPTIONS(shift_type)                                                                     \
+  FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, FACTOR_SWEEPS, \
+      FACTOR_SETUP_SWEEPS
+
+PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
+PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
+PoiseErr poiseFactorView(PoisePC pc);
+void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
+const char *poiseFactorEager(PoisePC pc);
+PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p);
+void poiseFactorDestroy(PoisePC pc);
+
+#endif
