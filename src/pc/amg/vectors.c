@@ -56,20 +56,31 @@ static PoiseErr Make(const Amg *amg, PoiseMat A, AmgVec *v)
   return poiseBufferWrite(&v->single, DEVICE, &there);
 }
 
+/* A level is smoothed, or is the bottom, solved by an inverse or by factors. Factors take r and t in fp64. */
 static PoiseErr MakeVectors(Amg *amg, int k)
 {
-  const AmgOptions *o = &amg->options;
   AmgLevel *l = &amg->level[k];
-  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense;
-  AmgVec *const coarse[] = {&l->b, &l->x}, *const twice[] = {&l->r2, &l->x2},
-                *const smoothed[] = {&l->d, &l->r}, *const factors[] = {&l->r, &l->t};
-  for (int j = 0; j < 2 && k; j++) TRY(Make(amg, l->A, coarse[j]));
-  for (int j = 0; j < 2 && k && !bottom && o->w_cycle; j++) TRY(Make(amg, l->A, twice[j]));
-  for (int j = o->degree > 1 || bottom ? 0 : 1; j < 2 && smooths; j++) TRY(Make(amg, l->A, smoothed[j]));
-  for (int j = 0; j < 2 && amg->single && !smooths && amg->bottom.lu; j++) TRY(Wide(l->A, factors[j]));
-  if (amg->single && k == 0) TRY(Make(amg, l->A, &l->x));
-  if (l->away) TRY(Make(amg, l->away, &l->sent));
-  return bottom ? POISE_OK : Make(amg, l->A, &l->t);
+  bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense, coarse = k > 0;
+  bool twice = coarse && !bottom && amg->options.w_cycle;
+  bool steps = smooths && (bottom || amg->options.degree > 1); /* of the smoother: more than one */
+  bool factors = amg->single && !smooths && amg->bottom.lu;
+  const struct {
+    AmgVec *v;
+    bool needed, wide;
+  } vectors[] = {
+      {&l->b, coarse, false}, /* of the level above, restricted */
+      {&l->x, coarse || amg->single, false},
+      {&l->r2, twice, false}, /* of the second visit of a W cycle */
+      {&l->x2, twice, false},
+      {&l->d, steps, false},
+      {&l->r, smooths, factors}, /* residual before the correction; right-hand side of factors */
+      {&l->t, !bottom, factors}, /* the same after it; solution */
+  };
+  for (size_t j = 0; j < sizeof vectors / sizeof *vectors; j++) {
+    if (vectors[j].needed) TRY(Make(amg, l->A, vectors[j].v));
+    if (vectors[j].wide) TRY(Wide(l->A, vectors[j].v));
+  }
+  return l->away ? Make(amg, l->away, &l->sent) : POISE_OK;
 }
 
 /* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
