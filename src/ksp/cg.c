@@ -66,14 +66,9 @@ static PoiseErr View_CG(PoiseKSP ksp)
                     g->why);
 }
 
-static int Cycle_CG(PoiseKSP ksp)
+static const KSPType *Form_CG(PoiseKSP ksp)
 {
-  return ((const CG *)ksp->data)->predicts ? poisePRCGCycle(ksp) : 1;
-}
-
-static void Restart_CG(PoiseKSP ksp)
-{
-  if (((const CG *)ksp->data)->predicts) poisePRCGRestart(ksp);
+  return ((const CG *)ksp->data)->predicts ? &poiseKSPType_prcg : &poiseKSPType_cg;
 }
 
 int poiseCGVectors(PoiseKSP ksp)
@@ -124,10 +119,7 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   const double *z = ksp->M.pointwise ? NULL : v[Z], *r = z ? NULL : v[R]; /* without a vector z it is d r */
   int even = ksp->loop.parity, odd = !even;
   Fuse pq = {0};
-  if (((const CG *)ksp->data)->predicts) {
-    poisePRCGIterate(ksp, j);
-    return;
-  }
+  (void)j;
   poiseKSPAddDot(ksp, &pq, v[P], CG_PQ + even);
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], &pq); /* q = A p, pq = (p, q) */
   /* alpha = rz / pq; r -= alpha q; z = M r, rz' = (r, z), |z| or |r| */
@@ -145,11 +137,10 @@ const KSPType poiseKSPType_cg = {
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
     .setup = SetUp_CG,
-    .cycle = Cycle_CG,
+    .form = Form_CG,
     .start = poiseCGStart,
     .sends = true,
     .iterate = Iterate_CG,
     .recurrence = R,
-    .restart = Restart_CG,
     .view = View_CG,
 };

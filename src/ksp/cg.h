@@ -9,11 +9,7 @@
 enum { X, R, P, Q, Z };
 
 int poiseCGVectors(PoiseKSP ksp);
-/* The form that predicts (prcg.c). */
-const char *poiseCGCannotPredict(PoiseKSP ksp); /* why; NULL: it can */
-int poisePRCGCycle(PoiseKSP ksp);
-void poisePRCGIterate(PoiseKSP ksp, int j);
-void poisePRCGRestart(PoiseKSP ksp);
+const char *poiseCGCannotPredict(PoiseKSP ksp); /* why not in the form of prcg.c; NULL: it can */
 /* r = b - A x, p = z = M r, (r, z), and the first norm. */
 void poiseCGStart(PoiseKSP ksp, PoiseVec b);
 int poiseCGFlags(PoiseKSP ksp); /* flags of phases that test convergence: the norm, and CG_PROJECTED */

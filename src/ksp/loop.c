@@ -26,11 +26,6 @@ static Device *Dev(PoiseKSP ksp)
   return ksp->ctx->device;
 }
 
-static int Cycle(PoiseKSP ksp)
-{
-  return ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
-}
-
 int poiseKSPLateCycle(PoiseKSP ksp, int most)
 {
   return ksp->loop.eager || (ksp->loop.step > 0 && ksp->loop.step <= STEP_LONG) ? 1 : most;
@@ -40,9 +35,9 @@ int poiseKSPLateCycle(PoiseKSP ksp, int most)
 static void AdvanceCycle(PoiseKSP ksp)
 {
   ksp->loop.parity = !ksp->loop.parity;
-  if (++ksp->loop.cycle_at < Cycle(ksp)) return;
+  if (++ksp->loop.cycle_at < poiseKSPCycle(ksp)) return;
   ksp->loop.cycle_at = 0;
-  if (ksp->type->restart) ksp->type->restart(ksp);
+  if (poiseKSPForm(ksp)->restart) poiseKSPForm(ksp)->restart(ksp);
 }
 
 /* ---- slots on the host ----------------------------------------------------------------------- */
@@ -229,7 +224,7 @@ void poiseKSPEager(PoiseKSP ksp)
     if (SomeRankFailed(ksp) || poiseKSPOutOfRange(ksp, ksp->loop.status[0])) return;
     bool over = LookAtSlots(ksp, ksp->loop.status[0]);
     if (HostStops(ksp) || over) return;
-    ksp->type->iterate(ksp, ksp->loop.cycle_at);
+    poiseKSPForm(ksp)->iterate(ksp, ksp->loop.cycle_at);
     AdvanceCycle(ksp);
   }
 }
@@ -264,7 +259,7 @@ PoiseErr poiseKSPChooseStep(PoiseKSP ksp)
 /* Iterations of a captured turn: whole cycles, and an even number, so that the parity repeats. */
 static int TurnIterations(PoiseKSP ksp, int step)
 {
-  int cycle = Cycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle;
+  int cycle = poiseKSPCycle(ksp), unit = cycle % 2 ? 2 * cycle : cycle;
   return (step + unit - 1) / unit * unit;
 }
 
@@ -288,7 +283,7 @@ static int FewTurns(PoiseKSP ksp)
 static int FirstIterations(PoiseKSP ksp)
 {
   bool alone = PoiseSize(ksp->ctx) == 1;
-  return alone && Dev(ksp)->loops && Cycle(ksp) == 1 && ksp->options.replay < 0 ? 2 : 0;
+  return alone && Dev(ksp)->loops && poiseKSPCycle(ksp) == 1 && ksp->options.replay < 0 ? 2 : 0;
 }
 
 /* Add to the log `times` times the work of the first n captured iterations. */
@@ -301,7 +296,7 @@ static void AddCounts(PoiseKSP ksp, double times, int n)
 static void Describe(PoiseKSP ksp, Captured *c)
 {
   memset(c, 0, sizeof *c);
-  c->type = ksp->type, c->A = ksp->A, c->pc = ksp->pc;
+  c->type = poiseKSPForm(ksp), c->A = ksp->A, c->pc = ksp->pc;
   c->version = ksp->A->version, c->version.values = 0, c->version.near = 0;
   c->generation = ksp->pc->generation;
   c->joined = poiseLinkJoined(ksp->ctx);
@@ -326,7 +321,7 @@ static PoiseErr CaptureFirst(PoiseKSP ksp, int first)
   TRY(Dev(ksp)->ops->capture_first(Dev(ksp), ksp->scalars.slots + SLOT_DONE));
   poiseLogCounts(ksp->ctx, &counts[0]);
   for (int k = 0; k < first; k++) {
-    ksp->type->iterate(ksp, ksp->loop.cycle_at);
+    poiseKSPForm(ksp)->iterate(ksp, ksp->loop.cycle_at);
     AdvanceCycle(ksp);
   }
   poiseLogCounts(ksp->ctx, &counts[1]);
@@ -354,7 +349,7 @@ bool poiseKSPCapture(PoiseKSP ksp)
   for (int k = 0; k < now.turn; k++) {
     if (k > 0 && k % now.step == 0) poiseKSPFailed(ksp, dev->ops->capture_step(dev));
     poiseLogCounts(ksp->ctx, &loop->counts[k]);
-    ksp->type->iterate(ksp, loop->cycle_at);
+    now.type->iterate(ksp, loop->cycle_at);
     AdvanceCycle(ksp);
   }
   if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseLinkEndTurn(ksp->ctx->link));

@@ -3,9 +3,21 @@
 #ifndef POISE_KSP_LOOP_H
 #define POISE_KSP_LOOP_H
 
-#include "ksp.h"
+#include "methods.h"
 
 enum { REPLAY_MOST = 8 }; /* most iterations between two looks at the end, if the number is chosen */
+
+/* The type that iterates. */
+static inline const KSPType *poiseKSPForm(PoiseKSP ksp)
+{
+  return ksp->type->form ? ksp->type->form(ksp) : ksp->type;
+}
+/* Iterations of its cycle. */
+static inline int poiseKSPCycle(PoiseKSP ksp)
+{
+  const KSPType *form = poiseKSPForm(ksp);
+  return form->cycle ? form->cycle(ksp) : 1;
+}
 
 /* From the first norm on until the solve is over, each iteration enqueued when the one before is done. */
 void poiseKSPEager(PoiseKSP ksp);

@@ -34,7 +34,9 @@ struct KSPType {
   int64_t (*array)(PoiseKSP);  /* number of doubles of its small device array; may be NULL */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
-  int (*cycle)(PoiseKSP);      /* iterations after which the enqueued work repeats; NULL: 1 */
+  /* Which method's cycle, iterate and restart are used, as set-up chose; NULL: its own. */
+  const KSPType *(*form)(PoiseKSP);
+  int (*cycle)(PoiseKSP); /* iterations after which the enqueued work repeats; NULL: 1 */
   /* from the x in work[0]; without a guess from 0, and x is set so */
   void (*start)(PoiseKSP, PoiseVec b);
   bool once;                        /* that is the whole solve */

@@ -30,12 +30,12 @@ static PoiseErr SetUp_PRCG(PoiseKSP ksp)
   return POISE_OK;
 }
 
-int poisePRCGCycle(PoiseKSP ksp)
+static int Cycle_PRCG(PoiseKSP ksp)
 {
   return poiseKSPLateCycle(ksp, 16);
 }
 
-void poisePRCGIterate(PoiseKSP ksp, int j)
+static void Iterate_PRCG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   int even = ksp->loop.parity, odd = !even;
@@ -52,7 +52,7 @@ void poisePRCGIterate(PoiseKSP ksp, int j)
       CG_RZ + odd, CG_NN);
 }
 
-void poisePRCGRestart(PoiseKSP ksp)
+static void Restart_PRCG(PoiseKSP ksp)
 {
   poiseKSPScalars(ksp, PHASE_prcg_judge, (PhaseArgs){.flags = (int)ksp->norm});
 }
@@ -61,10 +61,10 @@ const KSPType poiseKSPType_prcg = {
     .name = "prcg",
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
-    .cycle = poisePRCGCycle,
+    .cycle = Cycle_PRCG,
     .setup = SetUp_PRCG,
     .start = poiseCGStart,
     .sends = true,
-    .iterate = poisePRCGIterate,
-    .restart = poisePRCGRestart,
+    .iterate = Iterate_PRCG,
+    .restart = Restart_PRCG,
 };

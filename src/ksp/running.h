@@ -10,7 +10,7 @@
 typedef struct KSPType KSPType;
 
 typedef struct Captured { /* what a captured loop depends on; compared as bytes, so there is no padding */
-  const KSPType *type;
+  const KSPType *type;    /* that iterates */
   PoiseMat A;
   PoisePC pc;
   Version version;            /* of A, but for values and the near null space */

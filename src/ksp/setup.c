@@ -48,7 +48,7 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
 {
   const char *eager = ksp->loop.eager;
   ksp->loop.eager = NULL; /* a cycle may then be shorter, which is known later */
-  int64_t cycle = ksp->type->cycle ? ksp->type->cycle(ksp) : 1;
+  int64_t cycle = poiseKSPCycle(ksp);
   int64_t most = 2 * cycle + (ksp->options.replay < 0 ? REPLAY_MOST : ksp->options.replay);
   int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that hold whole blocks of M */
   ksp->loop.eager = eager;
@@ -181,8 +181,7 @@ static const char *WhyEager(PoiseKSP ksp)
   if (poiseKSPMonitorsTrueResidual(ksp)) return "the true residual is monitored";
   if (ksp->ctx->log_device_time) return "-log_device_time";
   if (ksp->options.replay == 0) return "-ksp_replay 0";
-  if (ksp->type->cycle && ksp->type->cycle(ksp) > MAX_CYCLE)
-    return "the method's cycle is too long to capture";
+  if (poiseKSPCycle(ksp) > MAX_CYCLE) return "the method's cycle is too long to capture";
   return NULL;
 }
 
