@@ -60,6 +60,12 @@ if ! diff <(find src/sys -mindepth 1 -maxdepth 1 | LC_ALL=C sort) - <<< "$known"
   bad=1
 fi
 refuse "a rank's CSR knows no type" 'mat/types/' src/mat/csr
+mapfile -t methods < <(grep -lE '^const KSPType poiseKSPType_' src/ksp/*.c)
+refuse "a method includes methods.h and what methods share" \
+  '(ksp/)?(claim|divided|dots|inside|ksp|loop|monitor|operator|reordered|running|scale|solve)\.h' \
+  "${methods[@]}"
+refuse "a stage of amg's set-up knows no hierarchy" '(pc/amg/)?(amg|cycle|hierarchy|vectors)\.h' \
+  src/pc/amg/{strength,aggregate,tentative,lambda,interpolation,ranks,redundant,bottom}.[ch]
 refuse "includes are named from src, or stand in the same folder" '\.\.' src
 
 # Calls upwards, also in headers. What a header of src/sys or src/mat declares is defined in its folder; sys.h
