@@ -9,9 +9,10 @@
                      |  rows of A, b    ^  x, reason, norms
     worker r         A_r, b_r, solver --> x_r
 
-  Rows are cut by nonzeros, as -mat_partition nonzeros cuts them (mat/order/partition.c). New values travel
-  alone; a new pattern makes all parts anew. What workers read of the application's objects is found by the
-  calling thread before each job, and does not change during it.
+  Rows are cut by nonzeros, as -mat_partition nonzeros cuts them (mat/order/partition.c). A new pattern makes
+  all parts anew. New values, null spaces and a new way to multiply are passed on, each alone. What workers
+  read of the application's objects is found by the calling thread before each job, and does not change
+  during it.
 */
 #include "mat/assembly/values.h"
 #include "mat/csr/entries.h"
@@ -32,7 +33,7 @@ typedef struct Source { /* numbers of an object of the application's */
 
 typedef struct Original { /* one of the application's matrices */
   Moved seen;             /* as the parts were made from it; seen.mat is not used */
-  int64_t stale;          /* of the parts, in the present job: MOVED_... */
+  unsigned changed;       /* since then, for the present job: CHANGED_...; with the pattern all has changed */
   HostCsr h;              /* its pattern, while parts are made */
   Source val;
   bool fetched; /* its values were on the device alone until parts were made from a copy on the host */
@@ -117,19 +118,19 @@ static PoiseErr LocateSpaces(PoiseMat A, Original *o)
   return POISE_OK;
 }
 
-/* What must be made anew from A. New values may stay on the device; parts are made from the host's arrays. */
+/* What the parts must take from A. New values and null spaces may stay on the device; parts are made from the
+   host's arrays. */
 static PoiseErr LookAt(PoiseMat A, Original *o)
 {
-  o->stale = poiseMovedStale(&o->seen, A);
-  if (o->stale == MOVED_VALUES && poiseMatChanged(&o->seen.seen, A) & ~CHANGED_VALUES)
-    o->stale = MOVED_PATTERN;
-  if (o->stale == MOVED_CURRENT) return POISE_OK;
-  TRY(Locate(&A->csr.val, &o->val));
-  if (o->stale != MOVED_PATTERN) return POISE_OK;
+  bool anew = poiseMovedStale(&o->seen, A) == MOVED_PATTERN;
+  o->changed = anew ? ~0u : poiseMatChanged(&o->seen.seen, A);
+  if (o->changed & (CHANGED_SPACES | CHANGED_NEAR)) TRY(LocateSpaces(A, o));
+  if (o->changed & CHANGED_VALUES) TRY(Locate(&A->csr.val, &o->val));
+  if (!anew) return POISE_OK;
   o->fetched = o->val.side == DEVICE && !poiseBufferIsCurrent(&A->csr.val, HOST);
   TRY(poiseMatReadEntries(A, &o->h));
   o->val = (Source){o->h.val, HOST};
-  return LocateSpaces(A, o);
+  return POISE_OK;
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
@@ -210,7 +211,7 @@ static PoiseErr FetchSpace(PoiseMat B, int n, const Source *space, SetSpace set)
     e = PoiseMatCreateVecs(B, &v[k], NULL);
     if (!e) e = PoiseAgree(B->ctx, FetchVec(v[k], space[k]));
   }
-  if (!e && n) e = set(B, 0, n, v);
+  if (!e) e = set(B, 0, n, v);
   for (int k = 0; k < n; k++) PoiseVecDestroy(&v[k]);
   return e;
 }
@@ -248,38 +249,55 @@ static PoiseErr CreateRows(PoiseContext ctx, PoiseMat A, const Original *o, Pois
   return e;
 }
 
-/* Type and options as A's. */
-static PoiseErr Dress(PoiseMat A, const Original *o, PoiseMat B)
+/* How A is multiplied: type, options, library. Nothing that was made of B's entries is void. */
+static PoiseErr TakeProduct(PoiseMat A, PoiseMat B)
 {
-  B->block_size = A->block_size;
-  TRY(PoiseMatSetOptionsPrefix(B, A->asked.prefix));
+  TRY(poiseMatChangeType(B, A->asked.type));
   poiseMatInherit(A, B);
   TRY(poiseMatSetLibrary(B, A->asked.library));
   B->asked.parted = A->asked.parted, B->asked.local = A->asked.local; /* pcsr */
-  TRY(poiseMatSetUp(B));
+  B->version.product++;                                               /* for copies that follow B */
+  return poiseMatSetUp(B);
+}
+
+static PoiseErr TakeSpaces(PoiseMat A, const Original *o, PoiseMat B)
+{
+  if (o->changed & CHANGED_NEAR) TRY(FetchSpace(B, A->near.n, o->space[2], PoiseMatSetNearNullSpace));
+  if (!(o->changed & CHANGED_SPACES)) return POISE_OK;
   TRY(FetchSpace(B, A->null.n, o->space[0], PoiseMatSetNullSpace));
-  TRY(FetchSpace(B, A->left.n, o->space[1], PoiseMatSetTransposeNullSpace));
-  TRY(FetchSpace(B, A->near.n, o->space[2], PoiseMatSetNearNullSpace));
-  return PoiseAgree(B->ctx, poiseBufferToDevice(&B->csr.val)); /* the host's copy has served */
+  return FetchSpace(B, A->left.n, o->space[1], PoiseMatSetTransposeNullSpace);
+}
+
+/* Into the old pattern. */
+static PoiseErr TakeValues(const Original *o, const PartOf *p)
+{
+  PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);
+  if (!e) e = poiseDeviceSync(p->mat->ctx->device); /* the application may then change them */
+  TRY(PoiseAgree(p->mat->ctx, e));
+  p->mat->version.values++;
+  return POISE_OK;
+}
+
+static PoiseErr CreatePart(PoiseContext ctx, PoiseMat A, const Original *o, const PoiseInt *start, PartOf *p)
+{
+  int r = ctx->comm->rank;
+  PoiseMatDestroy(&p->mat);
+  TRY(CreateRows(ctx, A, o, start[r], start[r + 1] - start[r], p));
+  p->mat->block_size = A->block_size;
+  return PoiseMatSetOptionsPrefix(p->mat, A->asked.prefix);
 }
 
 static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const PoiseInt *start, PartOf *p)
 {
-  int r = ctx->comm->rank;
-  if (o->stale == MOVED_PATTERN) {
-    PoiseMatDestroy(&p->mat);
-    TRY(CreateRows(ctx, A, o, start[r], start[r + 1] - start[r], p));
-    TRY(Dress(A, o, p->mat));
-  }
+  bool anew = o->changed & CHANGED_PATTERN;
+  if (anew) TRY(CreatePart(ctx, A, o, start, p));
+  if (o->changed & CHANGED_PRODUCT) TRY(TakeProduct(A, p->mat));
+  TRY(TakeSpaces(A, o, p->mat));
   p->mat->asked.partition = A->asked.partition; /* no change of A itself */
   p->mat->asked.partition_given = A->asked.partition_given;
   p->mat->asked.order = A->asked.order;
-  if (o->stale != MOVED_VALUES) return POISE_OK;
-  PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);
-  if (!e) e = poiseDeviceSync(ctx->device); /* the application may then change them */
-  TRY(PoiseAgree(ctx, e));
-  p->mat->version.values++;
-  return POISE_OK;
+  if (anew) return PoiseAgree(ctx, poiseBufferToDevice(&p->mat->csr.val)); /* the host's copy has served */
+  return o->changed & CHANGED_VALUES ? TakeValues(o, p) : POISE_OK;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
@@ -302,7 +320,7 @@ static PoiseErr SetUpPart(PoiseContext ctx, void *solver)
     TRY(Follow(ctx, ksp->given_P, &d->P, d->start, &p->P));
   else
     PoiseMatDestroy(&p->P.mat);
-  if (d->A.stale == MOVED_PATTERN) TRY(MakeVectors(p));
+  if (d->A.changed & CHANGED_PATTERN) TRY(MakeVectors(p));
   if (!p->ksp) TRY(PoiseKSPCreate(ctx, &p->ksp));
   PoiseMat P = p->P.mat ? p->P.mat : p->A.mat;
   if (p->ksp->given_A != p->A.mat || p->ksp->given_P != P) TRY(PoiseKSPSetOperators(p->ksp, p->A.mat, P));
@@ -371,7 +389,7 @@ static PoiseErr Note(Divided *d, PoiseMat A, Original *o)
 {
   bool is_host = d->ctx->device->ops->is_host;
   o->seen = (Moved){A, NULL, A->version, A->block_size};
-  if (o->stale != MOVED_CURRENT && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
+  if (o->changed & CHANGED_VALUES && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
   if (o->fetched) TRY(poiseBufferToDevice(&A->csr.val));
   o->fetched = false;
   return POISE_OK;
@@ -382,11 +400,11 @@ static PoiseErr Look(PoiseKSP ksp)
   Divided *d = ksp->divided;
   PoiseMat A = ksp->given_A, P = ksp->given_P;
   TRY(LookAt(A, &d->A));
-  d->P.stale = MOVED_CURRENT;
+  d->P.changed = 0;
   if (P != A) TRY(LookAt(P, &d->P));
-  if (d->A.stale != MOVED_PATTERN || KeepsRows(ksp)) return POISE_OK;
+  if (!(d->A.changed & CHANGED_PATTERN) || KeepsRows(ksp)) return POISE_OK;
   Cut(A, d->A.h.ptr, poiseWorkersCount(d->ctx->workers), d->start);
-  if (P == A || d->P.stale == MOVED_PATTERN) return POISE_OK;
+  if (P == A || d->P.changed & CHANGED_PATTERN) return POISE_OK;
   d->P.seen.of = NULL; /* P is cut like A */
   return LookAt(P, &d->P);
 }
@@ -398,9 +416,9 @@ static PoiseErr Update(PoiseKSP ksp)
   TRY(Look(ksp));
   /* options of the solvers inside are read here, so that what the program sets later is not overridden */
   if (ksp->pc->type->reads) TRY(ksp->pc->type->reads(ksp->pc, &reads));
-  bool stale = d->A.stale != MOVED_CURRENT || d->P.stale != MOVED_CURRENT;
+  bool values = (d->A.changed | d->P.changed) & CHANGED_VALUES;
   TRY(poiseWorkersDo(d->ctx->workers, SetUpPart, ksp)); /* after a failure the same is out of date */
-  if (stale) d->moved_values = 0;
+  if (values) d->moved_values = 0;
   TRY(Note(d, ksp->given_A, &d->A));
   return ksp->given_P != ksp->given_A ? Note(d, ksp->given_P, &d->P) : POISE_OK;
 }

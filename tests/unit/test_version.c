@@ -196,7 +196,87 @@ static void TestPCs(PoiseContext ctx)
   if (PoiseSize(ctx) == 1) Walk(ctx, "gmres", "lu");
 }
 
-static const Test tests[] = {{"bits", TestBits, TEST_HOST_ONLY}, {"pcs", TestPCs, 0}, {NULL, NULL, 0}};
+/* ---- workers --------------------------------------------------------------------------------- */
+
+enum { WORKERS = 3 };
+
+typedef struct Counts { /* of all workers */
+  double matrices, builds;
+} Counts;
+
+static Counts CountsOf(PoiseContext ctx)
+{
+  Counts sum = {0, 0};
+  for (int r = 0; r < WORKERS; r++) {
+    LogCounts log;
+    poiseLogCounts(poiseWorkersContext(ctx->workers, r), &log);
+    sum.matrices += log.event[EVENT_MatAssemble].calls;
+    sum.builds += log.event[EVENT_PCSetUp].calls;
+  }
+  return sum;
+}
+
+/* The parts multiply as A does. */
+static void CheckType(const Problem *p)
+{
+  char text[8000], type[64];
+  snprintf(type, sizeof type, "type %s", PoiseMatType(p->A));
+  TEST_PRINTED(PoiseMatContext(p->A), text, sizeof text, PoiseKSPView(p->ksp));
+  CHECK(strstr(text, type) != NULL);
+}
+
+/* x keeps out of the null space exactly while A has one. */
+static void CheckNullSpace(const Problem *p)
+{
+  double sum, norm;
+  CHECK_OK(PoiseKSPSolve(p->ksp, p->b, p->x));
+  CHECK_OK(PoiseVecSumEntries(p->x, &sum));
+  CHECK_OK(PoiseVecNorm(p->x, POISE_NORM_1, &norm));
+  CHECK((fabs(sum) < 1e-10 * norm) == (p->A->null.n > 0));
+}
+
+static void WalkWorkers(PoiseContext ctx, const char *method, const char *pc)
+{
+  Problem p;
+  if (!ProblemOpenGrid(ctx, NX, NY, 2, method, pc, &p)) return;
+  CHECK_OK(PoiseMatSetType(p.A, "csr"));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 300));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  for (int k = 0; k < CHANGES; k++) {
+    const Counts before = CountsOf(ctx);
+    bool builds = changes[k].builds == ALWAYS || (changes[k].builds == NEAR && p.pc->type->near);
+    CHECK_OK(changes[k].make(p.A));
+    CHECK_OK(PoiseKSPSetUp(p.ksp));
+    const Counts now = CountsOf(ctx);
+    bool moves = changes[k].make == ToPcsr || changes[k].make == ToCsr; /* the shares may be uneven */
+    if (!moves && (now.builds > before.builds) != builds) printf("%s, %s: %s\n", method, pc, changes[k].name);
+    CHECK(moves || (now.builds > before.builds) == builds);
+    CHECK(moves || builds || now.matrices == before.matrices);
+    CheckType(&p);
+    CheckNullSpace(&p);
+    if (changes[k].singular) continue;
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Residual(&p) < 1e-6);
+  }
+  ProblemClose(&p);
+}
+
+static void TestWorkers(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi", "amg"};
+  PoiseContext own;
+  char words[128];
+  snprintf(words, sizeof words, "-device %s -host_threads 1 -solve_ranks %d", ctx->device->ops->name,
+           WORKERS);
+  if (!CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, words, &own))) return;
+  for (size_t k = 0; k < sizeof pcs / sizeof *pcs; k++) WalkWorkers(own, "gmres", pcs[k]);
+  WalkWorkers(own, "fgmres", "ksp");
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+static const Test tests[] = {{"bits", TestBits, TEST_HOST_ONLY},
+                             {"pcs", TestPCs, 0},
+                             {"workers", TestWorkers, TEST_SERIAL},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {
