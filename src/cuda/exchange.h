@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What kernels of a link (link.cu) and phases that exchange by themselves (ksp.cu) have in common. Memory that
-  other GPUs store to is read by accesses of system scope, which L1 never serves.
+  What kernels of a transport (link.cu) and phases that exchange by themselves (ksp.cu) have in common. Memory
+  that other GPUs store to is read by accesses of system scope, which L1 never serves.
 
-  A poll ends when what it waits for has come, when another one of this rank has waited in vain, or when it
-  has itself, after the link's patience.
+  A poll ends when what it waits for has come. It gives up after the transport's patience, or at once if
+  another one of this rank has given up.
 */
 #ifndef POISE_CUDA_EXCHANGE_H
 #define POISE_CUDA_EXCHANGE_H
@@ -19,7 +19,7 @@ __device__ __forceinline__ uint64_t Acquire(const uint64_t *p)
   return v;
 }
 
-/* For words that bring all that they say, and behind a fence. */
+/* For words that bring all that they say, and after a fence. */
 __device__ __forceinline__ uint64_t Look(const uint64_t *p)
 {
   uint64_t v;
@@ -39,8 +39,8 @@ __device__ __forceinline__ uint64_t Nanoseconds()
   return t;
 }
 
-/* Is there no point in waiting on for that rank, since that time? */
-__device__ __forceinline__ bool InVain(const LinkPatience &p, uint64_t since, int rank)
+/* Is the wait for that rank, since that time, over? Also if another one of this rank has given up. */
+__device__ __forceinline__ bool GivesUp(const LinkPatience &p, uint64_t since, int rank)
 {
   if (*(volatile uint64_t *)p.late) return true;
   if (Nanoseconds() - since < (uint64_t)(p.seconds * 1e9)) return false;
@@ -48,22 +48,22 @@ __device__ __forceinline__ bool InVain(const LinkPatience &p, uint64_t since, in
   return true;
 }
 
-/* Wait until another rank has set the epoch. Returns whether it has. */
-__device__ __forceinline__ bool Poll(const LinkPatience &p, const uint64_t *epoch, uint64_t value, int rank)
+/* Wait until another rank has set the sequence number. Returns whether it has. */
+__device__ __forceinline__ bool Poll(const LinkPatience &p, const uint64_t *seq, uint64_t value, int rank)
 {
-  if (Acquire(epoch) >= value) return true;
-  for (uint64_t since = Nanoseconds(); Acquire(epoch) < value;)
-    if (InVain(p, since, rank)) return false;
+  if (Acquire(seq) >= value) return true;
+  for (uint64_t since = Nanoseconds(); Acquire(seq) < value;)
+    if (GivesUp(p, since, rank)) return false;
   return true;
 }
 
-/* Wait for a word of a mail with that epoch. Returns whether it has come. */
-__device__ __forceinline__ bool PollWord(const LinkPatience &p, const uint64_t *at, uint32_t epoch, int rank,
+/* Wait for a word of a message with that sequence number. Returns whether it has come. */
+__device__ __forceinline__ bool PollWord(const LinkPatience &p, const uint64_t *at, uint32_t seq, int rank,
                                          uint64_t *word)
 {
-  if ((uint32_t)((*word = Look(at)) >> 32) == epoch) return true;
-  for (uint64_t since = Nanoseconds(); (uint32_t)((*word = Look(at)) >> 32) != epoch;)
-    if (InVain(p, since, rank)) return false;
+  if ((uint32_t)((*word = Look(at)) >> 32) == seq) return true;
+  for (uint64_t since = Nanoseconds(); (uint32_t)((*word = Look(at)) >> 32) != seq;)
+    if (GivesUp(p, since, rank)) return false;
   return true;
 }
 
@@ -112,24 +112,24 @@ __device__ __forceinline__ void OwnSums(int n, Partials partials, double *v)
   }
 }
 
-/* The first half of taking a ticket (poiseLinkEpoch), by one thread of each block. */
-__device__ __forceinline__ uint64_t TakeTicket(const LinkRanks &l)
+/* By one thread of each block, in two halves. The first counts the block in the word (poiseLinkSequence). */
+__device__ __forceinline__ uint64_t CountBlock(const LinkRanks &l)
 {
-  return atomicAdd((unsigned long long *)l.ticket, 1ULL);
+  return atomicAdd((unsigned long long *)l.sequence, 1ULL);
 }
 
-/* The second half: the epoch. */
-__device__ __forceinline__ uint32_t KeepTicket(const LinkRanks &l, uint64_t ticket)
+/* The second gives the sequence number; the last block moves the word on. */
+__device__ __forceinline__ uint32_t NextSequence(const LinkRanks &l, uint64_t counted)
 {
-  if ((uint32_t)ticket == gridDim.x - 1)
-    atomicAdd((unsigned long long *)l.ticket, (unsigned long long)poiseLinkTaken(gridDim.x));
-  return poiseLinkEpoch(ticket);
+  if ((uint32_t)counted == gridDim.x - 1)
+    atomicAdd((unsigned long long *)l.sequence, (unsigned long long)poiseLinkAdvance(gridDim.x));
+  return poiseLinkSequence(counted);
 }
 
 /* ---- entries for neighbours ------------------------------------------------------------------ */
 
-/* One of `blocks` thread blocks has stored what it has for other ranks, all its threads some of it. Behind
-   the last block the epochs are set. */
+/* One of `blocks` thread blocks has stored what it has for other ranks, all its threads some of it. After
+   the last block the sequence numbers are set. */
 __device__ __forceinline__ void Finish(const LinkPushArgs &a, unsigned blocks)
 {
   __syncthreads();
@@ -137,20 +137,20 @@ __device__ __forceinline__ void Finish(const LinkPushArgs &a, unsigned blocks)
   __threadfence_system();
   if (atomicAdd((unsigned long long *)a.arrived, 1ULL) != blocks - 1) return;
   *a.arrived = 0;
-  uint64_t epoch = Look(a.sent) + 1;
-  *a.sent = epoch;
+  uint64_t seq = Look(a.sent) + 1;
+  *a.sent = seq;
   __threadfence_system();
-  for (int t = 0; t < a.ntarget; t++) Put(a.target[t].epoch, epoch);
+  for (int t = 0; t < a.ntarget; t++) Put(a.target[t].sequence, seq);
 }
 
 /* By all T threads of one block. */
 template <int T> __device__ __forceinline__ void AwaitEntries(const LinkWaitArgs &a)
 {
-  uint64_t epoch = Look(a.epoch) + 1;
+  uint64_t seq = Look(a.sequence) + 1;
   for (int k = threadIdx.x; k < a.nfrom; k += T)
-    if (!Poll(a.patience, a.came + k, epoch, a.from[k])) poiseLinkLose(&a, k);
+    if (!Poll(a.patience, a.came + k, seq, a.from[k])) poiseLinkSetNan(&a, k);
   __syncthreads();
-  if (threadIdx.x == 0) *a.epoch = epoch;
+  if (threadIdx.x == 0) *a.sequence = seq;
 }
 
 #endif

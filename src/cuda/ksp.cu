@@ -22,13 +22,13 @@ struct Prologue { /* shared by the threads of a block */
   int go;
 };
 
-struct Mails { /* of a phase that adds sums over ranks, shared by the threads of a block */
+struct Messages { /* of a phase that adds sums over ranks, shared by the threads of a block */
   double own[POISE_MAX_SUMS];
-  uint32_t epoch, half[LINK_FUSED_MOST][POISE_MAX_SUMS][2];
+  uint32_t sequence, half[LINK_FUSED_MOST][POISE_MAX_SUMS][2];
 };
 
 /* What the prologue needs, all of it on the way at once: a sum's partials, by each of the first warps, and
-   the slots, by the last. ALONE: without the sums of ranks, which come by mail. */
+   the slots, by the last. ALONE: without the sums of ranks, which come in messages. */
 template <int T, bool ALONE> struct Inputs {
   enum { AT_ONCE = 8 };
   const double *partial = NULL, *slots = NULL;
@@ -69,16 +69,16 @@ template <int T, bool ALONE> struct Inputs {
   }
 };
 
-/* The sums over ranks. The block without rows, which is the first to run, sends this rank's by mail. All
-   blocks read the mails of all ranks, and add them in rank order. No block takes the place of one on another
-   GPU, and those of this GPU start in their order. So what all wait for is running. A thread has one word of
-   a mail. */
+/* The sums over ranks. The block without rows, which is the first to run, sends this rank's as messages. All
+   blocks read the messages of all ranks, and add them in rank order. No block takes the place of one on
+   another GPU, and those of this GPU start in their order. So what all wait for is running. A thread has one
+   word of a message. */
 template <int T> struct RankSums {
   int r, w = -1; /* rank and word; -1: none */
-  const LinkMail *from = NULL;
-  LinkMail *to = NULL;
+  const LinkMessage *from = NULL;
+  LinkMessage *to = NULL;
 
-  /* Where mails are, before the wait if latency is all. */
+  /* Where the messages are, before the wait if latency is all. */
   __device__ __forceinline__ RankSums(const PhaseArgs &a)
   {
     if (T == MANY) Find(a);
@@ -90,38 +90,38 @@ template <int T> struct RankSums {
     int words = 2 * a.nsum;
     if ((int)threadIdx.x >= a.ranks.size * words) return;
     r = threadIdx.x / words, w = threadIdx.x % words;
-    from = a.ranks.mail[a.ranks.rank];
-    to = a.ranks.mail[r];
+    from = a.ranks.recv[a.ranks.rank];
+    to = a.ranks.recv[r];
   }
 
   /* Sends this thread's word, and waits for that of rank r, which goes to `half`. Returns whether it came. */
-  __device__ __forceinline__ bool Exchange(const LinkRanks &l, uint32_t epoch, const double *own,
+  __device__ __forceinline__ bool Exchange(const LinkRanks &l, uint32_t seq, const double *own,
                                            uint32_t *half)
   {
     uint64_t word;
     if (blockIdx.x == 0) {
-      LinkMail *mail = to + poiseLinkMail(epoch, l.size, l.rank);
-      Put(&mail->word[w / 2][w % 2], poiseLinkWord(own[w / 2], w % 2, epoch));
+      LinkMessage *message = to + poiseLinkBufferOf(seq, l.size, l.rank);
+      Put(&message->word[w / 2][w % 2], poiseLinkWord(own[w / 2], w % 2, seq));
     }
-    const LinkMail *mail = from + poiseLinkMail(epoch, l.size, r);
-    bool came = PollWord(l.patience, &mail->word[w / 2][w % 2], epoch, r, &word);
+    const LinkMessage *message = from + poiseLinkBufferOf(seq, l.size, r);
+    bool came = PollWord(l.patience, &message->word[w / 2][w % 2], seq, r, &word);
     *half = (uint32_t)word;
     return came;
   }
 
-  __device__ __forceinline__ void Take(const PhaseArgs &a, Prologue &p, Mails &m)
+  __device__ __forceinline__ void Take(const PhaseArgs &a, Prologue &p, Messages &m)
   {
     const LinkRanks &l = a.ranks;
     int k = threadIdx.x, failed = 0;
     if (!a.nsum) return;
     if (T != MANY) Find(a);
-    uint64_t ticket = k == 0 ? TakeTicket(l) : 0;
+    uint64_t counted = k == 0 ? CountBlock(l) : 0;
     if (blockIdx.x == 0)
       OwnSums<T>(
           a.nsum, [&](int i) { return a.sum[i]; }, m.own);
-    if (k == 0) m.epoch = KeepTicket(l, ticket);
+    if (k == 0) m.sequence = NextSequence(l, counted);
     __syncthreads();
-    if (w >= 0) failed = !Exchange(l, m.epoch, m.own, &m.half[r][w / 2][w % 2]);
+    if (w >= 0) failed = !Exchange(l, m.sequence, m.own, &m.half[r][w / 2][w % 2]);
     failed = __syncthreads_or(failed);
     if (k >= a.nsum) return;
     double s = poiseLinkValue(m.half[0][k][0], m.half[0][k][1]);
@@ -350,7 +350,7 @@ static __global__ void __launch_bounds__(T, Resident(KIND, T))
 {
   constexpr bool DECIDING = (KIND & DECIDES) != 0;
   __shared__ Prologue p;
-  __shared__ Mails mails;
+  __shared__ Messages messages;
   int64_t block = blockIdx.x && a.send.push.x ? a.send.order[blockIdx.x - 1] : (int64_t)blockIdx.x - 1;
   int64_t begin = block * POISE_BLOCK, end = block < 0                   ? begin
                                              : begin + POISE_BLOCK < a.n ? begin + POISE_BLOCK
@@ -364,7 +364,7 @@ static __global__ void __launch_bounds__(T, Resident(KIND, T))
   PdlWait();
   inputs.Load();
   FetchRows<T>(row);
-  sums.Take(a, p, mails);
+  sums.Take(a, p, messages);
   inputs.Put(a, p);
   double c[POISE_MAX_COEFS] = {0}, s[NDOT > 0 ? NDOT : 1] = {0};
   if (block < 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Kernels of a link. By peer memory, between GPUs or ranks that share one, entries are stored into memory of
-  the other GPU. Behind them, after a fence, an epoch is stored there, which it polls (acquire, both of system
-  scope). Numbers of a sum need no fence, as each word of them has the epoch (LinkMail).
+  Kernels of a transport. By peer access, between GPUs or ranks that share one, entries are stored into memory
+  of the other GPU. After them and a fence, a sequence number is stored there, which it polls (acquire, both
+  of system scope). Numbers of a sum need no fence, as each word of them has the sequence number
+  (LinkMessage).
 
   What polls here is one thread block. Where ranks share a GPU it does not let its dependent start before it
   has what it waits for. So blocks that wait never take the place of those that they wait for.
@@ -18,11 +19,11 @@ __device__ __forceinline__ Sum PartialsOf(const LinkSumArgs &a, int k)
   return {a.partial + k * a.stride, a.count, NULL};
 }
 
-/* Number k of rank r, whose mail has come. */
-__device__ __forceinline__ double ReadMail(const LinkRanks &l, uint32_t epoch, int r, int k)
+/* Number k of rank r, whose message has come. */
+__device__ __forceinline__ double ReadNumber(const LinkRanks &l, uint32_t seq, int r, int k)
 {
-  const LinkMail *mail = l.mail[l.rank] + poiseLinkMail(epoch, l.size, r);
-  return poiseLinkValue(Look(&mail->word[k][0]), Look(&mail->word[k][1]));
+  const LinkMessage *message = l.recv[l.rank] + poiseLinkBufferOf(seq, l.size, r);
+  return poiseLinkValue(Look(&message->word[k][0]), Look(&message->word[k][1]));
 }
 
 static __global__ void __launch_bounds__(SUM_THREADS) LinkSum(const __grid_constant__ LinkSumArgs a)
@@ -30,32 +31,32 @@ static __global__ void __launch_bounds__(SUM_THREADS) LinkSum(const __grid_const
   __shared__ double v[POISE_MAX_BATCH];
   __shared__ uint32_t number;
   const LinkRanks &l = a.ranks;
-  const LinkMail *mine = l.mail[l.rank];
-  int words = poiseLinkMailWords(a.n), failed = 0;
+  const LinkMessage *mine = l.recv[l.rank];
+  int words = poiseLinkMessageWords(a.n), failed = 0;
   if (threadIdx.x == 0) v[0] = 0; /* where there are no numbers */
   if (l.patience.apart) PdlLaunchDependents();
   PdlWait();
-  uint64_t ticket = threadIdx.x == 0 ? TakeTicket(l) : 0, word;
+  uint64_t counted = threadIdx.x == 0 ? CountBlock(l) : 0, word;
   OwnSums<SUM_THREADS>(
       a.n, [&](int k) { return PartialsOf(a, k); }, v);
-  if (threadIdx.x == 0) number = KeepTicket(l, ticket);
+  if (threadIdx.x == 0) number = NextSequence(l, counted);
   __syncthreads();
-  uint32_t epoch = number;
+  uint32_t seq = number;
   for (int i = threadIdx.x; i < l.size * words; i += SUM_THREADS) {
     int r = i / words, w = i % words;
-    LinkMail *mail = l.mail[r] + poiseLinkMail(epoch, l.size, l.rank);
-    Put(&mail->word[w / 2][w % 2], poiseLinkWord(v[w / 2], w % 2, epoch));
+    LinkMessage *message = l.recv[r] + poiseLinkBufferOf(seq, l.size, l.rank);
+    Put(&message->word[w / 2][w % 2], poiseLinkWord(v[w / 2], w % 2, seq));
   }
   for (int i = threadIdx.x; i < l.size * words; i += SUM_THREADS) {
     int r = i / words, w = i % words;
-    const LinkMail *mail = mine + poiseLinkMail(epoch, l.size, r);
-    failed |= !PollWord(l.patience, &mail->word[w / 2][w % 2], epoch, r, &word);
+    const LinkMessage *message = mine + poiseLinkBufferOf(seq, l.size, r);
+    failed |= !PollWord(l.patience, &message->word[w / 2][w % 2], seq, r, &word);
   }
   failed = __syncthreads_or(failed);
   PdlLaunchDependents();
   if ((int)threadIdx.x >= a.n) return;
-  double s = failed ? NAN : ReadMail(l, epoch, 0, threadIdx.x);
-  for (int r = 1; r < l.size && !failed; r++) s += ReadMail(l, epoch, r, threadIdx.x);
+  double s = failed ? NAN : ReadNumber(l, seq, 0, threadIdx.x);
+  for (int r = 1; r < l.size && !failed; r++) s += ReadNumber(l, seq, r, threadIdx.x);
   a.dst[threadIdx.x] = s;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a link asks of a GPU: its table. The functions are in peer.cu and nccl.cu. */
+/* What a transport asks of a GPU: its table. The functions are in peer.cu and nccl.cu. */
 #include "door.h"
 
 extern "C" {

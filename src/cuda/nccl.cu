@@ -48,7 +48,7 @@ struct Nccl {
   const char *(*GetLastError)(Comm_t); /* of this thread */
   int version, rank;
   Comm_t comm;             /* NULL: this rank has not joined, or has left */
-  cudaStream_t side;       /* of exchanges, beside the rows that need no ghosts */
+  cudaStream_t side;       /* of exchanges, next to the rows that need no ghosts */
   cudaEvent_t begun, came; /* entries are there to be sent; ghosts are there */
   double seconds;          /* that the host waits; 0: any */
 };
@@ -194,9 +194,9 @@ static PoiseErr GiveUp(Device *dev, Nccl *n, PoiseErr e)
   return e;
 }
 
-static PoiseErr Vain(const Nccl *n)
+static PoiseErr TimeIsOver(const Nccl *n)
 {
-  FAIL(POISE_ERR_COMM, "the GPU of rank %d waited %g s for those of other ranks in vain", n->rank,
+  FAIL(POISE_ERR_COMM, "the GPU of rank %d waited %g s for those of other ranks, which did not come", n->rank,
        n->seconds);
 }
 
@@ -218,7 +218,7 @@ PoiseErr poiseCudaNcclWait(Device *dev, cudaEvent_t event)
     if (e != cudaErrorNotReady) return POISE_OK; /* whoever waits says what it is */
     (void)cudaGetLastError();
     PoiseErr failed = k % LOOKS ? POISE_OK : Failed(n);
-    if (!failed && PoiseTime() - since > n->seconds) failed = Vain(n);
+    if (!failed && PoiseTime() - since > n->seconds) failed = TimeIsOver(n);
     if (failed) return GiveUp(dev, n, failed);
   }
 }

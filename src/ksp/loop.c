@@ -345,14 +345,14 @@ bool poiseKSPCapture(PoiseKSP ksp)
   if (!e) e = dev->ops->capture_begin(dev, ksp->scalars.slots + SLOT_DONE);
   poiseKSPFailed(ksp, e);
   if (e) return GiveUp(ksp);
-  if (poiseLinkIsUsed(ksp->ctx)) poiseLinkBeginTurn(ksp->ctx->link);
+  if (poiseLinkIsUsed(ksp->ctx)) poiseLinkBeginBody(ksp->ctx->link);
   for (int k = 0; k < now.turn; k++) {
     if (k > 0 && k % now.step == 0) poiseKSPFailed(ksp, dev->ops->capture_step(dev));
     poiseLogCounts(ksp->ctx, &loop->counts[k]);
     now.type->iterate(ksp, loop->cycle_at);
     AdvanceCycle(ksp);
   }
-  if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseLinkEndTurn(ksp->ctx->link));
+  if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseLinkEndBody(ksp->ctx->link));
   poiseLogCounts(ksp->ctx, &loop->counts[now.turn]);
   AddCounts(ksp, -1, now.turn); /* nothing has run */
   poiseLogAddLaunches(ksp->ctx, -1, &loop->counts[0], &loop->counts[now.turn]);

@@ -48,7 +48,7 @@ struct PoiseContext_s {
   Log *log;
   Device *device;
   Link *link;         /* how devices of ranks exchange; NULL: through the host */
-  char exchange[600]; /* the same in words, with reasons if another way was tried in vain */
+  char exchange[600]; /* the same in words, with reasons why not by the transports before it */
   FILE *out;
   bool unwritten;          /* a line of a view could not be written */
   struct Lines *lines;     /* files of poiseFileLines */

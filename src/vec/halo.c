@@ -72,7 +72,7 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
 }
 
 /* All that is allocated, so that ranks agree on it once. */
-static PoiseErr Furnish(Halo *h, Plan *p)
+static PoiseErr AllocateAll(Halo *h, Plan *p)
 {
   PoiseContext ctx = h->ctx;
   Exchange *ex = &h->ex;
@@ -99,14 +99,14 @@ static PoiseErr Furnish(Halo *h, Plan *p)
 }
 
 /* Do the entries that each rank wants, ascending, lie beyond those of the rank before? */
-static bool AreApart(const Exchange *ex, const int32_t *index)
+static bool AreDisjoint(const Exchange *ex, const int32_t *index)
 {
   for (int k = 1; k < ex->nsend; k++)
     if (index[ex->send_start[k]] <= index[ex->send_start[k] - 1]) return false;
   return true;
 }
 
-/* An exchange of the hosts, once. Where there is a link few halos need one, so those set it up when they do.
+/* An exchange of the hosts, once. Where there is a transport few halos need one, and set it up when they do.
    Collective; agrees. */
 static PoiseErr SetUp(Halo *h, Exchange *ex)
 {
@@ -127,10 +127,10 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   }
   TRY(poiseAgreeGather(ctx, e, p->want, (size_t)size * sizeof(int64_t), p->gathered));
   for (int r = 0; r < size; r++) p->wanted[r] = p->gathered[(int64_t)r * size + rank];
-  TRY(PoiseAgree(ctx, Furnish(*halo, p)));
+  TRY(PoiseAgree(ctx, AllocateAll(*halo, p)));
   TRY(comm->ops->alltoallv(comm, ghost, p->want, p->list, p->wanted));
   for (int64_t i = 0; i < (*halo)->nsend; i++) p->index[i] = (int32_t)(p->list[i] - layout->begin);
-  (*halo)->apart = AreApart(&(*halo)->ex, p->index);
+  (*halo)->apart = AreDisjoint(&(*halo)->ex, p->index);
   if (!ctx->link) {
     TRY(SetUp(*halo, &(*halo)->ex));
     return SetUp(*halo, &(*halo)->back);
@@ -163,7 +163,7 @@ PoiseErr poiseHaloPack(Halo *h, HaloEntries x, void *send)
 }
 
 /* Pack the entries that other ranks want, on the device. */
-static PoiseErr PackThere(Halo *h, HaloEntries x, double **send)
+static PoiseErr PackOnDevice(Halo *h, HaloEntries x, double **send)
 {
   *send = h->ex.send;
   if (!h->ctx->device->ops->is_host) TRY(poiseBufferWrite(&h->send, DEVICE, send));
@@ -177,7 +177,7 @@ static PoiseErr Pack(Halo *h, HaloEntries x)
   Device *dev = h->ctx->device;
   double *send;
   if (!h->nsend) return poiseDeviceSync(dev);
-  TRY(PackThere(h, x, &send));
+  TRY(PackOnDevice(h, x, &send));
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseDeviceCopy(dev, h->ex.send, send, (size_t)h->nsend * Width(h), COPY_TO_HOST));
   return poiseDeviceSync(dev);
@@ -190,8 +190,8 @@ PoiseErr poiseHaloReady(Halo *h)
 }
 
 /* Exchanges of hosts have a place of 8 bytes for each entry. Those of a neighbour in fp32 take the first half
-   of its places; on both sides they stand one behind the other. */
-static void Spread(const Exchange *ex)
+   of its places; on both sides they stand one after the other. */
+static void SpreadSingles(const Exchange *ex)
 {
   char *send = (char *)ex->send;
   for (int k = ex->nsend - 1; k >= 0; k--)
@@ -199,7 +199,7 @@ static void Spread(const Exchange *ex)
             4 * (size_t)(ex->send_start[k + 1] - ex->send_start[k]));
 }
 
-static void Compact(const Exchange *ex)
+static void CompactSingles(const Exchange *ex)
 {
   char *recv = (char *)ex->recv;
   for (int k = 0; k < ex->nrecv; k++)
@@ -212,7 +212,7 @@ static PoiseErr Send(Halo *h, PoiseErr mine, HaloEntries x)
   Comm *comm = h->ctx->comm;
   TRY(SetUp(h, &h->ex));
   h->pending = mine ? mine : Pack(h, x);
-  if (h->single && !h->pending) Spread(&h->ex);
+  if (h->single && !h->pending) SpreadSingles(&h->ex);
   return comm->ops->exchange_begin(comm, &h->ex);
 }
 
@@ -224,14 +224,14 @@ static PoiseErr Receive(Halo *h, const void **ghost)
   *ghost = h->ex.recv;
   TRY(comm->ops->exchange_end(comm, &h->ex));
   TRY(h->pending);
-  if (h->single) Compact(&h->ex);
+  if (h->single) CompactSingles(&h->ex);
   if (dev->ops->is_host) return POISE_OK;
   TRY(poiseBufferWrite(&h->ghost, DEVICE, &device));
   *ghost = device;
   return poiseDeviceCopy(dev, device, h->ex.recv, (size_t)h->nghost * Width(h), COPY_TO_DEVICE);
 }
 
-/* Ghosts into the exchange's host buffer. Behind it the device has read what came back before. */
+/* Ghosts into the exchange's host buffer. After it the device has read what came back before. */
 static PoiseErr FetchGhosts(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
   Device *dev = h->ctx->device;
@@ -251,7 +251,7 @@ static PoiseErr SendBack(Halo *h, PoiseErr mine, HaloEntries ghosts)
   Comm *comm = h->ctx->comm;
   TRY(SetUp(h, &h->back));
   h->pending = FetchGhosts(h, mine, ghosts);
-  if (h->single && !h->pending) Spread(&h->back);
+  if (h->single && !h->pending) SpreadSingles(&h->back);
   return comm->ops->exchange_begin(comm, &h->back);
 }
 
@@ -263,7 +263,7 @@ static PoiseErr ReceiveBack(Halo *h, const void **in)
   *in = h->back.recv;
   TRY(comm->ops->exchange_end(comm, &h->back));
   TRY(h->pending);
-  if (h->single) Compact(&h->back);
+  if (h->single) CompactSingles(&h->back);
   if (dev->ops->is_host || !h->nsend) return POISE_OK;
   TRY(poiseBufferWrite(&h->send, DEVICE, &device));
   *in = device;
@@ -333,15 +333,15 @@ PoiseErr poiseHaloEndSingle(Halo *h, const float **ghost)
 
 PoiseErr poiseHaloTrade(Halo *h, PoiseErr mine, const double *x, const double **ghost)
 {
-  double *send = NULL, *there = NULL;
+  double *send = NULL, *device = NULL;
   if (!poiseLinkTrades(h->ctx)) {
     TRY(poiseHaloBegin(h, mine, x));
     return poiseHaloEnd(h, ghost);
   }
-  if (!mine) mine = PackThere(h, (HaloEntries){.f64 = x}, &send);
-  if (!mine) mine = poiseBufferWrite(&h->ghost, DEVICE, &there);
-  *ghost = there;
-  return poiseTrade(h->ctx, mine, &h->ex, send, there);
+  if (!mine) mine = PackOnDevice(h, (HaloEntries){.f64 = x}, &send);
+  if (!mine) mine = poiseBufferWrite(&h->ghost, DEVICE, &device);
+  *ghost = device;
+  return poiseTrade(h->ctx, mine, &h->ex, send, device);
 }
 
 /* ---- back to the owners ---------------------------------------------------------------------- */

@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The halo by peer access: each rank's device stores entries into memory of its neighbours' devices, and
-  behind them the sequence number of the exchange (here: epoch), which the neighbour polls.
-  docs/design/peer.md draws it.
+  after them the sequence number of the exchange, which the neighbour polls. docs/design/peer.md draws it.
 
-  There are two directions (here: ways): to the ghosts of the neighbours, and back from ghosts to their
-  owners, who add them. Each has one receive buffer. So before an exchange all neighbours must have read what
-  the one before brought: that one is drained (poiseLinkSettle). In fp32 the same buffer holds the
-  entries, one after the other from its start.
+  There are two directions: to the ghosts of the neighbours, and back from ghosts to their owners, who add
+  them. Each has one receive buffer. So before an exchange all neighbours must have read what the one before
+  brought: that one is drained (poiseLinkDrain). In fp32 the same buffer holds the entries, one after the
+  other from its start.
 
-  A rank's receive buffers stand in a room, memory that the others reach. It also has the sequence numbers of
-  senders, and tables of its own. These have an item for every rank, so that bytes are known before the
-  neighbours are. A rank without neighbours has no room.
+  A rank's receive buffers stand in its piece of the memory that all reach. The piece also has the sequence
+  numbers of senders, and tables of its own. These have an item for every rank, so that bytes are known before
+  the neighbours are. A rank without neighbours has no piece.
 */
 #include "vec.h"
 #include "vec_kernels.h"
 
-enum { EPOCH, SENT, ARRIVED, STATE };
-enum { OUT, BACK, WAYS };
+enum { SEQUENCE, SENT, ARRIVED, STATE }; /* received; sent; thread blocks that have stored */
+enum { OUT, BACK, DIRECTIONS };
 
-typedef struct Way {
+typedef struct Direction {
   double *in;      /* entries that come, by sender */
   uint64_t *came;  /* [nrecv]: set by the senders */
   uint64_t *state; /* [STATE] */
-  /* tables, one behind the other */
-  int64_t *start;     /* [nrecv + 1]: offsets of the senders' entries */
-  LinkTarget *target; /* [nsend] */
-  int32_t *from;      /* [nrecv]: the senders */
-  void *here;         /* the tables on the host */
-  LinkTarget *there;  /* targets there */
-  LinkEpochs epochs;  /* came and state, one behind the other */
+  /* tables, one after the other */
+  int64_t *start;          /* [nrecv + 1]: offsets of the senders' entries */
+  LinkTarget *target;      /* [nsend] */
+  int32_t *from;           /* [nrecv]: the senders */
+  void *host_tables;       /* the same on the host */
+  LinkTarget *host_target; /* target there */
+  LinkSequences sequences; /* came and state, one after the other */
   LinkSent sent;
-} Way;
+} Direction;
 
 typedef struct HaloLink {
-  int64_t number; /* of all halos of the link, from 1 on */
-  Shared room;
-  Way way[WAYS];
+  int64_t number; /* of all halos of the transport, from 1 on */
+  Shared piece;
+  Direction direction[DIRECTIONS];
 } HaloLink;
 
-typedef struct Where {       /* what a rank has for a sender in its room, in bytes from its start */
-  int64_t in, in_f32, epoch; /* epoch = 0: nothing */
-} Where;
+typedef struct Offsets {        /* what a rank has for a sender, in bytes from the start of its piece */
+  int64_t in, in_f32, sequence; /* sequence = 0: nothing */
+} Offsets;
 
 /* of start, target, from */
 static int64_t TableBytes(int64_t nsend, int64_t nrecv)
@@ -49,97 +48,100 @@ static int64_t TableBytes(int64_t nsend, int64_t nrecv)
   return 8 * (nrecv + 1) + nsend * (int64_t)sizeof(LinkTarget) + nrecv * (int64_t)sizeof(int32_t);
 }
 
-/* of all that a way has beside entries; of all ranks, as bytes are predicted before neighbours are known */
-static int64_t WayBytes(int64_t size)
+/* of all that a direction has besides entries; for all ranks, as bytes are predicted before neighbours are
+   known */
+static int64_t DirectionBytes(int64_t size)
 {
   return 8 * (size + STATE) + (TableBytes(size, size) + 7) / 8 * 8;
 }
 
-static int64_t RoomBytes(const Device *dev, int64_t nghost, int64_t nsend)
+static int64_t PieceBytes(const Device *dev, int64_t nghost, int64_t nsend)
 {
-  return nghost + nsend ? 8 * (nghost + nsend) + WAYS * WayBytes(PoiseSize(dev->ctx)) : 0;
+  return nghost + nsend ? 8 * (nghost + nsend) + DIRECTIONS * DirectionBytes(PoiseSize(dev->ctx)) : 0;
 }
 
-static const Exchange *ExchangeOf(const Halo *h, int way)
+static const Exchange *ExchangeOf(const Halo *h, int direction)
 {
-  return way == OUT ? &h->ex : &h->back;
+  return direction == OUT ? &h->ex : &h->back;
 }
 
-/* Where things are in the room. */
-static void Furnish(Halo *h)
+/* Where things are in the piece. */
+static void LayOut(Halo *h)
 {
   HaloLink *l = h->link;
   int size = PoiseSize(h->ctx);
-  double *in = l->room.mine, *tables = in + h->nghost + h->nsend;
-  for (int k = 0; k < WAYS; k++) {
-    Way *w = &l->way[k];
-    w->in = in + (k == OUT ? 0 : h->nghost);
-    w->came = (uint64_t *)(void *)((char *)tables + k * WayBytes(size));
-    w->state = w->came + size;
-    w->start = (int64_t *)(void *)(w->state + STATE);
-    w->target = (LinkTarget *)(void *)(w->start + ExchangeOf(h, k)->nrecv + 1);
-    w->from = (int32_t *)(void *)(w->target + ExchangeOf(h, k)->nsend);
-    poiseLinkAddEpochs(h->ctx->link, &w->epochs, w->came, size + STATE);
+  double *in = l->piece.mine, *tables = in + h->nghost + h->nsend;
+  for (int k = 0; k < DIRECTIONS; k++) {
+    Direction *d = &l->direction[k];
+    d->in = in + (k == OUT ? 0 : h->nghost);
+    d->came = (uint64_t *)(void *)((char *)tables + k * DirectionBytes(size));
+    d->state = d->came + size;
+    d->start = (int64_t *)(void *)(d->state + STATE);
+    d->target = (LinkTarget *)(void *)(d->start + ExchangeOf(h, k)->nrecv + 1);
+    d->from = (int32_t *)(void *)(d->target + ExchangeOf(h, k)->nsend);
+    poiseLinkAddSequences(h->ctx->link, &d->sequences, d->came, size + STATE);
   }
 }
 
-/* The tables of the host stay, so that nobody waits for the copy. where: of all ranks, for each sender. */
-static PoiseErr Upload(Halo *h, int way, const Where *where)
+/* The tables of the host stay, so that nobody waits for the copy. offsets: of all ranks, for each sender. */
+static PoiseErr Upload(Halo *h, int direction, const Offsets *offsets)
 {
   PoiseContext ctx = h->ctx;
-  Way *w = &h->link->way[way];
-  const Exchange *ex = ExchangeOf(h, way);
+  Direction *d = &h->link->direction[direction];
+  const Exchange *ex = ExchangeOf(h, direction);
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   size_t bytes = (size_t)TableBytes(ex->nsend, ex->nrecv);
   _Static_assert(sizeof(int) == sizeof(int32_t), "ranks are int32 on a device");
-  TRY(poiseAlloc(ctx, bytes, "halo targets", &w->here));
-  int64_t *start = w->here;
-  w->there = (LinkTarget *)(void *)(start + ex->nrecv + 1);
+  TRY(poiseAlloc(ctx, bytes, "halo targets", &d->host_tables));
+  int64_t *start = d->host_tables;
+  d->host_target = (LinkTarget *)(void *)(start + ex->nrecv + 1);
   for (int k = 0; k < ex->nsend; k++) {
     int to = ex->send_rank[k];
-    const Where *there = &where[((int64_t)to * WAYS + way) * size + rank];
-    char *room = h->link->room.all[to];
-    w->there[k] = (LinkTarget){.start = ex->send_start[k],
-                               .in = (double *)(void *)(room + there->in),
-                               .in_f32 = (float *)(void *)(room + there->in_f32),
-                               .epoch = (uint64_t *)(void *)(room + there->epoch)};
+    const Offsets *there = &offsets[((int64_t)to * DIRECTIONS + direction) * size + rank];
+    char *piece = h->link->piece.all[to];
+    d->host_target[k] = (LinkTarget){.start = ex->send_start[k],
+                                     .in = (double *)(void *)(piece + there->in),
+                                     .in_f32 = (float *)(void *)(piece + there->in_f32),
+                                     .sequence = (uint64_t *)(void *)(piece + there->sequence)};
   }
   memcpy(start, ex->recv_start, (size_t)(ex->nrecv + 1) * sizeof *start);
-  if (ex->nrecv) memcpy(w->there + ex->nsend, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
-  return poiseDeviceCopy(ctx->device, w->start, start, bytes, COPY_TO_DEVICE);
+  if (ex->nrecv) memcpy(d->host_target + ex->nsend, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
+  return poiseDeviceCopy(ctx->device, d->start, start, bytes, COPY_TO_DEVICE);
 }
 
 /* Where entries in fp32 come. */
-static float *Single(const Way *w)
+static float *Single(const Direction *d)
 {
-  return (float *)(void *)w->in;
+  return (float *)(void *)d->in;
 }
 
-/* What this rank has for each sender, way by way. */
-static void List(const Halo *h, Where *mine)
+/* What this rank has for each sender, direction by direction. */
+static void ListOffsets(const Halo *h, Offsets *mine)
 {
-  const char *room = h->link->room.mine;
+  const char *piece = h->link->piece.mine;
   int size = PoiseSize(h->ctx);
-  for (int way = 0; way < WAYS; way++) {
-    const Exchange *ex = ExchangeOf(h, way);
-    const Way *w = &h->link->way[way];
+  for (int direction = 0; direction < DIRECTIONS; direction++) {
+    const Exchange *ex = ExchangeOf(h, direction);
+    const Direction *d = &h->link->direction[direction];
     for (int k = 0; k < ex->nrecv; k++)
-      mine[way * size + ex->recv_rank[k]] = (Where){.in = (char *)(w->in + ex->recv_start[k]) - room,
-                                                    .in_f32 = (char *)(Single(w) + ex->recv_start[k]) - room,
-                                                    .epoch = (char *)(w->came + k) - room};
+      mine[direction * size + ex->recv_rank[k]] =
+          (Offsets){.in = (char *)(d->in + ex->recv_start[k]) - piece,
+                    .in_f32 = (char *)(Single(d) + ex->recv_start[k]) - piece,
+                    .sequence = (char *)(d->came + k) - piece};
   }
 }
 
 static PoiseErr Connect(Halo *h)
 {
   PoiseContext ctx = h->ctx;
-  int64_t count = (int64_t)WAYS * PoiseSize(ctx);
-  Where *mine = NULL, *all = NULL;
+  int64_t count = (int64_t)DIRECTIONS * PoiseSize(ctx);
+  Offsets *mine = NULL, *all = NULL;
   PoiseErr e = poiseAllocArray(ctx, count, sizeof *mine, "places of entries", &mine);
   if (!e) e = poiseAllocArray(ctx, count * PoiseSize(ctx), sizeof *all, "places of entries", &all);
-  if (!e) List(h, mine);
+  if (!e) ListOffsets(h, mine);
   e = poiseAgreeGather(ctx, e, mine, (size_t)count * sizeof *mine, all);
-  for (int way = 0; way < WAYS && !e && h->link->room.mine; way++) e = Upload(h, way, all);
+  for (int direction = 0; direction < DIRECTIONS && !e && h->link->piece.mine; direction++)
+    e = Upload(h, direction, all);
   poiseFree(ctx, &mine);
   poiseFree(ctx, &all);
   return PoiseAgree(ctx, e);
@@ -148,24 +150,24 @@ static PoiseErr Connect(Halo *h)
 PoiseErr poiseHaloLinkCreate(Halo *h)
 {
   PoiseContext ctx = h->ctx;
-  size_t bytes = (size_t)RoomBytes(ctx->device, h->nghost, h->nsend);
-  Shared room;
+  size_t bytes = (size_t)PieceBytes(ctx->device, h->nghost, h->nsend);
+  Shared piece;
   PoiseErr e = poiseAlloc(ctx, sizeof *h->link, "link of a halo", &h->link);
-  TRY(poiseLinkShare(ctx->link, e, bytes, "room of a halo", &room));
+  TRY(poiseLinkShare(ctx->link, e, bytes, "memory of a halo", &piece));
   h->link->number = poiseLinkNumber(ctx->link);
-  h->link->room = room;
-  if (h->link->room.mine) Furnish(h);
+  h->link->piece = piece;
+  if (h->link->piece.mine) LayOut(h);
   return Connect(h);
 }
 
 void poiseHaloLinkDestroy(Halo *h)
 {
   if (!h->link) return;
-  for (int k = 0; k < WAYS; k++) {
-    poiseLinkRemoveEpochs(h->ctx->link, &h->link->way[k].epochs);
-    poiseFree(h->ctx, &h->link->way[k].here);
+  for (int k = 0; k < DIRECTIONS; k++) {
+    poiseLinkRemoveSequences(h->ctx->link, &h->link->direction[k].sequences);
+    poiseFree(h->ctx, &h->link->direction[k].host_tables);
   }
-  poiseLinkUnshare(h->ctx->link, &h->link->room);
+  poiseLinkUnshare(h->ctx->link, &h->link->piece);
   poiseFree(h->ctx, &h->link);
 }
 
@@ -174,55 +176,55 @@ int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend)
   const Link *link = dev->ctx->link;
   if (!link) return 0;
   if (poiseLinkIsLibrary(link)) return 8 * (nghost + nsend);
-  return RoomBytes(dev, nghost, nsend);
+  return PieceBytes(dev, nghost, nsend);
 }
 
 /* The first entry that goes to a rank above this one. */
-static int64_t Begin(const Exchange *ex, int rank)
+static int64_t FirstAbove(const Exchange *ex, int rank)
 {
   int k = 0;
   while (k < ex->nsend && ex->send_rank[k] < rank) k++;
   return k < ex->nsend ? ex->send_start[k] : 0;
 }
 
-/* Store n entries of x into the places of the neighbours. index: which, NULL: all. */
-static LinkPushArgs PushArgs(const Halo *h, int way, int64_t n, const int32_t *index, HaloEntries x)
+/* Store n entries of x into the receive buffers of the neighbours. index: which, NULL: all. */
+static LinkPushArgs PushArgs(const Halo *h, int direction, int64_t n, const int32_t *index, HaloEntries x)
 {
-  const Way *w = &h->link->way[way];
+  const Direction *d = &h->link->direction[direction];
   return (LinkPushArgs){.n = n,
-                        .begin = Begin(ExchangeOf(h, way), PoiseRank(h->ctx)),
+                        .begin = FirstAbove(ExchangeOf(h, direction), PoiseRank(h->ctx)),
                         .index = index,
                         .x = x.f64,
                         .x_f32 = x.f32,
-                        .ntarget = ExchangeOf(h, way)->nsend,
-                        .target = w->target,
-                        .sent = &w->state[SENT],
-                        .arrived = &w->state[ARRIVED],
+                        .ntarget = ExchangeOf(h, direction)->nsend,
+                        .target = d->target,
+                        .sent = &d->state[SENT],
+                        .arrived = &d->state[ARRIVED],
                         .late = poiseLinkPatience(h->ctx->link).late};
 }
 
-static LinkWaitArgs WaitArgs(const Halo *h, int way, bool single)
+static LinkWaitArgs WaitArgs(const Halo *h, int direction, bool single)
 {
-  const Way *w = &h->link->way[way];
-  return (LinkWaitArgs){.nfrom = ExchangeOf(h, way)->nrecv,
-                        .from = w->from,
-                        .start = w->start,
-                        .came = w->came,
-                        .in = w->in,
-                        .in_f32 = single ? Single(w) : NULL,
-                        .epoch = &w->state[EPOCH],
+  const Direction *d = &h->link->direction[direction];
+  return (LinkWaitArgs){.nfrom = ExchangeOf(h, direction)->nrecv,
+                        .from = d->from,
+                        .start = d->start,
+                        .came = d->came,
+                        .in = d->in,
+                        .in_f32 = single ? Single(d) : NULL,
+                        .sequence = &d->state[SEQUENCE],
                         .patience = poiseLinkPatience(h->ctx->link)};
 }
 
-static PoiseErr Push(Halo *h, int way, int64_t n, const int32_t *index, HaloEntries x)
+static PoiseErr Push(Halo *h, int direction, int64_t n, const int32_t *index, HaloEntries x)
 {
-  const LinkPushArgs a = PushArgs(h, way, n, index, x);
+  const LinkPushArgs a = PushArgs(h, direction, n, index, x);
   return LAUNCH(h->ctx->device, link_push, &a);
 }
 
-static PoiseErr Wait(Halo *h, int way, bool single)
+static PoiseErr Wait(Halo *h, int direction, bool single)
 {
-  const LinkWaitArgs a = WaitArgs(h, way, single);
+  const LinkWaitArgs a = WaitArgs(h, direction, single);
   return LAUNCH(h->ctx->device, link_wait, &a);
 }
 
@@ -239,16 +241,16 @@ PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, HaloEntries x)
   h->there = !h->single && poiseHaloWasSent(h) && (mine || h->sent == x.f64);
   h->sent = NULL;
   if (h->there) return POISE_OK;
-  TRY(poiseLinkSettle(h->ctx->link, &h->link->way[OUT].sent));
-  if (!h->link->room.mine) return POISE_OK;
+  TRY(poiseLinkDrain(h->ctx->link, &h->link->direction[OUT].sent));
+  if (!h->link->piece.mine) return POISE_OK;
   TRY(poiseBufferRead(&h->index, DEVICE, &index));
   return Push(h, OUT, mine ? 0 : h->nsend, index, x);
 }
 
 PoiseErr poiseHaloWait(Halo *h, const void **ghost)
 {
-  *ghost = h->link->way[OUT].in;
-  if (h->there || !h->link->room.mine) return h->pending;
+  *ghost = h->link->direction[OUT].in;
+  if (h->there || !h->link->piece.mine) return h->pending;
   TRY(Wait(h, OUT, h->single));
   return h->pending;
 }
@@ -256,14 +258,14 @@ PoiseErr poiseHaloWait(Halo *h, const void **ghost)
 PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
   h->pending = mine;
-  TRY(poiseLinkSettle(h->ctx->link, &h->link->way[BACK].sent));
-  return h->link->room.mine ? Push(h, BACK, mine ? 0 : h->nghost, NULL, ghosts) : POISE_OK;
+  TRY(poiseLinkDrain(h->ctx->link, &h->link->direction[BACK].sent));
+  return h->link->piece.mine ? Push(h, BACK, mine ? 0 : h->nghost, NULL, ghosts) : POISE_OK;
 }
 
 PoiseErr poiseHaloWaitBack(Halo *h, const void **in)
 {
-  *in = h->link->way[BACK].in;
-  if (h->link->room.mine) TRY(Wait(h, BACK, h->single));
+  *in = h->link->direction[BACK].in;
+  if (h->link->piece.mine) TRY(Wait(h, BACK, h->single));
   return h->pending;
 }
 
@@ -300,7 +302,7 @@ static void ListEntries(const Halo *h, const int32_t *index, int32_t *at, LinkEn
   for (int t = 0; t < ex->nsend; t++)
     for (int64_t i = ex->send_start[t]; i < ex->send_start[t + 1]; i++)
       entry[at[index[i] / POISE_BLOCK]++] =
-          (LinkEntry){index[i], h->link->way[OUT].there[t].in + (i - ex->send_start[t])};
+          (LinkEntry){index[i], h->link->direction[OUT].host_target[t].in + (i - ex->send_start[t])};
 }
 
 static PoiseErr FillTable(Halo *h, int64_t n, int32_t *count, HaloSends *s)
@@ -326,7 +328,7 @@ PoiseErr poiseHaloSendsCreate(Halo *h, int64_t n, HaloSends *s)
   Device *dev = h->ctx->device;
   int32_t *count = NULL;
   s->number = h->link->number;
-  if (!h->link->room.mine || !n) return POISE_OK;
+  if (!h->link->piece.mine || !n) return POISE_OK;
   TRY(poiseBufferCreate(dev, (size_t)poiseHaloSendsBytes(h->nsend, n), "entries that phases send",
                         &s->table));
   TRY(poiseAllocArray(h->ctx, POISE_NBLOCKS(n), sizeof *count, "entries of row blocks", &count));
@@ -345,10 +347,10 @@ void poiseHaloSendsDestroy(HaloSends *s)
 PoiseErr poiseHaloSendInside(Halo *h, const HaloSends *s, const double *x, LinkSend *send)
 {
   *send = (LinkSend){.nsending = 0};
-  TRY(poiseLinkSettle(h->ctx->link, &h->link->way[OUT].sent));
+  TRY(poiseLinkDrain(h->ctx->link, &h->link->direction[OUT].sent));
   h->sent = x;
   h->session = poiseLinkSession(h->ctx->link);
-  if (!h->link->room.mine) return POISE_OK;
+  if (!h->link->piece.mine) return POISE_OK;
   *send = s->send;
   send->push = PushArgs(h, OUT, h->nsend, NULL, (HaloEntries){.f64 = x});
   send->wait = WaitArgs(h, OUT, false);

@@ -8,7 +8,7 @@
 
 /* link_sum, with its results in dst of the host. Fails, with NaN, when a rank does not come. */
 PoiseErr poiseHostSumRanks(Device *dev, const LinkSumArgs *a, double *dst);
-/* What a phase does behind its rows. */
+/* What a phase does after its rows. */
 PoiseErr poiseHostExchange(Device *dev, const LinkSend *a);
 
 #endif

@@ -154,10 +154,10 @@ typedef struct Halo {
   Exchange back;               /* ghosts out, owned entries in */
   Buffer index;                /* int32 [nsend]: the owned entries to send */
   Buffer send, ghost;          /* device sides of the exchanged entries */
-  struct HaloLink *link;       /* by peer memory; NULL: this context has no such link */
+  struct HaloLink *link;       /* by peer access; NULL: this context has no such transport */
   struct HaloLibrary *library; /* the same by a library */
-  const double *sent; /* by peer memory: a phase has sent the entries of this vector, and the ghosts */
-  int64_t session;    /* have come, if the link is still in this session */
+  const double *sent; /* by peer access: a phase has sent the entries of this vector, and the ghosts */
+  int64_t session;    /* have come, if the transport is still in this session */
   bool there;         /* between Begin and End: so it was */
   bool single;        /* the same: entries travel in fp32 */
   bool apart;         /* no two ranks want the same entry: each wants some of a stretch of its own */
@@ -176,10 +176,10 @@ void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += bytes that it 
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
 /* Bring all that an exchange needs to the device, so that it allocates nothing. */
 PoiseErr poiseHaloReady(Halo *halo);
-/* By peer memory, for halo.c (halo_link.c). Create is collective and agrees. */
+/* By peer access, for halo.c (halo_link.c). Create is collective and agrees. */
 PoiseErr poiseHaloLinkCreate(Halo *halo);
 void poiseHaloLinkDestroy(Halo *halo);
-/* of the device, by either kind of link */
+/* of the device, by either transport */
 int64_t poiseHaloLinkBytes(const Device *dev, int64_t nghost, int64_t nsend);
 PoiseErr poiseHaloPush(Halo *halo, PoiseErr mine, HaloEntries x);
 PoiseErr poiseHaloWait(Halo *halo, const void **ghost);
@@ -212,15 +212,15 @@ void poiseHaloSendsDestroy(HaloSends *sends);
 bool poiseHaloSendsFit(const Halo *halo, const HaloSends *sends); /* were they made for this one? */
 int64_t poiseHaloSendsBytes(int64_t nsend, int64_t n);
 /* A phase will send the entries of x, which it writes, and wait for the ghosts. The next Begin of this halo
-   finds them, if it is for x and in this session of the link. All ranks, in front of the phase. *send: what
-   to do, which is nothing on a rank without neighbours. */
+   finds them, if it is for x and in this session of the transport. All ranks, in front of the phase. *send:
+   what to do, which is nothing on a rank without neighbours. */
 PoiseErr poiseHaloSendInside(Halo *halo, const HaloSends *sends, const double *x, LinkSend *send);
 bool poiseHaloWasSent(const Halo *halo); /* will Begin find something? halo may be NULL */
-/* Behind Begin: have the ghosts come, so that End enqueues nothing? */
+/* After Begin: have the ghosts come, so that End enqueues nothing? */
 bool poiseHaloIsThere(const Halo *halo);
 /* Start to fetch the ghosts of x (device pointer). End gives them (device pointer; valid until the next
    Begin). mine: an earlier failure of this rank, which then does not read x. The exchange takes place even
-   if this rank fails, so that no rank waits in vain. End returns the failure. */
+   if this rank fails, so that no rank waits for one that does not come. End returns the failure. */
 PoiseErr poiseHaloBegin(Halo *halo, PoiseErr mine, const double *x);
 PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
 /* The same of a vector in fp32. */

@@ -52,7 +52,7 @@ static void ByEach(PoiseContext ctx, void (*test)(PoiseContext))
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* n sums of `count` partials each, several times: both mailboxes are used again and again. */
+/* n sums of `count` partials each, several times: both receive buffers are used again and again. */
 static void Sums(PoiseContext ctx, int n, int64_t count, bool listed)
 {
   Device *dev = ctx->device;
@@ -443,8 +443,8 @@ static void Late(PoiseContext ctx)
   double since = PoiseTime();
   PoiseErr e = poiseDeviceSync(ctx->device);
   CHECK(PoiseTime() - since < 4); /* not 40 times */
-  if (comes && (library || IsMock(ctx))) CHECK_ERR(e, POISE_ERR_COMM, "in vain");
-  if (comes && !library) CHECK_ERR(poiseLinkCheck(ctx), POISE_ERR_COMM, "in vain");
+  if (comes && (library || IsMock(ctx))) CHECK_ERR(e, POISE_ERR_COMM, "did not come");
+  if (comes && !library) CHECK_ERR(poiseLinkCheck(ctx), POISE_ERR_COMM, "did not come");
   if (comes && !library && CHECK_OK(poiseBufferRead(&out, HOST, &got))) CHECK(isnan(*got));
   poiseLinkUse(ctx, false);
   CHECK_OK(PoiseBarrier(ctx));
@@ -579,8 +579,8 @@ static void CheckLost(Halo *h, bool single)
   CHECK_OK(single ? poiseHaloEndSingle(h, &f32) : poiseHaloEnd(h, &f64));
   PoiseErr e = poiseDeviceSync(dev);
   if (last < 0 || h->ex.recv_rank[last] < PoiseSize(h->ctx) - 1 || !CHECK(h->nghost <= LONGEST)) return;
-  if (IsMock(h->ctx)) CHECK_ERR(e, POISE_ERR_COMM, "in vain");
-  CHECK_ERR(poiseLinkCheck(h->ctx), POISE_ERR_COMM, "in vain");
+  if (IsMock(h->ctx)) CHECK_ERR(e, POISE_ERR_COMM, "did not come");
+  CHECK_ERR(poiseLinkCheck(h->ctx), POISE_ERR_COMM, "did not come");
   CHECK_OK(single ? poiseDeviceFetch(dev, f32, (size_t)h->nghost * sizeof *f32, narrow)
                   : poiseDeviceFetch(dev, f64, (size_t)h->nghost * sizeof *f64, wide));
   for (int64_t i = h->ex.recv_start[last]; i < h->nghost; i++)
@@ -596,8 +596,8 @@ static void CheckLostBack(Halo *h, bool single, void *y, Buffer *sums)
   CHECK_OK(single ? poiseHaloReverseEndSingle(h, y) : poiseHaloReverseEnd(h, y));
   PoiseErr e = poiseDeviceSync(h->ctx->device);
   if (last < 0 || h->ex.send_rank[last] < PoiseSize(h->ctx) - 1) return;
-  if (IsMock(h->ctx)) CHECK_ERR(e, POISE_ERR_COMM, "in vain");
-  CHECK_ERR(poiseLinkCheck(h->ctx), POISE_ERR_COMM, "in vain");
+  if (IsMock(h->ctx)) CHECK_ERR(e, POISE_ERR_COMM, "did not come");
+  CHECK_ERR(poiseLinkCheck(h->ctx), POISE_ERR_COMM, "did not come");
   CHECK_OK(poiseBufferRead(&h->index, HOST, &index));
   CHECK_OK(poiseBufferRead(sums, HOST, &got));
   for (int64_t k = h->ex.send_start[last]; k < h->nsend && CHECK(index[k] < LONGEST); k++)
@@ -780,7 +780,7 @@ static void TestTwice(PoiseContext ctx)
     PoiseErr e = poiseDeviceSync(ctx->device);
     const Exchange *ex = &A->csr.halo->ex;
     if (turn == 1 && ex->nrecv && ex->recv_rank[0] == 0)
-      CHECK_ERR(e, POISE_ERR_INTERNAL, "rank 0 is at exchange 2 of a link, which awaits number 1");
+      CHECK_ERR(e, POISE_ERR_INTERNAL, "rank 0 is at exchange 2 of a transport, which awaits number 1");
     else
       CHECK_OK(e);
     CHECK_OK(PoiseBarrier(ctx));
@@ -840,7 +840,7 @@ static void TestCalls(PoiseContext ctx)
   CHECK_OK(PoiseMatDestroy(&A));
 }
 
-/* ---- trades ---------------------------------------------------------------------------------- */
+/* ---- all-to-all ------------------------------------------------------------------------------ */
 
 enum { WORDS_OF_A_PLACE = 512 << 10 }; /* of a message that goes in one round */
 
@@ -872,7 +872,7 @@ static void Messages(PoiseContext ctx, int kind, int round, bool out, double *v)
   CHECK_INT(wrong, 0);
 }
 
-/* Several times in turn, as halves of a floor are. Once rank 0 fails. */
+/* Several times in turn, as halves of the staging window are. Once rank 0 fails. */
 static void Trade(PoiseContext ctx, int kind, Exchange *ex, Buffer *from, Buffer *to)
 {
   enum { ROUNDS = 5, FAILS = 2 };
@@ -923,7 +923,7 @@ static void EachTrade(PoiseContext ctx)
 {
   const int kinds[] = {2, 0, 1, 3, 2};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) TradesOf(ctx, kinds[k]);
-  CHECK_OK(PoiseBarrier(ctx)); /* the floor ends with the link */
+  CHECK_OK(PoiseBarrier(ctx)); /* the staging window ends with the transport */
 }
 
 /* Byte i of an array of all ranks' rows. */

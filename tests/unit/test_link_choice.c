@@ -20,7 +20,7 @@ static bool IsLast(PoiseContext ctx)
   return PoiseRank(ctx) == PoiseSize(ctx) - 1;
 }
 
-/* On GPUs too, where ranks can be linked by peer memory. */
+/* On GPUs too, where ranks can be linked by peer access. */
 static bool Reaches(PoiseContext ctx)
 {
   poiseLinkClose(ctx);
@@ -88,7 +88,7 @@ static void TestUnreached(PoiseContext ctx)
   ops.link = &device;
   if (last) dev->ops = &ops;
   Refused(ctx, LINK_PEER, last ? POISE_ERR_DEVICE : POISE_ERR_REMOTE, "there is no way");
-  if (IsMock(ctx)) Finds(ctx, "a mock of NCCL (no peer memory: ", "there is no way");
+  if (IsMock(ctx)) Finds(ctx, "a mock of NCCL (no peer access: ", "there is no way");
   dev->ops = own;
 }
 
@@ -104,7 +104,7 @@ static void TestPlaces(PoiseContext ctx)
   NEEDS_PEERS(ctx);
   ctx->hooks.machine = HalfMachine;
   Refused(ctx, LINK_PEER, POISE_ERR_UNSUPPORTED, "ranks 0 and 1 are on different hosts");
-  if (IsMock(ctx)) Finds(ctx, "a mock of NCCL (no peer memory: ", "ranks 0 and 1 are on different hosts");
+  if (IsMock(ctx)) Finds(ctx, "a mock of NCCL (no peer access: ", "ranks 0 and 1 are on different hosts");
   ctx->hooks.machine = NULL;
   if (AreProcesses(ctx) && IsMock(ctx)) {
     ctx->device->id = 0;
@@ -129,14 +129,14 @@ static void TestWishes(PoiseContext ctx)
   if (!IsMock(ctx)) return;
   poiseLinkClose(ctx);
   CHECK_OK(poiseLinkOpen(ctx, LINK_PEER));
-  CHECK(!strcmp(poiseLinkWords(ctx), AreProcesses(ctx) ? "peer memory of processes" : "peer memory"));
+  CHECK(!strcmp(poiseLinkWords(ctx), AreProcesses(ctx) ? "peer access between processes" : "peer access"));
   poiseLinkClose(ctx);
   CHECK_OK(poiseLinkOpen(ctx, LINK_HOST));
   CHECK(!ctx->link && !strcmp(poiseLinkWords(ctx), "through the host"));
   CHECK_OK(poiseLinkOpen(ctx, LINK_LIBRARY));
   CHECK(poiseLinkIsLibrary(ctx->link) && !strcmp(poiseLinkWords(ctx), "a mock of NCCL"));
   poiseLinkClose(ctx);
-  Finds(ctx, AreProcesses(ctx) ? "peer memory of processes" : "peer memory", "");
+  Finds(ctx, AreProcesses(ctx) ? "peer access between processes" : "peer access", "");
 }
 
 /* ---- the library ----------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ static void TestLibrary(PoiseContext ctx)
     Refused(ctx, LINK_LIBRARY, code, words[k]);
     ctx->hooks.machine = HalfMachine;
     Refused(ctx, LINK_AUTO, POISE_OK, words[k]);
-    CHECK(strstr(poiseLinkWords(ctx), "no peer memory: ranks 0 and 1 are on different hosts; no NCCL: ") !=
+    CHECK(strstr(poiseLinkWords(ctx), "no peer access: ranks 0 and 1 are on different hosts; no NCCL: ") !=
           NULL);
     ctx->hooks.machine = NULL;
     dev->ops = own;

@@ -22,7 +22,7 @@ static bool Fuses(PoiseContext ctx)
 }
 
 #define NEEDS_FUSED(ctx) \
-  if (!Fuses(ctx)) TEST_SKIP("for ranks that are linked by peer memory, with a device each")
+  if (!Fuses(ctx)) TEST_SKIP("for ranks that are linked by peer access, with a device each")
 
 /* ---- solves ---------------------------------------------------------------------------------- */
 

@@ -103,7 +103,7 @@ static const PoiseOption table[] = {
      "NCCL; host: through the hosts, so that no loop is replayed; auto: the first of these that may be and "
      "works, see -poise_view"},
     {"comm_fuse", FIELD(BOOL, fuse), "yes", 0, 0, NULL,
-     "by peer memory, where products are short, let vector kernels of a loop add sums over ranks and "
+     "by peer access, where products are short, let vector kernels of a loop add sums over ranks and "
      "exchange entries by themselves; no, and where ranks share a GPU: by kernels of their own"},
     {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
      "seconds that a device waits for that of another rank, before the solve is an error; with nccl, that "

@@ -485,7 +485,7 @@ static PoiseErr Reach(Device *dev, const LinkPlace *place)
 static const LinkDevice link_device = {.automatic = 4096,
                                        .patience = 10,
                                        .most = 4096,
-                                       .beside = true,
+                                       .concurrent = true,
                                        .place = Place,
                                        .alloc = AllocShared,
                                        .free = Free,

@@ -124,8 +124,8 @@ static PoiseErr Transfer(Library *l, const LinkMockArgs *a)
     TRY(Advance(l, a, &done));
     if (done) return POISE_OK;
     if (PoiseTime() - since > l->seconds)
-      FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for those of other ranks in vain", l->rank,
-           l->seconds);
+      FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for those of other ranks, which did not come",
+           l->rank, l->seconds);
     sched_yield();
   }
 }

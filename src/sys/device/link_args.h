@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments that kernels of a link and phases that exchange by themselves have in common (link_kernels.h). */
+/* Arguments that kernels of a transport and phases that exchange by themselves have in common
+   (link_kernels.h). */
 #ifndef POISE_LINK_ARGS_H
 #define POISE_LINK_ARGS_H
 
@@ -7,22 +8,22 @@
 
 enum { LINK_FUSED_MOST = 16 }; /* ranks whose sums phases add by themselves */
 
-struct LinkMail;
+struct LinkMessage;
 
 typedef struct LinkPatience { /* of who polls */
   double seconds;
-  /* not 0: this rank waited in vain for rank late - 1, and waits no more. Its exchanges are then out of step:
+  /* not 0: rank late - 1 did not come, and this rank waits no more. Its exchanges are then out of step:
      others may be reading what it stores anew. Their results are lost as well. */
   uint64_t *late;
-  /* not 0: those awaited run on other devices, so that what polls, or waits behind it, takes no place of
+  /* not 0: those awaited run on other devices, so that what polls, or waits after it, takes no place of
      theirs */
   int64_t apart;
 } LinkPatience;
 
-typedef struct LinkRanks {      /* who add a sum over ranks by mailboxes */
-  int rank, size;               /* size = 0: nobody */
-  struct LinkMail *const *mail; /* by rank */
-  uint64_t *ticket;             /* of the latest sum: poiseLinkEpoch */
+typedef struct LinkRanks {         /* who add a sum over ranks by messages */
+  int rank, size;                  /* size = 0: nobody */
+  struct LinkMessage *const *recv; /* by rank: its receive buffers */
+  uint64_t *sequence; /* number of the latest sum, and a count of thread blocks: poiseLinkSequence */
   LinkPatience patience;
 } LinkRanks;
 
@@ -30,7 +31,7 @@ typedef struct LinkTarget { /* a rank that entries go to */
   int64_t start;            /* of its entries among those that are sent */
   double *in;               /* where they go, */
   float *in_f32;            /* and where in fp32 */
-  uint64_t *epoch;          /* set behind them */
+  uint64_t *sequence;       /* set after them: the number of the exchange */
 } LinkTarget;
 
 /* Store x[index[i]], i < n, into memory of other ranks. */
@@ -42,7 +43,7 @@ typedef struct LinkPushArgs {
   const float *x_f32;   /* if it is not NULL, entries in fp32 */
   int ntarget;
   const LinkTarget *target;
-  uint64_t *sent;       /* epoch of the latest exchange that was sent; becomes that of this one */
+  uint64_t *sent;       /* sequence number of the latest exchange that was sent; becomes that of this one */
   uint64_t *arrived;    /* thread blocks that are done; 0 between launches */
   const uint64_t *late; /* of LinkPatience. Not 0: threads of a host store nothing, as in link_sum */
 } LinkPushArgs;
@@ -52,10 +53,10 @@ typedef struct LinkWaitArgs {
   int nfrom;
   const int32_t *from;  /* their numbers */
   const int64_t *start; /* nfrom + 1 offsets into `in` */
-  const uint64_t *came; /* the epochs of their entries */
+  const uint64_t *came; /* the sequence numbers of their entries */
   double *in;           /* or, */
   float *in_f32;        /* if it is not NULL, for those in fp32 */
-  uint64_t *epoch;      /* of the latest exchange that has ended; becomes that of this one */
+  uint64_t *sequence;   /* number of the latest exchange that has ended; becomes that of this one */
   LinkPatience patience;
 } LinkWaitArgs;
 

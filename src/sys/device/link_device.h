@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a link asks of a device beside kernels. */
+/* What a transport asks of a device besides kernels. */
 #ifndef POISE_LINK_DEVICE_H
 #define POISE_LINK_DEVICE_H
 
@@ -56,7 +56,7 @@ typedef struct LinkLibrary {
   void (*watch)(Device *, void *library, double seconds);
   /* all = n numbers of each rank, n > 0, in rank order */
   PoiseErr (*gather)(Device *, void *library, int n, const double *mine, double *all);
-  /* memory from LinkDevice.alloc. What is enqueued behind `arrive` sees what came, and may write to send[] */
+  /* memory from LinkDevice.alloc. What is enqueued after `arrive` sees what came, and may write to send[] */
   PoiseErr (*exchange)(Device *, void *library, const Exchange *ex, const double *send, double *recv);
   PoiseErr (*arrive)(Device *, void *library);
 } LinkLibrary;
@@ -64,8 +64,8 @@ typedef struct LinkLibrary {
 typedef struct LinkDevice {
   double patience;            /* seconds that a device waits for another one in the probe */
   int most;                   /* ranks that may share a device */
-  int automatic;              /* the same where a link is not asked for */
-  bool beside;                /* what polls takes no place of what it awaits, where they share a device */
+  int automatic;              /* the same where peer access is not asked for */
+  bool concurrent;            /* what polls takes no place of what it awaits, where they share a device */
   PoiseErr (*load)(Device *); /* load kernels that poll, or that others may poll for; NULL: they are there */
   PoiseErr (*place)(Device *, LinkPlace *); /* device and eager */
   /* memory that other ranks' devices may reach, zeroed; nothing else of the device's is in it. May wait */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The link in use: memory, sums, and what happens behind a failure. See link.h. */
+/* The transport in use: memory, sums, and what happens after a failure. See link.h. */
 #include "link_parts.h"
 #include "sys/sys.h"
 
@@ -53,8 +53,8 @@ LinkRanks poiseLinkCountSum(Link *link)
   link->sums++;
   return (LinkRanks){.rank = PoiseRank(ctx),
                      .size = PoiseSize(ctx),
-                     .mail = link->boxes,
-                     .ticket = link->state + LINK_TICKET,
+                     .recv = link->recv_all,
+                     .sequence = link->state + LINK_SEQUENCE,
                      .patience = poiseLinkPatience(link)};
 }
 
@@ -65,29 +65,29 @@ PoiseErr poiseLinkSum(Link *link, LinkSumArgs a)
   return LAUNCH(link->ctx->device, link_sum, &a);
 }
 
-static PoiseErr SumOfNothing(Link *link)
+static PoiseErr EmptySum(Link *link)
 {
   return poiseLinkSum(link, (LinkSumArgs){.n = 0});
 }
 
-PoiseErr poiseLinkSettle(Link *link, LinkSent *sent)
+PoiseErr poiseLinkDrain(Link *link, LinkSent *sent)
 {
-  PoiseErr e = sent->sums == link->sums + 1 ? SumOfNothing(link) : POISE_OK;
+  PoiseErr e = sent->sums == link->sums + 1 ? EmptySum(link) : POISE_OK;
   sent->sums = link->sums + 1;
   link->unread = true;
-  link->early = link->early || link->sums == link->turn;
+  link->early = link->early || link->sums == link->body;
   return e;
 }
 
-void poiseLinkBeginTurn(Link *link)
+void poiseLinkBeginBody(Link *link)
 {
-  link->turn = link->sums;
+  link->body = link->sums;
   link->early = false;
 }
 
-PoiseErr poiseLinkEndTurn(Link *link)
+PoiseErr poiseLinkEndBody(Link *link)
 {
-  return link->unread && link->early ? SumOfNothing(link) : POISE_OK;
+  return link->unread && link->early ? EmptySum(link) : POISE_OK;
 }
 
 PoiseErr poiseLinkCheck(PoiseContext ctx)
@@ -97,22 +97,22 @@ PoiseErr poiseLinkCheck(PoiseContext ctx)
   if (!link || link->library) return link ? poiseDeviceSync(ctx->device) : POISE_OK;
   TRY(poiseDeviceFetch(ctx->device, link->state + LINK_LATE, sizeof late, &late));
   if (late)
-    FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for that of rank %d in vain", PoiseRank(ctx),
-         link->seconds, (int)late - 1);
+    FAIL(POISE_ERR_COMM, "the device of rank %d waited %g s for that of rank %d, which did not come",
+         PoiseRank(ctx), link->seconds, (int)late - 1);
   return POISE_OK;
 }
 
-/* ---- behind a failure ------------------------------------------------------------------------ */
+/* ---- after a failure ------------------------------------------------------------------------- */
 
-void poiseLinkAddEpochs(Link *link, LinkEpochs *e, uint64_t *first, int64_t n)
+void poiseLinkAddSequences(Link *link, LinkSequences *e, uint64_t *first, int64_t n)
 {
-  *e = (LinkEpochs){first, n, link->epochs};
-  link->epochs = e;
+  *e = (LinkSequences){first, n, link->sequences};
+  link->sequences = e;
 }
 
-void poiseLinkRemoveEpochs(Link *link, LinkEpochs *e)
+void poiseLinkRemoveSequences(Link *link, LinkSequences *e)
 {
-  LinkEpochs **at = &link->epochs;
+  LinkSequences **at = &link->sequences;
   while (*at && *at != e) at = &(*at)->next;
   if (*at) *at = e->next;
 }
@@ -130,9 +130,9 @@ static PoiseErr Zero(PoiseContext ctx, void *p, size_t bytes)
 static PoiseErr ZeroAll(Link *link)
 {
   PoiseContext ctx = link->ctx;
-  TRY(Zero(ctx, link->mail.mine, link->mail.bytes));
+  TRY(Zero(ctx, link->recv.mine, link->recv.bytes));
   TRY(Zero(ctx, link->state, LINK_STATE * sizeof *link->state));
-  for (const LinkEpochs *e = link->epochs; e; e = e->next)
+  for (const LinkSequences *e = link->sequences; e; e = e->next)
     TRY(Zero(ctx, e->first, (size_t)e->n * sizeof *e->first));
   link->unread = false;
   return POISE_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Kernels of a link (link.h), by which devices of several ranks exchange numbers without the host: stores into
-  memory of the other device, with an epoch, which that device polls. Epochs count the exchanges of a kind.
-  All ranks make the same exchanges in the same order, so a number identifies one.
+  Kernels of a transport (link.h), by which devices of several ranks exchange numbers without the host: stores
+  into memory of the other device, with a sequence number, which that device polls. Sequence numbers count the
+  exchanges of a kind. All ranks make the same exchanges in the same order, so a number identifies one.
 
   A phase may make its sums over ranks, and the exchange of a vector that it writes, by itself (PhaseArgs).
 */
@@ -14,24 +14,25 @@
 
 #include "sys/device/kernels.h"
 
-/* What a rank sends to another one in a sum. Each rank has two for every rank, used in turn: a sender writes
-   the next one of a kind when all ranks have read it, as they have taken part in the sum between.
-   A number is two words, each with half of its bits and the epoch. A word is stored and loaded as a whole, so
-   nothing must be ordered before or behind it. */
-typedef struct LinkMail {
+/* What a rank sends to another one in a sum: a flag-with-data message, as in NCCL's LL protocol. Each rank
+   has two receive buffers for every rank, used in turn: a sender writes one again when all ranks have read
+   it, as they have taken part in the sum between. A number is two words, each with half of its bits and the
+   sequence number. A word is stored and loaded as a whole, so nothing must be ordered before or after it. */
+typedef struct LinkMessage {
   uint64_t word[POISE_MAX_BATCH][2];
-} LinkMail;
+} LinkMessage;
 
-POISE_INLINE int64_t poiseLinkMail(uint32_t epoch, int size, int sender)
+/* The receive buffer of a sender, in a sum. */
+POISE_INLINE int64_t poiseLinkBufferOf(uint32_t seq, int size, int sender)
 {
-  return (int64_t)(epoch % 2) * size + sender;
+  return (int64_t)(seq % 2) * size + sender;
 }
 
-POISE_INLINE uint64_t poiseLinkWord(double v, int half, uint32_t epoch)
+POISE_INLINE uint64_t poiseLinkWord(double v, int half, uint32_t seq)
 {
   uint64_t bits;
   memcpy(&bits, &v, sizeof bits);
-  return (uint64_t)epoch << 32 | (half ? bits >> 32 : bits & UINT32_MAX);
+  return (uint64_t)seq << 32 | (half ? bits >> 32 : bits & UINT32_MAX);
 }
 
 POISE_INLINE double poiseLinkValue(uint64_t low, uint64_t high)
@@ -42,21 +43,21 @@ POISE_INLINE double poiseLinkValue(uint64_t low, uint64_t high)
   return v;
 }
 
-/* Words of a mail of n numbers. One of nothing has a number too. */
-POISE_INLINE int poiseLinkMailWords(int n)
+/* Words of a message of n numbers. One of nothing has a number too. */
+POISE_INLINE int poiseLinkMessageWords(int n)
 {
   return n ? 2 * n : 2;
 }
 
-/* The epoch of the sum that takes this ticket, whose upper half is the epoch of the latest sum. Its lower
-   half counts the thread blocks that have taken it; the last one of a sum adds poiseLinkTaken. So all blocks
-   see one epoch, and none sees the next. */
-POISE_INLINE uint32_t poiseLinkEpoch(uint64_t ticket)
+/* The sequence number of the sum whose thread blocks find this word (LinkRanks). Its upper half is the number
+   of the latest sum, its lower half counts the blocks that have seen it. The last one of a sum adds
+   poiseLinkAdvance. So all blocks see one number, and none sees the next. */
+POISE_INLINE uint32_t poiseLinkSequence(uint64_t word)
 {
-  return (uint32_t)(ticket >> 32) + 1;
+  return (uint32_t)(word >> 32) + 1;
 }
 
-POISE_INLINE uint64_t poiseLinkTaken(uint32_t blocks)
+POISE_INLINE uint64_t poiseLinkAdvance(uint32_t blocks)
 {
   return ((uint64_t)1 << 32) - blocks;
 }
@@ -85,7 +86,7 @@ typedef struct LinkAddArgs {
 /* link_push takes LinkPushArgs, link_wait LinkWaitArgs: link_args.h. */
 
 /* The entries of rank from[k], which do not come. */
-POISE_INLINE void poiseLinkLose(const LinkWaitArgs *a, int k)
+POISE_INLINE void poiseLinkSetNan(const LinkWaitArgs *a, int k)
 {
   for (int64_t i = a->start[k]; i < a->start[k + 1]; i++)
     if (a->in_f32)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The link by a library. A sum is a kernel that adds this rank's partials, a gather of what all ranks have,
-  and a kernel that adds that in rank order: the bits of all other ways.
+  The transport by a library. A sum is a kernel that adds this rank's partials, a gather of what all ranks
+  have, and a kernel that adds that in rank order: the bits of all other ways.
 
   What such a library enqueues stands in no graph that a device repeats by itself. So the device has no loops
-  as long as there is such a link.
+  as long as there is such a transport.
 */
 #include "link_parts.h"
 #include "sys/sys.h"
@@ -88,20 +88,20 @@ void poiseLinkLeaveLibrary(Link *link)
 
 enum { RING = 3 }; /* numbers that go to the next rank */
 
-static double Sample(int rank, int k)
+static double ProbeNumber(int rank, int k)
 {
   return 100 * rank + k + 1;
 }
 
 /* Numbers that go to the next rank, or the one before. `got` is what came. */
-static PoiseErr Pass(Link *link, int to, int from, double *device, double *got)
+static PoiseErr PassOn(Link *link, int to, int from, double *device, double *got)
 {
   Device *dev = link->ctx->device;
   int64_t start[] = {0, RING};
   double v[RING];
   Exchange ex = {
       .nsend = 1, .nrecv = 1, .send_rank = &to, .recv_rank = &from, .send_start = start, .recv_start = start};
-  for (int k = 0; k < RING; k++) v[k] = Sample(PoiseRank(link->ctx), k);
+  for (int k = 0; k < RING; k++) v[k] = ProbeNumber(PoiseRank(link->ctx), k);
   TRY(poiseLinkUpload(dev, device, v, sizeof v));
   TRY(poiseLinkExchange(link, &ex, device, device + RING));
   TRY(poiseLinkArrive(link));
@@ -114,13 +114,13 @@ static PoiseErr Ring(Link *link, double *device)
   int size = PoiseSize(link->ctx), rank = PoiseRank(link->ctx);
   int next = (rank + 1) % size, before = (rank + size - 1) % size, from[] = {before, next};
   double got[2][RING];
-  TRY(Pass(link, next, before, device, got[0]));
-  TRY(Pass(link, before, next, device, got[1]));
+  TRY(PassOn(link, next, before, device, got[0]));
+  TRY(PassOn(link, before, next, device, got[1]));
   for (int way = 0; way < 2; way++)
     for (int k = 0; k < RING; k++)
-      if (got[way][k] != Sample(from[way], k))
+      if (got[way][k] != ProbeNumber(from[way], k))
         FAIL(POISE_ERR_COMM, "number %d from rank %d is %g, not %g", k, from[way], got[way][k],
-             Sample(from[way], k));
+             ProbeNumber(from[way], k));
   return POISE_OK;
 }
 
@@ -128,7 +128,7 @@ static PoiseErr Probe(Link *link)
 {
   double *device = NULL;
   size_t bytes = LINK_PROBE * sizeof *device;
-  PoiseErr e = PoiseAgree(link->ctx, poiseLinkAlloc(link, bytes, "probe of the link", (void **)&device));
+  PoiseErr e = PoiseAgree(link->ctx, poiseLinkAlloc(link, bytes, "probe of the transport", (void **)&device));
   bool used = poiseLinkUse(link->ctx, true);
   if (!e) e = PoiseAgree(link->ctx, poiseLinkProbeSums(link, device));
   if (!e) e = PoiseAgree(link->ctx, Ring(link, device));

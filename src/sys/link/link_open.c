@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening a link: which ways there are, tried one behind the other until a probe goes well. See link.h. */
+/* Which transport: those that there are, tried one after the other until a probe goes well. See link.h. */
 #include <unistd.h>
 
 #include "link_parts.h"
@@ -21,7 +21,7 @@ static uint64_t Gpu(const Device *dev)
   return poiseHashWords(bus);
 }
 
-static PoiseErr Place(PoiseContext ctx, LinkPlace *place)
+static PoiseErr FindPlace(PoiseContext ctx, LinkPlace *place)
 {
   uint64_t (*machine)(int rank) = poiseContextHome(ctx)->hooks.machine;
   memset(place, 0, sizeof *place); /* sent as bytes */
@@ -46,7 +46,7 @@ static bool AreProcesses(PoiseContext ctx, const LinkPlace *all)
 
 static const char lazy[] = "kernels are loaded on first use, not at the start (CUDA_MODULE_LOADING=EAGER)";
 
-/* May these ranks be linked by peer memory? If not, *why says it. */
+/* May these ranks use peer access? If not, *why says it. */
 static bool MayReach(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char *why)
 {
   const LinkDevice *ops = Ops(ctx);
@@ -92,7 +92,7 @@ static bool MayCall(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char 
   return true;
 }
 
-/* ---- by peer memory -------------------------------------------------------------------------- */
+/* ---- by peer access -------------------------------------------------------------------------- */
 
 static PoiseErr Reach(PoiseContext ctx, const LinkPlace *all)
 {
@@ -108,13 +108,14 @@ PoiseErr poiseLinkUpload(Device *dev, void *to, const void *from, size_t bytes)
   return poiseDeviceSync(dev);
 }
 
-static PoiseErr FillBoxes(Link *link)
+static PoiseErr AllocateState(Link *link)
 {
   Device *dev = link->ctx->device;
-  size_t bytes = (size_t)PoiseSize(link->ctx) * sizeof *link->boxes;
-  TRY(poiseLinkAlloc(link, bytes, "mailboxes of the link", (void **)&link->boxes));
-  TRY(poiseLinkAlloc(link, LINK_STATE * sizeof *link->state, "state of the link", (void **)&link->state));
-  return poiseLinkUpload(dev, link->boxes, link->mail.all, bytes);
+  size_t bytes = (size_t)PoiseSize(link->ctx) * sizeof *link->recv_all;
+  TRY(poiseLinkAlloc(link, bytes, "receive buffers of sums", (void **)&link->recv_all));
+  TRY(poiseLinkAlloc(link, LINK_STATE * sizeof *link->state, "state of the transport",
+                     (void **)&link->state));
+  return poiseLinkUpload(dev, link->recv_all, link->recv.all, bytes);
 }
 
 static bool SomeShare(PoiseContext ctx, const LinkPlace *all)
@@ -133,12 +134,12 @@ static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
   if (!e)
     *link = (Link){.ctx = ctx,
                    .sharing = {ctx, Ops(ctx), .processes = AreProcesses(ctx, all)},
-                   .apart = Ops(ctx)->beside || !SomeShare(ctx, all)};
+                   .apart = Ops(ctx)->concurrent || !SomeShare(ctx, all)};
   if (!e) e = Reach(ctx, all);
   TRY(PoiseAgree(ctx, e));
-  size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMail);
-  TRY(poiseLinkShare(link, POISE_OK, bytes, "mailboxes of the link", &link->mail));
-  return PoiseAgree(ctx, FillBoxes(link));
+  size_t bytes = 2 * (size_t)PoiseSize(ctx) * sizeof(LinkMessage);
+  TRY(poiseLinkShare(link, POISE_OK, bytes, "receive buffers of sums", &link->recv));
+  return PoiseAgree(ctx, AllocateState(link));
 }
 
 /* The numbers that rank r brings to sum k of the probe. */
@@ -172,24 +173,24 @@ PoiseErr poiseLinkProbeSums(Link *link, double *device)
   return POISE_OK;
 }
 
-/* What is loaded on first use is there before others poll: by a sum of no ranks, with a ticket of nobody's,
-   and by the device. */
-static PoiseErr Load(Link *link, uint64_t *ticket)
+/* What is loaded on first use is there before others poll: by a sum of no ranks, with a sequence
+   number of nobody's, and by the device. */
+static PoiseErr Load(Link *link, uint64_t *sequence)
 {
   Device *dev = link->ctx->device;
-  TRY(LAUNCH(dev, link_sum, &(LinkSumArgs){.ranks = {.mail = link->boxes, .ticket = ticket}}));
+  TRY(LAUNCH(dev, link_sum, &(LinkSumArgs){.ranks = {.recv = link->recv_all, .sequence = sequence}}));
   if (Ops(link->ctx)->load) TRY(Ops(link->ctx)->load(dev));
   return poiseDeviceSync(dev);
 }
 
 static PoiseErr Probe(Link *link)
 {
-  enum { TICKET_AT = 256, PROBE = 512 }; /* bytes */
+  enum { SEQUENCE_AT = 256, PROBE = 512 }; /* bytes */
   const LinkDevice *ops = Ops(link->ctx);
   char *device = NULL;
-  PoiseErr e = poiseLinkAlloc(link, PROBE, "probe of the link", (void **)&device);
+  PoiseErr e = poiseLinkAlloc(link, PROBE, "probe of the transport", (void **)&device);
   link->seconds = link->sharing.processes ? ops->processes->patience : ops->patience;
-  if (!e) e = Load(link, (uint64_t *)(void *)(device + TICKET_AT));
+  if (!e) e = Load(link, (uint64_t *)(void *)(device + SEQUENCE_AT));
   e = PoiseAgree(link->ctx, e);
   if (!e) e = PoiseAgree(link->ctx, poiseLinkProbeSums(link, (double *)(void *)device));
   poiseLinkFree(link, PROBE, device);
@@ -203,66 +204,66 @@ PoiseErr poiseLinkByPeers(PoiseContext ctx, const LinkPlace *all)
   return Probe(ctx->link);
 }
 
-/* ---- which way ------------------------------------------------------------------------------- */
+/* ---- which transport ------------------------------------------------------------------------- */
 
 void poiseLinkClose(PoiseContext ctx)
 {
   Link *link = ctx->link;
   if (!link) return;
   poiseLinkLeaveLibrary(link);
-  poiseLinkEndTrades(link);
-  poiseLinkUnshare(link, &link->mail);
+  poiseLinkFreeWindow(link);
+  poiseLinkUnshare(link, &link->recv);
   poiseShareEnd(&link->sharing);
-  poiseLinkFree(link, (size_t)PoiseSize(ctx) * sizeof *link->boxes, link->boxes);
+  poiseLinkFree(link, (size_t)PoiseSize(ctx) * sizeof *link->recv_all, link->recv_all);
   poiseLinkFree(link, LINK_STATE * sizeof *link->state, link->state);
   poiseFree(ctx, &ctx->link);
 }
 
-static PoiseErr Gather(PoiseContext ctx, LinkPlace **all)
+static PoiseErr GatherPlaces(PoiseContext ctx, LinkPlace **all)
 {
   LinkPlace mine;
   PoiseErr e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof **all, "places of ranks", all);
-  if (!e) e = Place(ctx, &mine);
+  if (!e) e = FindPlace(ctx, &mine);
   TRY(PoiseAgree(ctx, e));
   return ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, *all);
 }
 
-enum { WHY = 2 * (LINK_WORDS + 40) }; /* characters of the reasons of all ways */
+enum { WHY = 2 * (LINK_WORDS + 40) }; /* characters of the reasons of all transports */
 
-typedef struct Way {
+typedef struct Transport {
   const char *name;
   LinkWish wish; /* which asks for it alone */
   bool (*may)(PoiseContext, const LinkPlace *all, LinkWish, char *why);
   PoiseErr (*open)(PoiseContext, const LinkPlace *all);
-} Way;
+} Transport;
 
-/* Why this way is not gone is noted. e: it was tried, and failed so. It is an error if it was asked for, or
+/* Note why this transport is not used. e: it was tried, and failed so. It is an error if it was asked for, or
    memory ran out. */
-static PoiseErr GiveUp(PoiseContext ctx, const Way *way, LinkWish wish, PoiseErr e, const char *reason,
+static PoiseErr GiveUp(PoiseContext ctx, const Transport *t, LinkWish wish, PoiseErr e, const char *reason,
                        char *why)
 {
-  int64_t fatal = wish == way->wish || e == POISE_ERR_MEMORY;
+  int64_t fatal = wish == t->wish || e == POISE_ERR_MEMORY;
   size_t used = strlen(why);
-  snprintf(why + used, WHY - used, "%sno %s: %.*s", used ? "; " : "", way->name, LINK_WORDS,
+  snprintf(why + used, WHY - used, "%sno %s: %.*s", used ? "; " : "", t->name, LINK_WORDS,
            e ? PoiseErrorMessage() : reason);
-  if (wish == way->wish && !e)
-    FAIL(POISE_ERR_UNSUPPORTED, "the devices of ranks cannot exchange by %s: %s", way->name, reason);
+  if (wish == t->wish && !e)
+    FAIL(POISE_ERR_UNSUPPORTED, "the devices of ranks cannot exchange by %s: %s", t->name, reason);
   TRY(poiseCommMaxInt(ctx->comm, &fatal, 1));
   if (fatal) return e;
   PoiseErrorClear();
   return POISE_OK;
 }
 
-static PoiseErr Try(PoiseContext ctx, const Way *way, LinkWish wish, const LinkPlace *all, char *why)
+static PoiseErr Try(PoiseContext ctx, const Transport *t, LinkWish wish, const LinkPlace *all, char *why)
 {
   char reason[LINK_WORDS] = "";
   PoiseErr e = POISE_OK;
-  if (way->may(ctx, all, wish, reason)) {
-    e = way->open(ctx, all);
+  if (t->may(ctx, all, wish, reason)) {
+    e = t->open(ctx, all);
     if (!e) return POISE_OK;
     poiseLinkClose(ctx);
   }
-  return GiveUp(ctx, way, wish, e, reason, why);
+  return GiveUp(ctx, t, wish, e, reason, why);
 }
 
 /* How ranks exchange, and why not by what was tried before. */
@@ -275,7 +276,7 @@ static void Describe(PoiseContext ctx, const char *why)
   else if (link->library)
     link->library->describe(link->handle, ctx->exchange, size);
   else
-    snprintf(ctx->exchange, size, link->sharing.processes ? "peer memory of processes" : "peer memory");
+    snprintf(ctx->exchange, size, link->sharing.processes ? "peer access between processes" : "peer access");
   used = strlen(ctx->exchange);
   if (*why) snprintf(ctx->exchange + used, size - used, " (%s)", why);
 }
@@ -288,11 +289,11 @@ PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish)
   char why[WHY] = "";
   Describe(ctx, why);
   if (PoiseSize(ctx) == 1 || !ops || wish == LINK_HOST) return POISE_OK;
-  const Way ways[] = {{"peer memory", LINK_PEER, MayReach, poiseLinkByPeers},
-                      {ops->library->name, LINK_LIBRARY, MayCall, poiseLinkByLibrary}};
-  PoiseErr e = Gather(ctx, &all);
+  const Transport transports[] = {{"peer access", LINK_PEER, MayReach, poiseLinkByPeers},
+                                  {ops->library->name, LINK_LIBRARY, MayCall, poiseLinkByLibrary}};
+  PoiseErr e = GatherPlaces(ctx, &all);
   for (int k = 0; k < 2 && !e && !ctx->link; k++)
-    if (wish == LINK_AUTO || wish == ways[k].wish) e = Try(ctx, &ways[k], wish, all, why);
+    if (wish == LINK_AUTO || wish == transports[k].wish) e = Try(ctx, &transports[k], wish, all, why);
   poiseFree(ctx, &all);
   Describe(ctx, why);
   return e;

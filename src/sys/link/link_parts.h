@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the link share: link.c, link_open.c, link_library.c, link_trade.c. */
+/* What the files of the transport share: link.c, link_open.c, link_library.c, link_trade.c. */
 #ifndef POISE_LINK_PARTS_H
 #define POISE_LINK_PARTS_H
 
@@ -9,38 +9,37 @@ struct Link {
   PoiseContext ctx;
   bool used;
   double seconds; /* that a device waits for another one */
-  /* by peer memory */
+  /* by peer access */
   Sharing sharing;
-  Shared mail;        /* LinkMail [2][size] */
-  LinkMail **boxes;   /* on the device: mail.all */
-  uint64_t *state;    /* on the device: ticket of the sums, late */
-  bool apart;         /* what polls takes no place of what it awaits */
-  bool fuses;         /* phases exchange by themselves */
-  LinkEpochs *epochs; /* of halos */
-  int64_t sums;       /* enqueued so far */
-  bool unread;        /* entries were sent since the latest sum */
-  int64_t turn;       /* sums before the turn that is captured, */
-  bool early;         /* in which entries were sent before its first sum */
-  int64_t numbers;    /* given to halos */
-  int64_t session;    /* changes when what was sent before counts no more */
-  Shared floor;       /* for trades: words [2][size][place] */
-  int64_t place;      /* 0: there is none yet */
-  int half;           /* which of the two is next */
+  Shared recv;              /* receive buffers of sums: LinkMessage [2][size] */
+  LinkMessage **recv_all;   /* on the device: recv.all */
+  uint64_t *state;          /* on the device: sequence number of sums, late */
+  bool apart;               /* what polls takes no place of what it awaits */
+  bool fuses;               /* phases exchange by themselves */
+  LinkSequences *sequences; /* of halos */
+  int64_t sums;             /* enqueued so far */
+  bool unread;              /* entries were sent since the latest sum */
+  int64_t body;             /* sums before the graph body that is captured, */
+  bool early;               /* in which entries were sent before its first sum */
+  int64_t numbers;          /* given to halos */
+  int64_t session;          /* changes when what was sent before counts no more */
+  Shared window;            /* staging window: words [2][size][part] */
+  int64_t part;             /* words of it for one rank; 0: there is no window yet */
+  int half;                 /* of the window, which is next */
   /* by a library */
-  const LinkLibrary *library; /* NULL: by peer memory */
+  const LinkLibrary *library; /* NULL: by peer access */
   void *handle;               /* the library's */
   double *own, *all;          /* on the device: sums of this rank, of all */
   int64_t joined;             /* how often the ranks have joined */
   bool sound;                 /* they have, and found no fault since */
   bool loops;                 /* as the device had it before */
 };
-enum { LINK_TICKET, LINK_LATE, LINK_STATE };
+enum { LINK_SEQUENCE, LINK_LATE, LINK_STATE };
 
-/* Ways that the context has been found not to go, in words. */
-enum { LINK_WORDS = 200 };
+enum { LINK_WORDS = 200 }; /* characters of a reason why a transport is not used */
 
-/* The link by the library of the device, or by peer memory, and a probe of it. Collective; agrees. What there
-   is after a failure, poiseLinkClose ends. */
+/* Make the transport by the library of the device, or by peer access, and probe it. Collective; agrees. What
+   there is after a failure, poiseLinkClose ends. */
 PoiseErr poiseLinkByLibrary(PoiseContext ctx, const LinkPlace *all);
 PoiseErr poiseLinkByPeers(PoiseContext ctx, const LinkPlace *all);
 void poiseLinkLeaveLibrary(Link *link);
@@ -48,7 +47,7 @@ PoiseErr poiseLinkSumByLibrary(Link *link, LinkSumArgs a);
 /* All ranks join anew. Collective; agrees. */
 PoiseErr poiseLinkJoinAgain(Link *link);
 
-void poiseLinkEndTrades(Link *link);
+void poiseLinkFreeWindow(Link *link);
 
 /* Three sums with known results, which go wrong where kernels of ranks do not run side by side. device: room
    for LINK_PROBE doubles. */

@@ -33,7 +33,7 @@ PoiseErr poiseShareFreeIdle(Sharing *s);
 /* Free all of them: no rank uses any. Collective between processes. */
 void poiseShareEnd(Sharing *s);
 
-/* Memory of the device that others do not reach, beside it. */
+/* Memory of this rank's device that others do not reach. */
 PoiseErr poiseShareAllocOwn(Sharing *s, size_t bytes, const char *what, void **p);
 void poiseShareFreeOwn(Sharing *s, size_t bytes, void *p);
 

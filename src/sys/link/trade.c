@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Exchanges outside of loops. Where devices reach each other's memory, arrays go from one to the other
+  The all-to-all outside of loops. Where devices reach each other's memory, arrays go from one to the other
   (link_trade.c). Otherwise they go through buffers of the hosts.
 */
 #include "trade.h"
@@ -51,7 +51,7 @@ PoiseErr poiseTradeOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, co
 }
 
 /* The exchange takes place whatever has failed, if it could be opened. */
-static PoiseErr TradeByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
+static PoiseErr AlltoallByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
 {
   Comm *comm = ctx->comm;
   Device *dev = ctx->device;
@@ -72,5 +72,5 @@ static PoiseErr TradeByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, cons
 PoiseErr poiseTrade(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
 {
   return poiseLinkTrades(ctx) ? poiseLinkTrade(ctx->link, mine, ex, from, to)
-                              : TradeByHosts(ctx, mine, ex, from, to);
+                              : AlltoallByHosts(ctx, mine, ex, from, to);
 }
