@@ -77,7 +77,7 @@ static void *Remap(void *old, size_t bytes)
 #endif
 }
 
-static void *Heap(size_t bytes)
+static void *AllocateHeap(size_t bytes)
 {
   char *base = aligned_alloc(ALIGNMENT, ALIGNMENT + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   if (!base) return NULL;
@@ -133,7 +133,7 @@ static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void 
   if (bytes > PTRDIFF_MAX - 2 * (size_t)LARGE_PAGE)
     FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
-  *block = bytes < LARGE ? Heap(bytes) : Map(bytes);
+  *block = bytes < LARGE ? AllocateHeap(bytes) : Map(bytes);
   if (*block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes;
   if (*block) return POISE_OK;
   poiseFreeCount(ctx);

@@ -40,7 +40,7 @@ static uintptr_t AddressOf(uintptr_t word)
 }
 
 /* Fibonacci hashing: the upper bits of a product with 2^64 over the golden ratio. */
-static size_t Home(const Table *t, uintptr_t word)
+static size_t Hash(const Table *t, uintptr_t word)
 {
   return (size_t)(((uint64_t)AddressOf(word) * 0x9e3779b97f4a7c15u) >> (64 - t->bits));
 }
@@ -56,9 +56,9 @@ static void Store(Table *t, size_t i, uintptr_t word)
 }
 
 /* The place of this address, or of the empty word at which its search ends. */
-static size_t Seek(const Table *t, uintptr_t address)
+static size_t FindPlace(const Table *t, uintptr_t address)
 {
-  size_t i = Home(t, address);
+  size_t i = Hash(t, address);
   while (At(t, i) != EMPTY && AddressOf(At(t, i)) != address) i++;
   return i;
 }
@@ -67,7 +67,7 @@ static size_t Seek(const Table *t, uintptr_t address)
 static int KindAt(uintptr_t address)
 {
   const Table *t = atomic_load_explicit(&table, memory_order_acquire);
-  uintptr_t word = t ? At(t, Seek(t, address)) : EMPTY;
+  uintptr_t word = t ? At(t, FindPlace(t, address)) : EMPTY;
   return AddressOf(word) == address ? (int)(word & KIND_BITS) : 0;
 }
 
@@ -89,7 +89,7 @@ static void Take(Table *t, size_t hole)
   const size_t most = Size(t) - 1;
   for (size_t i = hole + 1; At(t, i) != EMPTY; i++) {
     /* the move would put it before its home */
-    if (((i - Home(t, At(t, i))) & most) < ((i - hole) & most)) continue;
+    if (((i - Hash(t, At(t, i))) & most) < ((i - hole) & most)) continue;
     Store(t, hole, At(t, i));
     hole = i;
   }
@@ -106,7 +106,7 @@ static Table *WithRoom(Table *old)
   t->bits = bits;
   t->before = old;
   for (size_t i = 0; old && i < Size(old); i++)
-    if (At(old, i) != EMPTY) Store(t, Seek(t, AddressOf(At(old, i))), At(old, i));
+    if (At(old, i) != EMPTY) Store(t, FindPlace(t, AddressOf(At(old, i))), At(old, i));
   return t;
 }
 
@@ -115,7 +115,7 @@ PoiseErr poiseObjectAdd(const void *object, ObjectKind kind)
   pthread_mutex_lock(&lock);
   Table *t = WithRoom(atomic_load(&table));
   if (t) {
-    Store(t, Seek(t, (uintptr_t)object), (uintptr_t)object | (uintptr_t)kind);
+    Store(t, FindPlace(t, (uintptr_t)object), (uintptr_t)object | (uintptr_t)kind);
     live++;
     atomic_store(&table, t);
   }
@@ -128,7 +128,7 @@ void poiseObjectRemove(const void *object)
 {
   pthread_mutex_lock(&lock);
   Table *t = atomic_load(&table);
-  size_t i = t ? Seek(t, (uintptr_t)object) : 0;
+  size_t i = t ? FindPlace(t, (uintptr_t)object) : 0;
   if (t && At(t, i) != EMPTY) {
     Take(t, i);
     live--;

@@ -319,7 +319,7 @@ int PoiseVersion(void)
   return POISE_VERSION;
 }
 
-static PoiseErr Greet(PoiseContext ctx)
+static PoiseErr AnswerQuestions(PoiseContext ctx)
 {
   System system;
   const char *log;
@@ -349,7 +349,7 @@ PoiseErr poiseContextFill(PoiseContext ctx, int argc, char **argv, const PoiseIn
   if (!e) e = PoiseAgree(ctx, Register(ctx));
   if (!e) e = poiseRankFill(ctx);
   if (!e) e = PoiseAgree(ctx, CountWorkers(ctx));
-  if (!e) e = PoiseAgree(ctx, Greet(ctx));
+  if (!e) e = PoiseAgree(ctx, AnswerQuestions(ctx));
   if (e) Empty(ctx);
   return e;
 }

@@ -41,7 +41,7 @@ struct WorkerThreads {
 
 /* ---- the workers' side ----------------------------------------------------------------------- */
 
-static void Park(WorkerThreads *w, int64_t done)
+static void WaitForJob(WorkerThreads *w, int64_t done)
 {
   w->idle++;
   pthread_cond_signal(&w->back);
@@ -49,7 +49,7 @@ static void Park(WorkerThreads *w, int64_t done)
 }
 
 /* An interrupt by the application, which the calling thread asks. */
-static PoiseErr Stopped(void *arg)
+static PoiseErr LookStopped(void *arg)
 {
   WorkerThreads *w = arg;
   if (!atomic_load(&w->stopped)) return POISE_OK;
@@ -58,18 +58,18 @@ static PoiseErr Stopped(void *arg)
 }
 
 /* Do jobs until there will be none. */
-static PoiseErr Serve(PoiseContext ctx, void *arg)
+static PoiseErr DoJobs(PoiseContext ctx, void *arg)
 {
   WorkerThreads *w = arg;
   RankEnd *result = &w->result[ctx->comm->rank];
   int64_t done = 0;
   ctx->options_checked = true; /* by the calling thread */
   pthread_mutex_lock(&w->lock);
-  for (Park(w, done); w->number != done; Park(w, done)) {
+  for (WaitForJob(w, done); w->number != done; WaitForJob(w, done)) {
     done = w->number;
     pthread_mutex_unlock(&w->lock);
     ctx->out = ctx->parent->out;
-    ctx->interrupt = (Interrupt){.look = w->looks ? Stopped : NULL, .arg = w};
+    ctx->interrupt = (Interrupt){.look = w->looks ? LookStopped : NULL, .arg = w};
     result->code = w->job(ctx, w->arg);
     if (result->code) poiseErrorSave(&result->error);
     pthread_mutex_lock(&w->lock);
@@ -78,7 +78,7 @@ static PoiseErr Serve(PoiseContext ctx, void *arg)
   return POISE_OK;
 }
 
-static void Ended(void *arg)
+static void CountEnded(void *arg)
 {
   WorkerThreads *w = arg;
   pthread_mutex_lock(&w->lock);
@@ -185,7 +185,7 @@ PoiseErr poiseWorkersDo(WorkerThreads *w, PoiseErr (*job)(PoiseContext, void *),
   RunJob(w, job, arg, poiseLooks(w->threads.ctx));
   PoiseErr e = poiseFirstError(w->threads.n, w->results);
   ErrorState error;
-  if (!e) e = Stopped(w); /* it came too late for them */
+  if (!e) e = LookStopped(w); /* it came too late for them */
   if (w->tasks) {
     poiseErrorSave(&error);
     FinishTasks(w);
@@ -243,7 +243,7 @@ static PoiseErr Create(PoiseContext ctx, int n)
   TRY(poiseAllocArray(ctx, n, sizeof *w->result, "results of workers", &w->result));
   TRY(poiseAllocArray(ctx, n, sizeof *w->results, "results of workers", &w->results));
   for (int r = 0; r < n; r++) w->results[r] = &w->result[r];
-  return poiseRanksCreate(ctx, n, &(RankBody){.run = Serve, .ended = Ended, .arg = w}, &w->threads);
+  return poiseRanksCreate(ctx, n, &(RankBody){.run = DoJobs, .ended = CountEnded, .arg = w}, &w->threads);
 }
 
 /* Returns whether all are parked; if not, all have ended. */

@@ -188,7 +188,7 @@ static PoiseErr ReadDevice(Buffer *b)
   return POISE_OK;
 }
 
-static void Point(void *out, void *value)
+static void StorePointer(void *out, void *value)
 {
   memcpy(out, &value, sizeof value); /* out is the address of any kind of pointer */
 }
@@ -198,10 +198,10 @@ PoiseErr poiseBufferRead(Buffer *b, Side side, void *p)
   if (b->forgotten) FAIL(POISE_ERR_INTERNAL, "%s, read after their release", b->what);
   if (side == HOST || b->dev->ops->is_host) {
     TRY(ReadHost(b));
-    Point(p, b->host);
+    StorePointer(p, b->host);
   } else {
     TRY(ReadDevice(b));
-    Point(p, b->device);
+    StorePointer(p, b->device);
   }
   return POISE_OK;
 }
@@ -227,7 +227,7 @@ PoiseErr poiseBufferWrite(Buffer *b, Side side, void *p)
   if (b->dev->ops->is_host) side = HOST;
   bool is_new = side == HOST && !b->host;
   TRY(side == HOST ? AllocHost(b) : AllocDevice(b));
-  Point(p, side == HOST ? b->host : b->device);
+  StorePointer(p, side == HOST ? b->host : b->device);
   b->forgotten = false;
   if (b->dev->ops->is_host) return POISE_OK;
   b->host_valid = side == HOST;

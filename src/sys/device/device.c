@@ -25,7 +25,7 @@ const char *poiseKernelName(int kernel)
 }
 
 /* Does every rank see a GPU? */
-static PoiseErr Sees(PoiseContext ctx, const DeviceOps *ops, bool *all)
+static PoiseErr AllSeeGpus(PoiseContext ctx, const DeviceOps *ops, bool *all)
 {
   int count = 0;
   int64_t lacks = ops->count(&count) != POISE_OK;
@@ -40,7 +40,7 @@ PoiseErr poiseDeviceFind(PoiseContext ctx, const char *name, const DeviceOps **o
   bool any = !strcmp(name, "auto"), sees = false;
   *ops = any ? devices[0] : NULL;
   for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
-    if (any && devices[i]->automatic) TRY(Sees(ctx, devices[i], &sees));
+    if (any && devices[i]->automatic) TRY(AllSeeGpus(ctx, devices[i], &sees));
     if (sees || !strcmp(devices[i]->name, name)) *ops = devices[i];
     if (sees) break;
   }
@@ -223,8 +223,8 @@ PoiseErr poiseDeviceWait(Device *dev, int64_t event)
   return dev->ops->wait(dev, event);
 }
 
-/* Behind a wait, which ended with e. */
-static PoiseErr Waited(Device *dev, PoiseErr e)
+/* After a wait, which ended with e. */
+static PoiseErr FinishWait(Device *dev, PoiseErr e)
 {
   TRY(e);
   dev->busy = false;
@@ -236,7 +236,7 @@ static PoiseErr Waited(Device *dev, PoiseErr e)
 PoiseErr poiseDeviceSync(Device *dev)
 {
   TRY(CountWait(dev));
-  return Waited(dev, dev->ops->sync(dev));
+  return FinishWait(dev, dev->ops->sync(dev));
 }
 
 /* Does the device bring so many items itself, by one call and not by a copy each? */
@@ -249,7 +249,7 @@ static PoiseErr FetchItems(Device *dev, int n, size_t width, const void *const *
 {
   TRY(CountCopy(dev, (size_t)n * width, COPY_TO_HOST));
   TRY(CountWait(dev));
-  return Waited(dev, dev->ops->fetch(dev, n, width, from, to));
+  return FinishWait(dev, dev->ops->fetch(dev, n, width, from, to));
 }
 
 PoiseErr poiseDeviceFetch(Device *dev, const void *from, size_t bytes, void *to)

@@ -130,7 +130,7 @@ static PoiseErr Transfer(Library *l, const LinkMockArgs *a)
   }
 }
 
-static void Spoil(double *v, int64_t n)
+static void FillNan(double *v, int64_t n)
 {
   for (int64_t i = 0; i < n; i++) v[i] = NAN;
 }
@@ -143,7 +143,7 @@ PoiseErr poiseHost_link_mock(Device *dev, const void *args)
   PoiseErr e = Transfer(l, a);
   if (!e) return POISE_OK;
   l->failed = true;
-  if (a->number == l->number) Spoil(a->recv, a->n ? l->size * a->n : a->ex->recv_start[a->ex->nrecv]);
+  if (a->number == l->number) FillNan(a->recv, a->n ? l->size * a->n : a->ex->recv_start[a->ex->nrecv]);
   return e;
 }
 

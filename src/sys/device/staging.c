@@ -109,7 +109,7 @@ static PoiseErr Enqueue(Device *dev, Stage *s, void *to, const void *from, size_
   return dev->ops->record(dev, &s->event);
 }
 
-static PoiseErr Up(Device *dev, char *to, const char *from, size_t bytes, size_t chunk)
+static PoiseErr CopyToDevice(Device *dev, char *to, const char *from, size_t bytes, size_t chunk)
 {
   int threads = Threads(dev, bytes);
   for (size_t at = 0; at < bytes; at += chunk) {
@@ -131,7 +131,7 @@ static PoiseErr Receive(Device *dev, int threads, Stage *s, char *to, size_t byt
   return POISE_OK;
 }
 
-static PoiseErr Down(Device *dev, char *to, const char *from, size_t bytes, size_t chunk)
+static PoiseErr CopyToHost(Device *dev, char *to, const char *from, size_t bytes, size_t chunk)
 {
   Stage *before = NULL;
   int threads = Threads(dev, bytes);
@@ -159,5 +159,6 @@ static size_t Chunk(const Staging *s, size_t bytes)
 PoiseErr poiseStagingCopy(Device *dev, void *to, const void *from, size_t bytes, CopyKind kind)
 {
   size_t chunk = Chunk(dev->staging, bytes);
-  return kind == COPY_TO_HOST ? Down(dev, to, from, bytes, chunk) : Up(dev, to, from, bytes, chunk);
+  return kind == COPY_TO_HOST ? CopyToHost(dev, to, from, bytes, chunk)
+                              : CopyToDevice(dev, to, from, bytes, chunk);
 }

@@ -14,8 +14,8 @@ int poiseOptionsRank(PoiseContext ctx)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The key behind the context's prefix, or NULL. A key that is only the prefix has none. */
-static const char *Behind(const Options *o, const char *key)
+/* The key after the context's prefix, or NULL. A key that is only the prefix has none. */
+static const char *AfterPrefix(const Options *o, const char *key)
 {
   size_t n = strlen(poisePrefix(o));
   return !strncmp(key, poisePrefix(o), n) && key[n] ? key + n : NULL;
@@ -23,7 +23,7 @@ static const char *Behind(const Options *o, const char *key)
 
 const char *poiseOptionsKey(const Options *o, const OptionEntry *e)
 {
-  const char *own = e->source == COMMAND_LINE ? NULL : Behind(o, e->key);
+  const char *own = e->source == COMMAND_LINE ? NULL : AfterPrefix(o, e->key);
   return own ? own : e->key;
 }
 
@@ -211,9 +211,10 @@ PoiseErr poiseOptionsInsert(Options *o, const OptionEntry *given)
 PoiseErr poiseOptionsAdd(Options *o, int rank, OptionSource source, const char *key, char *value, char *where)
 {
   OptionEntry e = {.key = (char *)key, .value = value, .where = where, .source = source, .rank = rank};
-  if (source == COMMAND_LINE) e.key = (char *)Behind(o, key);
+  if (source == COMMAND_LINE) e.key = (char *)AfterPrefix(o, key);
   if (!e.key) return POISE_OK;
-  if (source == OPTIONS_FILE && (!strcmp(key, "options_file") || SameText(Behind(o, key), "options_file")))
+  if (source == OPTIONS_FILE &&
+      (!strcmp(key, "options_file") || SameText(AfterPrefix(o, key), "options_file")))
     FAIL(POISE_ERR_OPTION, "%s: an options file cannot name another one", where);
   return poiseOptionsInsert(o, &e);
 }

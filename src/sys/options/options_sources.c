@@ -11,7 +11,7 @@
 enum { CHUNK = 1 << 16, FILE_LIMIT = 1 << 20 };
 
 /* The option that --help, -h and --version mean if no prefix marks Poise's words; else NULL. */
-static const char *Question(const Options *o, const char *word, bool has)
+static const char *QuestionOf(const Options *o, const char *word, bool has)
 {
   if (*poisePrefix(o)) return NULL;
   if (!strcmp(word, "--help") || (!strcmp(word, "-h") && !has && !poiseOptionsApplicationHas(o, "h")))
@@ -25,7 +25,7 @@ static PoiseErr ReadCommandLine(Options *o, int argc, char **argv)
   char where[] = "command line";
   for (int i = 1; i < argc && argv[i] && strcmp(argv[i], "--"); i++) {
     bool has = i + 1 < argc && argv[i + 1] && !poiseOptionsIsKey(argv[i + 1]);
-    const char *question = Question(o, argv[i], has), *key = argv[i] + 1;
+    const char *question = QuestionOf(o, argv[i], has), *key = argv[i] + 1;
     if (question) {
       TRY(poiseOptionsAdd(o, EVERY_RANK, COMMAND_LINE, question, NULL, where));
       continue;
@@ -37,7 +37,7 @@ static PoiseErr ReadCommandLine(Options *o, int argc, char **argv)
 }
 
 /* *text = the file's content, which ends in a 0. */
-static PoiseErr Slurp(PoiseContext ctx, const char *path, FILE *f, char **text)
+static PoiseErr ReadWhole(PoiseContext ctx, const char *path, FILE *f, char **text)
 {
   size_t n = 0, room = 0;
   do {
@@ -59,7 +59,7 @@ static PoiseErr ReadFile(Options *o, const char *path)
   char *text = NULL;
   FILE *f = fopen(path, "r");
   if (!f) FAIL(POISE_ERR_FILE, "options file '%s' cannot be opened: %s", path, strerror(errno));
-  PoiseErr e = Slurp(o->owner, path, f, &text);
+  PoiseErr e = ReadWhole(o->owner, path, f, &text);
   fclose(f);
   if (!e)
     e = poiseOptionsReadText(o, EVERY_RANK, OPTIONS_FILE, strncmp(text, mark, 3) ? text : text + 3, path);

@@ -205,7 +205,7 @@ static bool ParseTyped(const PoiseOption *row, const char *text, void *value, ch
 }
 
 /* The value of a key that stands alone; NULL: it needs a value. */
-static const char *Alone(const PoiseOption *row)
+static const char *ValueIfAlone(const PoiseOption *row)
 {
   if (row->type == POISE_OPTION_BOOL) return "yes";
   if (row->type == POISE_OPTION_STRING) return row->choices;
@@ -215,7 +215,7 @@ static const char *Alone(const PoiseOption *row)
 bool poiseOptionParse(const PoiseOption *row, const char *text, void *fields, char reason[OPTION_REASON])
 {
   _Alignas(8) char value[POISE_OPTION_LENGTH];
-  if (!text) text = Alone(row);
+  if (!text) text = ValueIfAlone(row);
   if (!text) {
     snprintf(reason, OPTION_REASON, "needs a value");
     return false;

@@ -134,7 +134,7 @@ PoiseErr poiseCommScan(Comm *comm, int64_t v, int64_t *before, int64_t *total)
 /* ---- agreement ------------------------------------------------------------------------------- */
 
 /* Words of a rank's record: the code, and so many bytes. */
-static int Apart(size_t bytes)
+static int WordsOfRecord(size_t bytes)
 {
   return 1 + (int)((bytes + sizeof(double) - 1) / sizeof(double));
 }
@@ -157,7 +157,7 @@ static PoiseErr Agree(PoiseContext ctx, PoiseErr mine, const void *in, size_t by
   Comm *comm = ctx->comm;
   char words[512];
   int64_t record[POISE_COMM_WIDTH] = {mine};
-  int apart = Apart(bytes);
+  int apart = WordsOfRecord(bytes);
   if (bytes && !mine) memcpy(record + 1, in, bytes);
   TRY(Gather(comm, COMM_AGREE, record, (size_t)apart * sizeof *record, comm->scratch));
   int first = FirstFailing((const void *)comm->scratch, apart, comm->size);
@@ -193,7 +193,7 @@ PoiseErr poiseAgreeGather(PoiseContext ctx, PoiseErr mine, const void *in, size_
   TRY(fits ? AgreeWith(ctx, mine, in, bytes) : PoiseAgree(ctx, mine));
   if (!fits) return comm->ops->allgather(comm, in, bytes, out);
   for (int r = 0; r < comm->size; r++)
-    memcpy((char *)out + (size_t)r * bytes, comm->scratch + r * Apart(bytes) + 1, bytes);
+    memcpy((char *)out + (size_t)r * bytes, comm->scratch + r * WordsOfRecord(bytes) + 1, bytes);
   return POISE_OK;
 }
 
@@ -204,7 +204,7 @@ PoiseErr poiseAgreeSum(PoiseContext ctx, PoiseErr mine, double *v, int n)
   TRY(AgreeWith(ctx, mine, v, bytes));
   for (int i = 0; i < n && comm->size > 1; i++) {
     v[i] = comm->scratch[1 + i];
-    for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * Apart(bytes) + 1 + i];
+    for (int r = 1; r < comm->size; r++) v[i] += comm->scratch[r * WordsOfRecord(bytes) + 1 + i];
   }
   return POISE_OK;
 }
@@ -214,7 +214,7 @@ PoiseErr poiseAgreeMax(PoiseContext ctx, PoiseErr mine, double *v)
   const Comm *comm = ctx->comm;
   TRY(AgreeWith(ctx, mine, v, sizeof *v));
   for (int r = 0; r < comm->size && comm->size > 1; r++) {
-    double w = comm->scratch[r * Apart(sizeof *v) + 1];
+    double w = comm->scratch[r * WordsOfRecord(sizeof *v) + 1];
     if (r == 0) *v = w;
     TakeLarger(v, w);
   }

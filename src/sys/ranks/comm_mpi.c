@@ -94,7 +94,7 @@ static void Count(Comm *comm, int64_t messages, int64_t bytes)
 }
 
 /* Allocates nothing, as no rank may fail before it has met the others. */
-static PoiseErr Exchanged(Comm *comm, const Card *mine)
+static PoiseErr ExchangeCards(Comm *comm, const Card *mine)
 {
   World *world = comm->data;
   Card *all = world->card;
@@ -114,7 +114,7 @@ static PoiseErr Meet(Comm *comm, CommPurpose purpose, size_t bytes, int root)
   poiseLinkRun(comm->ctx);
   if (!comm->checks) return POISE_OK;
   snprintf(mine.call, sizeof mine.call, "%s", mine.meeting.call ? mine.meeting.call : "the library");
-  return Exchanged(comm, &mine);
+  return ExchangeCards(comm, &mine);
 }
 
 static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
@@ -141,7 +141,8 @@ static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
   return FreeType(e, &type);
 }
 
-static PoiseErr Post(World *world, bool sends, void *data, size_t bytes, int rank, MPI_Request *request)
+static PoiseErr StartMessage(World *world, bool sends, void *data, size_t bytes, int rank,
+                             MPI_Request *request)
 {
   MPI_Datatype type;
   int count;
@@ -164,12 +165,12 @@ static PoiseErr Alltoallv(Comm *comm, const void *send, const int64_t *send_byte
   TRY(Meet(comm, COMM_TRADE, 0, 0));
   for (int r = 0; r < comm->size && !e; r++) {
     if (!recv_bytes[r]) continue; /* a pointer to nothing may be NULL */
-    e = Post(world, false, to, (size_t)recv_bytes[r], r, &world->request[posted++]);
+    e = StartMessage(world, false, to, (size_t)recv_bytes[r], r, &world->request[posted++]);
     to += recv_bytes[r];
   }
   for (int r = 0; r < comm->size && !e; r++) {
     if (!send_bytes[r]) continue;
-    e = Post(world, true, (void *)from, (size_t)send_bytes[r], r, &world->request[posted++]);
+    e = StartMessage(world, true, (void *)from, (size_t)send_bytes[r], r, &world->request[posted++]);
     from += send_bytes[r];
     if (r != comm->rank) Count(comm, 1, send_bytes[r]);
   }

@@ -90,7 +90,7 @@ static bool IsAtBarrier(Team *team, int rank)
   return atomic_load(&team->arrivals) < target;
 }
 
-static bool Over(Team *team, const Wait *w)
+static bool IsOver(Team *team, const Wait *w)
 {
   if (IsAtBarrier(team, w->rank))
     return true; /* checked before the counter, which it may have moved
@@ -101,16 +101,16 @@ static bool Over(Team *team, const Wait *w)
 static void Await(Team *team, const Wait *w)
 {
   for (int i = 0; i < team->spins; i++)
-    if (Over(team, w)) return;
+    if (IsOver(team, w)) return;
   for (int i = 0; i < YIELDS; i++) {
-    if (Over(team, w)) return;
+    if (IsOver(team, w)) return;
     sched_yield();
   }
   pthread_mutex_lock(&team->lock);
   atomic_fetch_add(&team->sleepers, 1); /* before the test below, so that a rank that moves the counter
                                            later sees a sleeper */
   atomic_fetch_add(&team->watchers, w->rank != NOBODY);
-  while (!Over(team, w)) pthread_cond_wait(&team->wake, &team->lock);
+  while (!IsOver(team, w)) pthread_cond_wait(&team->wake, &team->lock);
   atomic_fetch_sub(&team->watchers, w->rank != NOBODY);
   atomic_fetch_sub(&team->sleepers, 1);
   pthread_mutex_unlock(&team->lock);
@@ -211,7 +211,7 @@ static PoiseErr Show(Comm *comm, const void *data, size_t bytes, CommPurpose pur
   return Meet(comm, poiseCommMeeting(comm, purpose, bytes, root));
 }
 
-static const void *Shown(Comm *comm, int rank, size_t bytes)
+static const void *Published(Comm *comm, int rank, size_t bytes)
 {
   Seat *seat = comm->data;
   const Slot *slot = &seat->team->slot[rank];
@@ -230,7 +230,8 @@ static PoiseErr Hide(Comm *comm, size_t bytes)
 static PoiseErr Allgather(Comm *comm, const void *in, size_t bytes, void *out)
 {
   TRY(Show(comm, in, bytes, comm->purpose, 0));
-  for (int r = 0; r < comm->size; r++) Copy((char *)out + (size_t)r * bytes, Shown(comm, r, bytes), bytes);
+  for (int r = 0; r < comm->size; r++)
+    Copy((char *)out + (size_t)r * bytes, Published(comm, r, bytes), bytes);
   Count(comm, bytes);
   return Hide(comm, bytes);
 }
@@ -242,7 +243,7 @@ static PoiseErr Bcast(Comm *comm, void *data, size_t bytes, int root)
   if (sends)
     Count(comm, bytes);
   else
-    Copy(data, Shown(comm, root, bytes), bytes);
+    Copy(data, Published(comm, root, bytes), bytes);
   return Hide(comm, bytes);
 }
 

@@ -17,7 +17,7 @@ static bool Write(PoiseContext home, const char *format, va_list args)
   return home->comm->rank || vfprintf(home->out, format, args) >= 0;
 }
 
-static PoiseErr Written(bool written)
+static PoiseErr CheckWritten(bool written)
 {
   if (!written) FAIL(POISE_ERR_FILE, "the context's output cannot be written");
   return POISE_OK;
@@ -30,7 +30,7 @@ PoiseErr PoisePrintf(PoiseContext ctx, const char *format, ...)
   va_start(args, format);
   bool written = Write(poiseContextHome(ctx), format, args);
   va_end(args);
-  return Written(written);
+  return CheckWritten(written);
 }
 
 PoiseErr poisePrint(PoiseContext ctx, const char *format, ...)
@@ -48,7 +48,7 @@ PoiseErr poisePrinted(PoiseContext ctx, PoiseErr mine)
   PoiseContext home = poiseContextHome(ctx);
   bool written = !home->unwritten;
   home->unwritten = false;
-  return PoiseAgree(ctx, mine ? mine : Written(written));
+  return PoiseAgree(ctx, mine ? mine : CheckWritten(written));
 }
 
 PoiseErr poiseBytesPrint(PoiseContext ctx, const PoiseBytes *held)
