@@ -4,7 +4,7 @@
   of the ranks where that is used, by peer access (halo_link.c) or NCCL (halo_library.c); else through the
   hosts, here. docs/design/halo.md draws it.
 */
-#include "sys/link/trade.h"
+#include "sys/link/alltoall.h"
 #include "vec.h"
 #include "vec_kernels.h"
 
@@ -331,17 +331,17 @@ PoiseErr poiseHaloEndSingle(Halo *h, const float **ghost)
   return e;
 }
 
-PoiseErr poiseHaloTrade(Halo *h, PoiseErr mine, const double *x, const double **ghost)
+PoiseErr poiseHaloAlltoall(Halo *h, PoiseErr mine, const double *x, const double **ghost)
 {
   double *send = NULL, *device = NULL;
-  if (!poiseLinkTrades(h->ctx)) {
+  if (!poiseLinkHasAlltoall(h->ctx)) {
     TRY(poiseHaloBegin(h, mine, x));
     return poiseHaloEnd(h, ghost);
   }
   if (!mine) mine = PackOnDevice(h, (HaloEntries){.f64 = x}, &send);
   if (!mine) mine = poiseBufferWrite(&h->ghost, DEVICE, &device);
   *ghost = device;
-  return poiseTrade(h->ctx, mine, &h->ex, send, device);
+  return poiseAlltoall(h->ctx, mine, &h->ex, send, device);
 }
 
 /* ---- back to the owners ---------------------------------------------------------------------- */

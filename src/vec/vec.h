@@ -226,8 +226,8 @@ PoiseErr poiseHaloEnd(Halo *halo, const double **ghost);
 /* The same of a vector in fp32. */
 PoiseErr poiseHaloBeginSingle(Halo *halo, PoiseErr mine, const float *x);
 PoiseErr poiseHaloEndSingle(Halo *halo, const float **ghost);
-/* Both at once, outside of loops: as poiseTrade, where devices reach each other. The caller agrees. */
-PoiseErr poiseHaloTrade(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
+/* Both at once, outside of loops: as poiseAlltoall, where devices reach each other. The caller agrees. */
+PoiseErr poiseHaloAlltoall(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
 /* Start to send ghost entries (device pointer; to stay until End) to their owners. End: y[owner's entry] +=
    what came from all ranks, in rank order; y = NULL: nothing. Failures are as in Begin and End. */
 PoiseErr poiseHaloReverseBegin(Halo *halo, PoiseErr mine, const double *ghosts);

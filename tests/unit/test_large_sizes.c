@@ -8,7 +8,7 @@
 
 #include "mat/csr/convert.h"
 #include "mat/mat.h"
-#include "sys/link/trade.h"
+#include "sys/link/alltoall.h"
 #ifdef POISE_HAVE_MPI
 #include "sys/ranks/comm_mpi.c"
 #endif

@@ -14,7 +14,7 @@
 #include "sample.h"
 #include "sys/device/link_device.h"
 #include "sys/link/link_parts.h"
-#include "sys/link/trade.h"
+#include "sys/link/alltoall.h"
 #include "systems.h"
 #include "vec/vec_kernels.h"
 
@@ -873,7 +873,7 @@ static void Messages(PoiseContext ctx, int kind, int round, bool out, double *v)
 }
 
 /* Several times in turn, as halves of the staging window are. Once rank 0 fails. */
-static void Trade(PoiseContext ctx, int kind, Exchange *ex, Buffer *from, Buffer *to)
+static void Alltoall(PoiseContext ctx, int kind, Exchange *ex, Buffer *from, Buffer *to)
 {
   enum { ROUNDS = 5, FAILS = 2 };
   for (int round = 0; round < ROUNDS; round++) {
@@ -884,11 +884,11 @@ static void Trade(PoiseContext ctx, int kind, Exchange *ex, Buffer *from, Buffer
     Messages(ctx, kind, round, true, v);
     if (!CHECK_OK(poiseBufferRead(from, DEVICE, &there))) return;
     if (!CHECK_OK(poiseBufferWrite(to, DEVICE, &received))) return;
-    PoiseErr e = poiseTrade(ctx, mine, ex, there, received);
+    PoiseErr e = poiseAlltoall(ctx, mine, ex, there, received);
     if (mine)
       CHECK(e == mine);
     else
-      CHECK(e == (round == FAILS && poiseLinkTrades(ctx) ? POISE_ERR_REMOTE : POISE_OK));
+      CHECK(e == (round == FAILS && poiseLinkHasAlltoall(ctx) ? POISE_ERR_REMOTE : POISE_OK));
     PoiseErrorClear();
     if (round == FAILS || !CHECK_OK(poiseBufferRead(to, HOST, &came))) continue;
     Messages(ctx, kind, round, false, (double *)(uintptr_t)came);
@@ -908,9 +908,9 @@ static void TradesOf(PoiseContext ctx, int kind)
   }
   CHECK_OK(poiseBufferCreate(ctx->device, (size_t)all[0], "what is sent", &from));
   CHECK_OK(poiseBufferCreate(ctx->device, (size_t)all[1], "what comes", &to));
-  if (CHECK_OK(poiseTradeOpen(ctx, POISE_OK, sent, got, &ex))) {
-    CHECK(!ex.send == poiseLinkTrades(ctx) || !all[0]); /* the host has buffers where they are needed */
-    Trade(ctx, kind, &ex, &from, &to);
+  if (CHECK_OK(poiseAlltoallOpen(ctx, POISE_OK, sent, got, &ex))) {
+    CHECK(!ex.send == poiseLinkHasAlltoall(ctx) || !all[0]); /* the host has buffers where they are needed */
+    Alltoall(ctx, kind, &ex, &from, &to);
   }
   poiseExchangeDestroy(ctx, &ex, true);
   poiseBufferDestroy(&from);
@@ -952,7 +952,7 @@ static void Spread(PoiseContext ctx, int64_t rows, size_t width)
     CHECK_OK(poiseBufferWrite(&array, HOST, &v));
     for (int64_t i = 0; i < bytes; i++) v[i] = i >= begin && i < end ? Byte(round, i) : 0;
     CHECK_OK(poiseBufferUpdate(&array, DEVICE, &there));
-    PoiseErr e = poiseLinkSpread(ctx->link, mine, start, width, there);
+    PoiseErr e = poiseLinkAllgather(ctx->link, mine, start, width, there);
     CHECK(e == (mine ? mine : round == FAILS ? POISE_ERR_REMOTE : POISE_OK));
     PoiseErrorClear();
     if (e || !CHECK_OK(poiseBufferRead(&array, HOST, &all))) continue;
@@ -963,7 +963,7 @@ static void Spread(PoiseContext ctx, int64_t rows, size_t width)
 }
 
 /* By each kind of link, and by none. */
-static void TestTrades(PoiseContext ctx)
+static void TestAlltoall(PoiseContext ctx)
 {
   if (Linked(ctx, LINK_PEER)) {
     Spread(ctx, 5, 4);
@@ -980,10 +980,10 @@ static void TestTrades(PoiseContext ctx)
 int main(int argc, char **argv)
 {
   static const Test tests[] = {
-      {"sums", TestSums, 0},     {"busy", TestBusy, 0},     {"ghosts", TestGhosts, 0},
-      {"back", TestBack, 0},     {"solves", TestSolves, 0}, {"uneven", TestUneven, 0},
-      {"late", TestLate, 0},     {"lost", TestLost, 0},     {"faults", TestFaults, 0},
-      {"twice", TestTwice, 0},   {"calls", TestCalls, 0},   {"shared", TestShared, 0},
-      {"pieces", TestPieces, 0}, {"trades", TestTrades, 0}, {NULL, NULL, 0}};
+      {"sums", TestSums, 0},     {"busy", TestBusy, 0},         {"ghosts", TestGhosts, 0},
+      {"back", TestBack, 0},     {"solves", TestSolves, 0},     {"uneven", TestUneven, 0},
+      {"late", TestLate, 0},     {"lost", TestLost, 0},         {"faults", TestFaults, 0},
+      {"twice", TestTwice, 0},   {"calls", TestCalls, 0},       {"shared", TestShared, 0},
+      {"pieces", TestPieces, 0}, {"alltoall", TestAlltoall, 0}, {NULL, NULL, 0}};
   return TestMain(argc, argv, "link", tests);
 }

@@ -291,10 +291,10 @@ static bool Reserve(PoiseContext ctx)
   char *there;
   for (int r = 0; r <= RANKS; r++) start[r] = r * ROWS;
   if (!CHECK_OK(poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(ROWS)))) return false;
-  if (!poiseLinkTrades(ctx)) return true;
+  if (!poiseLinkHasAlltoall(ctx)) return true;
   CHECK_OK(poiseBufferCreate(ctx->device, RANKS * ROWS * sizeof(double), "what is traded", &all));
   CHECK_OK(poiseBufferUpdate(&all, DEVICE, &there));
-  bool good = CHECK_OK(poiseLinkSpread(ctx->link, POISE_OK, start, sizeof(double), there));
+  bool good = CHECK_OK(poiseLinkAllgather(ctx->link, POISE_OK, start, sizeof(double), there));
   poiseBufferDestroy(&all);
   return good;
 }

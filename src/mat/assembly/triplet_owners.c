@@ -169,8 +169,8 @@ static PoiseErr SendKeys(PoiseContext ctx, PoiseErr mine, const Triplets *t, Tri
   if (!e && p->nforeign) e = poiseBufferRead(&p->foreign, DEVICE, &foreign);
   if (!e) e = poiseBufferCreate(ctx->device, (size_t)total, "keys of triplets received", &p->came);
   if (!e) e = poiseBufferWrite(&p->came, DEVICE, &came);
-  e = poiseTradeOpen(ctx, e, send, receive, &ex);
-  e = poiseTrade(ctx, e, &ex, foreign, came);
+  e = poiseAlltoallOpen(ctx, e, send, receive, &ex);
+  e = poiseAlltoall(ctx, e, &ex, foreign, came);
   poiseExchangeDestroy(ctx, &ex, true);
   return e;
 }
@@ -199,7 +199,7 @@ PoiseErr poiseTripletsRoute(PoiseMat A, Triplets *t, TripletPattern *p)
   int size = PoiseSize(ctx);
   if (size == 1) return POISE_OK;
   for (int r = 0; r < size; r++) p->received[r] = p->gathered[(int64_t)r * size + PoiseRank(ctx)];
-  PoiseErr e = poiseTradeOpen(ctx, POISE_OK, p->bytes, p->received, &t->ex);
+  PoiseErr e = poiseAlltoallOpen(ctx, POISE_OK, p->bytes, p->received, &t->ex);
   if (poiseTripletsStay(A, p)) return SendKeys(ctx, e, t, p);
   TRY(PoiseAgree(ctx, e));
   TRY(poiseStashExchange(ctx, &p->stash, A->rows));

@@ -6,7 +6,7 @@
 #include "coo.h"
 #include "mat/csr/row_arrays.h"
 #include "mat/mat.h"
-#include "sys/link/trade.h"
+#include "sys/link/alltoall.h"
 
 typedef struct Triplets {
   int64_t ngiven;                /* how many values the user gives, */

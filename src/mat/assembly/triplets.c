@@ -223,7 +223,7 @@ static PoiseErr Travel(PoiseContext ctx, PoiseErr mine, Triplets *t, Side where,
   PoiseErr e = mine;
   if (!e) e = poiseTripletMapPack(ctx, &t->map, where, v, ex->send_start[ex->nsend], t->send, &packed);
   if (!e) e = poiseTripletMapReceive(ctx, &t->map, &received);
-  return poiseTrade(ctx, e, ex, packed, received);
+  return poiseAlltoall(ctx, e, ex, packed, received);
 }
 
 static PoiseErr SumHere(PoiseMat A, const double *v, bool add)
@@ -244,7 +244,7 @@ static PoiseErr Take(PoiseMat A, PoiseErr mine, Side where, const double *v, boo
   Triplets *t = A->assembly.triplets;
   bool is_host = A->ctx->device->ops->is_host;
   PoiseErr e = mine ? mine : Check(A, where, v);
-  if (is_host || !t || !poiseLinkTrades(A->ctx)) TRY(PoiseAgree(A->ctx, e)); /* else the trade does */
+  if (is_host || !t || !poiseLinkHasAlltoall(A->ctx)) TRY(PoiseAgree(A->ctx, e)); /* else the trade does */
   e = is_host ? SumHere(A, v, add) : Travel(A->ctx, e, t, where, v);
   if (!e && !is_host) e = poiseTripletMapSum(A, &t->map, where, v, add);
   TRY(PoiseAgree(A->ctx, e));

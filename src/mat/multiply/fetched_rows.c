@@ -72,7 +72,7 @@ static PoiseErr OpenRows(PoiseMat A, Wishes *w)
     w->sent[ex->send_rank[k]] = (ex->send_start[k + 1] - ex->send_start[k]) / side * item;
   for (int k = 0; k < ex->nrecv && !e; k++)
     w->got[ex->recv_rank[k]] = (ex->recv_start[k + 1] - ex->recv_start[k]) / side * item;
-  return poiseTradeOpen(A->ctx, e, w->sent, w->got, &w->rows);
+  return poiseAlltoallOpen(A->ctx, e, w->sent, w->got, &w->rows);
 }
 
 /* Lengths of the rows that others want. */
@@ -197,15 +197,15 @@ static PoiseErr Ask(PoiseMat A, PoiseMat B, Wishes *w, FetchedRows *f)
   f->tile = poiseCsrEntry(&B->csr);
   PoiseErr e = OpenRows(A, w);
   if (!e) e = Measure(A, B, w, &a, &begin);
-  e = poiseTrade(ctx, e, &w->rows, a.length, begin);
+  e = poiseAlltoall(ctx, e, &w->rows, a.length, begin);
   if (!e) e = Weigh(dev, w, a.length, begin);
-  e = poiseTradeOpen(ctx, e, w->sent, w->got, &w->columns);
+  e = poiseAlltoallOpen(ctx, e, w->sent, w->got, &w->columns);
   if (!e) e = List(B, w, &a, f);
   if (!e) e = Make(dev, w->n + B->csr.nghost, sizeof *taken, "columns of rows fetched", &w->taken, &taken);
-  e = poiseTrade(ctx, e, &w->columns, a.col, taken);
+  e = poiseAlltoall(ctx, e, &w->columns, a.col, taken);
   if (!e) e = Join(B, w, taken, begin, f);
   for (int r = 0; r < PoiseSize(ctx) && !e; r++) w->sent[r] *= f->tile, w->got[r] *= f->tile;
-  return poiseTradeOpen(ctx, e, w->sent, w->got, &f->ex);
+  return poiseAlltoallOpen(ctx, e, w->sent, w->got, &f->ex);
 }
 
 PoiseErr poiseFetchPattern(PoiseMat A, PoiseMat B, FetchedRows *f)
@@ -233,7 +233,7 @@ PoiseErr poiseFetchNumbers(FetchedRows *f, Csr *B)
   if (!f->ctx) return POISE_OK;
   PoiseErr e = Pack(f, B, &g); /* the exchange takes place all the same */
   if (!e) e = poiseBufferWrite(&f->received, DEVICE, &received);
-  return poiseTrade(f->ctx, e, &f->ex, g.out, received);
+  return poiseAlltoall(f->ctx, e, &f->ex, g.out, received);
 }
 
 LocalFactor poiseFetchedFactor(FetchedRows *f, Csr *B)

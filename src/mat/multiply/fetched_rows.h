@@ -5,7 +5,7 @@
 
 #include "local_product.h"
 #include "mat/csr/global_entries.h"
-#include "sys/link/trade.h"
+#include "sys/link/alltoall.h"
 
 typedef struct FetchedRows {     /* of B, at A's ghost columns, behind its own rows; zero on one rank */
   PoiseContext ctx;              /* NULL: nothing is fetched */

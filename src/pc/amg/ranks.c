@@ -115,7 +115,7 @@ PoiseErr poiseAmgFillGhosts(PoiseContext ctx, const AmgMatrix *m, PoiseErr mine,
   for (int64_t c = 0; c < width; c += node) {
     int64_t count = width - c < node ? width - c : node;
     if (!e && apart) e = CopyColumns(dev, m->nodes, count, all + c, width, x, node);
-    PoiseErr exchanged = poiseHaloTrade(m->ghosts->halo, e, apart ? x : all, &ghost);
+    PoiseErr exchanged = poiseHaloAlltoall(m->ghosts->halo, e, apart ? x : all, &ghost);
     if (!e) e = exchanged;
     if (!e) e = CopyColumns(dev, m->ghosts->nodes, count, ghost, node, all + m->nodes * width + c, width);
   }

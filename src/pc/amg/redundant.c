@@ -77,9 +77,9 @@ static PoiseErr ShareByHosts(PoiseContext ctx, PoiseErr mine, int count, Rows *r
 /* The same from device to device where they reach each other. The caller agrees. */
 static PoiseErr ShareThere(PoiseContext ctx, PoiseErr mine, int count, Rows *rows)
 {
-  if (!poiseLinkTrades(ctx)) return ShareByHosts(ctx, mine, count, rows);
+  if (!poiseLinkHasAlltoall(ctx)) return ShareByHosts(ctx, mine, count, rows);
   for (int k = 0; k < count; k++)
-    mine = poiseLinkSpread(ctx->link, mine, rows[k].start, rows[k].bytes, rows[k].there);
+    mine = poiseLinkAllgather(ctx->link, mine, rows[k].start, rows[k].bytes, rows[k].there);
   return mine;
 }
 

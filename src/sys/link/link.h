@@ -85,14 +85,14 @@ LinkRanks poiseLinkCountSum(Link *link);
    enqueued after Arrive sees what came. */
 PoiseErr poiseLinkExchange(Link *link, const Exchange *ex, const double *send, double *recv);
 PoiseErr poiseLinkArrive(Link *link);
-/* Do arrays go from device to device by poiseLinkTrade? */
-bool poiseLinkTrades(PoiseContext ctx);
-/* As poiseTrade, from device to device. */
-PoiseErr poiseLinkTrade(Link *link, PoiseErr mine, const Exchange *ex, const void *from, void *to);
+/* Do arrays go from device to device by poiseLinkAlltoall? */
+bool poiseLinkHasAlltoall(PoiseContext ctx);
+/* As poiseAlltoall, from device to device. */
+PoiseErr poiseLinkAlltoall(Link *link, PoiseErr mine, const Exchange *ex, const void *from, void *to);
 /* Allgather from device to device. data: an array on the device of which each rank r has items start[r] to
    start[r + 1], of `width` bytes. All get all of it. mine: this rank's error so far, which is everybody's as
    in an all-to-all. Collective; the caller agrees. */
-PoiseErr poiseLinkSpread(Link *link, PoiseErr mine, const int64_t *start, size_t width, char *data);
+PoiseErr poiseLinkAllgather(Link *link, PoiseErr mine, const int64_t *start, size_t width, char *data);
 /* Receive buffers of the neighbours that an exchange fills; zero-initialise it. */
 typedef struct LinkSent {
   int64_t sums; /* 1 + the sums that were enqueued before they were filled; 0: they never were */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the transport share: link.c, link_open.c, link_library.c, link_trade.c. */
+/* What the files of the transport share: link.c, link_open.c, link_library.c, link_alltoall.c. */
 #ifndef POISE_LINK_PARTS_H
 #define POISE_LINK_PARTS_H
 

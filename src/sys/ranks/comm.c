@@ -35,8 +35,8 @@ CommMeeting poiseCommMeeting(Comm *comm, CommPurpose purpose, size_t bytes, int 
 static void Describe(const CommMeeting *m, char *words, size_t size)
 {
   static const char *const purposes[COMM_PURPOSES] = {
-      "gathers", "sums", "finds the largest of", "finds the largest of", "adds up", "agrees by", "shares",
-      "trades",  ""};
+      "gathers",   "sums", "finds the largest of", "finds the largest of", "adds up", "agrees by", "shares",
+      "exchanges", ""};
   if (m->purpose == COMM_END)
     snprintf(words, size, "has left the body of PoiseRun");
   else

@@ -13,7 +13,7 @@
 
 enum { PART_LEAST = 512, PART_MOST = 512 << 10, WORD = 8 }; /* words of a part; bytes of a word */
 
-bool poiseLinkTrades(PoiseContext ctx)
+bool poiseLinkHasAlltoall(PoiseContext ctx)
 {
   return ctx->link && !ctx->link->library;
 }
@@ -90,7 +90,7 @@ static PoiseErr EnlargeWindow(Link *l, PoiseErr mine, int64_t words)
   return POISE_OK;
 }
 
-PoiseErr poiseLinkTrade(Link *l, PoiseErr mine, const Exchange *ex, const void *from, void *to)
+PoiseErr poiseLinkAlltoall(Link *l, PoiseErr mine, const Exchange *ex, const void *from, void *to)
 {
   double longest = 1; /* of all ranks */
   for (int64_t first = 0; (double)first < longest;) {
@@ -117,7 +117,7 @@ static size_t Piece(const int64_t *start, int k, size_t width, size_t first, siz
 }
 
 /* Here a half of the window is one part, for all others. */
-PoiseErr poiseLinkSpread(Link *l, PoiseErr mine, const int64_t *start, size_t width, char *data)
+PoiseErr poiseLinkAllgather(Link *l, PoiseErr mine, const int64_t *start, size_t width, char *data)
 {
   int size = PoiseSize(l->ctx), rank = PoiseRank(l->ctx);
   Device *dev = l->ctx->device;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   The all-to-all outside of loops. Where devices reach each other's memory, arrays go from one to the other
-  (link_trade.c). Otherwise they go through buffers of the hosts.
+  (link_alltoall.c). Otherwise they go through buffers of the hosts.
 */
-#include "trade.h"
+#include "alltoall.h"
 #include "sys/sys.h"
 
 void poiseExchangeDestroy(PoiseContext ctx, Exchange *ex, bool buffers)
@@ -36,10 +36,10 @@ PoiseErr poiseExchangeSide(PoiseContext ctx, const int64_t *bytes, int *count, i
                 : POISE_OK;
 }
 
-PoiseErr poiseTradeOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, const int64_t *got,
-                        Exchange *ex)
+PoiseErr poiseAlltoallOpen(PoiseContext ctx, PoiseErr mine, const int64_t *sent, const int64_t *got,
+                           Exchange *ex)
 {
-  bool hosts = !poiseLinkTrades(ctx);
+  bool hosts = !poiseLinkHasAlltoall(ctx);
   PoiseErr e = mine;
   if (!e)
     e = poiseExchangeSide(ctx, sent, &ex->nsend, &ex->send_rank, &ex->send_start, hosts ? &ex->send : NULL);
@@ -69,8 +69,8 @@ static PoiseErr AlltoallByHosts(PoiseContext ctx, PoiseErr mine, Exchange *ex, c
   return poiseDeviceSync(dev);
 }
 
-PoiseErr poiseTrade(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
+PoiseErr poiseAlltoall(PoiseContext ctx, PoiseErr mine, Exchange *ex, const void *from, void *to)
 {
-  return poiseLinkTrades(ctx) ? poiseLinkTrade(ctx->link, mine, ex, from, to)
-                              : AlltoallByHosts(ctx, mine, ex, from, to);
+  return poiseLinkHasAlltoall(ctx) ? poiseLinkAlltoall(ctx->link, mine, ex, from, to)
+                                   : AlltoallByHosts(ctx, mine, ex, from, to);
 }
