@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A cycle of amg in fp64 or fp32, beside products: steps of the smoother, and the dense inverse of the last
+/* A cycle of amg in fp64 or fp32, besides products: steps of the smoother, and the dense inverse of the last
    level. */
 #include "pc/amg/amg_kernels.h"
 #include "cuda.h"

@@ -181,8 +181,9 @@ static PoiseErr Tiles(Device *dev, const Args *a, int T, void (*plain)(Args), vo
   return LaunchPdl(dev, kernel, (unsigned)a->nblock, (unsigned)T, {bytes, carve}, *a);
 }
 
-/* CsrTileEarly is for one wave: with more blocks others hide the latency, and a skipped product would fetch
-   in vain. CsrTileLean is for short rows, or columns of 16 bits: longer rows need L1 more than occupancy. */
+/* CsrTileEarly is for one wave: with more blocks others hide the latency, and what a skipped product
+   fetches is wasted. CsrTileLean is for short rows, or columns of 16 bits: longer rows need L1 more than
+   occupancy. */
 template <int L, typename Args> static PoiseErr Tile(Device *dev, const Args *a)
 {
   enum { T = THREADS, HALF = THREADS / 2 };

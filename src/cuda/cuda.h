@@ -65,7 +65,7 @@ PoiseErr poiseCudaFactorPlan(Device *dev, int library, const struct FactorView *
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
 struct Mail *poiseCudaMail(Device *dev); /* for fetch.cu */
 PoiseErr poiseCudaFetch(Device *dev, int n, size_t width, const void *const *from, void *to);
-PoiseErr poiseCudaLoadFetch(Device *dev); /* now, as the first fetch may be beside kernels that poll */
+PoiseErr poiseCudaLoadFetch(Device *dev); /* now, as kernels that poll may run during the first fetch */
 size_t poiseCudaSortScratch(Device *dev, const SortKeysArgs *a);
 /* memory that other GPUs reach, as sys/device/link_device.h says (peer.cu) */
 PoiseErr poiseCudaSharedAlloc(Device *dev, size_t bytes, const char *what, void **p);
@@ -138,7 +138,7 @@ __device__ __forceinline__ void PdlLaunchDependents()
 }
 
 struct SharedMemory { /* of a kernel that is launched */
-  size_t bytes;       /* of each block, beside what the kernel declares */
+  size_t bytes;       /* of each block, besides what the kernel declares */
   int carve;          /* percent of a multiprocessor's L1 to be shared memory; -1: the driver's choice */
   SharedMemory(size_t n, int percent = -1) : bytes(n), carve(percent)
   {

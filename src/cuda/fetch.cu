@@ -2,7 +2,7 @@
 /*
   A few numbers from the GPU to the host, which waits for all that was enqueued before. A copy by the driver,
   and a wait for the stream, take as long as several kernels. So a kernel stores the numbers in pinned memory,
-  and behind them its own number; the host reads that until it comes.
+  and after them its own number; the host reads that until it comes.
 */
 #include "cuda.h"
 

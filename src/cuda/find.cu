@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Finds the first wrong place of an array, or row of a CSR. A thread has a place, or the first LONG entries of
-  a row. Warps share what is behind these, as a thread takes a tenth of a second for a million. Where numbers
+  a row. Warps share what follows, as a thread takes a tenth of a second for a million. Where numbers
   are asked about each has a thread, and a row is looked up only for one that is not finite.
 */
 #include "mat/csr/find_kernels.h"

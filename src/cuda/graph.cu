@@ -5,7 +5,7 @@
     first, Enter, WHILE { first step; Step, IF { second step }; Step, IF { third step }; ... Turn }
 
   `first` is what runs once a replay, if there is any. Enter, Step and Turn are kernels of one thread. Each
-  sets conditions of the nodes behind it from *done. Turn stands in the last IF's body, so Step also sets the
+  sets conditions of the nodes after it from *done. Turn stands in the last IF's body, so Step also sets the
   condition of WHILE. `first` and the bodies are captured, the rest is made node by node.
 */
 #include "cuda.h"
@@ -92,7 +92,7 @@ static cudaError_t LatestNode(cudaStream_t stream, cudaGraphNode_t *node)
 
 /* ---- nodes with conditions ------------------------------------------------------------------- */
 
-/* A node behind `after` (may be NULL), whose body runs as long as, or if, the condition is set. */
+/* A node that depends on `after` (may be NULL), whose body runs as long as, or if, the condition is set. */
 static cudaError_t AddConditional(cudaGraph_t graph, const cudaGraphNode_t *after,
                                   cudaGraphConditionalHandle handle, cudaGraphConditionalNodeType type,
                                   cudaGraphNode_t *node, cudaGraph_t *body)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Columns of 16 bits beside those of a CSR: 4 bits name a column band of 4096 columns, 12 the place in
+/* Columns of 16 bits besides those of a CSR: 4 bits name a column band of 4096 columns, 12 the place in
    it. */
 #include "mat/types/index16_kernels.h"
 #include "cuda.h"

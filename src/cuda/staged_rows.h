@@ -13,7 +13,7 @@
 /* Of shared memory, at most: with more, too few thread blocks occupy a multiprocessor to hide latency. */
 enum { STAGED_BYTES = 32 << 10 };
 
-/* Entries that have room beside one another, of so many bytes each: a quarter more than a thread block's rows
+/* Entries that have room at the same time, of so many bytes each: a quarter more than a thread block's rows
    have on average. 0: rows are too long. */
 static inline int StagedRoom(const CsrView &A, int bytes)
 {

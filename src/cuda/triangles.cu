@@ -425,7 +425,7 @@ __device__ __forceinline__ void MirrorWithin(int b, double *v)
   __syncwarp();
 }
 
-/* The largest sum of magnitudes beside the pivot, over the scalar rows of a block row. */
+/* The largest sum of magnitudes besides the pivot, over the scalar rows of a block row. */
 __device__ __forceinline__ double Beside(const FactorArgs &a, int64_t own, int64_t diag, int64_t end)
 {
   int b = a.t.b, r = threadIdx.x;

@@ -12,7 +12,7 @@ typedef struct OutFile { /* zero-initialise it */
   char *path, *temp;     /* temp is NULL if path is a device or a pipe, which is written directly */
 } OutFile;
 
-/* A file that appears under its path whole or not at all, as it is written under another name beside it.
+/* A file that appears under its path whole or not at all, as it is written under another name next to it.
    POISE_ERR_FILE names the path and the system's reason. f is empty after a failure, also of Commit. Not
    collective. */
 PoiseErr poiseFileBegin(PoiseContext ctx, const char *path, OutFile *f);

@@ -46,7 +46,7 @@ static size_t Pages(size_t bytes)
   return rest >= LARGE ? bytes - rest + LARGE_PAGE : SmallPages(bytes);
 }
 
-/* Map a block that starts at a large page, behind a small page with its header. One mapping holds both, so
+/* Map a block that starts at a large page, after a small page with its header. One mapping holds both, so
    that it can be moved as a whole. NULL: out of memory. */
 static void *Map(size_t bytes)
 {

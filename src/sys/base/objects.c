@@ -83,7 +83,7 @@ static int KindOf(const void *object)
   return kind;
 }
 
-/* Remove a word. The words behind it move up, so that every search still ends correctly. */
+/* Remove a word. The words after it move up, so that every search still ends correctly. */
 static void Take(Table *t, size_t hole)
 {
   const size_t most = Size(t) - 1;

@@ -48,7 +48,7 @@ PoiseErr poiseRanksCreate(PoiseContext ctx, int n, const RankBody *body, RankThr
 PoiseErr poiseRanksStart(RankThreads *t);
 /* Wait until all have ended. The result of the start, or the first error. */
 PoiseErr poiseRanksJoin(RankThreads *t, PoiseErr started);
-/* The allocation that a test makes fail may be one of the last rank's: before the start, and again behind. */
+/* The allocation that a test makes fail may be one of the last rank's: before the start, and after it. */
 void poiseRanksLendFailure(RankThreads *t);
 PoiseContext poiseRanksContext(RankThreads *t, int rank);
 void poiseRanksDestroy(RankThreads *t);

@@ -28,7 +28,7 @@ typedef struct DeviceOps {
   const char *name;
   bool is_host;           /* device memory is host memory: a Buffer keeps one copy */
   const KernelFn *kernel; /* by KERNEL_...; NULL entries are missing */
-  /* What layers above ask of a device beside kernels, and declare; NULL: it has nothing of the kind */
+  /* What layers above ask of a device besides kernels, and declare; NULL: it has nothing of the kind */
   const struct MatDevice *mat;   /* mat/mat_device.h */
   const struct PCDevice *pc;     /* pc/pc_device.h */
   const struct LinkDevice *link; /* sys/device/link_device.h */

@@ -95,7 +95,7 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
 }
 
 /* Find pointers into freed blocks. Any word of the arguments that points there counts as a pointer, as
-   other data seldom look like one. An int could, with padding behind it that holds half of an old pointer.
+   other data seldom look like one. An int could, with padding after it that holds half of an old pointer.
    So no block begins at such an address. */
 static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
 {

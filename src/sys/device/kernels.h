@@ -5,7 +5,7 @@
   A kernel takes one argument struct of sizes, plain device arrays and slots, which a queue may copy. Inputs
   are const; b = 0 overwrites whatever y held (NaN too); n = 0 is legal; no allocation, no synchronisation.
   Every kernel is launched by poiseLaunch (device.c), which names a missing one. Its argument struct, and the
-  code that host and GPU share, stand beside who launches it: <stem>_kernels.h.
+  code that host and GPU share, stand next to who launches it: <stem>_kernels.h.
 
   Dots leave one partial per row block in a fixed place. A row block has POISE_BLOCK rows unless the arguments
   say otherwise. Partials are added in a fixed order: docs/design/reductions.md.
@@ -133,7 +133,7 @@ enum {
   SLOT_FIRST_OWN
 };
 
-typedef struct {     /* how convergence is decided, beside the tolerances in their slots */
+typedef struct {     /* how convergence is decided, besides the tolerances in their slots */
   double *history;   /* ring of 2^k norms; never NULL */
   double *unclaimed; /* 1; 0 once an iteration has claimed convergence: work that follows a claim alone can be
                         enqueued ahead, to be skipped */
@@ -206,7 +206,7 @@ typedef struct {
 
 /*
   Precision: kernels.def lists a kernel once for each type of values and vectors, with a suffix on both names:
-  mdot_f32 and MdotArgs_f32 beside mdot and MdotArgs. Struct and kernel are one text, included once for each
+  mdot_f32 and MdotArgs_f32 besides mdot and MdotArgs. Struct and kernel are one text, included once for each
   type; the compiler checks every launch, as the struct belongs to the name. Coefficients, dots and sums are
   fp64. POISE_TYPED names functions of such a struct, which C++ tells apart by it.
 */

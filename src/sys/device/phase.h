@@ -12,14 +12,14 @@
       result only, and have no a->array.
     ELEMENTWISE(name) { ... }  what is done for each row i. It sees c, a and i, and returns what the row adds
                                to the dots.
-        READ(X)                entry i of operand X; not behind an assignment to it
+        READ(X)                entry i of operand X; not after an assignment to it
         OUT(X)                 entry i of operand X, to be assigned or changed in place
         a->in[X], a->out[X]    NULL: operand X is absent
         a->out_f32[i]          entry i of a vector in fp32, to be assigned
 
   A phase of scalars alone has no ELEMENTWISE: SCALARS(name) in phases.def.
 
-  Operands are constants of an enum beside the phase, below POISE_MAX_VECS. A call gives vectors for them:
+  Operands are constants of an enum next to the phase, below POISE_MAX_VECS. A call gives vectors for them:
     (PhaseArgs){READS(CG_D, d), UPDATES(CG_X, x), WRITES(CG_P, p)}
 
   A phase marked EXCHANGES can add its sums over ranks, and exchange a vector that it writes, by itself. In a

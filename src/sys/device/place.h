@@ -14,7 +14,7 @@ typedef struct GpuPlace {
 
 /* the GPU of this rank, from the places of all ranks */
 int poisePickGpu(int rank, const GpuPlace *all, int count);
-/* a number for these words; for n bytes behind what h stands for */
+/* a number for these words; for n bytes after what h stands for */
 uint64_t poiseHashWords(const char *words);
 uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n);
 /* a number for this machine */

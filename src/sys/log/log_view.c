@@ -284,7 +284,7 @@ static PoiseErr AddAll(Table *t, const Log *log, int sections)
   return AddSections(t, log, sections);
 }
 
-/* The slowest event first, behind the row of all. Equal ones stay in their order. */
+/* The slowest event first, after the row of all. Equal ones stay in their order. */
 static void Sort(Table *t)
 {
   for (int i = 2; i < t->count; i++) {

@@ -19,7 +19,7 @@ static const char *QuestionOf(const Options *o, const char *word, bool has)
   return strcmp(word, "--version") ? NULL : "version";
 }
 
-/* Words that are neither "-key" nor its value, and all words behind "--", belong to the application. */
+/* Words that are neither "-key" nor its value, and all words after "--", belong to the application. */
 static PoiseErr ReadCommandLine(Options *o, int argc, char **argv)
 {
   char where[] = "command line";

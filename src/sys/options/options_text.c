@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The syntax of options in a text: "-key value" pairs, words between blanks, quotes, comments behind '#'. A
+  The syntax of options in a text: "-key value" pairs, words between blanks, quotes, comments after '#'. A
   value stands on the line of its key.
 */
 #include <ctype.h>

@@ -101,7 +101,7 @@ static bool BeginsAsOurs(const char *key)
   return false;
 }
 
-/* Is an unknown key clearly meant for the library, behind a prefix in use? */
+/* Is an unknown key clearly meant for the library, after a prefix in use? */
 static bool IsMisspelt(const Options *o, const OptionEntry *e, Guess *g)
 {
   const char *key = poiseOptionsKey(o, e);
