@@ -14,7 +14,7 @@ set(POISE_TEST_ENVIRONMENT
     OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl_vader_single_copy_mechanism=none
     ASAN_OPTIONS=allocator_may_return_null=1:fast_unwind_on_malloc=0
-    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0
     UBSAN_OPTIONS=print_stacktrace=1
     TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1)
 set(POISE_TEST_TIMEOUT 300)

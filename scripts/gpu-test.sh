@@ -285,7 +285,7 @@ stage_fem()
     "heat -n 160 -steps 20 -assembly device"
   )
   left "$start" || return
-  attempt "$limit" "$logs/fem_all" tests/fem_all.sh "$build/examples" cuda "1 2"
+  attempt "$limit" "$logs/fem_all" tests/fem/all.sh "$build/examples" cuda "1 2"
   cat "$logs/fem_all"
   settle fem_all fem "$result" "$took" "$remark"
   for run in "${runs[@]}"; do

@@ -6,8 +6,8 @@
     scripts/mutate.sh --tests '^api' --count 50 --builds 4
 
 The bugs are drawn from KINDS, each kind's among all lines of src/**/*.[ch] that have room for one. What does
-not compile, or compiles to the same code, is drawn again, and so is what tests/mutants_equivalent.txt says
-changes nothing. With --builds 8 eight bugs are judged at a time, each in a copy of its own. The copies,
+not compile, or compiles to the same code, is drawn again. So is what tests/support/mutants_equivalent.txt
+says changes nothing. With --builds 8 eight bugs are judged at a time, each in a copy of its own. The copies,
 their builds and the logs of their last failures lie in build/mutate; the tree itself is only read.
 
 Tests run by their times without a bug, shortest first, and end at the first failure. One that takes ten times
@@ -30,7 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(ROOT, "build", "mutate")
-EQUIVALENT = os.path.join("tests", "mutants_equivalent.txt")
+EQUIVALENT = os.path.join("tests", "support", "mutants_equivalent.txt")
 REFUSED = "-Werror=return-type -Werror=incompatible-pointer-types -Werror=int-conversion -Werror=conversion"
 CONFIGURE = ["-D", "CMAKE_BUILD_TYPE=Release", "-D", "CMAKE_C_FLAGS_RELEASE=-O1 " + REFUSED, "-D",
              "POISE_EXAMPLES=OFF", "-D", "POISE_BENCH=OFF", "-D", "POISE_TEST_RANKS=3", "-D",

@@ -60,14 +60,14 @@ mapfile -t missing < <(fuzz_packages)
 install_packages "${missing[@]}" || true # the stage says when it is skipped
 
 stage "Format"
-tests/format.sh
+tests/tree/format.sh
 
 stage "Optimised, with MPI and OpenMP: all tests"
 build release
 run release
 if [ $# -eq 1 ]; then
   stage "Finite-element drivers: types of matrices x devices x ranks x ways of assembly"
-  tests/fem_all.sh build/release/examples
+  tests/fem/all.sh build/release/examples
 fi
 
 stage "Binary interface, beside that of the latest tag"
@@ -76,7 +76,7 @@ if [ $# -eq 1 ]; then
   stage "Packages of Debian, in a system of their own"
   build deb
   quietly cpack --config build/deb/CPackConfig.cmake -B build/packages
-  tests/clean_root.sh build/packages || [ $? -eq 77 ]
+  tests/installation/clean_root.sh build/packages || [ $? -eq 77 ]
 fi
 
 # Only context.c and comm.h know whether there is MPI. The stage of the thread sanitizer has no MPI either,

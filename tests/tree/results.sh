@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The measured numbers of README.md and docs/ are those of the files in bench/results: see results.py.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+if ! command -v python3 > /dev/null; then
+  echo "no python3: the numbers of the pages are not compared: skipped"
+  exit 77
+fi
+exec python3 tests/tree/results.py
