@@ -22,11 +22,29 @@ if(POISE_SANITIZE)
   set(POISE_TEST_TIMEOUT 900)
 endif()
 
+# Do programs run on one rank? Under the thread sanitizer, without OpenMP, they would have one thread, and no
+# races.
+set(POISE_TEST_ALONE ON)
+if(POISE_SANITIZE STREQUAL "thread" AND NOT POISE_OPENMP)
+  set(POISE_TEST_ALONE OFF)
+endif()
+
+# The longest of each build. They begin first: one that begins last keeps one core busy and the others idle.
+set(POISE_TEST_LONG extending packages answers inside record api.threads sequences.threads sequences.workers
+                    example.fem example.fem_problems example.fem_output example.fem_parts example.fem_gmsh)
+foreach(suite IN ITEMS arrange_words assembly auto bcsr_conversions claim_all link long_rows loop pc_amg_ranks
+                       pc_amg_single pc_amg_singular pc_blocks pc_nested products team types)
+  list(APPEND POISE_TEST_LONG ${suite}.threads)
+endforeach()
+
 # A test that runs a program of the build; 77 is a skip.
 function(poise_test name)
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${POISE_TEST_ENVIRONMENT}"
                                           TIMEOUT ${POISE_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+  if(name IN_LIST POISE_TEST_LONG)
+    set_property(TEST ${name} PROPERTY COST 1)
+  endif()
 endfunction()
 
 # The same on ranks that are processes.
