@@ -18,9 +18,8 @@
   that is stopped loses nothing. Modes as of poise_bench: memory (larger than caches, back to back); for
   smaller matrices cold (caches emptied before each call), warm (back to back) and on GPUs replayed (the same
   from a graph, as solvers do it). setup: microseconds that a contender needs before its first product beside
-  its CSR arrays; ours: the first product after a type is set, less a second one, the least of two tries and
-  the first (a type that measures remembers what it found). error: |y - A x| over |A| |x|, the largest of a
-  row.
+  its CSR arrays; ours: the first product after a type is set, less a second one, the least of two tries.
+  error: |y - A x| over |A| |x|, the largest of a row.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -49,8 +48,8 @@ typedef struct Options {
 static const PoiseOption table[] = {
     {"only", POISE_OPTION_STRING, offsetof(Options, only), "", 0, 0, NULL,
      "matrices or groups (table1, files, set) whose names begin with one of these words"},
-    {"types", POISE_OPTION_STRING, offsetof(Options, types), "csr,csri,seg,auto,auto:mat_auto_measure=yes", 0,
-     0, NULL, "matrix types, separated by commas, each with its options behind colons"},
+    {"types", POISE_OPTION_STRING, offsetof(Options, types), "csr,csri,seg,auto", 0, 0, NULL,
+     "matrix types, separated by commas, each with its options behind colons"},
     {"more", POISE_OPTION_STRING, offsetof(Options, more), "", 0, 0, NULL,
      "the same for Table I, beside -types"},
     {"folder", POISE_OPTION_STRING, offsetof(Options, folder), "", 0, 0, NULL, "of files *.mtx and *.mtx.gz"},
@@ -99,7 +98,7 @@ typedef struct Choice {
   PoiseVec x, y;
   Ours ours[MAX_TYPES];
   List list;
-  double error[MAX_CONTENDERS], first[MAX_CONTENDERS]; /* first: set-up in the first of two tries */
+  double error[MAX_CONTENDERS];
 } Choice;
 
 /* ---- the library's contenders ---------------------------------------------------------------- */
@@ -220,7 +219,6 @@ static PoiseErr EnterVariant(Choice *c, const Variant *v, Ours *p)
   PoiseMatDestroy(&p->A);
   TRY(CreateOurs(c, v, p, &again));
   TRY(Remark(c, v, p->A));
-  c->first[c->list.n] = setup;
   Enter(&c->list, "poise", v->how, &c->library.lane, p, OP_MULT, Call, Result)->setup = fmin(setup, again);
   return POISE_OK;
 }
@@ -304,9 +302,8 @@ static void Report(Choice *c, const char *mode)
               mode, (long long)r->n, r->ptr[r->n], c->of.mean, c->of.longest, c->of.deviation, c->of.empty,
               o->full.n, (long long)o->units);
     if (c->out)
-      fprintf(c->out, "%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g\n", 1e6 * median, 1e6 * least,
-              1e6 * o->setup, 1e6 * c->first[k], GBs(bytes, median), limit[COPY], limit[READ], most,
-              c->error[k]);
+      fprintf(c->out, "%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.3g\n", 1e6 * median, 1e6 * least, 1e6 * o->setup,
+              GBs(bytes, median), limit[COPY], limit[READ], most, c->error[k]);
   }
   fflush(stdout);
   if (c->out) fflush(c->out);
@@ -354,9 +351,7 @@ static PoiseErr Measure(Choice *c)
   TRY(Fill(c));
   task.x = c->xs;
   TRY(EnterOurs(c));
-  int ours = c->list.n;
   if (c->o.peers) TRY(c->peer->enter(c->peer_data, &task, &c->list));
-  for (int k = ours; k < c->list.n; k++) c->first[k] = c->list.c[k].setup;
   TRY(CheckAll(c, &task));
   return Contest(c);
 }
@@ -471,9 +466,7 @@ static PoiseErr Open(Choice *c, int argc, char **argv)
   for (int k = READ; k <= COPY; k++) TRY(Calibrate(&rules, &c->limits.c[k], BACK_TO_BACK));
   if (c->out)
     fputs("matrix,group,who,how,mode,rows,nonzeros,mean,longest,deviation,empty,repeats,units,median_us,min_"
-          "us,setup_us,"
-          "setup_first_us,gbs,"
-          "copy_gbs,read_gbs,read_most_gbs,error\n",
+          "us,setup_us,gbs,copy_gbs,read_gbs,read_most_gbs,error\n",
           c->out);
   return WarmUp(c);
 }

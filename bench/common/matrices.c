@@ -44,7 +44,8 @@ typedef enum Lengths {
   FIRST,
   EMPTY,
   GAP,
-  BLOCKS
+  BLOCKS,
+  NEIGHBOURS_IN_SPACE
 } Lengths;
 
 typedef struct Recipe {
@@ -59,7 +60,19 @@ typedef struct Recipe {
   bool scrambled;
 } Recipe;
 
-typedef enum Kind { ROWS_WORD, NONZEROS, LENGTHS, NEAR, HALF, ANY, RUNS, MESH, PROBLEM, RECURSIVE } Kind;
+typedef enum Kind {
+  ROWS_WORD,
+  NONZEROS,
+  LENGTHS,
+  NEAR,
+  HALF,
+  ANY,
+  RUNS,
+  MESH,
+  PROBLEM,
+  RECURSIVE,
+  POINTS
+} Kind;
 
 static const struct {
   const char *word;
@@ -93,6 +106,7 @@ static const struct {
     {"tail", 1, PROBLEM, TAIL},
     {"rmat", 2, RECURSIVE, false},
     {"scrambled", 2, RECURSIVE, true},
+    {"points", 2, POINTS, NEIGHBOURS_IN_SPACE},
 };
 
 enum { WORDS = sizeof words / sizeof *words };
@@ -141,6 +155,10 @@ static void Take(Recipe *c, int word, const double *p)
   case RECURSIVE:
     c->levels = (int)p[0], c->draws = p[1], c->scrambled = words[word].which;
     break;
+  case POINTS:
+    c->lengths = (Lengths)words[word].which;
+    c->N = (int64_t)(p[0] * p[0] * p[0]), c->p[0] = p[1];
+    break;
   }
 }
 
@@ -173,7 +191,7 @@ static PoiseErr Parse(const char *line, char name[MATRIX_NAME], Recipe *c)
 /* ---- lengths of rows ------------------------------------------------------------------------- */
 
 /* second numbers for RandomAt beside entries */
-enum { LENGTH = -1, ANOTHER = -2, EXTRA = -3, BLOCK = -4, RIGHT = -5 };
+enum { LENGTH = -1, ANOTHER = -2, EXTRA = -3, BLOCK = -4, RIGHT = -5, PLACE = -8 /* to -6 */ };
 
 static double Normal(int64_t i)
 {
@@ -215,6 +233,28 @@ static void BlockOf(const Recipe *c, int64_t i, int64_t *begin, int64_t *end)
     if (*end > stop) *end = stop;
     if (i < *end) return;
   }
+}
+
+/* Points, one anywhere in each cell of a cube: those in the cells around within p[0] of point i, and itself.
+   col NULL: they are only counted. */
+static int64_t InSpace(const Recipe *c, int64_t i, int32_t *col)
+{
+  int64_t side = llround(cbrt((double)c->N)), n = 0, at[3] = {i % side, i / side % side, i / side / side};
+  for (int k = 0; k < 27; k++) {
+    const int64_t step[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+    int64_t j = i + step[0] + side * (step[1] + side * step[2]);
+    double square = 0;
+    bool inside = true;
+    for (int d = 0; d < 3; d++) {
+      inside = inside && at[d] + step[d] >= 0 && at[d] + step[d] < side;
+      double apart = (double)step[d] + RandomAt(j, PLACE + d) - RandomAt(i, PLACE + d);
+      square += apart * apart;
+    }
+    if (!inside || square >= c->p[0] * c->p[0]) continue;
+    if (col) col[n] = (int32_t)j;
+    n++;
+  }
+  return n;
 }
 
 static int64_t Length(const Recipe *c, int64_t i)
@@ -270,6 +310,9 @@ static int64_t Length(const Recipe *c, int64_t i)
     BlockOf(c, i, &begin, &end);
     length = (double)(end - begin);
     break;
+  case NEIGHBOURS_IN_SPACE:
+    length = (double)InSpace(c, i, NULL);
+    break;
   }
   return (int64_t)Clip(length, 0, N);
 }
@@ -317,6 +360,10 @@ static void Spread(int64_t i, int64_t begin, int64_t end, int64_t n, int64_t run
 static void Columns(const Recipe *c, int64_t i, int64_t n, int32_t *col)
 {
   int64_t begin, end, near = (int64_t)ceil(c->near * (double)n), width = 2 * c->reach + 1;
+  if (c->lengths == NEIGHBOURS_IN_SPACE) {
+    (void)InSpace(c, i, col);
+    return;
+  }
   if (c->lengths == BLOCKS) {
     BlockOf(c, i, &begin, &end);
     Spread(i, begin, end, n, 1, col);
@@ -360,6 +407,7 @@ PoiseErr CreateFromLine(PoiseContext ctx, const char *line, double shrink, char 
   if (c.levels)
     return CreateRecursive(ctx, (int)fmax(3, c.levels - log2(shrink)), (int)c.draws, c.scrambled, r);
   c.N = (int64_t)fmax(8, (double)c.N / shrink);
+  if (c.lengths == NEIGHBOURS_IN_SPACE) c.N = (int64_t)pow(floor(cbrt((double)c.N)), 3);
   if (shrink != 1) c.nonzeros = 0;
   return Cook(&c, r);
 }

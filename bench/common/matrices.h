@@ -21,6 +21,9 @@
     empty p k, gap p k                 k; a share p empty, anywhere, or all of them first
     blocks a b                         square blocks on the diagonal, of a to b rows (no columns need be said)
 
+    points k r                         points, one anywhere in each of k x k x k cells: those in the cells
+                                       around within r (no columns need be said)
+
     near w                             around the diagonal, within w if the row is not longer than that
     half w                             half near, half anywhere
     any                                anywhere

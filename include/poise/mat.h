@@ -274,11 +274,12 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   Set the type by name. Collective. Options: -mat_type, and those of the types, which auto reads too and
   copies inherit.
 
-  These types keep the same CSR, and change only its SpMV (sparse matrix-vector product):
+  These types keep the same CSR, and say only how its SpMV (sparse matrix-vector product) may be computed. To
+  set another one voids nothing but that, not even a preconditioner:
     csr   Rows are divided evenly.
     csri  Rows and entries are divided evenly, and long rows are split. For rows of very different lengths.
     seg   Rows are divided into segments of one length, after segSpMV.
-    auto  (default) The type predicted to be fastest for A's pattern on its device. See below.
+    auto  (default) Of these three what is predicted to be fastest for A's pattern. See below.
 
   This type stores the entries differently:
     bcsr  Dense blocks of A's block size (PoiseMatSetBlockSize), with zeros for missing scalars. See below,
@@ -295,17 +296,10 @@ POISE_API PoiseErr PoiseMatDestroy(PoiseMat *A);
   PETSc's names are understood, also with seq or mpi before them: aij, aijcusparse and aijkokkos are auto,
   baij is bcsr.
 
-  auto makes the same choice on all ranks and for any number of threads. It chooses when the pattern or an
-  option is new, at the latest in the first product. If -mat_csr_kernel names a library, auto chooses csr,
-  unless types are timed.
-
-  With -mat_auto_measure auto times each type, in up to some 80 products; only so is seg ever chosen. It takes
-  another type than the predicted one only if that is 2 % faster. The context remembers the winners of the
-  latest 256 patterns. -mat_auto_file keeps them from run to run, on rank 0, for all programs that write to
-  the file. It has one line for each pattern, device and set of options; POISE_ERR_FORMAT names a line that is
-  malformed. A winner in the file is taken even if nothing is measured. The type decides the last bits of
-  results, so results repeat only if measurements have the same winner. PoiseMatView says what was chosen, and
-  why.
+  auto makes the same choice for any number of threads. Each rank chooses for its own rows and its device,
+  when the pattern or an option is new, at the latest in the first product. seg is chosen only where rows are
+  dense and of one length. If -mat_csr_kernel names a library, auto chooses csr. PoiseMatView says what was
+  chosen, and why.
 
   If the caller sets auto by name, it may also change a matrix with a block size above 1 to bcsr. It does so
   for entries given as blocks of triplets. For entries of PoiseMatAddBlock and its kin, or of a file, it
@@ -334,9 +328,9 @@ POISE_API const char *PoiseMatType(PoiseMat A);
    Collective. Option: -mat_local_type. */
 POISE_API PoiseErr PoiseMatSetLocalType(PoiseMat A, const char *type);
 /*
-  The SpMV kernel of an A of type csr: "own" for the device's own kernels, or the name of a library that the
-  device has. On cuda these are "cusparse", and "cusparse_alg2", whose results have the same bits in every
-  run. A^T x always uses the own kernels. The setting has no effect while A is of another type. Option:
+  The SpMV kernel of an A of type csr or auto: "own" for the device's own kernels, or the name of a library
+  that the device has. On cuda these are "cusparse", and "cusparse_alg2", whose results have the same bits in
+  every run. A^T x always uses the own kernels. The setting has no effect while A is of another type. Option:
   -mat_csr_kernel.
 
   A library's product takes memory of its own, and one more vector. Inside a solver it takes one more pass
@@ -547,8 +541,8 @@ typedef struct PoiseMatCounts { /* of this rank's rows; of type pcsc exchange ro
                    most 12 more for each place of a last segment in every row
     bcsr           with -mat_bcsr_kernel auto: row blocks or none. With a form given by name: only the row
                    segments
-    auto           from the least to the most of the types that it may choose. If that may be bcsr, both
-                   bounds are open: see `beyond`
+    auto           from the least to the most of the products that it may choose. If blocks may be chosen,
+                   both bounds are open: see `beyond`
     -mat_index16   nothing, or 2 bytes per nonzero and 64 per thread block of a product. It is kept if at
                    least half of the entries fit
     A^T            fragments of long columns, up to 24 bytes per some thousand entries, and their places.
@@ -572,7 +566,6 @@ typedef struct PoiseMatCounts { /* of this rank's rows; of type pcsc exchange ro
   - PoiseMatAssemble of entries and blocks: some 18 to 25 bytes per nonzero on the host.
   - A change to bcsr or back: the old matrix.
   - The first product with A^T on a device: 16 bytes per nonzero.
-  - -mat_auto_measure: what all types hold, and two vectors.
 
   POISE_ERR_STATE: A is not assembled and counts is NULL, or the block size is not yet determined
   (-mat_block_size 0). POISE_ERR_ARG: the counts are impossible. POISE_ERR_MEMORY: no machine can hold so

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Block SpMV for matrices with block rows of about one length: groups of block rows go through shared
    memory. */
-#include "mat/types/transpose_kernels.h"
+#include "mat/product/transposed_kernels.h"
 #include "bcsr.h"
 #include "fragments.h"
 

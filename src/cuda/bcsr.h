@@ -3,7 +3,7 @@
 #ifndef POISE_CUDA_BCSR_H
 #define POISE_CUDA_BCSR_H
 
-#include "mat/types/bcsr_kernels.h"
+#include "mat/product/bcsr_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
 #include "epilogue.h"

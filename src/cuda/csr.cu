@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of plain CSR: SpMV, the transposed product, the diagonal. */
-#include "mat/plan/csr_statistics_kernels.h"
-#include "mat/types/transpose_kernels.h"
+#include "mat/product/csr_statistics_kernels.h"
+#include "mat/product/transposed_kernels.h"
 #include "fragments.h"
 #include "rows.h"
 #include "tile.h"

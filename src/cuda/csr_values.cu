@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that change or reduce the values of a CSR, and kernels that look at its pattern. A short row is a
    thread's, a long row a thread block's (EachRow). */
-#include "mat/types/bcsr_kernels.h"
-#include "mat/plan/csr_statistics_kernels.h"
+#include "mat/product/bcsr_kernels.h"
+#include "mat/product/csr_statistics_kernels.h"
 #include "mat/csr/csr_values_kernels.h"
 #include "mat/csr/keys_kernels.h"
 #include "cuda.h"
@@ -81,17 +81,20 @@ static __global__ void __launch_bounds__(THREADS) CsrStatisticsOf(const __grid_c
   if (threadIdx.x < 32) Publish(a.out, threadIdx.x == 0 ? block : CsrStatistics{});
 }
 
-/* Counts the cache lines of x that a sample of entries touches, with a hash set in shared memory. */
+/* Counts the cache lines of x that a sample of entries touches, with a hash set in shared memory; and those
+   of each warp's entries, of which a thread finds whether an earlier one has its line. */
 static __global__ void __launch_bounds__(THREADS) CsrSpread(const __grid_constant__ CsrSpreadArgs a)
 {
   enum { ROOM = 2 * POISE_SAMPLE };
   __shared__ int32_t set[ROOM];
   const int32_t *col = a.A.col + poiseSampleStart(&a.A, blockIdx.x);
-  Number n = 0;
+  Number n = 0, gathers = 0;
   for (int k = threadIdx.x; k < ROOM; k += THREADS) set[k] = -1;
   __syncthreads();
   for (int k = threadIdx.x; k < POISE_SAMPLE; k += THREADS) {
     int32_t line = col[k] / POISE_LINE, there = 0;
+    unsigned same = __match_any_sync(~0u, line), before = (1u << threadIdx.x % POISE_GATHER) - 1;
+    gathers += !(same & before);
     for (uint32_t at = (poiseHash32(line) >> 16) % ROOM;; at = (at + 1) % ROOM) {
       there = atomicCAS(&set[at], -1, line);
       if (there < 0 || there == line) break;
@@ -99,15 +102,7 @@ static __global__ void __launch_bounds__(THREADS) CsrSpread(const __grid_constan
     n += there < 0;
   }
   AddTo(a.lines, n);
-}
-
-/* A hash of the pattern. Traffic: 4 bytes per row (or 8) and per nonzero. */
-static __global__ void __launch_bounds__(THREADS) CsrHash(const __grid_constant__ CsrHashArgs a, int64_t n)
-{
-  uint64_t h = 0;
-  for (int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x; k < n; k += (int64_t)gridDim.x * THREADS)
-    h += poiseCsrHashAt(&a.A, k);
-  AddTo(a.hash, h);
+  AddTo(a.gathers, gathers);
 }
 
 /* A = diag(left) A diag(right). Traffic: 20 bytes per nonzero. */
@@ -288,14 +283,6 @@ extern "C" PoiseErr poiseCuda_csr_statistics(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_csr_x_lines(Device *dev, const void *args)
 {
   CsrSpread<<<POISE_SAMPLES, THREADS, 0, poiseCudaStream(dev)>>>(*(const CsrSpreadArgs *)args);
-  return POISE_OK;
-}
-
-extern "C" PoiseErr poiseCuda_csr_hash(Device *dev, const void *args)
-{
-  const CsrHashArgs *a = (const CsrHashArgs *)args;
-  int64_t n = a->A.nz > a->A.m ? a->A.nz : a->A.m + 1;
-  CsrHash<<<FewBlocks(n), THREADS, 0, poiseCudaStream(dev)>>>(*a, n);
   return POISE_OK;
 }
 

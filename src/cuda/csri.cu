@@ -6,7 +6,7 @@
 */
 #include <limits.h>
 
-#include "mat/types/hubs_kernels.h"
+#include "mat/product/hubs_kernels.h"
 #include "epilogue.h"
 #include "fragments.h"
 #include "tile.h"

@@ -12,10 +12,10 @@
 #include <type_traits>
 
 #include "sys/device/kernels.h"
-#include "mat/types/csr_kernels.h" /* not in extern "C": its functions are overloaded */
+#include "mat/product/csr_kernels.h" /* not in extern "C": its functions are overloaded */
 extern "C" {
 #include "sys/sys.h"
-#include "mat/plan/product_plan.h"
+#include "mat/product/product_plan.h"
 }
 
 enum {

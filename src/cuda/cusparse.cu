@@ -3,7 +3,7 @@
   SpMV of CSR and triangular solves by cuSPARSE. The library is opened on first use, so that programs start
   without it and it need not be installed where nobody uses it.
 */
-#include "mat/types/csr_kernels.h"
+#include "mat/product/csr_kernels.h"
 #include "pc/factor_kernels.h"
 #include "cuda.h"
 

@@ -3,7 +3,7 @@
 #ifndef POISE_EPILOGUE_H
 #define POISE_EPILOGUE_H
 
-#include "mat/types/csr_kernels.h"
+#include "mat/product/csr_kernels.h"
 #include "cuda.h"
 
 /* Args here and in the kernels: CsrMultArgs, or CsrMultArgs_f32 with values and vectors in fp32. */

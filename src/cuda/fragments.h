@@ -4,7 +4,7 @@
 #ifndef POISE_FRAGMENTS_H
 #define POISE_FRAGMENTS_H
 
-#include "mat/types/csri_kernels.h"
+#include "mat/product/csri_kernels.h"
 #include "cuda.h"
 #include "epilogue.h"
 

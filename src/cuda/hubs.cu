@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns that many entries have. */
-#include "mat/types/hubs_kernels.h"
+#include "mat/product/hubs_kernels.h"
 #include "cuda.h"
 
 static __global__ void __launch_bounds__(THREADS) CountColumns(const __grid_constant__ CsrHubsArgs a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns of 16 bits besides those of a CSR: 4 bits name a column band of 4096 columns, 12 the place in
    it. */
-#include "mat/types/index16_kernels.h"
+#include "mat/product/index16_kernels.h"
 #include "cuda.h"
 
 /* Columns that a thread holds in registers. Others it reads again in each pass, from cache. */

@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(THREADS)
     int64_t i = first + r * THREADS;
     y[r] = 0;
     if (i >= a.n) continue;
-    int64_t k = poiseBlockOf(a.start, a.nblock, i), begin = a.start[k], b = a.start[k + 1] - begin;
+    int64_t k = poiseBlockWithRow(a.start, a.nblock, i), begin = a.start[k], b = a.start[k + 1] - begin;
     const double *d = a.d + a.at[k] + (i - begin);
     for (int64_t j = 0; j < b; j++) y[r] += d[j * b] * a.x[begin + j];
     a.y[i] = y[r];

@@ -6,7 +6,7 @@
 */
 #include <cub/block/block_scan.cuh>
 
-#include "mat/types/seg_kernels.h"
+#include "mat/product/seg_kernels.h"
 #include "epilogue.h"
 #include "fragments.h"
 #include "tile.h"

@@ -3,7 +3,7 @@
 #ifndef POISE_TILE_H
 #define POISE_TILE_H
 
-#include "mat/types/csri_kernels.h"
+#include "mat/product/csri_kernels.h"
 #include "bulk.h"
 #include "cuda.h"
 #include "epilogue.h"

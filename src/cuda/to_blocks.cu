@@ -3,8 +3,8 @@
   CSR of numbers to blocks. A group of lanes has a block row, and a lane walks a row of it; the next block is
   the least that a lane of the group has reached. Lanes of a warp serve 32 / LANES block rows.
 */
-#include "mat/types/from_blocks_kernels.h"
-#include "mat/types/to_blocks_kernels.h"
+#include "mat/storage/from_blocks_kernels.h"
+#include "mat/storage/to_blocks_kernels.h"
 #include "items.h"
 
 template <int LANES> struct Group {

@@ -4,7 +4,7 @@
 #ifndef POISE_MAT_LOAD_H
 #define POISE_MAT_LOAD_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "source.h"
 
 typedef enum FileKind { FILE_MATRIX_MARKET, FILE_PETSC } FileKind;

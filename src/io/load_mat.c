@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Load and save matrices in any format. */
+#include "mat/operations/operations.h"
 #include "load.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "petsc.h"
 
 typedef struct LoadOptions {

@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "mm.h"
-#include "mat/assembly/replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/entries.h"
 #include "load.h"
-#include "mat/types/blocks.h"
+#include "mat/storage/blocks.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 

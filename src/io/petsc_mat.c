@@ -9,11 +9,11 @@
 
 #include "petsc.h"
 #include "sections.h"
-#include "mat/assembly/replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/entries.h"
-#include "mat/types/blocks.h"
+#include "mat/storage/blocks.h"
 #include "load.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sys/base/files.h"
 
 enum { DENSE_CHUNK = 1 << 15 }; /* values */

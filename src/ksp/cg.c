@@ -11,7 +11,7 @@
   faster, and takes as many iterations.
 */
 #include "cg.h"
-#include "mat/plan/product_plan.h"
+#include "mat/product/product_plan.h"
 
 enum { AUTO, PHASES, PREDICT }; /* -ksp_cg_variant */
 

@@ -14,12 +14,11 @@
   read of the application's objects is found by the calling thread before each job, and does not change
   during it.
 */
-#include "mat/assembly/values.h"
+#include "mat/csr/replace_values.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/shares.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "mat/order/arrange.h"
-#include "mat/types/csr_product.h"
 #include "divided.h"
 #include "methods.h"
 #include "reordered.h"
@@ -254,7 +253,6 @@ static PoiseErr TakeProduct(PoiseMat A, PoiseMat B)
 {
   TRY(poiseMatChangeType(B, A->asked.type));
   poiseMatInherit(A, B);
-  TRY(poiseMatSetLibrary(B, A->asked.library));
   B->asked.parted = A->asked.parted, B->asked.local = A->asked.local; /* pcsr */
   B->version.product++;                                               /* for copies that follow B */
   return poiseMatSetUp(B);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solvers inside preconditioners, as the preconditioner asks them. */
 #include "mat/order/arrange.h"
-#include "mat/bytes.h"
+#include "mat/object/bytes.h"
 #include "inside.h"
 #include "methods.h"
 #include "setup.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The solver interface: creation, settings, questions, view. */
 #include "mat/order/arrange.h"
-#include "mat/plan/product_model.h"
-#include "mat/plan/ranks_plan.h"
-#include "mat/bytes.h"
+#include "mat/product/product_model.h"
+#include "mat/product/ranks_plan.h"
+#include "mat/object/bytes.h"
 #include "divided.h"
 #include "inside.h"
 #include "loop.h"

@@ -32,10 +32,10 @@ static void OnDevice(PoiseKSP ksp, PoiseVec v)
 void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
                      const Fuse *f)
 {
+  ProductArgs args = {.a.value = a, .b.value = b, .skip = Done(ksp), .scale = scale, .fuse = f};
   if (f) CountPartials(ksp, f);
   OnDevice(ksp, x);
-  poiseKSPFailed(
-      ksp, poiseMatMultFuse(ksp->A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, Done(ksp), scale, f));
+  poiseKSPFailed(ksp, poiseProductMult(&ksp->A->product, POISE_OK, &(Operands){.x = x, .y = y}, &args));
   OnDevice(ksp, y);
 }
 

@@ -5,7 +5,7 @@
   new pattern with a new permutation.
 */
 #include "mat/order/arrange.h"
-#include "mat/types/pcsr.h"
+#include "mat/product/pcsr.h"
 #include "divided.h"
 #include "reordered.h"
 #include "setup.h"

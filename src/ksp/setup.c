@@ -2,8 +2,8 @@
 /* The set-up of a solver: what it chooses and allocates for its matrices, and how many bytes that are or will
    be. */
 #include "mat/order/arrange.h"
-#include "mat/plan/ranks_plan.h"
-#include "mat/bytes.h"
+#include "mat/product/ranks_plan.h"
+#include "mat/object/bytes.h"
 #include "divided.h"
 #include "inside.h"
 #include "loop.h"

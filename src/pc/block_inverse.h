@@ -56,7 +56,7 @@ POISE_INLINE int poiseInvertBlock(double *a, int b)
 }
 
 /* The block k with start[k] <= i < start[k + 1], for row i. */
-POISE_INLINE int64_t poiseBlockOf(const int32_t *start, int64_t nblock, int64_t i)
+POISE_INLINE int64_t poiseBlockWithRow(const int32_t *start, int64_t nblock, int64_t i)
 {
   int64_t low = 0, high = nblock;
   while (high - low > 1) {

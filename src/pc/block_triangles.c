@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host kernels sweep and factor for rows of blocks. Each block size is compiled by itself. */
-#include "mat/mat.h"
-#include "mat/types/bcsr_host.h"
+#include "mat/object/mat.h"
+#include "mat/product/bcsr_host.h"
 #include "block_inverse.h"
 #include "jacobi_sweeps_kernels.h"
 #include "triangles_host.h"

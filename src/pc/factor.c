@@ -14,7 +14,7 @@
 */
 #include "mat/csr/find.h"
 #include "mat/order/arrange.h"
-#include "mat/bytes.h"
+#include "mat/object/bytes.h"
 #include "factor.h"
 #include "factor_library.h"
 #include "factor_sweeps.h"

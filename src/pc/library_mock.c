@@ -3,7 +3,7 @@
   What stands for a library on the mock device, so that plans are tested without a GPU. A plan holds what it
   was made for, and the kernels find out those of another matrix or of other factors.
 */
-#include "mat/types/csr_kernels.h"
+#include "mat/product/csr_kernels.h"
 #include "mat/mat_device.h"
 #include "factor_kernels.h"
 #include "pc_device.h"

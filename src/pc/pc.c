@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The preconditioner interface. */
 #include "mat/order/arrange.h"
-#include "mat/types/auto.h"
-#include "mat/bytes.h"
+#include "mat/object/bytes.h"
 #include "pc.h"
 
 #define PC_TYPE(name) extern const PCType poisePCType_##name;
@@ -345,7 +344,6 @@ PoiseErr poisePCPrepare(PoisePC pc)
   if (!pc->P)
     FAIL(POISE_ERR_STATE,
          "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
-  TRY(poiseMatChoose(pc->P)); /* here, as a later choice would be a new pattern for what is built from P */
   if (pc->kept && !pc->reuse)
     pc->seen = (Version){0}, pc->built = false; /* solvers inside must work with P again */
   TRY(poisePCKeep(pc, pc->reuse, pc->held));    /* they may have changed */

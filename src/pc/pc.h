@@ -3,7 +3,7 @@
 #ifndef POISE_PC_IMPL_H
 #define POISE_PC_IMPL_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "poise/pc.h"
 
 typedef struct Varying {            /* why an M varies between applications */

@@ -6,7 +6,7 @@
   inverse of a block. On several ranks, its > 1 means `its` corrections by the residual of the whole matrix,
   with lits sweeps each. On one rank that equals its * lits sweeps.
 */
-#include "mat/bytes.h"
+#include "mat/object/bytes.h"
 #include "vec/vec_kernels.h"
 #include "blocks.h"
 #include "triangles.h"

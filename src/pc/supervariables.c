@@ -225,7 +225,7 @@ PoiseErr poiseHost_invert_supervariables(Device *dev, const void *args)
 
 static void ApplyRows(const ApplySupervariablesArgs *a, int64_t begin, int64_t end)
 {
-  for (int64_t k = poiseBlockOf(a->start, a->nblock, begin), i = begin; i < end; k++) {
+  for (int64_t k = poiseBlockWithRow(a->start, a->nblock, begin), i = begin; i < end; k++) {
     int64_t first = a->start[k], b = a->start[k + 1] - first, last = first + b < end ? first + b : end;
     poiseHostBlockRows(a->d + a->at[k], b, a->x + first, a->y + first, i - first, last - first);
     i = last;

@@ -5,7 +5,7 @@
   contiguous.
 */
 #include "mat/order/arrange.h"
-#include "mat/bytes.h"
+#include "mat/object/bytes.h"
 #include "triangles.h"
 #include "pc_device.h"
 #include "triangle_entries_kernels.h"

@@ -50,12 +50,11 @@ struct PoiseContext_s {
   Link *link;         /* how devices of ranks exchange; NULL: through the host */
   char exchange[600]; /* the same in words, with reasons why not by the transports before it */
   FILE *out;
-  bool unwritten;          /* a line of a view could not be written */
-  struct Lines *lines;     /* files of poiseFileLines */
-  struct Winners *winners; /* of measurements by type auto of Mat (winners.c) */
-  void *stream;            /* PoiseInit.stream */
-  int64_t objects;         /* Vec, Mat, PC, KSP that live */
-  const char *call;        /* the latest public function that this rank was in */
+  bool unwritten;      /* a line of a view could not be written */
+  struct Lines *lines; /* files of poiseFileLines */
+  void *stream;        /* PoiseInit.stream */
+  int64_t objects;     /* Vec, Mat, PC, KSP that live */
+  const char *call;    /* the latest public function that this rank was in */
   Interrupt interrupt;
   ContextHooks hooks;
   struct PoiseContext_s *parent; /* context that started a thread rank; else NULL */
@@ -97,7 +96,5 @@ PoiseErr poiseRegister_mat(PoiseContext ctx);
 PoiseErr poiseRegister_io(PoiseContext ctx);
 PoiseErr poiseRegister_pc(PoiseContext ctx);
 PoiseErr poiseRegister_ksp(PoiseContext ctx);
-/* ctx->winners, with the context, so that nothing fails later (mat/plan/winners.c) */
-PoiseErr poiseWinnersCreate(PoiseContext ctx);
 
 #endif

@@ -497,45 +497,7 @@ static void TestLarge(PoiseContext ctx)
   free(u);
 }
 
-/* The winner of a measurement is kept in a file, and taken from there; a line that is none is told. */
-static void TestMeasured(PoiseContext ctx)
-{
-  char path[256], text[2][4000] = {"", ""};
-  int b;
-  Dense D = Shape(12, &b);
-  ApiPath(ctx, "winners", path);
-  CHECK_OK(PoiseBarrier(ctx));
-  for (int run = 0; run < 2; run++) {
-    PoiseMat A = MatOf(ctx, &D, 1, 0);
-    CHECK_OK(PoiseOptionsSet(ctx, "mat_type", "auto"));
-    CHECK_OK(PoiseOptionsSet(ctx, "mat_auto_measure", run ? "no" : "yes"));
-    CHECK_OK(PoiseOptionsSet(ctx, "mat_auto_file", path));
-    CHECK_OK(PoiseMatSetFromOptions(A));
-    CheckAll(A, &D);
-    CHECK(!strcmp(PoiseMatType(A), "auto"));
-    CHECK_OK(PoiseMatDestroy(&A));
-    FILE *f = PoiseRank(ctx) ? NULL : fopen(path, "r");
-    if (!PoiseRank(ctx) && CHECK(f != NULL)) {
-      CHECK(fread(text[run], 1, sizeof text[run] - 1, f) > 0);
-      fclose(f);
-    }
-  }
-  CHECK(!strcmp(text[0], text[1])); /* nothing was measured again */
-  ApiWrite(ctx, path, "no winner\n", 10);
-  Dense E = Shape(11, &b);
-  PoiseMat A = MatOf(ctx, &E, 1, 0);
-  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_FORMAT, path);
-  CHECK_OK(PoiseMatDestroy(&A));
-  CHECK_OK(PoiseBarrier(ctx));
-  if (!PoiseRank(ctx)) CHECK(remove(path) == 0);
-  CHECK_OK(PoiseOptionsSet(ctx, "mat_auto_measure", "no"));
-  CHECK_OK(PoiseOptionsSet(ctx, "mat_auto_file", ""));
-  DenseFree(&D);
-  DenseFree(&E);
-}
-
-const Test product_tests[] = {{"measured", TestMeasured},
-                              {"types", TestTypes},
+const Test product_tests[] = {{"types", TestTypes},
                               {"cut", TestCut},
                               {"block_sizes", TestBlockSizes},
                               {"changes", TestChanges},

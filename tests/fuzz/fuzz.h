@@ -7,7 +7,7 @@
 #ifndef POISE_FUZZ_H
 #define POISE_FUZZ_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 #define FuzzOne LLVMFuzzerTestOneInput /* as libFuzzer calls it */
 int FuzzOne(const uint8_t *data, size_t size);

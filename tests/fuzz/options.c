@@ -28,22 +28,20 @@ static const PoiseOption own_rows[] = {
 static const PoiseOption *const own = own_rows;
 static const size_t own_size = sizeof(Own);
 
-#define MAT_TYPE(name) extern const MatType poiseMatType_##name;
-#define PC_TYPE(name)  extern const PCType poisePCType_##name;
-#include "mat/types.def"
+#define PC_TYPE(name) extern const PCType poisePCType_##name;
 #include "pc/types.def"
-#undef MAT_TYPE
 #undef PC_TYPE
 
-#define MAT_TYPE(name) {&poiseMatType_##name.options, &poiseMatType_##name.size},
-#define PC_TYPE(name)  {&poisePCType_##name.options, &poisePCType_##name.size},
-#define KSP_TYPE(name) {&poiseKSPType_##name.options, &poiseKSPType_##name.size},
+static const size_t product_size = sizeof(ProductOptions);
+#define PRODUCT_FORM(name) {&poiseForm_##name.options, &product_size},
+#define PC_TYPE(name)      {&poisePCType_##name.options, &poisePCType_##name.size},
+#define KSP_TYPE(name)     {&poiseKSPType_##name.options, &poiseKSPType_##name.size},
 static const struct Table {
   const PoiseOption *const *rows;
   const size_t *size; /* of the struct they are read to */
 } tables[] = {
     {&own, &own_size},
-#include "mat/types.def"
+#include "mat/product/forms.def"
 #include "pc/types.def"
 #include "ksp/types.def"
 };

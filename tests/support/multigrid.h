@@ -325,8 +325,8 @@ static inline uint64_t Digest(PoisePC pc)
   uint64_t sum = AddBits(0, &amg->bottom.dense);
   for (int k = 0; k < amg->count; k++) {
     const AmgLevel *l = &amg->level[k];
-    const Buffer *const single[] = {&l->single.inverse, &l->single.A, &l->single.P, &l->single.R,
-                                    &l->single.away};
+    const Buffer *const single[] = {&l->single.inverse, &l->single.A.val, &l->single.P.val, &l->single.R.val,
+                                    &l->single.away.val};
     PoiseMat of[] = {l->A, l->P, l->R, l->away};
     for (int m = 0; m < 5; m++) sum = AddBits(sum, single[m]);
     sum = AddBits(AddBits(sum * 31 + SampleBits(l->lambda), &l->aggregate), &l->inverse);

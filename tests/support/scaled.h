@@ -3,7 +3,7 @@
 #ifndef POISE_TEST_SCALED_H
 #define POISE_TEST_SCALED_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 
 enum { SCALED_DOTS = 3 };
@@ -76,8 +76,8 @@ static inline void ScaledCheckDots(int ndot, PoiseVec sums, PoiseVec u, PoiseVec
           fabs(got[k] - dot[k]) <= 1e-12 * (dot[1] + (double)PoiseVecSize(y)));
 }
 
-/* Products of A with x, in all forms: with each number of dots, over NaN, added to y, with NaN in D, skipped.
-   repeats: A's products have the same bits each time. y is overwritten. */
+/* Products of A with x, in all forms: with each number of dots, over NaN, added to y, with NaN in D, skipped
+   and not. repeats: A's products have the same bits each time. y is overwritten. */
 static inline void ScaledCheck(PoiseMat A, PoiseVec x, PoiseVec y, bool repeats)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -107,10 +107,12 @@ static inline void ScaledCheck(PoiseMat A, PoiseVec x, PoiseVec y, bool repeats)
       CHECK_OK(poiseVecRead(flag, &skip));
       ScaledMult(A, a, x, b, y, skip, d, &f);
       CHECK(SampleDigest(y) == bits);
+      CHECK_OK(PoiseVecSet(flag, 0));
+      CHECK_OK(poiseVecRead(flag, &skip));
     }
     if (!adds) SampleConstant(y, NAN); /* is not looked at */
     CHECK_OK(PoiseVecCopy(y, apart));
-    ScaledMult(A, a, x, b, y, NULL, d, &f);
+    ScaledMult(A, a, x, b, y, skip, d, &f);
     ScaledMult(A, a, x, b, apart, NULL, NULL, NULL);
     CHECK_OK(PoiseVecPointwiseMult(apart, apart, d));
     ScaledSame(y, apart, repeats);

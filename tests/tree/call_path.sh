@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-page=docs/architecture.md most=12 # calls
+page=docs/architecture.md most=11 # calls
 lines=$(awk '/^## / { here = /^## A product, from the solver to the kernel$/ } here { print }' "$page" |
   grep -E '^[A-Za-z_]+ +src/[a-z/]+/[a-z_]+\.(c|cu|h) ')
 

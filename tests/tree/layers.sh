@@ -2,20 +2,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Layers include and call downwards only: pc/nested -> ksp -> pc -> io -> mat -> vec -> sys. So do the folders
 # of sys: context -> log -> link -> device -> options -> ranks -> base; and those of mat: order -> multiply ->
-# assembly -> csr. CUDA stays in src/cuda, which knows the kernel contract and what host and GPU both compile,
-# but no object.
+# operations -> assembly -> storage -> product -> csr. CUDA stays in src/cuda, which knows the kernel contract
+# and what host and GPU both compile, but no object.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 layers=(sys vec mat io pc ksp pc/nested)
 rooms=(base ranks options device link log context) # of src/sys, lowest first
-# Folders of src/mat, lowest first. The other files are the object: these and those call each other.
-mat_rooms=(csr assembly multiply order)
+# Folders of src/mat, lowest first. The others are the object: these and those call each other.
+mat_rooms=(csr product storage assembly operations multiply order)
 # Calls upwards in src/sys and src/mat: file, function. Each is one that its file cannot do without.
 calls_up=(
   src/sys/base/interrupt.c poiseCommMaxInt # PoiseSetInterrupt compares what the ranks give
   src/sys/ranks/comm_mpi.c poiseLinkRun # who waits for other ranks lets the device run what they poll for
   src/sys/ranks/comm_threads.c poiseLinkRun # the same
+  src/mat/storage/held.c PoiseMatNorm # that of a matrix through a CSR is that of the CSR
+  src/mat/storage/pcoo.c PoiseMatNorm # the same
+  src/mat/storage/pcoo.c PoiseMatSetPatternCOO # a norm of triplets in any order is that of their sums, which
+  src/mat/storage/pcoo.c PoiseMatSetValuesCOO # are assembled for the call
   src/sys/device/device.c poiseLogWhere # a refused copy or wait is told with the event that it is in
 )
 # What a header declares and another folder defines: header, function.
@@ -59,7 +63,7 @@ if ! diff <(find src/sys -mindepth 1 -maxdepth 1 | LC_ALL=C sort) - <<< "$known"
   echo "^ src/sys holds sys.h and the folders that this script knows" >&2
   bad=1
 fi
-refuse "a rank's CSR knows no type" 'mat/types/' src/mat/csr
+refuse "a rank's CSR knows no type and no assembly" 'mat/(types|assembly|order)/' src/mat/csr
 mapfile -t methods < <(grep -lE '^const KSPType poiseKSPType_' src/ksp/*.c)
 refuse "a method includes methods.h and what methods share" \
   '(ksp/)?(claim|divided|dots|inside|ksp|loop|monitor|operator|reordered|running|scale|solve)\.h' \
@@ -106,7 +110,7 @@ awk -v order="$order" -v allowed="${calls_up[*]} ${elsewhere[*]}" '
     while (match(line, /[Pp]oise[A-Za-z0-9_]+/)) {
       name = substr(line, RSTART, RLENGTH)
       line = substr(line, RSTART + RLENGTH)
-      if (name ~ /^poise(Register_|WinnersCreate$|Host_)/ || !(name in home)) continue
+      if (name ~ /^poise(Register_|Host_)/ || !(name in home)) continue
       declared = header && /^[A-Za-z]/ && !/^static/ && line ~ /^\(/
       if ((FILENAME, name) in left) left[FILENAME, name] = 0
       else if (rank[home[name]] > rank[layer] && (home[name] != "mat" || declared || layer !~ /^mat/))
@@ -136,8 +140,8 @@ refuse "only src/cuda may include CUDA" \
 # What host and GPU both compile is in src/*/*_phases.h, *_kernels.h and the headers named here, which
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: *_device.h.
 both=(src/*/*_phases.h src/*/*_kernels.h src/{sys,mat,pc}/*/*_kernels.h src/ksp/phases.h
-  src/sys/device/{phase,link_args,device_model}.h src/mat/csr/csr_view.h src/mat/plan/product_{plan,model}.h
-  src/pc/{block_inverse,pivot}.h)
+  src/sys/device/{phase,link_args,device_model}.h src/mat/csr/csr_view.h
+  src/mat/product/product_{plan,model}.h src/pc/{block_inverse,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|link_args|csr_view|device_model|product_(plan|model)'
 shared+='|block_inverse|pivot'
 cuda='sys/sys|(sys/device|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments|items'

@@ -2,7 +2,7 @@
 /* Assembly and changes of matrices, compared with dense arrays that every rank holds. Values are multiples
    of 1/8, so sums are exact in any order, and results can be compared for equality. */
 #include "mat/assembly/triplet_plan.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 
 enum { MOST = 41 };

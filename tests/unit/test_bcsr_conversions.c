@@ -9,7 +9,7 @@
 
 #include "files.h"
 #include "mat/csr/entries.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 
 static const int sizes[] = {1, 2, 3, 8, 17, 32};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places of nodes, and the near null space that they make: the rigid motions, judged by their definition. */
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 
 enum { NODES = 41 };

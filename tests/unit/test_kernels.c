@@ -5,10 +5,10 @@
 */
 #include "harness.h"
 #include "ksp/bicgstab_phases.h"
-#include "mat/types/csr_kernels.h"
+#include "mat/product/csr_kernels.h"
 #include "mat/csr/csr_values_kernels.h"
 #include "mat/csr/keys_kernels.h"
-#include "mat/types/transpose_kernels.h"
+#include "mat/product/transposed_kernels.h"
 #include "pc/blocks_kernels.h"
 #include "sys/sys.h"
 #include "vec/vec_kernels.h"

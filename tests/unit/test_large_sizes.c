@@ -7,7 +7,7 @@
 #include "sample.h"
 
 #include "mat/csr/convert.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sys/link/alltoall.h"
 #ifdef POISE_HAVE_MPI
 #include "sys/ranks/comm_mpi.c"

@@ -7,9 +7,7 @@
 
 #include "harness.h"
 #include "ksp/loop.h"
-#include "mat/types/csr_product.h"
-#include "mat/types/single.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "problem.h"
 #include "sample.h"
 #include "sys/device/link_device.h"
@@ -170,7 +168,7 @@ static void TestBusy(PoiseContext ctx)
 /* Products by the link and through the hosts, one behind the other; by the link without a sum between. */
 static void Ghosts(PoiseContext ctx, const char *type, bool transposed)
 {
-  PoiseErr (*mult)(PoiseMat, PoiseVec, PoiseVec) = transposed ? poiseCsrMultTranspose : poiseMatMultPlain;
+  PoiseErr (*mult)(PoiseMat, PoiseVec, PoiseVec) = transposed ? poiseTransposedMult : poiseMatMultPlain;
   PoiseMat A;
   PoiseVec x, y[2];
   uint64_t bits[2];
@@ -178,7 +176,7 @@ static void Ghosts(PoiseContext ctx, const char *type, bool transposed)
       !CHECK_OK(PoiseMatCreateVecs(A, &x, &y[0])) || !CHECK_OK(PoiseVecDuplicate(y[0], &y[1])))
     return;
   CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
-  if (transposed) CHECK_OK(PoiseAgree(ctx, poiseCsrReadyTranspose(A)));
+  if (transposed) CHECK_OK(PoiseAgree(ctx, poiseTransposedReady(A)));
   for (int round = 0; round < 6; round++) {
     SampleFill(x, (uint64_t)round + 1);
     for (int link = 0; link < 2; link++) {

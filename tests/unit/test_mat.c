@@ -4,7 +4,7 @@
   plain product of the whole matrix in long double, of which every rank holds all. test_products.c says which
   suite tests which products, test_assembly.c has assembly with exact sums and all else that changes entries.
 */
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 
 typedef long double Wide;
@@ -690,13 +690,13 @@ static _Thread_local struct {
   bool fails;
 } launched;
 
-static PoiseErr Launch_Noted(PoiseMat A, ProductPart part, const ProductArgs *p)
+static PoiseErr Launch_Noted(Product *p, ProductPart part, const ProductArgs *a)
 {
   if (launched.n == 4) FAIL(POISE_ERR_INTERNAL, "five launches");
   launched.part[launched.n] = part;
-  launched.ghosts[launched.n++] = p->ghost != NULL;
+  launched.ghosts[launched.n++] = a->ghost != NULL;
   if (launched.fails) FAIL(POISE_ERR_DEVICE, "this launch was to fail");
-  return poiseMatType_csr.launch(A, part, p);
+  return poiseForm_csr.launch(p, part, a);
 }
 
 /* A product is one launch, or on several ranks two around the end of the exchange. A rank that fails takes
@@ -704,7 +704,7 @@ static PoiseErr Launch_Noted(PoiseMat A, ProductPart part, const ProductArgs *p)
 static void TestParts(PoiseContext ctx)
 {
   int last = PoiseRank(ctx) == PoiseSize(ctx) - 1, several = PoiseSize(ctx) > 1;
-  MatType noted = poiseMatType_csr;
+  ProductForm noted = poiseForm_csr;
   PoiseMat A;
   PoiseVec x, y, expected;
   Whole w;
@@ -716,7 +716,7 @@ static void TestParts(PoiseContext ctx)
   CHECK_OK(PoiseVecSetRandom(x, 3));
   CHECK_OK(PoiseMatMult(A, x, expected));
   noted.launch = Launch_Noted;
-  A->type = &noted;
+  A->product.form = &noted;
   for (int k = 0; k < 3; k++) {
     memset(&launched, 0, sizeof launched);
     launched.fails = k == 1 && last;
@@ -732,7 +732,6 @@ static void TestParts(PoiseContext ctx)
     CHECK_INT(launched.part[1], REST);
     CHECK(launched.ghosts[1]);
   }
-  A->type = &poiseMatType_csr;
   CHECK(SampleDigest(y) == SampleDigest(expected));
   CHECK_OK(PoiseVecDestroy(&x));
   CHECK_OK(PoiseVecDestroy(&y));
@@ -820,10 +819,10 @@ static void TestBytes(PoiseContext ctx)
   MakeWhole(BAND, 20000, 20000, &w);
   int64_t blocks = ctx->memory.live, held = 0, plain = 12 * w.ptr[w.M] + 4 * (w.M + 1);
   if (!CHECK_OK(MakeMat(ctx, &w, EVEN, EVEN, &A))) return;
-  const Buffer *all[] = {&A->csr.ptr, &A->csr.col, &A->csr.val, &A->csr.order};
+  const Buffer *all[] = {&A->csr.ptr, &A->csr.col, &A->csr.val, &A->blocks.order};
   for (int k = 0; k < 4; k++) held += poiseBufferBytes(all[k], HOST);
   CHECK((double)held <= 1.15 * (double)plain && held >= plain);
-  CHECK(!A->csr.ghost && !A->csr.halo && !A->assembly.stash.entry && !A->made.work);
+  CHECK(!A->csr.ghost && !A->csr.halo && !A->assembly.stash.entry && !A->product.work);
   CHECK(ctx->memory.live - blocks <=
         3 + 6 + 4); /* three arrays; the matrix, its type's data, two layouts of two; the choice of type */
   CHECK_OK(PoiseMatDestroy(&A));

@@ -408,14 +408,14 @@ static void TestKept(PoiseContext ctx)
   if (!CHECK_OK(Make(ctx, &some, 0, 1, 1, &A)) || !CHECK_OK(Make(ctx, &next, 0, 1, 1, &B))) return;
   CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
   Gives(A, B, 1, 1, &C);
-  const void *kept = C->made.multiplied;
+  const void *kept = C->multiplied;
   for (int k = 0; k < 3; k++) {
     int64_t before = A->version.product;
     CHECK_OK(PoiseMatSetType(A, types[k]));
     CHECK_OK(PoiseMatMult(A, x, y));
     CHECK(A->version.product > before);
     Gives(A, B, 1, 1, &C);
-    CHECK(C->made.multiplied == kept);
+    CHECK(C->multiplied == kept);
   }
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);

@@ -19,7 +19,7 @@
 #include "io/mm.h"
 #include "sys/base/progress.h"
 #include "terminal.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 #include "saved.h"
 

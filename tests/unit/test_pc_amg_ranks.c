@@ -3,7 +3,7 @@
   The preconditioner amg on several ranks. Levels are spread over the ranks down to the smallest, unless a
   test says otherwise; a matrix of the rank alone is what one rank makes.
 */
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "pc/amg/cycle.h"
 #include "multigrid.h"
 

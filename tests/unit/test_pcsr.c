@@ -6,7 +6,7 @@
 */
 #include "formula.h"
 #include "ksp/ksp.h"
-#include "mat/types/pcsr.h"
+#include "mat/product/pcsr.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
@@ -208,7 +208,7 @@ static bool IsMatrix(PoiseMat A, const Shape *s, double scale)
 /* Nonzeros of this rank's part. */
 static int64_t PartOf(PoiseMat A)
 {
-  const Parts *t = A->made.parts;
+  const Parts *t = A->parts;
   if (!t || !t->split) return poiseCsrScalars(&A->csr);
   return poiseCsrScalars(&t->kept->csr) + poiseCsrScalars(&t->taken->csr);
 }
@@ -225,7 +225,7 @@ static bool IsBalanced(PoiseMat A, const double *weights, int64_t entry)
   for (int q = 0; q < size; q++) least = fmin(least, (weights ? weights[q] : 1) / sum * total);
   double share = (weights ? weights[PoiseRank(ctx)] : 1) / sum * total, part = (double)PartOf(A);
   bool good = total == all && part <= 1.01 * share + (double)entry;
-  if (A->made.parts->split) good = good && part >= share - 0.01 * least - (double)entry;
+  if (A->parts->split) good = good && part >= share - 0.01 * least - (double)entry;
   if (!good) printf("part %.0f of share %.1f\n", part, share);
   return good;
 }
@@ -246,18 +246,17 @@ static void CheckShape(PoiseContext ctx, const Shape *s, int layout, const char 
   PoiseMat A = Create(ctx, s, layout, local), B = NULL;
   bool good = A && CHECK(!strcmp(PoiseMatType(A), "pcsr")) && IsMatrix(A, s, 1);
   if (good && PoiseSize(ctx) > 1) good = CHECK(IsBalanced(A, NULL, 2));
-  if (good && PoiseSize(ctx) == 1) good = CHECK(!A->made.parts);
+  if (good && PoiseSize(ctx) == 1) good = CHECK(!A->parts);
   good = good && NewValues(ctx, A, s, layout);
   if (good && CHECK_OK(PoiseMatDuplicate(A, 1, &B))) {
     CHECK(!strcmp(PoiseMatType(B), "pcsr"));
     CHECK(B->asked.type == A->asked.type);
-    good = IsMatrix(B, s, 2) && CHECK(PoiseSize(ctx) == 1 || B->made.parts->split == A->made.parts->split);
+    good = IsMatrix(B, s, 2) && CHECK(PoiseSize(ctx) == 1 || B->parts->split == A->parts->split);
   }
   PoiseMatDestroy(&B);
   if (good && CHECK_OK(PoiseMatSetType(A, "csr"))) { /* and back */
     CHECK(!strcmp(PoiseMatType(A), "csr"));
-    good = IsMatrix(A, s, 2) && CHECK(!A->made.parts) && CHECK_OK(PoiseMatSetType(A, "pcsr")) &&
-           IsMatrix(A, s, 2);
+    good = IsMatrix(A, s, 2) && CHECK(!A->parts) && CHECK_OK(PoiseMatSetType(A, "pcsr")) && IsMatrix(A, s, 2);
   }
   if (!good) printf("    in %s, layout %d, local type %s\n", s->name, layout, local);
   PoiseMatDestroy(&A);
@@ -299,7 +298,7 @@ static void TestBlocks(PoiseContext ctx)
     CHECK(IsMatrix(A, &s, 1));
     if (PoiseSize(ctx) > 1) {
       CHECK(IsBalanced(A, NULL, 18));
-      CHECK(A->made.parts->kept->type->blocked && A->made.parts->taken->type->blocked);
+      CHECK(A->parts->kept->type->blocked && A->parts->taken->type->blocked);
     }
     CHECK_OK(PoiseMatScale(A, 2));
     CHECK(IsMatrix(A, &s, 2));
@@ -335,7 +334,7 @@ static void CheckCut(PoiseContext ctx, int layout)
   CHECK_INT(nz, 5 * wide_arrow.N - 8);
   CHECK_OK(PoiseVecSet(x, 1));
   CHECK_OK(PoiseMatMult(A, x, y));
-  double cut = (double)A->made.parts->rows;
+  double cut = (double)A->parts->rows;
   CHECK_OK(PoiseSum(ctx, 1, &cut));
   CHECK_NEAR(cut, IsLongCut(ctx, &wide_arrow, NULL), 0);
   CHECK(IsBalanced(A, NULL, 2));
@@ -351,7 +350,7 @@ static void CheckOnlyRow(PoiseContext ctx)
   const Shape s = {"only row", 12, 90, OnlyRow};
   PoiseMat A = Create(ctx, &s, EVEN, "csr");
   if (!A || !CHECK(IsMatrix(A, &s, 1))) return;
-  double cut = (double)A->made.parts->rows;
+  double cut = (double)A->parts->rows;
   CHECK_OK(PoiseSum(ctx, 1, &cut));
   CHECK_NEAR(cut, 1, 0);
   PoiseMatDestroy(&A);
@@ -374,8 +373,8 @@ static void CheckNodes(PoiseContext ctx, int b)
   if (!A || !CHECK_OK(PoiseMatSetBlockSize(A, b)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
   CHECK_OK(PoiseVecSet(x, 1));
   CHECK_OK(PoiseMatMult(A, x, y));
-  CHECK(A->made.parts->split);
-  CHECK_INT(A->made.parts->rows, 0);
+  CHECK(A->parts->split);
+  CHECK_INT(A->parts->rows, 0);
   CHECK(IsBalanced(A, NULL, 0));
   CHECK(IsProduct(&band, false, 1, x, y, 0));
   if (Begins(A, begin))
@@ -402,9 +401,9 @@ static void TestWhole(PoiseContext ctx)
   PoiseBytes with, without;
   if (!A || !CHECK_OK(PoiseMatDuplicate(A, 1, &B)) || !CHECK_OK(PoiseMatSetType(B, "csri"))) return;
   SampleSameProducts(A, B, true, 0);
-  CHECK(PoiseSize(ctx) == 1 ? !A->made.parts : !A->made.parts->split);
+  CHECK(PoiseSize(ctx) == 1 ? !A->parts : !A->parts->split);
   CHECK_INT(poiseMatPartials(A), poiseMatPartials(B));
-  CHECK(!A->made.work);
+  CHECK(!A->product.work);
   CHECK_OK(PoiseMatBytes(A, &with, NULL));
   CHECK_OK(PoiseMatBytes(B, &without, NULL));
   CHECK_INT(with.device, without.device);
@@ -443,8 +442,7 @@ static void CheckMachines(PoiseContext ctx, uint64_t (*machine)(int rank), Poise
   double cut[64] = {0}, total = SEVEN * (double)s.N, least = total;
   PoiseMat A = Create(ctx, &s, LAST, "csr");
   ctx->hooks.machine = machine;
-  bool good =
-      A && CHECK(IsMatrix(A, &s, 1)) && CHECK(A->made.parts->split) && CHECK(IsBalanced(A, NULL, SEVEN));
+  bool good = A && CHECK(IsMatrix(A, &s, 1)) && CHECK(A->parts->split) && CHECK(IsBalanced(A, NULL, SEVEN));
   good = good && Begins(A, cut) && CHECK_NEAR(cut[size], total, 0);
   for (int q = 1; q <= size; q++) {
     if (q < size && machine(q) == machine(q - 1)) continue;
@@ -478,15 +476,15 @@ static void CheckTravel(PoiseContext ctx, uint64_t (*machine)(int rank))
   double begin[64], taken, pieces = 0, n = (double)s.N;
   PoiseMat A = Create(ctx, &s, LAST, "csr"), B = NULL;
   ctx->hooks.machine = machine;
-  if (A && CHECK_OK(PoiseMatRearrange(A, &B, NULL)) && CHECK_OK(poisePartsFollow(B)) &&
-      B->made.parts->split && Begins(B, begin)) {
-    taken = (double)B->made.parts->taken->csr.m;
+  if (A && CHECK_OK(PoiseMatRearrange(A, &B, NULL)) && CHECK_OK(poisePartsFollow(B)) && B->parts->split &&
+      Begins(B, begin)) {
+    taken = (double)B->parts->taken->csr.m;
     for (int q = 1; q < PoiseSize(ctx); q++)
       pieces += begin[q] < 2 * n ? fmod(begin[q], n) != 0 : fmod(begin[q] - 2 * n, SEVEN) != 0;
     CHECK_OK(PoiseSum(ctx, 1, &taken));
     CHECK_NEAR(taken, pieces, 0);
   }
-  CHECK(PoiseSize(ctx) != 7 || B->made.parts->split);
+  CHECK(PoiseSize(ctx) != 7 || B->parts->split);
   ctx->hooks.machine = NULL;
   PoiseMatDestroy(&A);
   PoiseMatDestroy(&B);
@@ -584,13 +582,13 @@ static void TestRefresh(PoiseContext ctx)
   if (!A || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return;
   SampleFill(x, 3);
   CHECK_OK(PoiseMatMult(A, x, y));
-  const Parts *t = A->made.parts;
+  const Parts *t = A->parts;
   CHECK(t->split);
   CHECK_OK(PoiseMatScale(A, 2)); /* on the device */
   int64_t there = copied[COPY_TO_DEVICE], here = copied[COPY_TO_HOST], calls = ctx->memory.calls, given = 0;
   for (int q = 0; q < PoiseSize(ctx); q++) given += t->give[q];
   CHECK_OK(poisePartsFollow(A));
-  CHECK(A->made.parts == t);
+  CHECK(A->parts == t);
   CHECK_INT(ctx->memory.calls, calls);
   if (SampleIsAway(ctx)) {
     CHECK_INT(copied[COPY_TO_DEVICE] - there, 8 * poiseCsrScalars(&t->taken->csr));
@@ -630,7 +628,7 @@ static void TestNewPattern(PoiseContext ctx)
   CHECK_OK(PoiseMatSetLocalType(A, "seg"));
   if (PoiseSize(ctx) > 1) CHECK(!poiseMatSplits(A));
   SampleSameProducts(A, B, true, 1e-14);
-  CHECK(PoiseSize(ctx) == 1 || !strcmp(A->made.parts->kept->type->name, "seg"));
+  CHECK(PoiseSize(ctx) == 1 || !strcmp(A->parts->kept->type->name, "seg"));
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
   PoiseMatDestroy(&A);
@@ -723,7 +721,7 @@ static void CheckArranged(PoiseKSP ksp, PoiseMat A, const double *weights, Poise
   PoiseContext ctx = PoiseMatContext(A);
   bool splits = IsLongCut(ctx, &wide_arrow, weights);
   CheckSolve(ksp, A, "cg", "jacobi", b, x, splits);
-  const Parts *t = ksp->A->made.parts;
+  const Parts *t = ksp->A->parts;
   if (!splits) return;
   double cut[] = {(double)t->rows, (double)t->taken->csr.m};
   CHECK(IsBalanced(ksp->A, weights, 2));
@@ -924,8 +922,7 @@ static void TestView(PoiseContext ctx)
   CHECK_OK(PoiseVecSet(x, 1));
   CHECK_OK(PoiseMatMult(A, x, y));
   if (size > 1) {
-    double sum[] = {(double)A->made.parts->rows, (double)A->made.parts->taken->csr.m,
-                    (double)A->made.parts->taken->csr.nz};
+    double sum[] = {(double)A->parts->rows, (double)A->parts->taken->csr.m, (double)A->parts->taken->csr.nz};
     CHECK_OK(PoiseSum(ctx, 3, sum));
     CheckWords(ctx, A, "pcsr: parts of rows, of type csr; nonzeros of a part at most 1.00");
     snprintf(words, sizeof words, "    nonzeros of parts: %lld ", (long long)PartOf(A)); /* of rank 0 */
@@ -933,7 +930,7 @@ static void TestView(PoiseContext ctx)
     snprintf(words, sizeof words, "%.0f rows are cut; %.0f results of %.0f nonzeros travel", sum[0], sum[1],
              sum[2]);
     CheckWords(ctx, A, words);
-    double bytes_here = BytesOf(A->made.parts->kept) + BytesOf(A->made.parts->taken), most = bytes_here;
+    double bytes_here = BytesOf(A->parts->kept) + BytesOf(A->parts->taken), most = bytes_here;
     CHECK_OK(PoiseMax(ctx, 1, &most));
     CHECK_OK(PoiseSum(ctx, 1, &bytes_here));
     snprintf(words, sizeof words, "    time of a part, predicted from its bytes, at most %.3f times the mean",

@@ -10,7 +10,7 @@
 
 #include "io/load.h"
 #include "io/petsc.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 #include "saved.h"
 

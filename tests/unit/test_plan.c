@@ -6,11 +6,11 @@
 #include <limits.h>
 
 #include "ksp/ksp.h"
-#include "mat/plan/ranks_plan.h"
+#include "mat/product/ranks_plan.h"
 #include "problem.h"
 #include "sample.h"
 
-#include "mat/plan/product_plan.c"
+#include "mat/product/product_plan.c"
 
 enum { KB = 1024 };
 
@@ -119,7 +119,7 @@ static void TestConstants(PoiseContext ctx)
   } all[] = {
 #define INT(name, value, unit, fitted, measured)  {#name, unit, fitted, measured, value},
 #define REAL(name, value, unit, fitted, measured) {#name, unit, fitted, measured, value},
-#include "mat/plan/product_model.def"
+#include "mat/product/product_model.def"
 #undef INT
 #undef REAL
   };
@@ -302,15 +302,17 @@ static void TestStreams(PoiseContext ctx)
 {
   static const struct {
     double m, fullest;
-    int x_lines;
+    int x_lines, gathers; /* the latter decide where the former are few */
     bool tiles;
-  } cases[] = {{2e6, 1.4, 1, true}, {2e5, 1.4, 1, false}, {2e6, 3, 1, false}, {2e6, 1.4, 12, false}};
+  } cases[] = {{2e6, 1.4, 1, 27, true},  {2e6, 1.4, 1, 86, true},   {2e5, 1.4, 1, 27, false},
+               {2e6, 3, 1, 27, false},   {2e6, 1.4, 9, 27, true},   {2e6, 1.4, 9, 86, false},
+               {2e5, 1.4, 9, 27, false}, {2e6, 1.4, 12, 27, false}, {2e6, 1.4, 9, 0, false}};
   for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
     CsrStatistics s =
         Complete(&gpus[H200], OfRows((int64_t)cases[k].m, 21, .56, cases[k].x_lines), 2, cases[k].fullest);
     ProductRequest request = {.type = PRODUCT_CSRI, .hub_bits = HUBS_UNKNOWN};
     ProductPlan csri, csr;
-    s.rows_above = s.m / 4;
+    s.rows_above = s.m / 4, s.gather_lines = cases[k].gathers;
     poiseProductPlan(&gpus[H200], &request, &s, &s, &csri);
     CHECK_INT(csri.form, cases[k].tiles ? FORM_TILES : FORM_ROW_BLOCKS);
     request.type = PRODUCT_CSR;
@@ -527,22 +529,100 @@ static void TestTimes(PoiseContext ctx)
   (void)ctx;
 }
 
-/* Even rows are csr's; a few long ones among them csri's; long dense ones on a GPU seg's. */
-static void TestWinners(PoiseContext ctx)
+/* csri's statistics without the rows that it splits, as all but csr are predicted by. */
+static CsrStatistics CutOf(const DeviceModel *model, const CsrStatistics *s, uint64_t k)
 {
-  for (int g = -1; g < OLD_GPU; g++) {
+  const ProductRequest r = {.type = PRODUCT_CSRI};
+  return DrawCut(s, poiseSplitLimit(model, &r, s->m + s->nz), k);
+}
+
+static ProductType AnyOf(const DeviceModel *model, const CsrStatistics *s, const CsrStatistics *cut)
+{
+  const ProductRequest r = {.hub_bits = HUBS_UNKNOWN};
+  ProductPlan p;
+  poiseProductPlan(model, &r, s, cut, &p);
+  return p.type;
+}
+
+/* Of a plan that may choose: the type. It is the plan of that type, and no other's takes less. */
+static ProductType CheckAny(const DeviceModel *model, ProductRequest r, const CsrStatistics *s,
+                            const CsrStatistics *cut)
+{
+  ProductPlan any, one;
+  r.type = PRODUCT_ANY;
+  poiseProductPlan(model, &r, s, cut, &any);
+  for (r.type = PRODUCT_CSR; r.type <= PRODUCT_SEG; r.type++) {
+    poiseProductPlan(model, &r, s, cut, &one);
+    CHECK(any.times <= one.times);
+    if (r.type < any.type) CHECK(any.times < one.times || s->m > INT32_MAX);
+    if (r.type != any.type) continue;
+    CHECK(any.form == one.form && any.rows == one.rows && any.lanes == one.lanes && any.tile == one.tile);
+    CHECK(any.uncut == one.uncut && any.carveout == one.carveout && any.row_block == one.row_block);
+    CHECK(any.limit == one.limit && any.fragment == one.fragment && any.hub_bits == one.hub_bits);
+    CHECK(any.segment == one.segment && any.index16 == one.index16);
+    CHECK(any.times == one.times && any.seconds == one.seconds);
+  }
+  return any.type;
+}
+
+/* Even rows are csr's; a few long ones among them csri's; long dense ones on a GPU seg's. */
+static void TestAny(PoiseContext ctx)
+{
+  for (int g = -1; g < GPUS; g++) {
     const DeviceModel *model = g < 0 ? &host : &gpus[g];
+    int chosen[PRODUCT_SEG + 1] = {0};
+    for (uint64_t k = 0; k < 5000; k++) {
+      CsrStatistics s = Draw(model, k), cut = CutOf(model, &s, k);
+      ProductRequest r = {.columns = s.m, .hubs = -1, .hub_bits = HUBS_UNKNOWN};
+      r.index16 = k & 1;
+      chosen[CheckAny(model, r, &s, &cut)]++;
+    }
+    CHECK(!chosen[PRODUCT_ANY] && chosen[PRODUCT_CSRI] > 500 && (chosen[PRODUCT_SEG] > 50) == (g >= 0));
+    CHECK((chosen[PRODUCT_CSR] > 500) == (g != OLD_GPU)); /* whose csr has no tiles */
+    if (g == OLD_GPU) continue;
     CsrStatistics even = Complete(model, OfRows(1000000, 7, 0, 0), 1, 1),
                   arrow = Complete(model, OfRows(1000000, 7, 100, 0), 100000, 9),
-                  dense = Complete(model, OfRows(30000, 3000, 0, 5), 1, 1);
-    CHECK(TimesOf(model, PRODUCT_CSR, &even) < TimesOf(model, PRODUCT_CSRI, &even));
-    CHECK(TimesOf(model, PRODUCT_CSRI, &arrow) < TimesOf(model, PRODUCT_CSR, &arrow));
-    CHECK(TimesOf(model, PRODUCT_CSRI, &arrow) < TimesOf(model, PRODUCT_SEG, &arrow));
-    CsrStatistics cut = dense;
+                  dense = Complete(model, OfRows(30000, 3000, 0, 5), 1, 1), cut = dense;
+    const ProductRequest r = {.hub_bits = HUBS_UNKNOWN};
+    CHECK_INT(CheckAny(model, r, &even, &even), PRODUCT_CSR);
+    CsrStatistics split = CutOf(model, &arrow, 1);
+    CHECK_INT(CheckAny(model, r, &arrow, &split), PRODUCT_CSRI);
     cut.cut = dense.nz, cut.longest = 0;
-    CHECK((Times(model, &(ProductRequest){.type = PRODUCT_SEG}, &dense, &cut) <
-           Times(model, &(ProductRequest){.type = PRODUCT_CSRI}, &dense, &cut)) == (g >= 0));
+    ProductType type = CheckAny(model, r, &dense, &cut);
+    CHECK((type == PRODUCT_SEG) == (g >= 0));
+    even.m = (int64_t)INT32_MAX + 1; /* rows that only csr counts */
+    split.m = arrow.m = even.m;
+    CHECK_INT(AnyOf(model, &arrow, &split), PRODUCT_CSR);
   }
+  (void)ctx;
+}
+
+/* ---- columns of 16 bits ---------------------------------------------------------------------- */
+
+/* They are looked for where tiles read them: in large matrices, with nothing split. Found, they are read. */
+static void TestIndex16(PoiseContext ctx)
+{
+  static const ProductType types[] = {PRODUCT_ANY, PRODUCT_CSR, PRODUCT_CSRI, PRODUCT_SEG};
+  for (int g = -1; g < GPUS; g++)
+    for (int t = 0; t < 4; t++) {
+      const DeviceModel *model = g < 0 ? &host : &gpus[g];
+      int looks = 0;
+      for (uint64_t k = 0; k < 5000; k++) {
+        CsrStatistics s = Draw(model, k), cut = CutOf(model, &s, k);
+        ProductRequest r = {.type = types[t], .hub_bits = HUBS_UNKNOWN, .exact = k % 7 == 6};
+        ProductPlan p, found;
+        poiseProductPlan(model, &r, &s, &cut, &p);
+        r.index16 = true;
+        poiseProductPlan(model, &r, &s, &cut, &found);
+        bool wants = s.nz >= INDEX16_LEAST && t < 3 && (p.type == PRODUCT_CSR || !cut.cut);
+        CHECK(p.index16 == (wants && p.form == FORM_TILES));
+        CHECK(found.times <= p.times && (t == 0 || found.form == p.form));
+        if (p.index16) CHECK(found.form == FORM_TILES);
+        if (t == 0 && p.index16) CHECK(found.type == PRODUCT_CSR && found.times < p.times);
+        looks += p.index16;
+      }
+      CHECK(gpus[g < 0 ? OLD_GPU : g].bulk && t < 3 ? looks > 50 : !looks);
+    }
   (void)ctx;
 }
 
@@ -659,13 +739,57 @@ static void TestView(PoiseContext ctx)
   char text[4096];
   PoiseMat A;
   if (!CHECK_OK(ScaledLaplacian(ctx, 60, 70, 1, &A)) || !CHECK_OK(PoiseMatSetType(A, "csr"))) return;
+  CHECK_OK(poiseMatMeasure(A));
   if (PoiseRank(ctx) == PoiseSize(ctx) - 1)
-    A->csr.statistics = Complete(&gpus[H200], OfRows(4000000, 5, 0, 0), 1, 1);
+    A->blocks.statistics = Complete(&gpus[H200], OfRows(4000000, 5, 0, 0), 1, 1);
   ctx->device->model = gpus[H200];
+  poiseProductRelease(&A->product);
   TEST_PRINTED(ctx, text, sizeof text, PoiseMatView(A));
   ctx->device->model = own;
   if (PoiseRank(ctx) == 0) CHECK(strstr(text, "columns of 16 bits"));
   CHECK_OK(PoiseMatDestroy(&A));
+}
+
+/* csri and auto with 16-bit columns, on a model with tiles: these are of csr, right, and keep them. Other
+   forms give them back. */
+static void TestFound(PoiseContext ctx)
+{
+  static const struct {
+    const char *type, *index16;
+    bool rows_alike, kept;
+  } cases[] = {{"csri", "auto", true, true}, {"csri", "no", true, false},    {"auto", "auto", true, true},
+               {"auto", "no", true, false},  {"csri", "auto", false, false}, {"csri", "yes", false, false},
+               {"seg", "auto", true, false}, {"csr", "auto", true, true}};
+  const DeviceModel own = ctx->device->model;
+  bool away = SampleIsAway(ctx);
+  PoiseMat A, C;
+  if (!CHECK_OK(ScaledLaplacian(ctx, 60, 70, 1, &A)) || !CHECK_OK(PoiseMatDuplicate(A, 1, &C)) ||
+      !CHECK_OK(PoiseMatSetType(C, "csr")) || !CHECK_OK(PoiseMatSetOptionsPrefix(A, "n_")))
+    return;
+  for (int k = 0; k < 8; k++) {
+    CHECK_OK(PoiseOptionsSet(ctx, "n_mat_type", cases[k].type));
+    CHECK_OK(PoiseOptionsSet(ctx, "n_mat_index16", cases[k].index16));
+    CHECK_OK(PoiseBarrier(ctx));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    CHECK_OK(poiseMatMeasure(A));
+    CsrStatistics *s = &A->blocks.statistics, kept = *s;
+    *s = Complete(&gpus[H200], OfRows(1000000, 10, 0, 1), 1, 1);
+    if (!cases[k].rows_alike) s->squares *= 9, s->rows_above = s->m / 2, s->longest += 100;
+    ctx->device->model = gpus[H200];
+    poiseProductRelease(&A->product);
+    CHECK_OK(poiseProductSetUp(&A->product));
+    ctx->device->model = own;
+    *s = kept;
+    bool has = A->blocks.index16.kept;
+    if (PoiseSize(ctx) == 1) CHECK(has == (cases[k].kept && away)); /* on more, some columns are ghosts */
+    CHECK(has || (!A->blocks.index16.code.dev && !A->blocks.index16.base.dev));
+    if (has) CHECK(A->product.form == &poiseForm_csr);
+    if (has) CHECK(A->product.plan.form == FORM_TILES);
+    if (!cases[k].rows_alike) CHECK(A->product.form == &poiseForm_csri);
+    SampleSameProducts(A, C, false, 1e-14);
+  }
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&C);
 }
 
 /* A plan in words. */
@@ -727,6 +851,7 @@ static const Test tests[] = {
     {"ranks", TestRanks, TEST_SERIAL | TEST_HOST_ONLY},
     {"advice", TestAdvice, 0},
     {"view", TestView, 0},
+    {"found", TestFound, 0},
     {"constants", TestConstants, TEST_SERIAL | TEST_HOST_ONLY},
     {"rows_of_blocks", TestRowsOfBlocks, TEST_SERIAL | TEST_HOST_ONLY},
     {"device_sizes", TestDeviceSizes, TEST_SERIAL | TEST_HOST_ONLY},
@@ -741,7 +866,8 @@ static const Test tests[] = {
     {"columns", TestColumns, TEST_SERIAL | TEST_HOST_ONLY},
     {"shares", TestShares, TEST_SERIAL | TEST_HOST_ONLY},
     {"times", TestTimes, TEST_SERIAL | TEST_HOST_ONLY},
-    {"winners", TestWinners, TEST_SERIAL | TEST_HOST_ONLY},
+    {"any", TestAny, TEST_SERIAL | TEST_HOST_ONLY},
+    {"index16", TestIndex16, TEST_SERIAL | TEST_HOST_ONLY},
     {"recorded", TestRecorded, TEST_SERIAL | TEST_HOST_ONLY},
     {"seconds", TestSeconds, TEST_SERIAL | TEST_HOST_ONLY},
     {"words", TestWords, TEST_SERIAL | TEST_HOST_ONLY},

@@ -5,7 +5,7 @@
   checks reported against allocated bytes.)
 */
 #include "ksp/ksp.h"
-#include "mat/types/csr_product.h"
+#include "mat/object/mat.h"
 #include "sample.h"
 
 enum { B = 2, NODES = 32 * 20 };
@@ -199,11 +199,11 @@ static void CheckMatrix(PoiseContext ctx, const Case *c, Pattern pattern, int tr
   CHECK_INT(ctx->memory.bytes + ctx->device->bytes, bytes); /* nothing is allocated */
   CHECK_OK(Work(A, transpose));
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (A->asked.library) held.device -= poiseCsrData(A)->plan.bytes;
+  if (A->product.options.library) held.device -= A->product.library.plan.bytes;
   where = name;
   factor = Factor(ctx, c, factor);
   Judge(&before, held, factor);
-  CHECK((before.beyond != NULL) == (!strcmp(c->type, "auto") || A->asked.library));
+  CHECK((before.beyond != NULL) == (!strcmp(c->type, "auto") || A->product.options.library));
   CHECK_OK(PoiseMatPredictBytes(A, NULL, &after));
   Judge(&after, held, factor);
   CHECK_OK(PoiseMatDestroy(&A));
@@ -240,7 +240,7 @@ static void CheckShape(PoiseContext ctx, const Case *c, PoiseInt M, PoiseInt N, 
   CHECK_OK(Work(A, 1));
   PoiseMatCounts counts = CountsOf(A, 1);
   CHECK_OK(PoiseMatBytes(A, &held, NULL));
-  if (A->asked.library) held.device -= poiseCsrData(A)->plan.bytes;
+  if (A->product.options.library) held.device -= A->product.library.plan.bytes;
   CHECK_OK(PoiseMatPredictBytes(A, &counts, &p));
   CHECK_OK(PoiseMatPredictBytes(A, NULL, &known));
   where = c->options;
@@ -373,7 +373,7 @@ static void CheckSolver(PoiseContext ctx, const Case *c, const PCCase *p, const 
   CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[0]));
   if (CHECK_OK(Solve(ksp))) {
     CHECK_OK(PoisePCBytes(pc, &held));
-    if (pc->kept && pc->kept->asked.library) held.device -= poiseCsrData(pc->kept)->plan.bytes;
+    if (pc->kept && pc->kept->product.options.library) held.device -= pc->kept->product.library.plan.bytes;
     CHECK_OK(PoisePCPredictBytes(pc, NULL, &known[1]));
     int64_t builds = pc->builds;
     CHECK_OK(Solve(ksp));

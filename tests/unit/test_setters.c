@@ -50,7 +50,7 @@ KSP_OPTION(BlockSize, PoiseMatSetBlockSize(o->A, 3), PoiseMatBlockSize(o->A))
 KSP_OPTION(Partition, PoiseMatSetPartition(o->A, POISE_PARTITION_NONZEROS), o->A->asked.partition)
 KSP_OPTION(Order, PoiseMatSetOrder(o->A, POISE_ORDER_RCM), o->A->asked.order)
 KSP_OPTION(LocalType, PoiseMatSetLocalType(o->A, "csri"), o->A->asked.local ? o->A->asked.local->name[3] : -1)
-KSP_OPTION(Library, PoiseMatSetCSRKernel(o->A, "mock"), o->A->asked.library != 0)
+KSP_OPTION(Library, PoiseMatSetCSRKernel(o->A, "mock"), o->A->product.options.library != 0)
 
 /* The solution after some iterations. */
 static double Norm(Objects *o)

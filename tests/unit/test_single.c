@@ -3,8 +3,8 @@
   Products and vector kernels in fp32. Entries and vectors that are fp32 numbers have products that are exact
   in fp64, and sums are fp64. So the result is that of the fp64 kernel, rounded: bit for bit.
 */
-#include "mat/types/csr_product.h"
-#include "mat/types/single.h"
+#include "mat/product/csr_kernels.h"
+#include "mat/product/index16.h"
 #include "mat/csr/entries.h"
 #include "pc/amg/amg_kernels.h"
 #include "sample.h"
@@ -46,34 +46,52 @@ static void CheckRounded(PoiseVec v, Buffer *single)
   CHECK_INT(wrong, 0);
 }
 
+/* Why A has no products in fp32. */
+static const char *Lacks(PoiseMat A)
+{
+  const char *why = "";
+  CHECK_OK(poiseMatLacksSingle(A, &why));
+  return why;
+}
+
+/* A product of A in fp32, with A's values. */
+static void MakeProduct(PoiseMat A, Product *p)
+{
+  *p = (Product){0};
+  poiseProductInitSingle(A, p);
+  CHECK_OK(poiseMakeSingle(A->ctx, &A->csr.val, poiseCsrScalars(&A->csr), 1, "values", &p->val));
+}
+
 static void CheckProduct(PoiseMat A, double a, double b)
 {
+  Product p;
   PoiseVec x = Rounded(A->cols, 3), y = Rounded(A->rows, 4);
-  Buffer x32 = Single(x), y32 = Single(y), val = {0};
+  Buffer x32 = Single(x), y32 = Single(y);
   const double *skip;
   double one = 1;
   Buffer flag = {0};
-  CHECK_OK(poiseMakeSingle(A->ctx, &A->csr.val, poiseCsrScalars(&A->csr), 1, "values", &val));
+  MakeProduct(A, &p);
   CHECK_OK(poiseBufferCreate(A->ctx->device, sizeof one, "a flag", &flag));
   CHECK_OK(poiseBufferWrite(&flag, HOST, &skip));
   *(double *)(uintptr_t)skip = one;
   CHECK_OK(poiseBufferRead(&flag, DEVICE, &skip));
   CHECK_OK(PoiseAgree(A->ctx, poiseMatReady(A)));
-  CHECK_OK(poiseMatReadySingle(A));
+  CHECK_OK(poiseProductReady(&p));
   for (int linked = 0; linked <= (A->ctx->link != NULL); linked++) { /* ghosts by hosts, and by devices */
     bool used = poiseLinkUse(A->ctx, linked);
-    CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, skip));
+    CHECK_OK(poiseMatMultSingle(&p, a, &x32, b, &y32, skip));
     if (!linked) CheckRounded(y, &y32); /* nothing done */
-    CHECK_OK(poiseMatMultSingle(A, &val, a, &x32, b, &y32, NULL));
+    CHECK_OK(poiseMatMultSingle(&p, a, &x32, b, &y32, NULL));
     CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, NULL));
-    CHECK_OK(poiseMatMultSingle(A, &val, 0, &x32, 1, &y32, NULL));
+    CHECK_OK(poiseMatMultSingle(&p, 0, &x32, 1, &y32, NULL));
     CHECK_OK(PoiseAgree(A->ctx, poiseDeviceSync(A->ctx->device)));
     poiseLinkUse(A->ctx, used);
     CheckRounded(y, &y32);
     RoundAll(&y->data, y->layout->n);
   }
-  Buffer *all[] = {&x32, &y32, &val, &flag};
-  for (int k = 0; k < 4; k++) poiseBufferDestroy(all[k]);
+  Buffer *all[] = {&x32, &y32, &flag};
+  for (int k = 0; k < 3; k++) poiseBufferDestroy(all[k]);
+  poiseProductDestroy(&p);
   PoiseVecDestroy(&x);
   PoiseVecDestroy(&y);
 }
@@ -86,7 +104,7 @@ static void CheckProduct16(PoiseMat A)
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "in16_"));
   CHECK_OK(PoiseMatSetFromOptions(A));
   CHECK_OK(poiseMatReady(A));
-  CHECK_OK(poiseCsrIndex16(A, &v));
+  CHECK_OK(poiseIndex16View(A, &v));
   if (PoiseSize(A->ctx) == 1) CHECK(!v.code == (A->ctx->device->ops->is_host || A->csr.nz == 0));
   CheckProduct(A, 1, 0);
   CheckProduct(A, -1, 1);
@@ -135,7 +153,7 @@ static void TestProducts(PoiseContext ctx)
         PoiseMat A = NULL;
         PoiseInt n = sizes[s % 5] / b, columns = s % 2 ? n + 3 : n / 2 + 1;
         if (!CHECK_OK(Matrix(ctx, s / 5, n, columns, b, even, s % 5 == 2 ? 30 : 5, &A))) return;
-        CHECK(!poiseMatLacksSingle(A));
+        CHECK(!Lacks(A));
         CheckProduct(A, 1, 0);
         CheckProduct(A, -1, 1);
         CheckProduct(A, 0.75, -2);
@@ -152,25 +170,71 @@ static void TestOverwrites(PoiseContext ctx)
     if (!CHECK_OK(Matrix(ctx, EVEN, 100, 100, b, true, 5, &A))) return;
     PoiseVec x = Rounded(A->cols, 3), y = Rounded(A->rows, 4);
     CHECK_OK(PoiseVecSet(y, NAN));
-    Buffer x32 = Single(x), y32 = Single(y), val = {0};
-    CHECK_OK(poiseMakeSingle(ctx, &A->csr.val, poiseCsrScalars(&A->csr), 1, "values", &val));
-    CHECK_OK(poiseMatMultSingle(A, &val, 2, &x32, 0, &y32, NULL));
+    Buffer x32 = Single(x), y32 = Single(y);
+    Product p;
+    MakeProduct(A, &p);
+    CHECK_OK(poiseMatMultSingle(&p, 2, &x32, 0, &y32, NULL));
     CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, 2}, x, (ScalarRef){NULL, 0}, y, NULL, NULL, NULL));
     CheckRounded(y, &y32);
     poiseBufferDestroy(&x32);
     poiseBufferDestroy(&y32);
-    poiseBufferDestroy(&val);
+    poiseProductDestroy(&p);
     PoiseVecDestroy(&x);
     PoiseVecDestroy(&y);
     PoiseMatDestroy(&A);
   }
 }
 
+/* Two products of a matrix at once, in turns, while that in fp64 takes other forms: that in fp32 stays as it
+   was, whether or not the columns of 16 bits are there that both read. */
+static void TestAtOnce(PoiseContext ctx)
+{
+  static const struct {
+    const char *type, *index16;
+  } steps[] = {{"csr", "no"},   {"csri", "no"},  {"csr", "yes"}, {"seg", "yes"},
+               {"auto", "yes"}, {"csri", "yes"}, {"csr", "no"}};
+  PoiseMat A = NULL;
+  if (!CHECK_OK(Matrix(ctx, EVEN, 2500, 2503, 1, false, 30, &A)) ||
+      !CHECK_OK(PoiseMatSetOptionsPrefix(A, "once_")))
+    return;
+  PoiseVec x = Rounded(A->cols, 3), y = Rounded(A->rows, 4), z = NULL;
+  Buffer x32 = Single(x), y32 = Single(y);
+  Product p;
+  double norm = NAN, size = NAN;
+  CHECK_OK(PoiseVecDuplicate(y, &z));
+  CHECK_OK(PoiseMatMult(A, x, z)); /* what both must be */
+  CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &size));
+  MakeProduct(A, &p);
+  for (int k = 0; k < 7; k++) {
+    CHECK_OK(PoiseOptionsSet(ctx, "once_mat_type", steps[k].type));
+    CHECK_OK(PoiseOptionsSet(ctx, "once_mat_index16", steps[k].index16));
+    CHECK_OK(PoiseBarrier(ctx));
+    CHECK_OK(PoiseMatSetFromOptions(A));
+    for (int again = 0; again < 2; again++) {
+      CHECK_OK(poiseMatMultSingle(&p, 1, &x32, 0, &y32, NULL));
+      CHECK_OK(PoiseMatMult(A, x, y));
+      CHECK_OK(PoiseAgree(ctx, poiseDeviceSync(ctx->device)));
+      CheckRounded(z, &y32);
+      CHECK_OK(PoiseVecAXPY(y, -1, z));
+      CHECK_OK(PoiseVecNorm(y, POISE_NORM_INF, &norm));
+      CHECK_NEAR(norm, 0, 1e-14 * size);
+    }
+    CHECK(p.form == &poiseForm_csr && !strcmp(A->type->name, steps[k].type));
+  }
+  poiseBufferDestroy(&x32);
+  poiseBufferDestroy(&y32);
+  poiseProductDestroy(&p);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&A);
+}
+
 static void TestLacking(PoiseContext ctx)
 {
   PoiseMat A = NULL;
   if (!CHECK_OK(Matrix(ctx, EVEN, 20, 20, MAX_SINGLE_BLOCK + 1, true, 2, &A))) return;
-  const char *why = poiseMatLacksSingle(A);
+  const char *why = Lacks(A);
   CHECK(why && strstr(why, "blocks are too large"));
   PoiseMatDestroy(&A);
 }
@@ -199,12 +263,12 @@ static void TestUneven(PoiseContext ctx)
     PoiseMat A = NULL;
     if (!CHECK_OK(OneLong(ctx, 60000, 2, types[t], &A))) return;
     CHECK_OK(poiseMatReady(A));
-    const char *why = poiseMatLacksSingle(A);
+    const char *why = Lacks(A);
     CHECK(t < 4 ? why && strstr(why, "too uneven") : !why);
     PoiseMatDestroy(&A);
     if (t < 2 && CHECK_OK(Matrix(ctx, EVEN, 50, 50, 1, true, 5, &A))) {
       CHECK_OK(PoiseMatSetType(A, types[t]));
-      CHECK(!poiseMatLacksSingle(A));
+      CHECK(!Lacks(A));
       PoiseMatDestroy(&A);
     }
   }
@@ -263,12 +327,9 @@ static void TestPower(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"products", TestProducts, 0},
-                               {"overwrites", TestOverwrites, 0},
-                               {"lacking", TestLacking, TEST_SERIAL},
-                               {"uneven", TestUneven, TEST_SERIAL},
-                               {"axpby", TestAxpby, TEST_SERIAL},
-                               {"power", TestPower, TEST_SERIAL},
-                               {NULL, NULL, 0}};
+  static const Test tests[] = {{"products", TestProducts, 0},       {"overwrites", TestOverwrites, 0},
+                               {"at_once", TestAtOnce, 0},          {"lacking", TestLacking, TEST_SERIAL},
+                               {"uneven", TestUneven, TEST_SERIAL}, {"axpby", TestAxpby, TEST_SERIAL},
+                               {"power", TestPower, TEST_SERIAL},   {NULL, NULL, 0}};
   return TestMain(argc, argv, "single", tests);
 }

@@ -7,7 +7,7 @@
 #include "scaled.h"
 #include "ksp/ksp.h"
 #include "mat/mat_device.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 
 enum { N = 90, B = 3 };
 
@@ -84,7 +84,7 @@ static const char *KernelOf(PoiseContext ctx, const char *type, int k)
 /* What cuSPARSE cannot: offsets of 64 bits. */
 static bool Refuses(PoiseMat A)
 {
-  bool refuses = A->asked.library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
+  bool refuses = A->product.options.library && A->csr.wide && !strcmp(A->ctx->device->ops->name, "cuda");
   PoiseVec x, y;
   if (!refuses || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y))) return refuses;
   CHECK_ERR(PoiseMatMult(A, x, y), POISE_ERR_UNSUPPORTED, "64-bit offsets");
@@ -115,96 +115,6 @@ static PoiseErr UseMat(PoiseContext ctx, void *arg)
   return e;
 }
 
-/* (A x)_i and (A x)_i / 2 + y_i / 4 from entries and x on every rank. */
-static void CheckProduct(PoiseMat A, double scale)
-{
-  PoiseVec x, y;
-  double full[N] = {0};
-  const double *p;
-  PoiseInt begin, end;
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecSetRandom(x, 3))) return;
-  PoiseVecRange(x, &begin, &end);
-  if (CHECK_OK(PoiseVecGetRead(x, &p))) {
-    for (PoiseInt i = begin; i < end; i++) full[i] = p[i - begin];
-    PoiseVecRestore(x, &p);
-  }
-  CHECK_OK(PoiseSum(PoiseMatContext(A), N, full));
-  for (int form = 0; form < 4; form++) { /* A x over NaN; a A x + b y; A^T x, A being symmetric; with a dot */
-    double dot = NAN, dots;
-    if (form == 2 && !A->type->mult_transpose) {
-      CHECK_ERR(PoiseMatMultTranspose(A, x, y), POISE_ERR_UNSUPPORTED, PoiseMatType(A));
-      continue;
-    }
-    CHECK_OK(PoiseVecSet(y, form == 1 ? 1 : NAN));
-    CHECK_OK(form == 0   ? PoiseMatMult(A, x, y)
-             : form == 1 ? PoiseMatMultAdd(A, 0.5, x, 0.25, y)
-             : form == 2 ? PoiseMatMultTranspose(A, x, y)
-                         : PoiseMatMultDot(A, x, y, x, &dot));
-    if (form == 3 && CHECK_OK(PoiseVecDot(x, y, &dots))) CHECK_NEAR(dot, dots, 1e-14 * N);
-    if (!CHECK_OK(PoiseVecGetRead(y, &p))) continue;
-    for (int i = (int)begin; i < end; i++) {
-      double s = full[i] - 0.25 * ((i > 0 ? full[i - 1] : 0) + (i + 1 < N ? full[i + 1] : 0));
-      s -= 0.125 * (i == 0 ? full[N / 2] : i == N / 2 ? full[0] : 0);
-      CHECK_NEAR(p[i - begin], form == 1 ? 0.5 * scale * s + 0.25 : scale * s, 1e-14);
-    }
-    PoiseVecRestore(y, &p);
-  }
-  PoiseVecDestroy(&x);
-  PoiseVecDestroy(&y);
-}
-
-/* y = a A x + b y with dots as solvers ask for it, in row blocks as the type has them; skipped, it changes
-   nothing. */
-static void CheckFused(PoiseMat A)
-{
-  PoiseContext ctx = PoiseMatContext(A);
-  PoiseVec x, y, expected, kept, flag, sums;
-  Fuse f = {.ndot = 2};
-  const double *skip;
-  double *partial, dot[4];
-  int64_t n = poiseMatPartials(A);
-  const ScalarRef minus = {NULL, -1}, one = {NULL, 1};
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseVecDuplicate(y, &expected)) ||
-      !CHECK_OK(PoiseVecDuplicate(y, &kept)) || !CHECK_OK(PoiseVecCreate(ctx, 1, POISE_DECIDE, &flag)) ||
-      !CHECK_OK(PoiseVecCreate(ctx, 2 * n, POISE_DECIDE, &sums)))
-    return;
-  CHECK_OK(PoiseVecSetRandom(x, 3));
-  CHECK_OK(PoiseVecSetRandom(y, 4));
-  CHECK_OK(PoiseVecCopy(y, kept));
-  CHECK_OK(PoiseAgree(ctx, poiseMatReady(A)));
-  for (int skips = 1; skips >= 0; skips--) {
-    CHECK_OK(PoiseVecSet(flag, skips));
-    CHECK_OK(PoiseVecSet(sums, 0));
-    CHECK_OK(poiseVecRead(flag, &skip));
-    CHECK_OK(poiseVecUpdate(sums, &partial));
-    CHECK_OK(poiseVecRead(x, &f.u[0]));
-    f.partial[0] = partial, f.partial[1] = partial ? partial + n : NULL;
-    CHECK_OK(PoiseAgree(ctx, poiseMatMultFuse(A, minus, x, one, y, skip, NULL, &f)));
-    if (!skips) break;
-    CHECK(Difference(y, 1, kept) == 0);
-    CHECK(Largest(sums) == 0);
-  }
-  CHECK_OK(PoiseMatMult(A, x, expected));
-  CHECK_OK(PoiseVecAYPX(expected, -1, kept));
-  CHECK(Difference(y, 1, expected) <= 1e-15);
-  CHECK_OK(PoiseVecDot(x, y, &dot[0]));
-  CHECK_OK(PoiseVecDot(y, y, &dot[1]));
-  dot[2] = dot[3] = 0;
-  const double *p;
-  if (CHECK_OK(PoiseVecGetRead(sums, &p))) {
-    for (int64_t k = 0; k < 2 * n; k++) dot[k < n ? 2 : 3] += p[k];
-    PoiseVecRestore(sums, &p);
-  }
-  CHECK_OK(PoiseSum(ctx, 2, dot + 2));
-  for (int k = 0; k < 2; k++) CHECK_NEAR(dot[k], dot[2 + k], 1e-13 * N);
-  PoiseVecDestroy(&x);
-  PoiseVecDestroy(&y);
-  PoiseVecDestroy(&expected);
-  PoiseVecDestroy(&kept);
-  PoiseVecDestroy(&flag);
-  PoiseVecDestroy(&sums);
-}
-
 static void CheckScaled(PoiseMat A, bool repeats)
 {
   PoiseVec x, y;
@@ -224,11 +134,16 @@ static void CheckMat(PoiseContext ctx, Way *way)
     PoiseMatDestroy(&A);
     return;
   }
-  CheckProduct(A, 1);
-  CheckFused(A);
+  for (int k = 0; k < 2; k++) { /* new values are seen */
+    PoiseMat C;
+    if (!CHECK_OK(PoiseMatDuplicate(A, 1, &C)) || !CHECK_OK(PoiseMatSetCSRKernel(C, "own")) ||
+        !CHECK_OK(PoiseMatSetType(C, "csr")))
+      return;
+    SampleSameProducts(A, C, true, 1e-14);
+    PoiseMatDestroy(&C);
+    CHECK_OK(PoiseMatScale(A, 2));
+  }
   CheckScaled(A, !strcmp(way->kernel, "own"));
-  CHECK_OK(PoiseMatScale(A, 2)); /* new values are seen */
-  CheckProduct(A, 2);
   CHECK_VIEW(ctx, PoiseMatView(A), way->type);
   const char *kernel = strcmp(way->kernel, "own") ? way->kernel : "A x by"; /* the view tells how */
   if (!strcmp(way->type, "csr")) CHECK_VIEW(ctx, PoiseMatView(A), kernel);
@@ -643,48 +558,6 @@ static void TestLibrarySolves(PoiseContext ctx)
   }
 }
 
-/* ---- states of a Mat's type ------------------------------------------------------------------ */
-
-/* Asked for, works; data of the former wait exactly if they differ. Blocks are what bcsr works on. */
-static void CheckState(PoiseMat A, const char *asked, const char *works)
-{
-  CHECK(!strcmp(A->asked.type->name, asked) && !strcmp(PoiseMatType(A), asked));
-  CHECK(!strcmp(A->type->name, works) && A->data);
-  CHECK((A->asked.data != NULL) == (A->asked.type != A->type));
-  CHECK((A->csr.b > 0) == A->type->blocked);
-  CHECK(poiseMatWorking(A->asked.type, A->csr.b, A->type) == A->type);
-  CHECK(poiseMatWaits(A) == (!strcmp(asked, "bcsr") && !strcmp(works, "csr")));
-}
-
-/* Every pair of types, one after the other, before entries come and afterwards. */
-static void TestStates(PoiseContext ctx)
-{
-  static const char *const types[] = {"csr", "csri", "seg", "auto", "bcsr"};
-  for (int k = 0; k < 25; k++) {
-    const char *from = types[k / 5], *to = types[k % 5];
-    PoiseMat A, C;
-    if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, N, N, &A))) return;
-    CheckState(A, "auto", "csr");
-    CHECK_OK(PoiseMatSetType(A, from));
-    CHECK_OK(PoiseMatSetType(A, to));
-    CheckState(A, to,
-               !strcmp(to, "bcsr")                                                   ? "csr"
-               : !strcmp(to, "auto") && strcmp(from, "bcsr") && strcmp(from, "auto") ? from
-               : !strcmp(to, "auto")                                                 ? "csr"
-                                                                                     : to);
-    CHECK_OK(PoiseMatAssemble(A));
-    CheckState(A, to, !strcmp(to, "auto") ? A->type->name : to);
-    PoiseMatDestroy(&A);
-    if (!CHECK_OK(Matrix(ctx, N / B, &C))) return;
-    CHECK_OK(PoiseMatSetType(C, from));
-    CHECK_OK(PoiseMatSetType(C, to));
-    bool stays = !strcmp(from, "bcsr") && !strcmp(to, "auto"); /* blocks are not taken apart */
-    CheckState(C, stays ? "bcsr" : to, !strcmp(to, "auto") ? C->type->name : to);
-    CheckProduct(C, 1);
-    PoiseMatDestroy(&C);
-  }
-}
-
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"mat", TestMats, 0},
@@ -693,7 +566,6 @@ int main(int argc, char **argv)
                                {"pc", TestPCs, 0},
                                {"ksp", TestKSPs, 0},
                                {"library_solves", TestLibrarySolves, 0},
-                               {"states", TestStates, 0},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "types", tests);
 }

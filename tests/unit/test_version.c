@@ -196,6 +196,89 @@ static void TestPCs(PoiseContext ctx)
   if (PoiseSize(ctx) == 1) Walk(ctx, "gmres", "lu");
 }
 
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Another product of A x: of other options, another type, or a library's. */
+static const struct {
+  const char *options;
+  PoiseErr (*make)(PoiseMat);
+} products[] = {{"-v_mat_csri_chunk 16", PoiseMatSetFromOptions},
+                {"-v_mat_csri_hubs 8", PoiseMatSetFromOptions},
+                {"-v_mat_combine atomic", PoiseMatSetFromOptions},
+                {"", ToSeg},
+                {"-v_mat_seg_length 4", PoiseMatSetFromOptions},
+                {"", ToCsr},
+                {"-v_mat_index16 yes", PoiseMatSetFromOptions},
+                {"", Kernel},
+                {"", OwnKernel}};
+
+typedef struct Columns { /* what A^T x has made, and its result */
+  Version made;
+  const void *array[3];
+  uint64_t digest;
+} Columns;
+
+static Columns ColumnsOf(PoiseMat A, PoiseVec x, PoiseVec y)
+{
+  Columns c = {{0}, {NULL}, 0};
+  Transposed *t = &A->transposed.index;
+  CHECK_OK(PoiseMatMultTranspose(A, x, y));
+  c.digest = SampleDigest(y);
+  c.made = A->transposed.made;
+  CHECK_OK(poiseBufferRead(&t->ptr, DEVICE, &c.array[0]));
+  CHECK_OK(poiseBufferRead(&t->row, DEVICE, &c.array[1]));
+  CHECK_OK(poiseBufferRead(&t->from, DEVICE, &c.array[2]));
+  return c;
+}
+
+static int64_t Made(PoiseContext ctx)
+{
+  LogCounts log;
+  poiseLogCounts(ctx, &log);
+  return (int64_t)log.event[EVENT_MatChoose].calls;
+}
+
+/* A x is made anew once for each of these, and A^T x is not; a new pattern is one for both. */
+static void TestProducts(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec x, y, z;
+  if (!CHECK_OK(ScaledLaplacian(ctx, NX, NY, 1, &A)) || !CHECK_OK(PoiseMatSetType(A, "csri")) ||
+      !CHECK_OK(PoiseMatSetOptionsPrefix(A, "v_")) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) ||
+      !CHECK_OK(PoiseVecDuplicate(y, &z)))
+    return;
+  SampleFill(x, 3);
+  CHECK_OK(PoiseMatMult(A, x, z));
+  const Columns before = ColumnsOf(A, x, y);
+  CHECK(before.made.matrix == A->version.matrix && before.array[2]);
+  for (int k = 0; k < (int)(sizeof products / sizeof *products); k++) {
+    int64_t product = A->version.product, made = Made(ctx);
+    SetOptions(ctx, products[k].options);
+    CHECK_OK(products[k].make(A));
+    CHECK_OK(PoiseMatMult(A, x, y));
+    CHECK_INT(Made(ctx) - made, A->version.product > product);
+    CHECK(A->version.product > product || products[k].make == Kernel || products[k].make == OwnKernel);
+    CHECK_OK(PoiseVecAXPY(y, -1, z));
+    double error = NAN, size = NAN;
+    CHECK_OK(PoiseVecNorm(y, POISE_NORM_INF, &error));
+    CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &size));
+    CHECK_NEAR(error, 0, 1e-14 * size);
+    const Columns now = ColumnsOf(A, x, y);
+    CHECK(!memcmp(&now, &before, sizeof now));
+  }
+  int64_t made = Made(ctx);
+  CHECK_OK(Pattern(A));
+  CHECK_OK(PoiseMatMult(A, x, z));
+  CHECK(ColumnsOf(A, x, y).made.pattern > before.made.pattern);
+  CHECK_INT(Made(ctx) - made, 2);
+  SetOptions(ctx, "-v_mat_csri_chunk 0 -v_mat_csri_hubs -1 -v_mat_combine ordered -v_mat_seg_length 0");
+  SetOptions(ctx, "-v_mat_index16 auto");
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&y);
+  PoiseVecDestroy(&z);
+  PoiseMatDestroy(&A);
+}
+
 /* ---- workers --------------------------------------------------------------------------------- */
 
 enum { WORKERS = 3 };
@@ -275,6 +358,7 @@ static void TestWorkers(PoiseContext ctx)
 
 static const Test tests[] = {{"bits", TestBits, TEST_HOST_ONLY},
                              {"pcs", TestPCs, 0},
+                             {"products", TestProducts, 0},
                              {"workers", TestWorkers, TEST_SERIAL},
                              {NULL, NULL, 0}};
 

@@ -6,10 +6,9 @@
 */
 #include "assemble.h"
 #include "mat/csr/entries.h"
-#include "mat/mat_type.h"
-#include "mat/types/auto.h"
-#include "mat/types/blocks.h"
-#include "replace.h"
+#include "mat/object/mat_type.h"
+#include "mat/storage/blocks.h"
+#include "mat/csr/replace.h"
 
 /* ---- adding and setting ---------------------------------------------------------------------- */
 
@@ -307,7 +306,7 @@ static PoiseErr Assemble(PoiseMat A)
   if (fresh && A->type->blocked) TRY(poiseMatFromBlocks(A)); /* new entries come row by row */
   if (fresh) TRY(poiseMatReplaceAs(A, MergeRows(A, mode, &r), &r, NULL));
   poiseMatDropPending(A);
-  if (fresh && poiseMatIsAuto(A)) TRY(poiseChoiceBlocks(A));
+  if (fresh) TRY(poiseMatChooseBlocks(A));
   if (fresh) TRY(poiseMatSetUp(A));
   if (poiseMatWaits(A)) TRY(poiseMatToBlocks(A));
   A->version.values++;

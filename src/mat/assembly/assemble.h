@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_ASSEMBLE_H
 #define POISE_MAT_ASSEMBLE_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 void poiseMatDropPending(PoiseMat A);
 

@@ -9,7 +9,7 @@
 #include "vec/vec_kernels.h"
 #include "coo.h"
 #include "coo_kernels.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 /* Counts by entry, shifted by one place, become cursors, and finally the start of each entry. */
 PoiseErr poiseTripletMapCreate(PoiseContext ctx, int64_t n, const int64_t *entry, TripletMap *t)

@@ -4,7 +4,7 @@
 #define POISE_MAT_COO_H
 
 #include "mat/csr/keys.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 typedef struct TripletMap {
   int numbers; /* of an entry and of a value: b x b where these are blocks, else 1 */

@@ -14,9 +14,9 @@
 */
 #include "coo.h"
 #include "coo_kernels.h"
-#include "replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/ghosts_there.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 
 enum { SENT_AT_ONCE = 1 << 20 }; /* triplets */
 

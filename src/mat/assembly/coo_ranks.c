@@ -8,7 +8,7 @@
 #include "coo.h"
 #include "coo_kernels.h"
 #include "mat/csr/find.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "sys/device/host_loop.h"
 
 static int64_t PlaceBytes(const Keys *k)

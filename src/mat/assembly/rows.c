@@ -11,7 +11,7 @@
   next row that needs one of its length.
 */
 #include "mat/csr/row_arrays.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 enum { INSERTION = 32, TAIL = 16, FIRST_CHUNK = 1024, LARGEST_CHUNK = 524288 };
 

@@ -9,7 +9,7 @@
 */
 #include "coo_kernels.h"
 #include "mat/csr/keys.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "shared_rows.h"
 #include "shared_rows_kernels.h"
 #include "sys/device/host_loop.h"

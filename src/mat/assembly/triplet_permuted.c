@@ -6,9 +6,9 @@
 
   Taking new values reads 8 bytes per value and 4 for its place, and writes 8 (4 more beyond 2^32 values).
 */
-#include "replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/entries.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "sys/device/host_loop.h"
 #include "triplet_plan.h"
 #include "triplets.h"

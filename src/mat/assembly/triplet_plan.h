@@ -5,7 +5,7 @@
 
 #include "coo.h"
 #include "mat/csr/row_arrays.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "sys/link/alltoall.h"
 
 typedef struct Triplets {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triplets of this rank's rows, sorted, become rows of entries. Each value learns its place in its row. All
    threads work, each on rows of its own, and the result is the same for any number of them. */
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "sys/device/host_loop.h"
 #include "triplet_plan.h"
 

@@ -12,10 +12,9 @@
   matrix of scalars are taken as triplets of scalars.
 */
 #include "assemble.h"
-#include "mat/mat_type.h"
-#include "mat/types/auto.h"
-#include "mat/types/blocks.h"
-#include "replace.h"
+#include "mat/object/mat_type.h"
+#include "mat/storage/blocks.h"
+#include "mat/csr/replace.h"
 #include "shared_rows.h"
 #include "sys/device/host_loop.h"
 #include "triplets.h"
@@ -155,7 +154,7 @@ static PoiseErr SetPattern(PoiseMat A, Side where, int b, PoiseInt n, const Pois
 {
   if (b > 1) A->asked.find = false; /* blocks are given */
   /* blocks have no reason to be taken apart */
-  if (b > 1 && poiseChoiceIsNamed(A) && !A->assembled) TRY(poiseMatChangeType(A, &poiseMatType_bcsr));
+  if (b > 1 && poiseMatIsAutoByName(A) && !A->assembled) TRY(poiseMatChangeType(A, &poiseMatType_bcsr));
   TRY(MakePattern(A, where, b, n, rows, cols));
   if (!A->asked.type->blocked || !A->asked.find) return POISE_OK;
   TRY(poiseMatTakeBlockSize(A));

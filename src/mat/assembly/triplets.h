@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_TRIPLETS_H
 #define POISE_MAT_TRIPLETS_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 void poiseTripletsDestroy(PoiseContext ctx, struct Triplets **triplets);
 /* sum += what it holds; NULL: nothing */

@@ -2,17 +2,8 @@
 /* New values for a matrix whose pattern stays: in the order of its entries, or zeros. */
 #include "assemble.h"
 #include "mat/csr/replace_values.h"
-#include "mat/mat_type.h"
-#include "mat/types/blocks.h"
-#include "values.h"
-
-PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
-{
-  if (A->type->set_values) return A->type->set_values(A, where, val);
-  TRY(poiseMatCheckHolds(A, "PoiseMatSetValuesCSR"));
-  TRY(poiseMatCheckUsable(A));
-  return poiseMatReplaceValues(A, where, val);
-}
+#include "mat/object/mat_type.h"
+#include "mat/storage/blocks.h"
 
 static PoiseErr SetValuesCSR(PoiseMat A, const double *val)
 {

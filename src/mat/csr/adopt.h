@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_ADOPT_H
 #define POISE_MAT_ADOPT_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 PoiseErr poiseCsrBuild(PoiseMat A, const PoiseCSR *in, PoiseOwn own);       /* collective; agrees */
 PoiseErr poiseCsrBuildDevice(PoiseMat A, const PoiseCSR *in, PoiseOwn own); /* of arrays on the device */

@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_CHECK_ARRAYS_H
 #define POISE_MAT_CHECK_ARRAYS_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "csr_view.h"
 
 /* Offset of local row i, and column of entry k, without the base. */

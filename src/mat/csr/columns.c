@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values at the columns that this rank's rows refer to, [owned | ghosts], on the host. */
 #include "columns.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column)
 {

@@ -6,7 +6,7 @@
 #ifndef POISE_MAT_COLUMNS_H
 #define POISE_MAT_COLUMNS_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 PoiseErr poiseColumnsCreate(PoiseMat A, double **column);
 /* Copy values from owned columns to the ghosts of all ranks; or add those of ghosts to their owners. mine:

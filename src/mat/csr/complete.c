@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The end of every new CSR, whoever made its arrays. All ranks do it together: blocks of rows, interior blocks
-  first, halo. After a failure on any rank, none has a CSR.
+  The end of every new CSR, whoever made its arrays. All ranks do it together: sizes and halo. After a failure
+  on any rank, none has a CSR.
 */
 #include "complete.h"
-#include "interior.h"
 #include "numbering.h"
-#include "statistics.h"
 
 PoiseErr poiseCsrComplete(PoiseMat A, PoiseErr e)
 {
   PoiseContext ctx = A->ctx;
   Csr *c = &A->csr;
   poiseCsrMeasure(A);
-  if (!e && !c->rows) e = poiseCsrChooseRows(A); /* a copy has them, and an order */
-  if (!e && !c->order.dev && PoiseSize(ctx) > 1)
-    e = poiseCsrOrder(A, c->nblock, c->rows, NULL, &c->order, &c->interior);
   e = PoiseAgree(ctx, e);
   if (!e && PoiseSize(ctx) > 1) e = poiseCsrCreateHalo(A);
   if (e) { /* the arrays stay the user's */

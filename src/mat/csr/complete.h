@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_COMPLETE_H
 #define POISE_MAT_COMPLETE_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 /* A->csr has arrays and their sizes, or e is this rank's error. On failure the arrays stay with whoever gave
    them. Collective; agrees. */

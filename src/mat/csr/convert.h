@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_CONVERT_H
 #define POISE_MAT_CONVERT_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 /* The arrays were checked, and A->csr.nz is set. Local. */
 PoiseErr poiseCsrConvertOffsets(PoiseMat A, const PoiseCSR *in); /* as narrow as they may be */

@@ -2,8 +2,13 @@
 /* Host kernels that change or sum the values of a CSR, or compare patterns. Threads divide blocks of
    POISE_BLOCK rows. */
 #include "csr_values_kernels.h"
-#include "mat/mat.h"
-#include "sys/device/host_loop.h"
+#include "mat/object/mat.h"
+
+/* The rows of block b of m rows. */
+static inline int64_t End(int64_t b, int64_t m)
+{
+  return (b + 1) * POISE_BLOCK < m ? (b + 1) * POISE_BLOCK : m;
+}
 
 /* The entry of x, or of the ghosts, at a column. */
 static inline double At(const CsrView *A, const double *x, const double *ghost, int64_t col)
@@ -20,7 +25,7 @@ PoiseErr poiseHost_csr_scale(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < poiseBlockEnd(b, m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       ScalarRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
         double *v = a->val + poiseNumberPlace(&row, k);
@@ -40,7 +45,7 @@ PoiseErr poiseHost_csr_set_diagonal(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     int64_t lacking = 0;
-    for (int64_t i = b * POISE_BLOCK; i < poiseBlockEnd(b, m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       double v = a->d ? a->d[i] : a->value;
       ScalarRow row = poiseNumberRow(A, i);
       int64_t k = 0;
@@ -66,7 +71,7 @@ PoiseErr poiseHost_csr_norm(Device *dev, const void *args)
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++) {
     double block = 0;
-    for (int64_t i = b * POISE_BLOCK; i < poiseBlockEnd(b, m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       double s = 0;
       ScalarRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
@@ -87,7 +92,7 @@ PoiseErr poiseHost_csr_diagonals(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t k = b * POISE_BLOCK; k < poiseBlockEnd(b, a->n); k++) a->at[k] = poiseDiagonalPlace(a, k);
+    for (int64_t k = b * POISE_BLOCK; k < End(b, a->n); k++) a->at[k] = poiseDiagonalPlace(a, k);
   return POISE_OK;
 }
 
@@ -98,7 +103,7 @@ PoiseErr poiseHost_csr_zero_rows(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t k = b * POISE_BLOCK; k < poiseBlockEnd(b, a->n); k++) {
+    for (int64_t k = b * POISE_BLOCK; k < End(b, a->n); k++) {
       int32_t i = a->row[k];
       ScalarRow row = poiseNumberRow(&a->A, i);
       for (int64_t e = 0; e < row.n; e++) a->val[poiseNumberPlace(&row, e)] = 0;
@@ -117,7 +122,7 @@ PoiseErr poiseHost_csr_zero_columns(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    for (int64_t i = b * POISE_BLOCK; i < poiseBlockEnd(b, m); i++) {
+    for (int64_t i = b * POISE_BLOCK; i < End(b, m); i++) {
       if (a->mark[i] != 0) continue;
       ScalarRow row = poiseNumberRow(A, i);
       for (int64_t k = 0; k < row.n; k++) {
@@ -146,6 +151,6 @@ PoiseErr poiseHost_csr_differ(Device *dev, const void *args)
   (void)dev;
   HOST_PARALLEL_FOR(dev, nblock)
   for (int64_t b = 0; b < nblock; b++)
-    a->partial[b] = RowsDiffer(&a->A, &a->B, b * POISE_BLOCK, poiseBlockEnd(b, a->A.m));
+    a->partial[b] = RowsDiffer(&a->A, &a->B, b * POISE_BLOCK, End(b, a->A.m));
   return POISE_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_ENTRIES_H
 #define POISE_MAT_ENTRIES_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 typedef struct HostCsr { /* host pointers to A's arrays */
   const void *ptr;

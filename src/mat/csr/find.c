@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first place of an array, or the first row of a CSR, at which something is wrong; host kernel find. */
 #include "find.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 PoiseErr poiseFind(PoiseContext ctx, FindArgs a, int64_t *first)
 {

@@ -4,7 +4,7 @@
 #define POISE_MAT_FIND_H
 
 #include "find_kernels.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 /* *first = the least k of which a.what is true, or a.n; a's arrays are on the device. Waits for it.
    Local. */

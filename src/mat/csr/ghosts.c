@@ -6,7 +6,7 @@
   of bits before it.
 */
 #include "ghosts.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 enum { PAGE_WORDS = 32, PAGE = 64 * PAGE_WORDS }; /* columns of a page */
 

@@ -10,7 +10,7 @@
 #include "ghosts_kernels.h"
 #include "ghosts_there.h"
 #include "keys_kernels.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 /* The keys of the entries in columns of other ranks. */
 static PoiseErr Pick(PoiseMat A, int64_t side, const Csr *c, const int32_t *col, Buffer *count, Keys *g)

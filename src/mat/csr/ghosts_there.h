@@ -4,7 +4,7 @@
 #define POISE_MAT_GHOSTS_THERE_H
 
 #include "keys.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 /* c, for A, has its entries on the device, in global columns, and its numbers of rows and own columns. The
    columns become local, and c has its ghosts. Local. */

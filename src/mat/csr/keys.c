@@ -7,7 +7,7 @@
 */
 #include "keys.h"
 #include "keys_kernels.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "mat/mat_device.h"
 
 static PoiseErr Make(Device *dev, size_t bytes, const char *what, Buffer *b, void *p)

@@ -32,6 +32,15 @@ typedef struct ScanArgs { /* count[b] = the sum of those before, for b <= n */
   int64_t *count;
 } ScanArgs;
 
+/* Row offsets from lengths: sums of blocks of POISE_BLOCK rows and, with these scanned, the offsets. */
+typedef struct RowOffsetsArgs {
+  int64_t m;
+  const int32_t *length;
+  int64_t *count;
+  int64_t *ptr64;
+  int32_t *ptr32;
+} RowOffsetsArgs;
+
 /* A matrix's entries by column: key_k = col_k << bits | row and place_k = k for every entry k of A. */
 typedef struct CsrKeysArgs {
   CsrView A;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank's CSR: as a device sees it, copied, released. */
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c)
 {
   poiseBufferDestroy(&c->ptr);
   poiseBufferDestroy(&c->col);
   poiseBufferDestroy(&c->val);
-  poiseBufferDestroy(&c->order);
   poiseHaloDestroy(&c->halo);
   poiseFree(ctx, &c->ghost);
   *c = (Csr){0};
@@ -48,13 +47,12 @@ PoiseErr poiseCsrCopy(PoiseMat A, bool values, Csr *copy)
   const Csr *c = &A->csr;
   *copy = *c;
   copy->ghost = NULL, copy->halo = NULL, copy->converted = NULL;
-  copy->ptr = copy->col = copy->val = copy->order = (Buffer){0};
+  copy->ptr = copy->col = copy->val = (Buffer){0};
   TRY(poiseBufferDuplicate(&c->ptr, &copy->ptr));
   TRY(poiseBufferDuplicate(&c->col, &copy->col));
   TRY(values ? poiseBufferDuplicate(&c->val, &copy->val)
              : poiseBufferCreate(A->ctx->device, c->val.bytes, "values", &copy->val));
   if (!c->halo) return POISE_OK;
-  TRY(poiseBufferDuplicate(&c->order, &copy->order));
   TRY(poiseAllocArray(A->ctx, c->nghost, sizeof *c->ghost, "ghosts", &copy->ghost));
   if (c->nghost) memcpy(copy->ghost, c->ghost, (size_t)c->nghost * sizeof *c->ghost);
   return POISE_OK;

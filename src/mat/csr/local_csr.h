@@ -4,14 +4,8 @@
 #define POISE_MAT_LOCAL_CSR_H
 
 #include "vec/vec.h"
-#include "mat/plan/csr_statistics_kernels.h"
+#include "csr_view.h"
 #include "poise/mat.h"
-
-/* Of blocks of rows those that are multiplied before the ghosts have come: the first n of an order. */
-typedef struct Interior {
-  int64_t n;
-  int64_t first; /* they are consecutive, from this one on; -1: they are not */
-} Interior;
 
 /* One rank's rows as plain CSR. Columns are numbered [owned | ghosts]. Within a row, entries are in the order
    of their global columns. So values are never permuted, and the sum of a row does not depend on the number
@@ -26,14 +20,8 @@ typedef struct Csr {
   Buffer ptr, col, val;          /* col: int32 */
   PoiseInt *ghost;               /* global columns of the ghosts, ascending */
   Halo *halo;                    /* NULL on one rank */
-  int rows;                      /* of a block, as the device chose */
-  int64_t nblock, tile;          /* number of thread blocks; nonzeros of the largest (0: not asked for) */
-  bool vary;                     /* lengths of neighbouring rows often differ */
-  CsrStatistics statistics;      /* without a limit */
-  Buffer order;                  /* int32: the thread blocks, the interior ones first; unused on one rank */
-  Interior interior;
-  const char *converted; /* what was converted, for the view; NULL: nothing */
-  bool by_columns;       /* rows are what the application calls columns, for messages */
+  const char *converted;         /* what was converted, for the view; NULL: nothing */
+  bool by_columns;               /* rows are what the application calls columns, for messages */
 } Csr;
 
 static inline int64_t poiseCsrSide(const Csr *c) /* scalar rows (and, but of tiles, columns) of an entry */
@@ -54,6 +42,13 @@ static inline int64_t poiseCsrEntry(const Csr *c) /* scalars in an entry */
 static inline int64_t poiseCsrScalars(const Csr *c) /* in all entries */
 {
   return c->nz * poiseCsrEntry(c);
+}
+
+/* out = the transpose of a block. */
+static inline void poiseTransposeBlock(int64_t b, const double *block, double *out)
+{
+  for (int64_t c = 0; c < b; c++)
+    for (int64_t r = 0; r < b; r++) out[c * b + r] = block[r * b + c];
 }
 
 void poiseCsrDestroy(PoiseContext ctx, Csr *c);

@@ -4,7 +4,7 @@
 #define POISE_MAT_NUMBERING_H
 
 #include "ghosts.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 static inline bool poiseIsOwned(const PoiseMat A, PoiseInt g)
 {

@@ -22,3 +22,11 @@ PoiseErr poiseMatReplaceValues(PoiseMat A, Side where, const double *val)
   if (where == HOST) TRY(poiseDeviceSync(dev)); /* the caller may write to val again */
   return poiseBufferSyncBorrowed(&A->csr.val);
 }
+
+PoiseErr poiseMatSetEntries(PoiseMat A, Side where, const double *val)
+{
+  if (A->type->set_values) return A->type->set_values(A, where, val);
+  TRY(poiseMatCheckHolds(A, "PoiseMatSetValuesCSR"));
+  TRY(poiseMatCheckUsable(A));
+  return poiseMatReplaceValues(A, where, val);
+}

@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_ROW_ARRAYS_H
 #define POISE_MAT_ROW_ARRAYS_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 typedef struct RowArrays { /* this rank's rows with global columns, sorted; memory of the library */
   int b;                   /* rows, columns and entries are blocks, as in Csr; 0: numbers */

@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_SHARES_H
 #define POISE_MAT_SHARES_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 enum { PERCENT = 100 }; /* of a share: less is neither cut nor moved */
 

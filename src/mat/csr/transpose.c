@@ -7,7 +7,7 @@
 #include "entries.h"
 #include "keys.h"
 #include "keys_kernels.h"
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "transpose.h"
 
 /* The counts of n columns become their ends. Placing entries moves these down to their starts. */

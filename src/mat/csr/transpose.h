@@ -3,7 +3,8 @@
 #ifndef POISE_MAT_TRANSPOSE_H
 #define POISE_MAT_TRANSPOSE_H
 
-#include "mat/mat.h"
+#include "poise/mat.h"
+#include "sys/sys.h"
 
 /* column j of [owned | ghosts] has the rows, ascending, row[ptr[j] .. ptr[j + 1]) */
 typedef struct Transposed {

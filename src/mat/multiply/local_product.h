@@ -3,6 +3,7 @@
 #ifndef POISE_LOCAL_PRODUCT_H
 #define POISE_LOCAL_PRODUCT_H
 
+#include "mat/csr/local_csr.h"
 #include "mat/csr/transpose.h"
 #include "spgemm_kernels.h"
 

@@ -5,12 +5,12 @@
   other ranks: its entries are then triplets of C, which travel to their owners and are added there.
 */
 #include "fetched_rows.h"
-#include "mat/assembly/replace.h"
+#include "mat/csr/replace.h"
 #include "mat/assembly/shared_rows.h"
 #include "mat/assembly/triplets.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/replace_values.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "multiply.h"
 #include "same_pattern_kernels.h"
 #include "sys/device/host_loop.h"
@@ -213,7 +213,7 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
 {
   PoiseContext ctx = A->ctx;
   Csr c = {0};
-  Multiplied *k = C->made.multiplied;
+  Multiplied *k = C->multiplied;
   k->galerkin = galerkin;
   PoiseErr e = PoiseSize(ctx) > 1 ? poiseFetchPattern(A, B, &k->rows) : POISE_OK;
   if (galerkin && PoiseSize(ctx) > 1) {
@@ -241,7 +241,7 @@ static PoiseErr LocalNumbers(PoiseMat A, Multiplied *k, Csr *c)
 static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
 {
   PoiseContext ctx = A->ctx;
-  Multiplied *k = C->made.multiplied;
+  Multiplied *k = C->multiplied;
   bool spread = k->galerkin && k->rows.ctx;
   Side side = ctx->device->ops->is_host ? HOST : DEVICE;
   const double *v = NULL;
@@ -262,7 +262,7 @@ static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
   bool tiles = !galerkin && poiseCsrSide(&A->csr) != poiseCsrAcross(&B->csr);
   PoiseErr e = poiseMatCreateLocal(tiles ? &poiseMatType_tiles : &poiseMatType_auto,
                                    galerkin ? B->cols : A->rows, B->cols, C);
-  if (!e) e = poiseAlloc(A->ctx, sizeof *(*C)->made.multiplied, "a product", &(*C)->made.multiplied);
+  if (!e) e = poiseAlloc(A->ctx, sizeof *(*C)->multiplied, "a product", &(*C)->multiplied);
   e = PoiseAgree(A->ctx, e);
   if (!e) e = Pattern(A, B, galerkin, *C);
   if (!e) e = Numbers(A, B, *C);
@@ -273,7 +273,7 @@ static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
 /* Was C made of these, as they are? All ranks say the same. */
 static bool IsCurrent(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
 {
-  const Multiplied *k = C->made.multiplied;
+  const Multiplied *k = C->multiplied;
   return k && k->galerkin == galerkin &&
          !((poiseMatChanged(&k->made[0], A) | poiseMatChanged(&k->made[1], B) |
             poiseMatChanged(&k->made[2], C)) &
@@ -335,10 +335,10 @@ static PoiseErr Adopt(PoiseMat C, PoiseMat D)
   const double *v;
   TRY(poiseBufferRead(&D->csr.val, DEVICE, &v));
   TRY(poiseMatReplaceValues(C, DEVICE, v));
-  poiseMultipliedDestroy(C->ctx, &C->made.multiplied);
-  C->made.multiplied = D->made.multiplied;
-  D->made.multiplied = NULL;
-  C->made.multiplied->made[2] = C->version;
+  poiseMultipliedDestroy(C->ctx, &C->multiplied);
+  C->multiplied = D->multiplied;
+  D->multiplied = NULL;
+  C->multiplied->made[2] = C->version;
   if (D->assembly.triplets) {
     poiseTripletsDestroy(C->ctx, &C->assembly.triplets);
     C->assembly.triplets = D->assembly.triplets;

@@ -10,6 +10,7 @@
 #ifndef POISE_SPGEMM_KERNELS_H
 #define POISE_SPGEMM_KERNELS_H
 
+#include "mat/csr/keys_kernels.h"
 #include "mat/csr/csr_view.h"
 
 /* Tables of keys for rows with up to 32, 128, ... different columns: classes of rows. Those of the last class
@@ -43,15 +44,6 @@ typedef struct SpgemmArgs {
   int32_t *col; /* of C */
   double *val;
 } SpgemmArgs;
-
-/* Row offsets from lengths: sums of blocks of POISE_BLOCK rows and, with these scanned, the offsets. */
-typedef struct RowOffsetsArgs {
-  int64_t m;
-  const int32_t *length;
-  int64_t *count;
-  int64_t *ptr64;
-  int32_t *ptr32;
-} RowOffsetsArgs;
 
 /* Lanes that do a row together. Smaller groups of a warp go in step, and wait for each other: waiting each
    for itself, they would run one after the other. So a group may have no row. */

@@ -11,7 +11,6 @@ static PoiseErr Mult_Tiles(PoiseMat A, PoiseVec x, PoiseVec y)
 
 const MatType poiseMatType_tiles = {
     .name = "tiles",
-    .size = 1, /* a type comes into use with its data */
     .mult = Mult_Tiles,
     .mult_transpose = Mult_Tiles,
 };

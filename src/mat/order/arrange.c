@@ -7,10 +7,10 @@
 #include "arrange.h"
 #include "mat/csr/columns.h"
 #include "mat/assembly/triplets.h"
-#include "mat/types/csr_product.h"
+#include "mat/object/mat.h"
 #include "mat/csr/entries.h"
 #include "graph.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "sys/device/host_loop.h"
 
 PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition)
@@ -349,7 +349,6 @@ static PoiseErr MoveProduct(PoiseMat A, PoiseMat B)
   TRY(poiseMatChangeType(B, A->asked.type));
   poiseMatInherit(A, B);
   TRY(poiseMatInheritParts(A, B));
-  TRY(poiseMatSetLibrary(B, A->asked.library));
   return poiseMatSetUp(B);
 }
 
@@ -368,7 +367,6 @@ static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
   TRY(poiseMatCreateTyped(A->ctx, A->asked.type, l->n, l->n, l->N, l->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
-  TRY(poiseMatSetLibrary(*B, A->asked.library)); /* before it is set up */
   TRY(MovePattern(A, p->from, *B));
   TRY(MoveValues(A, *B));
   return poiseMatMoveRest(A, p, ~0u, *B);
@@ -386,6 +384,7 @@ PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B)
 
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y)
 {
+  P->product.silent = true; /* logged as moves */
   poiseLogBegin(P->ctx, EVENT_VecMove);
   PoiseErr e = poiseMatMultPlain(P, x, y);
   poiseLogEnd(P->ctx, EVENT_VecMove, 0, poiseMatTraffic(P));

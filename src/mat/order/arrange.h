@@ -3,7 +3,7 @@
 #ifndef POISE_MAT_ARRANGE_H
 #define POISE_MAT_ARRANGE_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 
 typedef struct MatShape { /* over all ranks */
   /* most: nonzeros of the rank with the most; bandwidth: the largest of the ranks' blocks of owned columns */

@@ -44,7 +44,8 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
 */
 typedef struct AmgSingle {
   double scale;
-  Buffer A, P, R, away, inverse;
+  Product A, P, R, away;
+  Buffer inverse;
 } AmgSingle;
 
 typedef struct AmgLevel {

@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_BOTTOM_H
 #define POISE_AMG_BOTTOM_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "matrix_kernels.h"
 
 typedef struct AmgBottom {

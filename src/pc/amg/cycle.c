@@ -25,7 +25,6 @@
 #include "cycle.h"
 #include "cycle_vec.h"
 #include "redundant.h"
-#include "mat/types/single.h"
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
 #include "amg_kernels.h"
@@ -140,8 +139,8 @@ static PoiseErr Multiply(const Amg *amg, AmgLevel *l, Which which, double a, Amg
                          const double *skip)
 {
   PoiseMat const of[] = {l->A, l->P, l->R, l->away};
-  Buffer *const single[] = {&l->single.A, &l->single.P, &l->single.R, &l->single.away};
-  if (amg->single) return poiseMatMultSingle(of[which], single[which], a, &x->single, b, &y->single, skip);
+  Product *const single[] = {&l->single.A, &l->single.P, &l->single.R, &l->single.away};
+  if (amg->single) return poiseMatMultSingle(single[which], a, &x->single, b, &y->single, skip);
   return poiseMatMultFuse(of[which], (ScalarRef){NULL, a}, x->wide, (ScalarRef){NULL, b}, y->wide, skip, NULL,
                           NULL);
 }

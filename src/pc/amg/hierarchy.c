@@ -6,7 +6,7 @@
 */
 #include "mat/csr/find.h"
 #include "mat/order/arrange.h"
-#include "mat/plan/ranks_plan.h"
+#include "mat/product/ranks_plan.h"
 #include "poise/mat_multiply.h"
 #include "aggregate.h"
 #include "amg.h"

@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_LAMBDA_H
 #define POISE_AMG_LAMBDA_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "matrix_kernels.h"
 
 /* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. The same on all ranks

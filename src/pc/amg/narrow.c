@@ -7,7 +7,7 @@
   cycle out of that range. Then, and with blocks or types that have no products in fp32, it works in fp64. So
   does a W cycle, as cycle.c says why, and the dense inverse of any.
 */
-#include "mat/types/single.h"
+#include "mat/object/mat.h"
 #include "vec/vec_phases.h"
 #include "amg.h"
 #include "lambda.h"
@@ -18,10 +18,10 @@ static const double most = 0x1p60; /* its square is in range */
 
 void poiseAmgSingleDestroy(AmgLevel *l)
 {
-  poiseBufferDestroy(&l->single.A);
-  poiseBufferDestroy(&l->single.P);
-  poiseBufferDestroy(&l->single.R);
-  poiseBufferDestroy(&l->single.away);
+  poiseProductDestroy(&l->single.A);
+  poiseProductDestroy(&l->single.P);
+  poiseProductDestroy(&l->single.R);
+  poiseProductDestroy(&l->single.away);
   poiseBufferDestroy(&l->single.inverse);
   l->single.scale = 1;
 }
@@ -47,10 +47,12 @@ typedef struct Array {
 
 enum { ARRAYS = 5 * AMG_LEVELS };
 
-static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Buffer *to,
+static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Product *to,
                        Array *array)
 {
-  *array = (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to, what, stays, false};
+  if (to && !to->A) poiseProductInitSingle(A, to);
+  *array =
+      (Array){level, power, poiseCsrScalars(&A->csr), &A->csr.val, to ? &to->val : NULL, what, stays, false};
 }
 
 /* Of a bottom that is solved the dense inverse is kept, or factors. */
@@ -135,13 +137,13 @@ static PoiseErr Narrow(PoiseContext ctx, const Array *a, double factor)
   return POISE_OK;
 }
 
-/* Why levels of this rank cannot be in fp32; NULL: they may be. */
-static const char *Lacks(const Amg *amg)
+/* Why levels of this rank cannot be in fp32; *why = NULL: they may be. */
+static PoiseErr Lacks(const Amg *amg, const char **why)
 {
-  const char *why = NULL;
   int count = amg->dense ? amg->count - 1 : amg->count;
-  for (int k = 0; k < count && !why; k++) why = poiseMatLacksSingle(amg->level[k].A);
-  return why;
+  *why = NULL;
+  for (int k = 0; k < count && !*why; k++) TRY(poiseMatLacksSingle(amg->level[k].A, why));
+  return POISE_OK;
 }
 
 typedef struct Found { /* on a rank: the largest entries of its arrays, unless it lacks products */
@@ -188,17 +190,17 @@ PoiseErr poiseAmgNarrow(PoisePC pc)
   Amg *amg = pc->data;
   Array array[ARRAYS];
   Buffer scratch = {0};
-  PoiseErr e = POISE_OK;
+  const char *why = NULL;
   amg->doubled = NULL, amg->single = false;
   if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
   if (amg->options.w_cycle) {
     amg->doubled = "a W cycle needs it";
     return POISE_OK;
   }
-  const char *why = Lacks(amg);
+  PoiseErr e = Lacks(amg, &why);
   int count = List(amg, array);
   Found found = {.lacks = why != NULL};
-  if (!why) e = FindLargest(pc->ctx, array, count, &scratch, found.largest);
+  if (!e && !why) e = FindLargest(pc->ctx, array, count, &scratch, found.largest);
   poiseBufferDestroy(&scratch);
   TRY(Join(pc->ctx, e, count, &found));
   if (found.lacks)

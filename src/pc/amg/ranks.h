@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_RANKS_H
 #define POISE_AMG_RANKS_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "matrix_kernels.h"
 
 typedef struct AmgGhosts { /* nodes of other ranks that a rank's rows refer to, ascending */

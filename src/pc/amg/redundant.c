@@ -6,10 +6,10 @@
 
   Where the matrix is made each rank holds it and its part of it.
 */
-#include "mat/assembly/replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/entries.h"
 #include "mat/csr/global_entries.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "vec/vec_kernels.h"
 #include "cycle_vec.h"
 #include "redundant.h"

@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_STRENGTH_H
 #define POISE_AMG_STRENGTH_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "matrix_kernels.h"
 
 typedef struct AmgGraph {

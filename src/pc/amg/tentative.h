@@ -3,7 +3,7 @@
 #ifndef POISE_AMG_TENTATIVE_H
 #define POISE_AMG_TENTATIVE_H
 
-#include "mat/mat.h"
+#include "mat/object/mat.h"
 #include "matrix_kernels.h"
 
 typedef struct AmgModes { /* near null space: `count` vectors, n x count, row by row */

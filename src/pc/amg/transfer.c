@@ -6,11 +6,11 @@
   rank's rows of P has a row for each of its columns. Those of own columns are R. The others are the off-rank
   restriction (here: away), whose products go to the owners of these rows and are added there (cycle.c).
 */
-#include "mat/assembly/replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/entries.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "mat/multiply/multiply.h"
-#include "mat/types/bcsr_kernels.h"
+#include "mat/product/bcsr_kernels.h"
 #include "vec/vec_kernels.h"
 #include "interpolation.h"
 #include "rows.h"
@@ -214,7 +214,7 @@ static PoiseErr Gather(PoiseMat P, Transposed *t, int64_t first, PoiseMat part)
    has them elsewhere. */
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
 {
-  Transposed *t = poiseMultipliedByColumns(C->made.multiplied);
+  Transposed *t = poiseMultipliedByColumns(C->multiplied);
   const void *col, *now;
   if (!l->R) TRY(CreateR(l, t));
   TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &col));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a cycle works on, made when the levels are: its vectors, and its matrices ready for products. */
-#include "mat/mat_type.h"
-#include "mat/types/auto.h"
-#include "mat/types/single.h"
+#include "mat/object/mat_type.h"
+#include "mat/object/mat.h"
 #include "vec/vec_kernels.h"
 #include "amg.h"
 #include "cycle_vec.h"
@@ -30,10 +29,8 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
   AmgVec *v[VECTORS];
   List(&l, v);
   for (int k = 0; k < VECTORS; k++) poiseAmgVecBytes(v[k], sum);
-  poiseBufferAdd(&l.single.A, sum);
-  poiseBufferAdd(&l.single.P, sum);
-  poiseBufferAdd(&l.single.R, sum);
-  poiseBufferAdd(&l.single.away, sum);
+  const Product *const single[] = {&l.single.A, &l.single.P, &l.single.R, &l.single.away};
+  for (int k = 0; k < 4; k++) poiseBufferAdd(&single[k]->val, sum);
   poiseBufferAdd(&l.single.inverse, sum);
 }
 
@@ -95,8 +92,13 @@ static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
 /* The same in fp32. Local. */
 static PoiseErr ReadyMatricesSingle(AmgLevel *l)
 {
-  TRY(poiseMatReadySingle(l->A));
-  return l->P ? poiseMatReadySingle(l->P) : POISE_OK;
+  Product *const all[] = {&l->single.A, &l->single.P, &l->single.R, &l->single.away};
+  for (int j = 0; j < 4; j++) {
+    if (!all[j]->A) continue;
+    TRY(poiseProductReady(all[j]));
+    if (all[j]->A->csr.halo) TRY(poiseHaloReady(all[j]->A->csr.halo));
+  }
+  return POISE_OK;
 }
 
 /* Where a level begins that every rank holds. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the hierarchy is, holds and moves. */
-#include "mat/types/single.h"
+#include "mat/object/mat.h"
 #include "amg.h"
 #include "bottom.h"
 #include "redundant.h"
@@ -55,7 +55,8 @@ int64_t poiseAmgKernels(PoisePC pc)
 
 static double ProductBytes(const Amg *amg, PoiseMat A)
 {
-  return amg->single ? poiseMatTrafficSingle(A) : poiseMatTraffic(A);
+  const Product in_fp32 = {.A = A, .single = true};
+  return amg->single ? poiseProductTraffic(&in_fp32) : poiseMatTraffic(A);
 }
 
 /* Bytes that a cycle reads and writes, with its products. */

@@ -9,7 +9,7 @@
   values are gathered from P's when these change; on one rank with one block it is P itself. Vectors are
   slices on r and z. With preonly inside, nothing is copied and the solver's loop may be replayed.
 */
-#include "mat/bytes.h"
+#include "mat/object/bytes.h"
 #include "diagonal_block.h"
 #include "ksp/inside.h"
 #include "pc/supervariables.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of diagonal blocks: the pattern once, values whenever those of P change. */
-#include "mat/assembly/replace.h"
+#include "mat/csr/replace.h"
 #include "mat/csr/entries.h"
-#include "mat/mat_type.h"
+#include "mat/object/mat_type.h"
 #include "vec/vec_kernels.h"
 #include "diagonal_block.h"
 
@@ -126,6 +126,7 @@ PoiseErr poiseDiagonalBlockCreateEmpty(PoisePC pc, const DiagonalBlock *b, Poise
   TRY(poiseMatCreateTyped(poiseContextSelf(pc->ctx), P->asked.type, b->n, b->n, b->n, b->n, A));
   (*A)->block_size = P->block_size;
   poiseMatInherit(P, *A);
+  TRY(poiseMatSetLibrary(*A, 0));
   (*A)->origin.row = P->origin.row + P->rows->begin + b->first;
   return P->origin.moves.to ? poiseMatShare(P->origin.moves.to, &(*A)->origin.moves.to) : POISE_OK;
 }

@@ -260,7 +260,6 @@ static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const Devi
   ctx->device->threads = system.host_threads ? (int)system.host_threads : threads;
   ctx->device->forbid_copies = system.forbid_copies;
   TRY(poiseReduceCreate(ctx));
-  TRY(poiseWinnersCreate(ctx));
   return CreateSelf(ctx);
 }
 
@@ -302,7 +301,6 @@ void poiseRankEmpty(PoiseContext ctx)
   if (ctx->device) poiseDeviceDestroy(&ctx->device);
   if (ctx->log) poiseLogDestroy(&ctx->log);
   poiseFileLinesClose(ctx);
-  poiseFree(ctx, &ctx->winners);
 }
 
 static void Empty(PoiseContext ctx)

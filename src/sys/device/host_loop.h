@@ -29,12 +29,6 @@
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
-/* Where block b of n items ends. */
-static inline int64_t poiseBlockEnd(int64_t b, int64_t n)
-{
-  return (b + 1) * POISE_BLOCK < n ? (b + 1) * POISE_BLOCK : n;
-}
-
 /* The host's kernel `name`: call, of a and i, for each of the a->n items. */
 #define HOST_ITEMS(name, Args, call)                                                      \
   PoiseErr poiseHost_##name(Device *dev, const void *args)                                \
