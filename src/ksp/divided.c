@@ -32,6 +32,7 @@ typedef struct Source { /* numbers of an object of the application's */
 
 typedef struct Original { /* one of the application's matrices */
   Moved seen;             /* as the parts were made from it; seen.mat is not used */
+  bool parted;            /* then; by pcsr workers rearrange rows among them */
   unsigned changed;       /* since then, for the present job: CHANGED_...; with the pattern all has changed */
   HostCsr h;              /* its pattern, while parts are made */
   Source val;
@@ -121,7 +122,7 @@ static PoiseErr LocateSpaces(PoiseMat A, Original *o)
    host's arrays. */
 static PoiseErr LookAt(PoiseMat A, Original *o)
 {
-  bool anew = poiseMovedStale(&o->seen, A) == MOVED_PATTERN;
+  bool anew = poiseMovedStale(&o->seen, A) == MOVED_PATTERN || o->parted != A->asked.parted;
   o->changed = anew ? ~0u : poiseMatChanged(&o->seen.seen, A);
   if (o->changed & (CHANGED_SPACES | CHANGED_NEAR)) TRY(LocateSpaces(A, o));
   if (o->changed & CHANGED_VALUES) TRY(Locate(&A->csr.val, &o->val));
@@ -386,7 +387,7 @@ static PoiseErr Create(PoiseContext ctx, Divided **divided)
 static PoiseErr Note(Divided *d, PoiseMat A, Original *o)
 {
   bool is_host = d->ctx->device->ops->is_host;
-  o->seen = (Moved){A, NULL, A->version, A->block_size};
+  o->seen = (Moved){A, NULL, A->version, A->block_size}, o->parted = A->asked.parted;
   if (o->changed & CHANGED_VALUES && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
   if (o->fetched) TRY(poiseBufferToDevice(&A->csr.val));
   o->fetched = false;
