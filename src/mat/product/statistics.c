@@ -160,16 +160,16 @@ PoiseErr poiseHost_csr_statistics(Device *dev, const void *args)
 }
 
 /* The number of lines of x in which so many neighbours of a sample have columns. */
-static int64_t LinesOf(const int32_t *col, int entries)
+static int64_t LinesOf(const int32_t *col, uint32_t entries)
 {
-  enum { ROOM = 2 * POISE_SAMPLE };
-  int32_t set[ROOM];
+  const uint32_t room = 2 * entries;
+  int32_t set[2 * POISE_SAMPLE];
   int64_t n = 0;
-  for (int k = 0; k < ROOM; k++) set[k] = -1;
-  for (int k = 0; k < entries; k++) {
+  for (uint32_t k = 0; k < room; k++) set[k] = -1;
+  for (uint32_t k = 0; k < entries; k++) {
     int32_t line = col[k] / POISE_LINE;
-    uint32_t at = (poiseHash32(line) >> 16) % ROOM;
-    while (set[at] != line && set[at] >= 0) at = (at + 1) % ROOM;
+    uint32_t at = (poiseHash32(line) >> 16) % room;
+    while (set[at] != line && set[at] >= 0) at = (at + 1) % room;
     n += set[at] < 0;
     set[at] = line;
   }
