@@ -342,7 +342,7 @@ static void SetAnisotropic(PoiseMat A, PoiseInt k, bool across)
 /* Aggregates along the wrong direction take many iterations; with the next values new ones are made. */
 static void TestStale(PoiseContext ctx)
 {
-  const PoiseInt k = 60;
+  const int k = 60;
   PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = k});
   PoiseVec b, x;
   PoiseKSP ksp;
