@@ -114,16 +114,11 @@ static PoiseErr Compose(Product *p, const Operands *v, const ProductArgs *a)
   return LAUNCH(A->ctx->device, axpby, &rest);
 }
 
-static void LogMult(const Product *p, bool begins, const ProductArgs *a)
+static void LogEnd(const Product *p, const ProductArgs *a)
 {
-  PoiseContext ctx = p->A->ctx;
   double n = a->scale ? (double)p->A->rows->n : 0,
          bytes = p->single ? poiseProductTraffic(p) : poiseMatTraffic(p->A);
-  if (p->silent) return;
-  if (begins)
-    poiseLogBegin(ctx, EVENT_MatMult);
-  else
-    poiseLogEnd(ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&p->A->csr) + n, bytes + 8 * n);
+  poiseLogEnd(p->A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&p->A->csr) + n, bytes + 8 * n);
 }
 
 PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a)
@@ -133,7 +128,7 @@ PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductA
   if (!e && !poiseProductFuses(p) && (a->skip || !IsPlain(a))) return Compose(p, v, a);
   if (A->type->mult) return e ? e : MultByUser(p, v);
   Halo *before = Before(p), *after = After(p);
-  LogMult(p, true, a);
+  if (!p->silent) poiseLogBegin(A->ctx, EVENT_MatMult);
   if (!e) e = ReadX(p, v, a);
   if (before) exchanged = Begin(p, before, e, v, a->x);
   bool divides = Divides(p, before);
@@ -144,7 +139,7 @@ PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductA
   if (!e) e = exchanged;
   if (!e) e = p->form->launch(p, divides ? REST : WHOLE, a);
   if (after) e = poiseHaloReverse(after, e, a->y);
-  LogMult(p, false, a);
+  if (!p->silent) LogEnd(p, a);
   return e;
 }
 

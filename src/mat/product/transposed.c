@@ -73,6 +73,7 @@ static PoiseErr Make_Transposed(Product *p)
   return poiseIndexedCut(p->A->ctx->device, &i);
 }
 
+/* All that launches read is on the device then, so that they allocate nothing. */
 static PoiseErr Ready_Transposed(Product *p)
 {
   return Arguments(p, &(CsrMultTransposeArgs){0});
