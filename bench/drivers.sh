@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # drivers.sh <folder of the examples> [<option>...]
 # The preconditioners of the finite-element drivers by sizes: iterations, and seconds of set-up and solve, as
-# in docs/solvers.md. Options go to all runs: -device cuda -assembly device.
+# in docs/solvers.md. Options go to all runs: -device cuda.
 # SIZES="16 32 48" are those of poisson; elasticity and heat take halves.
 set -euo pipefail
 bin=$(cd "$1" && pwd)

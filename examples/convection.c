@@ -66,8 +66,8 @@ static const PoiseOption options[] = {
      "smooth, skew: of beta with the x axis, degrees"},
     {"stabilise", POISE_OPTION_BOOL, offsetof(Settings, stabilise), "yes", 0, 0, NULL,
      "SUPG; no: Galerkin's method"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS,
-     "how the matrix is assembled"},
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "auto", 0, 0, FEM_WAYS,
+     "how the matrix is assembled; auto: device on a GPU if it can be, else elements"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
     {"field", POISE_OPTION_STRING, offsetof(Settings, field), "u", 0, 0, NULL, FEM_FIELD_HELP},
@@ -219,6 +219,7 @@ static PoiseErr Assemble(PoiseContext ctx, PoiseInt n, FemTimes *times, Level *l
 {
   const Settings *set = l->set;
   const FemBox box = {.cell = kinds[set->cell], .n = {n, n, n}, .length = {1, 1, 1}};
+  FemAssembly how;
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
   POISE_TRY(set->mesh[0] != '\0' ? FemReadMesh(ctx, set->mesh, set->scale, &l->mesh)
                                  : FemMeshBox(ctx, &box, &l->mesh));
@@ -229,7 +230,8 @@ static PoiseErr Assemble(PoiseContext ctx, PoiseInt n, FemTimes *times, Level *l
   }
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
-  POISE_TRY(FemSystemCreate(&l->mesh, 1, (FemAssembly)set->assembly, &l->system));
+  POISE_TRY(FemChooseAssembly(&l->mesh, 1, (FemAssembly)set->assembly, l->which != OWN, &how));
+  POISE_TRY(FemSystemCreate(&l->mesh, 1, how, &l->system));
   POISE_TRY(l->which == OWN ? AssembleOwn(l) : AssembleKnown(l));
   return FemStageEnd(ctx, times, FEM_ASSEMBLY);
 }
@@ -351,7 +353,7 @@ static PoiseErr Check(PoiseContext ctx, Settings *set)
 static PoiseErr Run(PoiseContext ctx, void *arg)
 {
   Settings set;
-  FemTimes times = {{0}, 0, 0};
+  FemTimes times = {{0}, 0, 0, 0};
   double coarse[3], fine[3];
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));

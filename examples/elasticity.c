@@ -18,8 +18,8 @@
     elasticity -mesh pipe.msh -mesh_scale 0.001 -plane axisymmetric -support "end: y = 0"
       -loads "bore: pressure = 1e7"
         a mesh in the plane, in millimetres: half of the section of a pipe
-    elasticity -cell hex8 -n 64 -assembly blocks
-        blocks of 3 x 3 from the cells, on the device if there is one
+    elasticity -cell hex8 -n 64
+        a fine beam, assembled by blocks of 3 x 3, on the GPU if there is one
 
   The beam lies along x, has a square section, is clamped on the left and pulled down on the right. The
   example shows blocks of 3, a material that varies in space, the six rigid motions, from which multigrid
@@ -97,8 +97,8 @@ static const PoiseOption options[] = {
      "on groups of facets: \"top: pressure = 1e5; tip: force = 0 0 -1000\", or traction"},
     {"body", POISE_OPTION_STRING, offsetof(Settings, body), "", 0, 0, NULL,
      "on groups of cells: \"steel: gravity = 0 0 -9.81\", or force per volume"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS "|blocks",
-     "how the matrix is assembled"},
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "auto", 0, 0, FEM_WAYS "|blocks",
+     "how the matrix is assembled; auto: blocks if it can be, else elements"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
@@ -305,6 +305,7 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   const FemMesh *mesh = &body->mesh;
   const FemSolid kind = (FemSolid)set->plane;
   double poisson, mass;
+  FemAssembly how;
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   PoiseErr err = FemAlloc(mesh->cells, sizeof *body->young, &body->young);
   if (err == POISE_OK) err = FemElasticCreate(mesh, kind, elastic);
@@ -314,7 +315,8 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   POISE_TRY(FemPrintBody(mesh, " m", mass));
   POISE_TRY(WarnOfHinges(mesh));
   POISE_TRY(WarnOfLocking(set, mesh, poisson));
-  POISE_TRY(FemSystemCreate(mesh, mesh->dim, (FemAssembly)set->assembly, system));
+  POISE_TRY(FemChooseAssembly(mesh, mesh->dim, (FemAssembly)set->assembly, kind != FEM_AXISYMMETRIC, &how));
+  POISE_TRY(FemSystemCreate(mesh, mesh->dim, how, system));
   POISE_TRY(FemRigidCreate(system, kind, &body->rigid));
   POISE_TRY(PoiseVecDuplicate(system->x, &body->by));
   POISE_TRY(PoiseVecDuplicate(system->x, &body->load));
@@ -608,7 +610,7 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
 static PoiseErr Run(PoiseContext ctx, void *arg)
 {
   Settings set;
-  FemTimes times = {{0}, 0, 0};
+  FemTimes times = {{0}, 0, 0, 0};
   Body body = {.ksp = NULL};
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));

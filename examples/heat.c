@@ -66,8 +66,8 @@ static const PoiseOption options[] = {
      "1/2: Crank and Nicolson, 1: implicit Euler"},
     {"start", POISE_OPTION_INT, offsetof(Settings, start), "2", 0, 1000000, NULL,
      "with theta < 1, so many first steps are each two half steps of Euler's"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "coo", 0, 0, FEM_WAYS,
-     "how the matrix is assembled"},
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "auto", 0, 0, FEM_WAYS,
+     "how the matrix is assembled; auto: device on a GPU if it can be, else elements"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
     {"field", POISE_OPTION_STRING, offsetof(Settings, field), "u", 0, 0, NULL, FEM_FIELD_HELP},
@@ -207,6 +207,7 @@ static PoiseErr Begin(PoiseContext ctx, FemTimes *times, Body *b)
 {
   const Settings *set = b->set;
   const FemBox box = {.cell = kinds[set->cell], .n = {set->n, set->n, set->n}, .length = {1, 1, 1}};
+  FemAssembly how;
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
   POISE_TRY(set->mesh[0] != '\0' ? FemReadMesh(ctx, set->mesh, set->scale, &b->mesh)
                                  : FemMeshBox(ctx, &box, &b->mesh));
@@ -216,7 +217,8 @@ static PoiseErr Begin(PoiseContext ctx, FemTimes *times, Body *b)
   if (set->own) POISE_TRY(FemPrintBody(&b->mesh, "", 0));
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   if (set->own) POISE_TRY(FemScalarRead(&b->mesh, FEM_IN_TIME, set->material, set->boundary, &b->data));
-  POISE_TRY(FemSystemCreate(&b->mesh, 1, (FemAssembly)set->assembly, &b->system));
+  POISE_TRY(FemChooseAssembly(&b->mesh, 1, (FemAssembly)set->assembly, !set->own, &how));
+  POISE_TRY(FemSystemCreate(&b->mesh, 1, how, &b->system));
   POISE_TRY(FemInterpolate(&b->mesh, 1, Initial, (void *)set, b->system.x));
   POISE_TRY(FemRange(b->system.x, b->range));
   POISE_TRY(AssembleMatrices(b));
@@ -419,7 +421,7 @@ static PoiseErr March(PoiseContext ctx, FemTimes *times, Body *b)
 static PoiseErr Run(PoiseContext ctx, void *arg)
 {
   Settings set;
-  FemTimes times = {{0}, 0, 0};
+  FemTimes times = {{0}, 0, 0, 0};
   Body body = {.set = &set};
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));

@@ -69,8 +69,8 @@ static const PoiseOption options[] = {
     {"boundary", POISE_OPTION_STRING, offsetof(Settings, boundary), "", 0, 0, NULL, FEM_BOUNDARY_HELP},
     {"nullspace", POISE_OPTION_BOOL, offsetof(Settings, nullspace), "no", 0, 0, NULL,
      "without values of u: the constant is a null space"},
-    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "elements", 0, 0, FEM_WAYS,
-     "how the matrix is assembled"},
+    {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "auto", 0, 0, FEM_WAYS,
+     "how the matrix is assembled; auto: device on a GPU if it can be, else elements"},
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
     {"field", POISE_OPTION_STRING, offsetof(Settings, field), "u", 0, 0, NULL, FEM_FIELD_HELP},
@@ -315,6 +315,7 @@ static int IsGiven(const Settings *set)
 static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, int finest, FemTimes *times,
                            Level *l, double errors[2])
 {
+  FemAssembly how;
   POISE_TRY(FemStageBegin(ctx, times, FEM_MESH));
   POISE_TRY(MakeMesh(ctx, set, n, l));
   POISE_TRY(FemStageEnd(ctx, times, FEM_MESH));
@@ -324,7 +325,8 @@ static PoiseErr SolveLevel(PoiseContext ctx, const Settings *set, PoiseInt n, in
   }
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
-  POISE_TRY(FemSystemCreate(&l->mesh, 1, (FemAssembly)set->assembly, &l->system));
+  POISE_TRY(FemChooseAssembly(&l->mesh, 1, (FemAssembly)set->assembly, !set->own, &how));
+  POISE_TRY(FemSystemCreate(&l->mesh, 1, how, &l->system));
   POISE_TRY(set->own ? AssembleOwn(l) : AssembleKnown(l));
   POISE_TRY(FemStageEnd(ctx, times, FEM_ASSEMBLY));
 
@@ -402,7 +404,7 @@ static PoiseErr Converge(PoiseContext ctx, const Settings *set, FemTimes *times)
 static PoiseErr Run(PoiseContext ctx, void *arg)
 {
   Settings set;
-  FemTimes times = {{0}, 0, 0};
+  FemTimes times = {{0}, 0, 0, 0};
   (void)arg;
   POISE_TRY(PoiseOptionsDefaults(options, &set));
   POISE_TRY(PoiseOptionsRead(ctx, NULL, options, &set));

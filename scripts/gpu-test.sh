@@ -277,12 +277,13 @@ stage_fem()
   local start run name k=0
   start=$(now)
   local runs=(
-    "poisson -cell hex8 -n 100 -refinements 0 -assembly device -check_assembly"
-    "poisson -cell tet4 -n 64 -refinements 0 -assembly device"
-    "elasticity -cell hex8 -n 16 -assembly blocks -check_assembly"
+    "fem_choice"
+    "poisson -cell hex8 -n 100 -refinements 0 -check_assembly"
+    "poisson -cell tet4 -n 64 -refinements 0"
+    "elasticity -cell hex8 -n 16 -check_assembly"
     "elasticity -cell hex8 -n 16 -assembly device"
-    "elasticity -cell hex8 -n 69 -assembly blocks"
-    "heat -n 160 -steps 20 -assembly device"
+    "elasticity -cell hex8 -n 69"
+    "heat -n 160 -steps 20"
   )
   left "$start" || return
   attempt "$limit" "$logs/fem_all" tests/fem/all.sh "$build/examples" cuda "1 2"

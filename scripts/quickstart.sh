@@ -73,7 +73,7 @@ printf '\nWhat to try next, in %s:\n' "$PWD"
 printf '  %-76s %s\n' \
   "$elasticity -ksp_monitor" "the residual of each iteration" \
   "$elasticity -pc_type pbjacobi" "one inverted 3 x 3 block per node instead of multigrid" \
-  "$elasticity -cell hex8 -n 16 -assembly blocks" "a matrix of 3 x 3 blocks (bcsr) from the cells" \
+  "$elasticity -cell hex8 -n 16" "hexahedra, on a finer mesh" \
   "$elasticity -mesh examples/data/bracket.msh -output bracket" "a part that Gmsh meshed" \
   "$elasticity -ranks 2" "two ranks, as threads" \
   "$mpirun $elasticity" "two ranks, as processes" \

@@ -10,13 +10,23 @@
 
 /*
   Ways to assemble the same matrix, to rounding:
+    AUTO      one of the others, which FemChooseAssembly finds
     ELEMENTS  PoiseMatAddBlock, one cell at a time
     COO       all entries of all cells as triplets, whose pattern is given once
     DEVICE    the same from a FemOperator, computed on the device
     BLOCKS    the same by blocks of `components`, into a matrix of type bcsr
 */
-typedef enum FemAssembly { FEM_ELEMENTS, FEM_COO, FEM_DEVICE, FEM_BLOCKS } FemAssembly;
-#define FEM_WAYS "elements|coo|device"
+typedef enum FemAssembly { FEM_AUTO, FEM_ELEMENTS, FEM_COO, FEM_DEVICE, FEM_BLOCKS } FemAssembly;
+#define FEM_WAYS "auto|elements|coo|device"
+
+/*
+  *how = asked, or of AUTO the fastest way, the same on all ranks. If a FemOperator gives the form's K
+  (`formula`), that is BLOCKS for several components, and for one DEVICE where a GPU computes it
+  (FemOperatorOnGpu). The mock device plays a GPU. Without a formula it is ELEMENTS. So it is where a device
+  lacks the memory for all triplets, or there are 2^31 nodes or more.
+*/
+PoiseErr FemChooseAssembly(const FemMesh *mesh, int components, FemAssembly asked, int formula,
+                           FemAssembly *how);
 
 /* A x = b with unknown c of node i at global row components * i + c. Rows are owned as the nodes are. */
 typedef struct FemSystem {
@@ -29,6 +39,7 @@ typedef struct FemSystem {
   int patterned;              /* A has the pattern of its triplets */
 } FemSystem;
 
+/* how: not AUTO. */
 PoiseErr FemSystemCreate(const FemMesh *mesh, int components, FemAssembly how, FemSystem *system);
 void FemSystemFree(FemSystem *system); /* a zeroed or partly made one is legal */
 

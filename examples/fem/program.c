@@ -26,6 +26,20 @@ PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage)
   return PoiseLogEnd(ctx, names[stage]);
 }
 
+/* By the words of -assembly: auto tells so which way it took. */
+static PoiseErr PrintWays(PoiseContext ctx, int ways)
+{
+  static const char *const words[] = {
+      [FEM_ELEMENTS] = "elements", [FEM_COO] = "coo", [FEM_DEVICE] = "device", [FEM_BLOCKS] = "blocks"};
+  const char *before = "\nAssembled by -assembly";
+  for (int how = FEM_ELEMENTS; how <= FEM_BLOCKS; how++) {
+    if (!(ways & 1 << how)) continue;
+    POISE_TRY(PoisePrintf(ctx, "%s %s", before, words[how]));
+    before = " and";
+  }
+  return PoisePrintf(ctx, ".\n");
+}
+
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times)
 {
   double seconds[FEM_STAGES + 1] = {0};
@@ -40,7 +54,7 @@ PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times)
     POISE_TRY(PoisePrintf(ctx, "%-10s %10.4f %14.0f\n", s < FEM_STAGES ? names[s] : "all", seconds[s],
                           times->unknowns / seconds[s]));
   }
-  return POISE_OK;
+  return PrintWays(ctx, times->ways);
 }
 
 /* ---- options of all programs ----------------------------------------------------------------- */
@@ -107,6 +121,7 @@ PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *
   PoiseContext ctx = system->mesh->ctx;
   POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP)); /* A may be converted to another type */
   POISE_TRY(Create(system, type, pctype, rtol, ksp));
+  times->ways |= 1 << system->how;
   return FemStageEnd(ctx, times, FEM_SETUP);
 }
 

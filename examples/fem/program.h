@@ -17,13 +17,16 @@ typedef enum FemStage {
   FEM_STAGES
 } FemStage;
 
-/* Seconds of this rank in each stage; unknowns of all systems solved. Stages are events of -log_view too. */
+/* Seconds of this rank in each stage; unknowns of all systems solved, and the ways of their assembly. Stages
+   are events of -log_view too. */
 typedef struct FemTimes {
   double seconds[FEM_STAGES], begun, unknowns;
+  int ways; /* the sum of 1 << FemAssembly over those taken */
 } FemTimes;
 PoiseErr FemStageBegin(PoiseContext ctx, FemTimes *times, FemStage stage);
 PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
-/* Print the table: seconds of the slowest rank, and unknowns per second. Collective. */
+/* Print the table: seconds of the slowest rank, and unknowns per second; and the ways of assembly.
+   Collective. */
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
 /* Make a solver of A x = b with these defaults, then read options. It keeps its history. x is the guess.

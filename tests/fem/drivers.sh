@@ -124,12 +124,33 @@ numbers -shape ring -grading 3 -ranks 3 -assembly coo -check_assembly -device mo
 numbers -shape ring -grading 3 -ranks 2 -assembly device -check_assembly | diff one - ||
   fail "other numbers from the operator"
 "$bin/elasticity" -support none -cell hex8 -ranks 2 -assembly coo -check_assembly > log || fail "$(cat log)"
-"$bin/elasticity" -assembly blocks -check_assembly -ranks 2 -device mock > log || fail "$(cat log)"
 front="load: force = 0 -1000 0"
 "$bin/elasticity" -mesh "$bracket" -loads "$front" -material "steel: E = 7e10, nu = 0.3" -assembly device \
   -check_assembly -ranks 3 > log || fail "$(cat log)"
 "$bin/convection" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
 "$bin/heat" -assembly device -check_assembly -ranks 2 > log || fail "$(cat log)"
+# by <way> <program> <options>...: it tells that its matrices were assembled so
+by()
+{
+  "$bin/$2" "${@:3}" > log 2>&1 || fail "${*:2}:" "$(cat log)"
+  grep -qxF "Assembled by -assembly $1." log || fail "${*:2} was not assembled by $1:" "$(cat log)"
+}
+# The default, auto, takes the device's way on the mock, which plays a GPU, wherever that way can be taken.
+own=(-boundary "left: value = 1; right: transfer = 2, outside = 3")
+stream="body: conductivity = 1, velocity = 1 0"
+by elements poisson -cell quad4 -device host
+by elements heat -n 4 -steps 2 -device host
+by device poisson -cell quad4 -device mock -check_assembly
+by device convection -device mock -check_assembly -ranks 2
+by device heat -n 4 -steps 2 -device mock -check_assembly
+by blocks elasticity -device mock -check_assembly -ranks 2
+by blocks elasticity -cell hex8 -n 2 -poisson 0.45 -support none -device mock -check_assembly -ranks 2
+by elements poisson -cell quad4 -n 4 "${own[@]}" -device mock
+by elements convection -n 4 -material "$stream" "${own[@]}" -device mock
+by elements heat -n 4 -steps 2 "${own[@]}" -device mock
+by coo poisson -cell quad4 -assembly coo -device mock # as the user wants it
+numbers -shape ring -grading 3 -device mock | diff one - || fail "other numbers by the device's way"
+grep -qxF "Assembled by -assembly device." log || fail "$(cat log)"
 numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
 numbers -mesh "$bracket" -dirichlet fixed,load > one

@@ -86,7 +86,7 @@ static PoiseErr Prepare(PoiseContext ctx, const Problem *problem, Solved *s)
 
 static PoiseErr Solve(PoiseContext ctx, const Problem *problem, Solved *s)
 {
-  FemTimes times = {{0}, 0, 0};
+  FemTimes times = {{0}, 0, 0, 0};
   double poisson;
   POISE_TRY(Prepare(ctx, problem, s));
   POISE_TRY(FemElasticCreate(&s->mesh, problem->kind, &s->elastic));

@@ -77,7 +77,7 @@ static PoiseErr Assemble(FemCell cell, const char *material, const char *boundar
 
 static PoiseErr Solve(Test *t)
 {
-  FemTimes times = {{0}, 0, 0};
+  FemTimes times = {{0}, 0, 0, 0};
   POISE_TRY(FemSolverCreate(&t->system, "cg", "jacobi", 1e-12, &times, &t->ksp));
   POISE_TRY(FemSolve(&t->system, t->ksp, &times));
   return FemScalarFlows(&t->scalar, t->system.x, NULL, 0);
