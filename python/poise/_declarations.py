@@ -480,10 +480,10 @@ FUNCTIONS = {
 
 # Keys of all options, of docs/options.md
 OPTIONS = frozenset(
-    "comm_check comm_exchange comm_fuse comm_patience device device_forbid_copies device_id error_trace "
-    "gpus help host_threads ksp_atol ksp_cg_variant ksp_chebyshev_eigenvalues ksp_chebyshev_esteig "
-    "ksp_chebyshev_esteig_steps ksp_converged_reason ksp_divtol ksp_error_if_inaccurate "
-    "ksp_error_if_not_converged ksp_gmres_basis ksp_gmres_breakdown_tolerance "
+    "comm_check comm_exchange comm_fuse comm_gather comm_patience device device_forbid_copies device_id "
+    "error_trace gpus help host_threads ksp_atol ksp_cg_variant ksp_chebyshev_eigenvalues "
+    "ksp_chebyshev_esteig ksp_chebyshev_esteig_steps ksp_converged_reason ksp_divtol "
+    "ksp_error_if_inaccurate ksp_error_if_not_converged ksp_gmres_basis ksp_gmres_breakdown_tolerance "
     "ksp_gmres_cgs_refinement_type ksp_gmres_restart ksp_initial_guess_nonzero ksp_max_it ksp_monitor "
     "ksp_monitor_every ksp_monitor_true_residual ksp_norm_type ksp_pc_side ksp_progress ksp_replay "
     "ksp_reuse_preconditioner ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view load_progress "
@@ -501,7 +501,7 @@ OPTIONS = frozenset(
 
 # Those of the process, which objects do not read
 PROCESS_OPTIONS = frozenset(
-    "comm_check comm_exchange comm_fuse comm_patience device device_forbid_copies device_id error_trace "
-    "gpus help host_threads load_progress log_device_time log_view options_file options_left poise_view "
-    "ranks solve_ranks version ".split()
+    "comm_check comm_exchange comm_fuse comm_gather comm_patience device device_forbid_copies device_id "
+    "error_trace gpus help host_threads load_progress log_device_time log_view options_file options_left "
+    "poise_view ranks solve_ranks version ".split()
 )

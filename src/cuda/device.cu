@@ -388,6 +388,18 @@ static void FreePinned(Device *dev, void *p)
   poiseFreeCount(dev->ctx);
 }
 
+static void Pin(Device *dev, void *p, size_t bytes)
+{
+  (void)dev;
+  if (cudaHostRegister(p, bytes, cudaHostRegisterDefault) != cudaSuccess) (void)cudaGetLastError();
+}
+
+static void Unpin(Device *dev, void *p)
+{
+  cudaStreamSynchronize(poiseCudaStream(dev));
+  if (cudaHostUnregister(p) != cudaSuccess) (void)cudaGetLastError();
+}
+
 static PoiseErr Copy(Device *dev, void *dst, const void *src, size_t bytes, CopyKind kind)
 {
   static const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
@@ -529,6 +541,8 @@ const DeviceOps poiseDevice_cuda = {
     .free_adopted = Through<FreeAdopted>::Door,
     .alloc_pinned = Through<AllocPinned>::Door,
     .free_pinned = Through<FreePinned>::Door,
+    .pin = Through<Pin>::Door,
+    .unpin = Through<Unpin>::Door,
     .copy = Through<Copy>::Door,
     .launch = Through<Launch>::Door,
     .sync = Through<Sync>::Door,

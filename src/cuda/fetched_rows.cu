@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that number rows of other ranks and their columns, and what else products do by rows. */
 #include "mat/assembly/shared_rows_kernels.h"
+#include "mat/csr/joined_kernels.h"
 #include "mat/multiply/fetched_rows_kernels.h"
 #include "mat/multiply/same_pattern_kernels.h"
 #include "items.h"
@@ -62,4 +63,16 @@ extern "C" PoiseErr poiseCuda_global_entries(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_same_pattern(Device *dev, const void *args)
 {
   return LaunchItems<SamePatternArgs, same_pattern_item>(dev, args);
+}
+
+/* Traffic: two offsets per row. */
+extern "C" PoiseErr poiseCuda_joined_offsets(Device *dev, const void *args)
+{
+  return LaunchItems<JoinedOffsetsArgs, joined_offsets_item>(dev, args);
+}
+
+/* Traffic: 8 bytes per entry. Lists of ghosts stay in L2. */
+extern "C" PoiseErr poiseCuda_joined_columns(Device *dev, const void *args)
+{
+  return LaunchItems<JoinedColumnsArgs, joined_columns_item>(dev, args);
 }

@@ -1,51 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solves in a context of one rank that workers do (-gpus, -solve_ranks). Each worker has rows of A and of P,
-  and a solver with the settings of the application's, on the communicator of the workers. A and P stay where
-  they are: on the host the workers use their values in place. A solve hands out b, and a guess, and collects
-  x.
+  Solves that others do for the ranks which have the application's objects. These others are workers, threads of
+  a context of one rank (-gpus, -solve_ranks), or leaders of groups of ranks that share a GPU (-comm_gather).
+  Each of these solvers has rows of A and of P, and settings of the application's, on the communicator of
+  solvers. A and P stay where they are: on the host workers use their values in place. A solve hands out b, and
+  a guess, and collects x.
 
     application      A, b, x, settings       monitors and tests that see numbers
                      |  rows of A, b    ^  x, reason, norms
-    worker r         A_r, b_r, solver --> x_r
+    solver r         A_r, b_r, solver --> x_r
 
-  Rows are cut by nonzeros, as -mat_partition nonzeros cuts them (mat/order/partition.c). A new pattern makes
-  all parts anew. New values, null spaces and a new way to multiply are passed on, each alone. What workers
-  read of the application's objects is found by the calling thread before each job, and does not change
-  during it.
+  Workers' rows are cut by nonzeros, as -mat_partition nonzeros cuts them (mat/order/partition.c). A leader
+  has those of its group. A new pattern makes all parts anew. New values, null spaces and a new way to multiply
+  are passed on, each alone. What solvers read of the application's objects goes in parcels (parcels.h). These
+  are made before each job, and do not change during it.
 */
+#include "mat/csr/joined.h"
 #include "mat/csr/replace_values.h"
-#include "mat/csr/entries.h"
 #include "mat/csr/shares.h"
 #include "mat/object/mat_type.h"
 #include "mat/order/arrange.h"
 #include "divided.h"
 #include "methods.h"
+#include "parcels.h"
 #include "reordered.h"
+#include "setup.h"
 
 enum { SPACES = 3 }; /* null space, that of the transpose, near null space */
 
-typedef struct Source { /* numbers of an object of the application's */
-  const double *p;
-  Side side;
-} Source;
-
 typedef struct Original { /* one of the application's matrices */
   Moved seen;             /* as the parts were made from it; seen.mat is not used */
-  bool parted;            /* then; by pcsr workers rearrange rows among them */
+  bool parted;            /* then; by pcsr ranks rearrange rows among them */
   unsigned changed;       /* since then, for the present job: CHANGED_...; with the pattern all has changed */
-  HostCsr h;              /* its pattern, while parts are made */
-  Source val;
-  bool fetched; /* its values were on the device alone until parts were made from a copy on the host */
-  Source space[SPACES][POISE_MAX_BATCH];
+  int ptr, col, ghost, val; /* numbers of parcels, of what has changed */
+  int space[SPACES][POISE_MAX_BATCH];
 } Original;
 
-typedef struct PartOf { /* a worker's rows of a matrix */
+typedef struct PartOf { /* a solver's rows of a matrix */
   PoiseMat mat;
-  int64_t first, numbers; /* of its values, in the values of the whole matrix */
+  CsrPiece *piece; /* of each owner */
+  int64_t numbers; /* of its values */
 } PartOf;
 
-typedef struct Part { /* what a worker has. Its thread alone changes it */
+typedef struct Part { /* what a solver has. Its thread alone changes it */
   PartOf A, P;        /* P is empty if they are one */
   PoiseKSP ksp;
   PoiseVec b, x;
@@ -53,11 +50,15 @@ typedef struct Part { /* what a worker has. Its thread alone changes it */
 
 struct Divided {
   PoiseContext ctx;
+  PoiseKSP outer;
+  Crew crew;
   Original A, P;
-  PoiseInt *start; /* the first row of each part, and the number of rows; valid if A has been seen */
-  Part *part;
-  Source b, x;          /* of the present solve */
-  double *to;           /* x of the application's, on the side x.side */
+  PoiseInt *start;      /* the first row of each part, and the number of rows; valid if A has been seen */
+  Part *part;           /* by solver; in a group its leader has its own alone */
+  bool built;           /* the solvers have been set up */
+  int b, guess, x;      /* parcels of the present solve, */
+  PoiseVec solution;    /* whose x is the application's, */
+  Side side;            /* on that side */
   int64_t moved_values; /* bytes, when values were last new; 0: they are in place */
   int64_t moved_vectors;
   WorkersTask destruction;
@@ -67,14 +68,16 @@ struct Divided {
 
 bool poiseKSPDivides(PoiseKSP ksp)
 {
-  return ksp->ctx->most_workers > 1 && !ksp->inside;
+  PoiseContext ctx = ksp->ctx;
+  bool gathers = ctx->group && !*ksp->alone && !poiseGroupBusy(ctx->group);
+  return (ctx->most_workers > 1 || gathers) && !ksp->inside && !ksp->borrows;
 }
 
 static PoiseErr CheckMatrix(PoiseMat A)
 {
   if (!poiseMatHolds(A))
-    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no rows that could be divided (%s)", A->type->name,
-         poiseWorkersWord(A->ctx));
+    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s has no rows that others could solve with (%s)",
+         A->type->name, poiseCrewWord(A->ctx));
   return POISE_OK;
 }
 
@@ -86,8 +89,9 @@ static PoiseErr Check(PoiseKSP ksp)
   TRY(CheckMatrix(P));
   TRY(poiseMatCheckUsable(P));
   if (ksp->pc->type->outside)
-    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s takes whole vectors, and the solve is divided (%s)",
-         ksp->pc->type->name, poiseWorkersWord(ksp->ctx));
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "preconditioner %s takes vectors of the application, and others solve for it (%s)",
+         ksp->pc->type->name, poiseCrewWord(ksp->ctx));
   return POISE_OK;
 }
 
@@ -95,72 +99,78 @@ PoiseErr poiseKSPCheckWhole(PoiseKSP ksp, const char *what)
 {
   if (poiseKSPDivides(ksp))
     FAIL(POISE_ERR_UNSUPPORTED,
-         "%s of a solver that is divided (%s): its vectors and preconditioner are in parts", what,
-         poiseWorkersWord(ksp->ctx));
+         "%s of a solver that others work for (%s): its vectors and preconditioner are theirs", what,
+         poiseCrewWord(ksp->ctx));
   return POISE_OK;
 }
 
-/* ---- where the application's numbers are ----------------------------------------------------- */
+/* ---- what goes to the solvers ---------------------------------------------------------------- */
 
-/* The valid side; nothing travels, unless both are new. */
-static PoiseErr Locate(Buffer *b, Source *s)
-{
-  s->side = poiseBufferIsCurrent(b, DEVICE) ? DEVICE : HOST;
-  TRY(poiseBufferRead(b, s->side, &s->p));
-  return s->side == DEVICE ? poiseDeviceSync(b->dev) : POISE_OK;
-}
-
-static PoiseErr LocateSpaces(PoiseMat A, Original *o)
+static PoiseErr SendSpaces(Divided *d, PoiseMat A, Original *o)
 {
   const NullSpace *const space[SPACES] = {&A->null, &A->left, &A->near};
   for (int s = 0; s < SPACES; s++)
-    for (int k = 0; k < space[s]->n; k++) TRY(Locate(&space[s]->v[k]->data, &o->space[s][k]));
+    for (int k = 0; k < space[s]->n; k++)
+      TRY(poiseCrewSendBuffer(&d->crew, &space[s]->v[k]->data, &o->space[s][k]));
   return POISE_OK;
 }
 
-/* What the parts must take from A. New values and null spaces may stay on the device; parts are made from the
-   host's arrays. */
-static PoiseErr LookAt(PoiseMat A, Original *o)
+/* New arrays. Values stay where they are valid. */
+static PoiseErr Send(Divided *d, PoiseMat A, Original *o)
 {
-  bool anew = poiseMovedStale(&o->seen, A) == MOVED_PATTERN || o->parted != A->asked.parted;
-  o->changed = anew ? ~0u : poiseMatChanged(&o->seen.seen, A);
-  if (o->changed & (CHANGED_SPACES | CHANGED_NEAR)) TRY(LocateSpaces(A, o));
-  if (o->changed & CHANGED_VALUES) TRY(Locate(&A->csr.val, &o->val));
-  if (!anew) return POISE_OK;
-  o->fetched = o->val.side == DEVICE && !poiseBufferIsCurrent(&A->csr.val, HOST);
-  TRY(poiseMatReadEntries(A, &o->h));
-  o->val = (Source){o->h.val, HOST};
-  return POISE_OK;
+  Csr *c = &A->csr;
+  if (o->changed & CHANGED_PATTERN) {
+    Parcel ghosts = {.p = c->ghost, .bytes = (size_t)c->nghost * sizeof *c->ghost, .side = HOST};
+    TRY(poiseCrewSendBuffer(&d->crew, &c->ptr, &o->ptr));
+    TRY(poiseCrewSendBuffer(&d->crew, &c->col, &o->col));
+    TRY(poiseCrewSend(&d->crew, ghosts, &o->ghost));
+  }
+  if (o->changed & CHANGED_VALUES) TRY(poiseCrewSendBuffer(&d->crew, &c->val, &o->val));
+  return o->changed & (CHANGED_SPACES | CHANGED_NEAR) ? SendSpaces(d, A, o) : POISE_OK;
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
 typedef struct Weights { /* of nodes, whose nonzeros are between two offsets; without nonzeros all weigh 1 */
-  const Csr *c;
-  const void *ptr;
+  PoiseMat A;
+  const char *ptr; /* on that side */
+  Side side;
+  PoiseErr error;            /* the first */
   int64_t nodes, per, total; /* per: rows of the CSR of a node */
 } Weights;
 
-static int64_t Before(const Weights *w, int64_t node)
+static int64_t Before(Weights *w, int64_t node)
 {
-  return w->total ? poiseCsrPtr(w->c, w->ptr, node * w->per) : node;
+  const Csr *c = &w->A->csr;
+  int64_t at = node * w->per;
+  union {
+    int32_t narrow;
+    int64_t wide;
+  } v = {0};
+  if (!w->total) return node;
+  if (w->side == HOST) return poiseCsrPtr(c, w->ptr, at);
+  const size_t width = c->wide ? sizeof v.wide : sizeof v.narrow;
+  PoiseErr e = poiseDeviceFetch(w->A->ctx->device, w->ptr + (size_t)at * width, width, &v);
+  if (e && !w->error) w->error = e;
+  return c->wide ? v.wide : v.narrow;
 }
 
 /* The part in whose equal share of the weight the middle of the node's weight lies. */
-static int32_t PartOfNode(const Weights *w, int64_t node, int parts)
+static int32_t PartOfNode(Weights *w, int64_t node, int parts)
 {
   const Shares shares = {parts, NULL};
-  int64_t side = poiseCsrSide(w->c), numbers = w->total ? side * side : 1;
+  int64_t side = poiseCsrSide(&w->A->csr), numbers = w->total ? side * side : 1;
   int64_t before = numbers * Before(w, node), weight = numbers * Before(w, node + 1) - before;
-  return poiseShareAt(&shares, before, weight, numbers * Before(w, w->nodes));
+  return poiseShareAt(&shares, before, weight, numbers * (w->total ? w->total : w->nodes));
 }
 
 /* The parts of nodes ascend, so each part's first node is found by bisection. */
-static void Cut(PoiseMat A, const void *ptr, int parts, PoiseInt *start)
+static PoiseErr CutForWorkers(PoiseMat A, int parts, PoiseInt *start)
 {
-  Weights w = {.c = &A->csr, .ptr = ptr, .nodes = A->rows->n / A->block_size};
+  Weights w = {.A = A, .nodes = A->rows->n / A->block_size, .total = A->csr.nz};
   w.per = w.nodes ? A->csr.m / w.nodes : 1;
-  w.total = A->csr.nz;
+  w.side = poiseBufferIsCurrent(&A->csr.ptr, HOST) ? HOST : DEVICE;
+  TRY(poiseBufferRead(&A->csr.ptr, w.side, &w.ptr));
   start[0] = 0;
   for (int r = 1; r <= parts; r++) {
     int64_t low = start[r - 1] / A->block_size, high = w.nodes;
@@ -173,47 +183,84 @@ static void Cut(PoiseMat A, const void *ptr, int parts, PoiseInt *start)
     }
     start[r] = high * A->block_size;
   }
+  return w.error;
+}
+
+static PoiseErr Cut(Divided *d, PoiseMat A)
+{
+  const RankGroup *g = d->ctx->group;
+  if (!g) return CutForWorkers(A, d->crew.solvers, d->start);
+  for (int r = 0; r <= d->crew.solvers; r++) d->start[r] = A->rows->start[poiseGroupFirst(g, r)];
+  return POISE_OK;
 }
 
 /* A preconditioner that is kept keeps its rows. */
 static bool KeepsRows(PoiseKSP ksp)
 {
   const Divided *d = ksp->divided;
-  PoiseKSP first = d->part[0].ksp;
-  int parts = poiseWorkersCount(d->ctx->workers);
-  return ksp->options.reuse && first && first->pc->built && d->start[parts] == ksp->given_A->rows->n;
+  return ksp->options.reuse && d->built && d->start[d->crew.solvers] == ksp->given_A->rows->N;
 }
 
-/* ---- the workers' matrices ------------------------------------------------------------------- */
+/* ---- the solvers' matrices ------------------------------------------------------------------- */
 
-/* Enqueue n numbers of the application's from number `first` on. */
-static PoiseErr Fetch(PoiseContext ctx, Source s, int64_t first, int64_t n, double *to)
-{
-  return poiseDeviceCopyArray(ctx->device, to, s.p + first, (size_t)n * sizeof(double),
-                              s.side == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE);
-}
-
-static PoiseErr FetchVec(PoiseVec x, Source s)
+static PoiseErr FetchVec(const Divided *d, PoiseVec x, const Layout *rows, int k)
 {
   double *to;
   TRY(poiseVecWrite(x, &to));
-  TRY(Fetch(x->ctx, s, x->layout->begin, x->layout->n, to));
+  TRY(poiseCrewFetch(&d->crew, x->ctx, rows, k, x->layout->begin, x->layout->n, to));
   return poiseDeviceSync(x->ctx->device);
 }
 
 typedef PoiseErr (*SetSpace)(PoiseMat, int constant, int n, const PoiseVec *);
 
-static PoiseErr FetchSpace(PoiseMat B, int n, const Source *space, SetSpace set)
+static PoiseErr FetchSpace(const Divided *d, const Layout *rows, PoiseMat B, int n, const int *space,
+                           SetSpace set)
 {
   PoiseVec v[POISE_MAX_BATCH] = {NULL};
   PoiseErr e = POISE_OK;
   for (int k = 0; !e && k < n; k++) {
     e = PoiseMatCreateVecs(B, &v[k], NULL);
-    if (!e) e = PoiseAgree(B->ctx, FetchVec(v[k], space[k]));
+    if (!e) e = PoiseAgree(B->ctx, FetchVec(d, v[k], rows, space[k]));
   }
   if (!e) e = set(B, 0, n, v);
   for (int k = 0; k < n; k++) PoiseVecDestroy(&v[k]);
   return e;
+}
+
+static PoiseErr TakeSpaces(const Divided *d, PoiseMat A, const Original *o, PoiseMat B)
+{
+  if (o->changed & CHANGED_NEAR)
+    TRY(FetchSpace(d, A->cols, B, A->near.n, o->space[2], PoiseMatSetNearNullSpace));
+  if (!(o->changed & CHANGED_SPACES)) return POISE_OK;
+  TRY(FetchSpace(d, A->cols, B, A->null.n, o->space[0], PoiseMatSetNullSpace));
+  return FetchSpace(d, A->rows, B, A->left.n, o->space[1], PoiseMatSetTransposeNullSpace);
+}
+
+/* What rows [start, start + n) are of each owner's. */
+static PoiseErr FindPieces(const Divided *d, PoiseContext ctx, PoiseMat A, const Original *o, PoiseInt start,
+                           PoiseInt n, PartOf *p)
+{
+  const int owners = poiseCrewOwners(&d->crew);
+  const int64_t side = poiseCsrSide(&A->csr);
+  if (!p->piece) TRY(poiseAllocArray(ctx, owners, sizeof *p->piece, "pieces of a matrix", &p->piece));
+  for (int i = 0; i < owners; i++) {
+    const Parcel *ptr = poiseCrewParcel(&d->crew, i, o->ptr), *col = poiseCrewParcel(&d->crew, i, o->col),
+                 *ghost = poiseCrewParcel(&d->crew, i, o->ghost);
+    PoiseInt first = poiseCrewFirst(&d->crew, A->rows, i), end = poiseCrewFirst(&d->crew, A->rows, i + 1),
+             low = first > start ? first : start, high = end < start + n ? end : start + n,
+             column = poiseCrewFirst(&d->crew, A->cols, i),
+             columns = poiseCrewFirst(&d->crew, A->cols, i + 1) - column;
+    p->piece[i] = (CsrPiece){.first = (low - first) / side,
+                             .rows = high > low ? (high - low) / side : 0,
+                             .wide = ptr->bytes == (size_t)((end - first) / side + 1) * sizeof(int64_t),
+                             .ptr = ptr->p,
+                             .col = col->p,
+                             .ptr_side = ptr->side,
+                             .col_side = col->side,
+                             .columns = {.nloc = columns / side, .column = column / side, .ghost = ghost->p},
+                             .nghost = (int64_t)(ghost->bytes / sizeof(PoiseInt))};
+  }
+  return POISE_OK;
 }
 
 /* Offsets of rows [first, first + m) that begin at 0. */
@@ -226,27 +273,84 @@ static PoiseErr CopyOffsets(PoiseContext ctx, const Csr *c, const void *ptr, int
   return POISE_OK;
 }
 
-/* The rows [start, start + n) of A, whose values are used in place on the host. */
-static PoiseErr CreateRows(PoiseContext ctx, PoiseMat A, const Original *o, PoiseInt start, PoiseInt n,
-                           PartOf *p)
+/* Numbers of the values before a piece's first. */
+static int64_t FirstNumber(const Csr *c, const CsrPiece *piece)
+{
+  return piece->begin * poiseCsrEntry(c);
+}
+
+/* On the host: the rows of the only piece, with its values in place. */
+static PoiseErr CreateInPlace(const Divided *d, PoiseContext ctx, PoiseMat A, const Original *o, PoiseInt n,
+                              PartOf *p)
 {
   const Csr *c = &A->csr;
-  int64_t side = poiseCsrSide(c), first = start / side, m = n / side, N = A->rows->N;
-  int64_t begin = poiseCsrPtr(c, o->h.ptr, first), *ptr = NULL;
-  PoiseOwn own = ctx->device->ops->is_host ? POISE_BORROW : POISE_COPY;
-  const int32_t *col = c->nz ? o->h.col + begin : NULL;
-  p->first = begin * side * side;
-  p->numbers = (poiseCsrPtr(c, o->h.ptr, first + m) - begin) * side * side;
-  const double *val = c->nz ? o->h.val + p->first : NULL;
-  PoiseErr e = PoiseAgree(ctx, CopyOffsets(ctx, c, o->h.ptr, first, m, &ptr));
+  CsrPiece *piece = &p->piece[0];
+  PoiseInt N = A->rows->N;
+  int64_t *ptr = NULL;
+  piece->begin = poiseCsrPtr(c, piece->ptr, piece->first);
+  piece->nz = poiseCsrPtr(c, piece->ptr, piece->first + piece->rows) - piece->begin;
+  const int32_t *col = c->nz ? piece->col + piece->begin : NULL;
+  const double *all = poiseCrewParcel(&d->crew, 0, o->val)->p,
+               *val = c->nz ? all + FirstNumber(c, piece) : NULL;
+  PoiseErr e = PoiseAgree(ctx, CopyOffsets(ctx, c, piece->ptr, piece->first, piece->rows, &ptr));
   if (!e && c->b)
-    e = PoiseMatCreateBCSR(ctx, c->b, n, n, N, N, &(PoiseBCSR){.ptr64 = ptr, .col32 = col, .val = val}, own,
-                           &p->mat);
+    e = PoiseMatCreateBCSR(ctx, c->b, n, n, N, N, &(PoiseBCSR){.ptr64 = ptr, .col32 = col, .val = val},
+                           POISE_BORROW, &p->mat);
   else if (!e)
     e = poiseMatCreateArrays(ctx, A->asked.type, false, n, n, N, N,
-                             &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, own, false, &p->mat);
+                             &(PoiseCSR){.ptr64 = ptr, .col32 = col, .val = val}, POISE_BORROW, false,
+                             &p->mat);
   poiseFree(ctx, &ptr);
   return e;
+}
+
+/* Into the pattern that p has. */
+static PoiseErr CopyValues(const Divided *d, const Original *o, const PartOf *p)
+{
+  Device *dev = p->mat->ctx->device;
+  const Csr *c = &p->mat->csr;
+  double *to;
+  if (dev->ops->is_host) {
+    const double *all = poiseCrewParcel(&d->crew, 0, o->val)->p;
+    return poiseMatSetEntries(p->mat, HOST, c->nz ? all + FirstNumber(c, &p->piece[0]) : NULL);
+  }
+  TRY(poiseBufferWrite(&p->mat->csr.val, DEVICE, &to));
+  for (int i = 0; i < poiseCrewOwners(&d->crew); i++) {
+    const Parcel *val = poiseCrewParcel(&d->crew, i, o->val);
+    const CsrPiece *piece = &p->piece[i];
+    int64_t n = piece->nz * poiseCsrEntry(c);
+    if (n)
+      TRY(poiseDeviceCopyArray(dev, to, (const double *)val->p + FirstNumber(c, piece),
+                               (size_t)n * sizeof *to, val->side == HOST ? COPY_TO_DEVICE : COPY_ON_DEVICE));
+    to += n;
+  }
+  return poiseDeviceSync(dev); /* the application may then change them */
+}
+
+static PoiseErr TakeValues(const Divided *d, const Original *o, const PartOf *p)
+{
+  TRY(PoiseAgree(p->mat->ctx, CopyValues(d, o, p)));
+  p->mat->version.values++;
+  return POISE_OK;
+}
+
+static PoiseErr CreatePart(const Divided *d, PoiseContext ctx, PoiseMat A, const Original *o, PartOf *p)
+{
+  int r = ctx->comm->rank;
+  PoiseInt n = d->start[r + 1] - d->start[r];
+  PoiseMatDestroy(&p->mat);
+  PoiseErr e = FindPieces(d, ctx, A, o, d->start[r], n, p);
+  if (ctx->device->ops->is_host) {
+    TRY(PoiseAgree(ctx, e));
+    TRY(CreateInPlace(d, ctx, A, o, n, p));
+  } else {
+    TRY(poiseMatJoined(ctx, e, A->asked.type, A->csr.b, n, A->rows->N, poiseCrewOwners(&d->crew), p->piece,
+                       &p->mat));
+    TRY(PoiseAgree(ctx, CopyValues(d, o, p)));
+  }
+  p->numbers = poiseCsrScalars(&p->mat->csr);
+  p->mat->block_size = A->block_size;
+  return PoiseMatSetOptionsPrefix(p->mat, A->asked.prefix);
 }
 
 /* How A is multiplied: type, options, library. Nothing that was made of B's entries is void. */
@@ -259,47 +363,25 @@ static PoiseErr TakeProduct(PoiseMat A, PoiseMat B)
   return poiseMatSetUp(B);
 }
 
-static PoiseErr TakeSpaces(PoiseMat A, const Original *o, PoiseMat B)
-{
-  if (o->changed & CHANGED_NEAR) TRY(FetchSpace(B, A->near.n, o->space[2], PoiseMatSetNearNullSpace));
-  if (!(o->changed & CHANGED_SPACES)) return POISE_OK;
-  TRY(FetchSpace(B, A->null.n, o->space[0], PoiseMatSetNullSpace));
-  return FetchSpace(B, A->left.n, o->space[1], PoiseMatSetTransposeNullSpace);
-}
-
-/* Into the old pattern. */
-static PoiseErr TakeValues(const Original *o, const PartOf *p)
-{
-  PoiseErr e = poiseMatSetEntries(p->mat, o->val.side, o->val.p + p->first);
-  if (!e) e = poiseDeviceSync(p->mat->ctx->device); /* the application may then change them */
-  TRY(PoiseAgree(p->mat->ctx, e));
-  p->mat->version.values++;
-  return POISE_OK;
-}
-
-static PoiseErr CreatePart(PoiseContext ctx, PoiseMat A, const Original *o, const PoiseInt *start, PartOf *p)
-{
-  int r = ctx->comm->rank;
-  PoiseMatDestroy(&p->mat);
-  TRY(CreateRows(ctx, A, o, start[r], start[r + 1] - start[r], p));
-  p->mat->block_size = A->block_size;
-  return PoiseMatSetOptionsPrefix(p->mat, A->asked.prefix);
-}
-
-static PoiseErr Follow(PoiseContext ctx, PoiseMat A, const Original *o, const PoiseInt *start, PartOf *p)
+static PoiseErr Follow(const Divided *d, PoiseContext ctx, PoiseMat A, const Original *o, PartOf *p)
 {
   bool anew = o->changed & CHANGED_PATTERN;
-  if (anew) TRY(CreatePart(ctx, A, o, start, p));
+  if (anew) TRY(CreatePart(d, ctx, A, o, p));
   if (o->changed & CHANGED_PRODUCT) TRY(TakeProduct(A, p->mat));
-  TRY(TakeSpaces(A, o, p->mat));
+  TRY(TakeSpaces(d, A, o, p->mat));
   p->mat->asked.partition = A->asked.partition; /* no change of A itself */
   p->mat->asked.partition_given = A->asked.partition_given;
   p->mat->asked.order = A->asked.order;
-  if (anew) return PoiseAgree(ctx, poiseBufferToDevice(&p->mat->csr.val)); /* the host's copy has served */
-  return o->changed & CHANGED_VALUES ? TakeValues(o, p) : POISE_OK;
+  return o->changed & CHANGED_VALUES && !anew ? TakeValues(d, o, p) : POISE_OK;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
+
+static void DestroyPartOf(PoiseContext ctx, PartOf *p)
+{
+  PoiseMatDestroy(&p->mat);
+  poiseFree(ctx, &p->piece);
+}
 
 static PoiseErr MakeVectors(Part *p)
 {
@@ -309,16 +391,16 @@ static PoiseErr MakeVectors(Part *p)
 }
 
 /* The job of a set-up. */
-static PoiseErr SetUpPart(PoiseContext ctx, void *solver)
+static PoiseErr SetUpPart(PoiseContext ctx, void *divided)
 {
-  PoiseKSP ksp = solver;
-  const Divided *d = ksp->divided;
+  const Divided *d = divided;
+  PoiseKSP ksp = d->outer;
   Part *p = &d->part[ctx->comm->rank];
-  TRY(Follow(ctx, ksp->given_A, &d->A, d->start, &p->A));
+  TRY(Follow(d, ctx, ksp->given_A, &d->A, &p->A));
   if (ksp->given_P != ksp->given_A)
-    TRY(Follow(ctx, ksp->given_P, &d->P, d->start, &p->P));
+    TRY(Follow(d, ctx, ksp->given_P, &d->P, &p->P));
   else
-    PoiseMatDestroy(&p->P.mat);
+    DestroyPartOf(ctx, &p->P);
   if (d->A.changed & CHANGED_PATTERN) TRY(MakeVectors(p));
   if (!p->ksp) TRY(PoiseKSPCreate(ctx, &p->ksp));
   PoiseMat P = p->P.mat ? p->P.mat : p->A.mat;
@@ -327,15 +409,26 @@ static PoiseErr SetUpPart(PoiseContext ctx, void *solver)
   return PoiseKSPSetUp(p->ksp);
 }
 
-static PoiseErr KeepPart(PoiseContext ctx, void *solver)
+/* What a group's leader has; NULL on other ranks. */
+static Part *Mine(const Divided *d)
 {
-  PoiseKSP ksp = solver, inner = ksp->divided->part[ctx->comm->rank].ksp;
-  return inner ? PoiseKSPSetReusePreconditioner(inner, ksp->options.reuse) : POISE_OK;
+  const RankGroup *g = d->ctx->group;
+  return g && poiseGroupLeader(g) ? &d->part[poiseGroupNumber(g)] : NULL;
+}
+
+static PoiseErr KeepPart(PoiseContext ctx, void *divided)
+{
+  const Divided *d = divided;
+  PoiseKSP inner = d->part[ctx->comm->rank].ksp;
+  return inner ? PoiseKSPSetReusePreconditioner(inner, d->outer->options.reuse) : POISE_OK;
 }
 
 PoiseErr poiseKSPKeepParts(PoiseKSP ksp)
 {
-  return ksp->divided ? poiseWorkersDo(ksp->ctx->workers, KeepPart, ksp) : POISE_OK;
+  Divided *d = ksp->divided;
+  if (!d) return POISE_OK;
+  if (!d->ctx->group) return poiseWorkersDo(d->ctx->workers, KeepPart, d);
+  return Mine(d) ? KeepPart(poiseGroupLeader(d->ctx->group), d) : POISE_OK;
 }
 
 static PoiseErr Destroy(PoiseContext ctx, void *divided)
@@ -344,8 +437,8 @@ static PoiseErr Destroy(PoiseContext ctx, void *divided)
   PoiseKSPDestroy(&p->ksp);
   PoiseVecDestroy(&p->b);
   PoiseVecDestroy(&p->x);
-  PoiseMatDestroy(&p->A.mat);
-  PoiseMatDestroy(&p->P.mat);
+  DestroyPartOf(ctx, &p->A);
+  DestroyPartOf(ctx, &p->P);
   return POISE_OK;
 }
 
@@ -353,6 +446,7 @@ static void Free(void *divided)
 {
   Divided *d = divided;
   PoiseContext ctx = d->ctx;
+  poiseCrewClose(&d->crew);
   poiseFree(ctx, &d->start);
   poiseFree(ctx, &d->part);
   poiseFree(ctx, &d);
@@ -364,68 +458,94 @@ void poiseKSPUndivide(PoiseKSP ksp)
   if (!d) return;
   ksp->divided = NULL;
   d->destruction = (WorkersTask){.job = Destroy, .end = Free, .arg = d};
-  poiseWorkersFinish(d->ctx->workers, &d->destruction);
+  if (!d->ctx->group) {
+    poiseWorkersFinish(d->ctx->workers, &d->destruction);
+    return;
+  }
+  if (Mine(d)) (void)Destroy(poiseGroupLeader(d->ctx->group), d);
+  Free(d);
 }
 
-static PoiseErr Create(PoiseContext ctx, Divided **divided)
+static PoiseErr Create(PoiseKSP ksp)
 {
-  TRY(poiseWorkersOpen(ctx));
-  int parts = poiseWorkersCount(ctx->workers);
+  PoiseContext ctx = ksp->ctx;
   Divided *d = NULL;
   TRY(poiseAlloc(ctx, sizeof *d, "divided solver", &d));
-  d->ctx = ctx;
-  PoiseErr e = poiseAllocArray(ctx, parts + 1, sizeof *d->start, "first rows of parts", &d->start);
+  d->ctx = ctx, d->outer = ksp;
+  PoiseErr e = poiseCrewOpen(ctx, &d->crew);
+  int parts = d->crew.solvers;
+  if (!e) e = poiseAllocArray(ctx, parts + 1, sizeof *d->start, "first rows of parts", &d->start);
   if (!e) e = poiseAllocArray(ctx, parts, sizeof *d->part, "parts of a solver", &d->part);
   if (e)
     Free(d);
   else
-    *divided = d;
+    ksp->divided = d;
   return e;
 }
 
 /* The parts are as A is. */
-static PoiseErr Note(Divided *d, PoiseMat A, Original *o)
+static void Note(Divided *d, PoiseMat A, Original *o)
 {
-  bool is_host = d->ctx->device->ops->is_host;
   o->seen = (Moved){A, NULL, A->version, A->block_size}, o->parted = A->asked.parted;
-  if (o->changed & CHANGED_VALUES && !is_host) d->moved_values += (int64_t)A->csr.val.bytes;
-  if (o->fetched) TRY(poiseBufferToDevice(&A->csr.val));
-  o->fetched = false;
+  if (o->changed & CHANGED_VALUES && !d->ctx->device->ops->is_host)
+    d->moved_values += (int64_t)A->csr.val.bytes;
+}
+
+static unsigned Changed(PoiseMat A, const Original *o)
+{
+  bool anew = poiseMovedStale(&o->seen, A) == MOVED_PATTERN || o->parted != A->asked.parted;
+  return anew ? ~0u : poiseMatChanged(&o->seen.seen, A);
+}
+
+/* What has changed for any owner. */
+static PoiseErr Look(PoiseKSP ksp)
+{
+  enum { BITS = 5 };
+  Divided *d = ksp->divided;
+  PoiseMat A = ksp->given_A, P = ksp->given_P;
+  unsigned mine[2] = {Changed(A, &d->A), P != A ? Changed(P, &d->P) : 0};
+  int64_t any[2 * BITS];
+  if (mine[0] & CHANGED_PATTERN && P != A && !KeepsRows(ksp)) mine[1] = ~0u; /* P is cut like A */
+  for (int k = 0; k < 2 * BITS; k++) any[k] = mine[k / BITS] >> k % BITS & 1;
+  TRY(poiseCommMaxInt(ksp->ctx->comm, any, 2 * BITS));
+  d->A.changed = d->P.changed = 0;
+  for (int k = 0; k < 2 * BITS; k++)
+    *(k < BITS ? &d->A.changed : &d->P.changed) |= (unsigned)any[k] << k % BITS;
+  if (d->A.changed & CHANGED_PATTERN) d->A.changed = ~0u;
+  if (d->P.changed & CHANGED_PATTERN) d->P.changed = ~0u;
   return POISE_OK;
 }
 
-static PoiseErr Look(PoiseKSP ksp)
+static PoiseErr SendAll(PoiseKSP ksp)
 {
   Divided *d = ksp->divided;
-  PoiseMat A = ksp->given_A, P = ksp->given_P;
-  TRY(LookAt(A, &d->A));
-  d->P.changed = 0;
-  if (P != A) TRY(LookAt(P, &d->P));
-  if (!(d->A.changed & CHANGED_PATTERN) || KeepsRows(ksp)) return POISE_OK;
-  Cut(A, d->A.h.ptr, poiseWorkersCount(d->ctx->workers), d->start);
-  if (P == A || d->P.changed & CHANGED_PATTERN) return POISE_OK;
-  d->P.seen.of = NULL; /* P is cut like A */
-  return LookAt(P, &d->P);
+  Reads reads = READS_NOTHING;
+  if (d->A.changed & CHANGED_PATTERN && !KeepsRows(ksp)) TRY(Cut(d, ksp->given_A));
+  TRY(Send(d, ksp->given_A, &d->A));
+  if (ksp->given_P != ksp->given_A) TRY(Send(d, ksp->given_P, &d->P));
+  /* options of the solvers inside are read here, so that what the program sets later is not overridden */
+  return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, &reads) : POISE_OK;
 }
 
 static PoiseErr Update(PoiseKSP ksp)
 {
   Divided *d = ksp->divided;
-  Reads reads = READS_NOTHING;
   TRY(Look(ksp));
-  /* options of the solvers inside are read here, so that what the program sets later is not overridden */
-  if (ksp->pc->type->reads) TRY(ksp->pc->type->reads(ksp->pc, &reads));
+  poiseCrewClear(&d->crew);
   bool values = (d->A.changed | d->P.changed) & CHANGED_VALUES;
-  TRY(poiseWorkersDo(d->ctx->workers, SetUpPart, ksp)); /* after a failure the same is out of date */
+  TRY(poiseCrewDo(&d->crew, SendAll(ksp), SetUpPart, NULL, d)); /* after a failure the same is out of date */
+  d->built = true;
   if (values) d->moved_values = 0;
-  TRY(Note(d, ksp->given_A, &d->A));
-  return ksp->given_P != ksp->given_A ? Note(d, ksp->given_P, &d->P) : POISE_OK;
+  Note(d, ksp->given_A, &d->A);
+  if (ksp->given_P != ksp->given_A) Note(d, ksp->given_P, &d->P);
+  return POISE_OK;
 }
 
 PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
-  TRY(Check(ksp));
-  if (!ksp->divided) TRY(Create(ksp->ctx, &ksp->divided));
+  PoiseErr e = Check(ksp);
+  if (!e && !ksp->divided) e = Create(ksp);
+  TRY(PoiseAgree(ksp->ctx, e));
   ksp->side = side;
   ksp->norm = norm;
   return Update(ksp);
@@ -439,10 +559,40 @@ void poiseKSPLetGoParts(PoiseKSP ksp, bool other_A, bool other_P)
 
 /* ---- solves ---------------------------------------------------------------------------------- */
 
+/* x of the application's comes back on the side where it has memory. */
+static PoiseErr SendX(Divided *d, PoiseVec x, bool guess)
+{
+  Parcel parcel = {.bytes = x->data.bytes,
+                   .side = x->data.device && !d->ctx->device->ops->is_host ? DEVICE : HOST};
+  TRY(guess ? poiseBufferUpdate(&x->data, parcel.side, &parcel.p)
+            : poiseBufferWrite(&x->data, parcel.side, &parcel.p));
+  TRY(poiseDeviceSync(d->ctx->device)); /* nothing queued writes there */
+  d->side = parcel.side;
+  d->guess = NO_PARCEL;
+  if (guess) TRY(poiseCrewSend(&d->crew, parcel, &d->guess));
+  parcel.returns = true;
+  return poiseCrewSend(&d->crew, parcel, &d->x);
+}
+
+static PoiseErr SendVectors(Divided *d, PoiseVec b, PoiseVec x, bool guess)
+{
+  TRY(poiseCrewSendBuffer(&d->crew, &b->data, &d->b));
+  return SendX(d, x, guess);
+}
+
 static PoiseErr FetchVectors(const Divided *d, Part *p)
 {
-  TRY(FetchVec(p->b, d->b));
-  return d->x.p ? FetchVec(p->x, d->x) : POISE_OK;
+  const Layout *rows = d->outer->given_A->rows;
+  TRY(FetchVec(d, p->b, rows, d->b));
+  return d->guess != NO_PARCEL ? FetchVec(d, p->x, rows, d->guess) : POISE_OK;
+}
+
+static PoiseErr DeliverPart(const Divided *d, PoiseVec x)
+{
+  const double *p;
+  TRY(poiseVecRead(x, &p));
+  TRY(poiseCrewDeliver(&d->crew, x->ctx, d->outer->given_A->rows, d->x, x->layout->begin, x->layout->n, p));
+  return poiseDeviceSync(x->ctx->device);
 }
 
 static PoiseErr SolvePart(PoiseContext ctx, void *divided)
@@ -450,76 +600,110 @@ static PoiseErr SolvePart(PoiseContext ctx, void *divided)
   const Divided *d = divided;
   Part *p = &d->part[ctx->comm->rank];
   TRY(PoiseAgree(ctx, FetchVectors(d, p)));
-  return PoiseKSPSolve(p->ksp, p->b, p->x);
+  TRY(PoiseKSPSolve(p->ksp, p->b, p->x));
+  return PoiseAgree(ctx, DeliverPart(d, p->x));
 }
 
-static PoiseErr DeliverPart(PoiseContext ctx, void *divided)
-{
-  const Divided *d = divided;
-  PoiseVec x = d->part[ctx->comm->rank].x;
-  Device *dev = ctx->device;
-  const double *p;
-  PoiseErr e = poiseVecRead(x, &p);
-  if (!e)
-    e = poiseDeviceCopyArray(dev, d->to + x->layout->begin, p, (size_t)x->layout->n * sizeof(double),
-                             d->x.side == HOST ? COPY_TO_HOST : COPY_ON_DEVICE);
-  if (!e) e = poiseDeviceSync(dev);
-  return PoiseAgree(ctx, e);
-}
+typedef struct Told { /* what the application asks of the latest solve */
+  KSPResult result;
+  Claim claim;
+  int64_t size; /* of the history; -1: none is kept */
+} Told;
 
-/* x of the workers to the application's, on the side where it has memory. */
-static PoiseErr Deliver(Divided *d, PoiseVec x)
+static PoiseErr MakeRoom(PoiseKSP ksp, int64_t size)
 {
-  d->x.side = x->data.device && !d->ctx->device->ops->is_host ? DEVICE : HOST;
-  TRY(poiseBufferWrite(&x->data, d->x.side, &d->to));
-  TRY(poiseDeviceSync(d->ctx->device)); /* nothing queued writes there */
-  return poiseWorkersDo(d->ctx->workers, DeliverPart, d);
-}
-
-/* What the application asks of the latest solve. */
-static PoiseErr TakeResult(PoiseKSP ksp, PoiseKSP inner)
-{
-  const KSPHistory *h = &inner->history;
-  ksp->result = inner->result;
-  ksp->solve.claim = inner->solve.claim;
-  ksp->history.size = 0;
-  if (!h->keep) return POISE_OK;
-  if (h->size > ksp->history.capacity) {
-    TRY(poiseRealloc(ksp->ctx, (size_t)h->capacity * sizeof(double), 0, "residual history",
-                     &ksp->history.norms));
-    ksp->history.capacity = h->capacity;
-  }
-  if (h->size) memcpy(ksp->history.norms, h->norms, (size_t)h->size * sizeof(double));
-  ksp->history.size = h->size;
+  if (size <= ksp->history.capacity) return POISE_OK;
+  TRY(poiseRealloc(ksp->ctx, (size_t)size * sizeof(double), 0, "residual history", &ksp->history.norms));
+  ksp->history.capacity = size;
   return POISE_OK;
+}
+
+/* From the first solver, which rank 0 of the owners sees. */
+static PoiseErr TakeResult(PoiseKSP ksp)
+{
+  Comm *comm = ksp->ctx->comm;
+  const PoiseKSP inner = comm->rank ? NULL : ksp->divided->part[0].ksp;
+  Told told;
+  memset(&told, 0, sizeof told);
+  if (inner) told = (Told){inner->result, inner->solve.claim, inner->history.keep ? inner->history.size : -1};
+  if (comm->size > 1) TRY(comm->ops->bcast(comm, &told, sizeof told, 0));
+  ksp->result = told.result;
+  ksp->solve.claim = told.claim;
+  ksp->history.size = 0;
+  if (told.size <= 0) return POISE_OK;
+  TRY(PoiseAgree(ksp->ctx, MakeRoom(ksp, told.size)));
+  if (inner) memcpy(ksp->history.norms, inner->history.norms, (size_t)told.size * sizeof(double));
+  if (comm->size > 1) TRY(comm->ops->bcast(comm, ksp->history.norms, (size_t)told.size * sizeof(double), 0));
+  ksp->history.size = told.size;
+  return POISE_OK;
+}
+
+/* Solvers write x on one side: what callbacks have read of it, on the other one, is old then. */
+PoiseErr poiseKSPHandBack(const Divided *d)
+{
+  double *p;
+  return d->solution ? poiseBufferUpdate(&d->solution->data, d->side, &p) : POISE_OK;
 }
 
 PoiseErr poiseKSPRunDivided(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   Divided *d = ksp->divided;
-  d->x.p = NULL;
-  TRY(Locate(&b->data, &d->b));
-  if (ksp->options.guess_nonzero) TRY(Locate(&x->data, &d->x));
-  d->moved_vectors = (int64_t)(b->data.bytes + x->data.bytes + (d->x.p ? x->data.bytes : 0));
-  TRY(poiseWorkersDo(d->ctx->workers, SolvePart, d));
-  TRY(TakeResult(ksp, d->part[0].ksp));
-  return Deliver(d, x);
+  bool guess = ksp->options.guess_nonzero;
+  d->solution = x;
+  poiseCrewClear(&d->crew);
+  d->moved_vectors = (int64_t)(b->data.bytes + x->data.bytes + (guess ? x->data.bytes : 0));
+  PoiseErr e = poiseCrewDo(&d->crew, SendVectors(d, b, x, guess), SolvePart, poiseKSPAnswer, d);
+  d->solution = NULL;
+  TRY(e);
+  return TakeResult(ksp);
 }
 
 static PoiseErr ApplyPart(PoiseContext ctx, void *divided)
 {
   const Divided *d = divided;
   Part *p = &d->part[ctx->comm->rank];
-  TRY(PoiseAgree(ctx, FetchVec(p->b, d->b)));
-  return PoisePCApply(p->ksp->pc, p->b, p->x);
+  TRY(PoiseAgree(ctx, FetchVectors(d, p)));
+  TRY(PoisePCApply(p->ksp->pc, p->b, p->x));
+  return PoiseAgree(ctx, DeliverPart(d, p->x));
 }
 
 PoiseErr poiseKSPApplyDivided(PoiseKSP ksp, PoiseVec r, PoiseVec z)
 {
   Divided *d = ksp->divided;
-  TRY(Locate(&r->data, &d->b));
-  TRY(poiseWorkersDo(d->ctx->workers, ApplyPart, d));
-  return Deliver(d, z);
+  poiseCrewClear(&d->crew);
+  return poiseCrewDo(&d->crew, SendVectors(d, r, z, false), ApplyPart, NULL, d);
+}
+
+PoiseKSP poiseKSPOuter(const Divided *d)
+{
+  return d->outer;
+}
+
+static PoiseErr BuildPart(PoiseContext ctx, void *divided)
+{
+  const Divided *d = divided;
+  Part *p = &d->part[ctx->comm->rank];
+  PoiseVec x;
+  TRY(PoiseVecDuplicate(p->x, &x));
+  PoiseErr e = PoiseKSPBuildSolution(p->ksp, x);
+  if (!e) e = PoiseAgree(ctx, DeliverPart(d, x));
+  PoiseVecDestroy(&x);
+  return e;
+}
+
+bool poiseKSPIsGathered(PoiseKSP ksp)
+{
+  const Divided *d = ksp->divided;
+  return d && d->ctx->group && d->solution && poiseGroupBusy(d->ctx->group);
+}
+
+/* In a callback of a gathered solve: its x so far goes where the last one will. */
+PoiseErr poiseKSPBuildGathered(PoiseKSP ksp, PoiseVec x)
+{
+  Divided *d = ksp->divided;
+  TRY(PoiseAgree(ksp->ctx, poiseKSPHandBack(d)));
+  TRY(PoiseAgree(ksp->ctx, poiseGroupWithin(ksp->ctx->group, BuildPart, d)));
+  return PoiseAgree(ksp->ctx, x == d->solution ? POISE_OK : PoiseVecCopy(d->solution, x));
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -527,7 +711,7 @@ PoiseErr poiseKSPApplyDivided(PoiseKSP ksp, PoiseVec r, PoiseVec z)
 void poiseKSPAddParts(PoiseKSP ksp, PoiseBytes *sum)
 {
   const Divided *d = ksp->divided;
-  for (int r = 0; d && r < poiseWorkersCount(d->ctx->workers); r++) {
+  for (int r = 0; d && r < d->crew.solvers; r++) {
     PoiseBytes one = {0};
     if (d->part[r].ksp) (void)PoiseKSPBytes(d->part[r].ksp, &one);
     sum->host += one.host, sum->device += one.device;
@@ -539,44 +723,94 @@ static PoiseErr ViewPart(PoiseContext ctx, void *divided)
   return PoiseKSPView(((const Divided *)divided)->part[ctx->comm->rank].ksp);
 }
 
-static PoiseErr ViewWorker(const Divided *d, int r)
+typedef struct Holding { /* of a solver, for the view */
+  int device, threads;
+  int64_t numbers, host, there; /* values; bytes */
+} Holding;
+
+static Holding HoldingOf(const Divided *d, PoiseContext solver, int r)
 {
-  PoiseContext ctx = d->ctx, worker = poiseWorkersContext(ctx->workers, r);
-  const Device *dev = worker->device;
-  char id[16] = "";
-  if (dev->ops->count) snprintf(id, sizeof id, " %d", dev->id);
+  const Device *dev = solver->device;
+  return (Holding){dev->id, dev->threads, d->part[r].A.numbers, solver->memory.bytes, dev->bytes};
+}
+
+/* Of solver r. On all ranks. */
+static PoiseErr FindHolding(const Divided *d, int r, Holding *h)
+{
+  PoiseContext ctx = d->ctx;
+  const RankGroup *g = ctx->group;
+  memset(h, 0, sizeof *h);
+  if (!g)
+    *h = HoldingOf(d, poiseWorkersContext(ctx->workers, r), r);
+  else if (poiseGroupNumber(g) == r && poiseGroupLeader(g))
+    *h = HoldingOf(d, poiseGroupLeader(g), r);
+  return g ? ctx->comm->ops->bcast(ctx->comm, h, sizeof *h, poiseGroupFirst(g, r)) : POISE_OK;
+}
+
+static PoiseErr ViewSolver(const Divided *d, int r, const Holding *h)
+{
+  PoiseContext ctx = d->ctx;
+  const DeviceOps *ops = ctx->device->ops;
+  const RankGroup *g = ctx->group;
+  char id[16] = "", who[48];
+  if (ops->count) snprintf(id, sizeof id, " %d", h->device);
+  if (g)
+    snprintf(who, sizeof who, "ranks %d to %d", poiseGroupFirst(g, r), poiseGroupFirst(g, r + 1) - 1);
+  else
+    snprintf(who, sizeof who, "worker %d", r);
+  return poisePrint(ctx,
+                    "    %s: device %s%s, %d host threads, %lld rows, %lld nonzeros; holds %lld bytes on "
+                    "the host, %lld on the device\n",
+                    who, ops->name, id, h->threads, (long long)(d->start[r + 1] - d->start[r]),
+                    (long long)h->numbers, (long long)h->host, (long long)h->there);
+}
+
+static PoiseErr ViewSummary(const Divided *d, double largest)
+{
+  PoiseContext ctx = d->ctx;
+  if (ctx->group)
+    TRY(poisePrint(ctx, "  gathered: %d ranks solve as %d (%s), each on a GPU that some share\n",
+                   PoiseSize(ctx), d->crew.solvers, poiseCrewWord(ctx)));
+  else
+    TRY(poisePrint(ctx, "  divided over %d workers (%s), threads of the context, which own the parts\n",
+                   d->crew.solvers, poiseCrewWord(ctx)));
   return poisePrint(
       ctx,
-      "    worker %d: device %s%s, %d host threads, %lld rows, %lld nonzeros; holds %lld bytes on "
-      "the host, %lld on the device\n",
-      r, dev->ops->name, id, dev->threads, (long long)(d->start[r + 1] - d->start[r]),
-      (long long)d->part[r].A.numbers, (long long)worker->memory.bytes, (long long)dev->bytes);
+      "    largest share of nonzeros over the mean: %.3f\n"
+      "    the application's matrix and vectors stay its own: values %s, %lld bytes when they were new; "
+      "%lld bytes of vectors in the latest solve\n",
+      largest, ctx->device->ops->is_host ? "used in place" : "copied", (long long)d->moved_values,
+      (long long)d->moved_vectors);
+}
+
+/* Before the first set-up. */
+static PoiseErr ViewPlan(PoiseKSP ksp)
+{
+  PoiseContext ctx = ksp->ctx;
+  bool gathers = ctx->group;
+  return poisePrint(ctx, "KSP%s%s: type %s, to be %s %d %s (%s)\n", ksp->prefix ? " " : "",
+                    ksp->prefix ? ksp->prefix : "", ksp->type->name, gathers ? "gathered on" : "divided over",
+                    gathers ? poiseGroupCount(ctx->group) : ctx->most_workers, gathers ? "ranks" : "workers",
+                    poiseCrewWord(ctx));
 }
 
 PoiseErr poiseKSPViewDivided(PoiseKSP ksp)
 {
   enum { SHOWN = 16 };
-  const Divided *d = ksp->divided;
+  Divided *d = ksp->divided;
   PoiseContext ctx = ksp->ctx;
-  int parts = ctx->most_workers;
+  Holding h[SHOWN], one;
   int64_t most = 0, all = 0;
-  if (!d || !d->A.seen.of)
-    return poisePrint(ctx, "KSP%s%s: type %s, to be divided over %d workers (%s)\n", ksp->prefix ? " " : "",
-                      ksp->prefix ? ksp->prefix : "", ksp->type->name, parts, poiseWorkersWord(ctx));
-  TRY(poiseWorkersDo(ctx->workers, ViewPart, ksp->divided));
+  if (!d || !d->A.seen.of) return ViewPlan(ksp);
+  poiseCrewClear(&d->crew);
+  TRY(poiseCrewDo(&d->crew, POISE_OK, ViewPart, NULL, d));
+  int parts = d->crew.solvers;
   for (int r = 0; r < parts; r++) {
-    int64_t n = d->part[r].A.numbers;
+    TRY(FindHolding(d, r, r < SHOWN ? &h[r] : &one));
+    int64_t n = r < SHOWN ? h[r].numbers : one.numbers;
     most = n > most ? n : most, all += n;
   }
-  TRY(poisePrint(
-      ctx,
-      "  divided over %d workers (%s), threads of the context, which own the parts\n"
-      "    largest share of nonzeros over the mean: %.3f\n"
-      "    the application's matrix and vectors stay its own: values %s, %lld bytes when they were new; "
-      "%lld bytes of vectors in the latest solve\n",
-      parts, poiseWorkersWord(ctx), all ? (double)most * parts / (double)all : 1,
-      ctx->device->ops->is_host ? "used in place" : "copied", (long long)d->moved_values,
-      (long long)d->moved_vectors));
-  for (int r = 0; r < parts && r < SHOWN; r++) TRY(ViewWorker(d, r));
+  TRY(ViewSummary(d, all ? (double)most * parts / (double)all : 1));
+  for (int r = 0; r < parts && r < SHOWN; r++) TRY(ViewSolver(d, r, &h[r]));
   return parts > SHOWN ? poisePrint(ctx, "    and %d more\n", parts - SHOWN) : POISE_OK;
 }

@@ -1,49 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What a worker's solver takes of the application's: its settings (settings.c), and its monitors and test,
-  which the calling thread calls for it.
+  What a solver inside takes of the application's: its settings (settings.c), and its monitors and test. For
+  workers the calling thread calls them; for the leader of a group all its ranks do.
 */
 #include "divided.h"
 
 typedef struct Question {
-  PoiseKSP outer, inner;
+  bool test;
   PoiseInt iteration;
   double norm;
-  PoiseKSPReason *reason;
+  KSPResult result;
 } Question;
 
-static PoiseErr CallMonitors(void *question)
+static PoiseErr CallMonitors(PoiseKSP outer, const Question *q)
 {
-  const Question *q = question;
-  const KSPCallbacks *user = &q->outer->user;
-  q->outer->result = q->inner->result;
+  const KSPCallbacks *user = &outer->user;
   for (int k = 0; k < user->nmonitors; k++) {
     PoiseErrorClear();
-    PoiseErr e = user->monitor[k](q->outer, q->iteration, q->norm, user->monitor_arg[k]);
-    if (e) return e; /* the workers' solver names the monitor */
+    TRY(poiseErrorOfUser(user->monitor[k](outer, q->iteration, q->norm, user->monitor_arg[k]), "a monitor"));
   }
   return POISE_OK;
 }
 
-static PoiseErr CallTest(void *question)
+static PoiseErr Call(PoiseKSP outer, const Question *q, PoiseKSPReason *reason)
 {
-  const Question *q = question;
-  const KSPCallbacks *user = &q->outer->user;
-  q->outer->result = q->inner->result;
-  return user->test(q->outer, q->iteration, q->norm, q->reason, user->test_arg);
+  outer->result = q->result;
+  if (!q->test) return CallMonitors(outer, q);
+  PoiseErrorClear();
+  return poiseErrorOfUser(outer->user.test(outer, q->iteration, q->norm, reason, outer->user.test_arg),
+                          "the convergence test");
 }
 
-/* The first worker asks; what it is told reaches the others with the next sum. */
+PoiseErr poiseKSPAnswer(void *divided, const void *question, void *reply)
+{
+  PoiseKSPReason reason = POISE_ITERATING;
+  _Static_assert(sizeof(Question) <= POISE_GROUP_QUESTION, "a question has room");
+  PoiseErr e = Call(poiseKSPOuter(divided), question, &reason);
+  if (!e) e = poiseKSPHandBack(divided);
+  memcpy(reply, &reason, sizeof reason);
+  return e;
+}
+
+typedef struct ForWorker {
+  PoiseKSP outer;
+  const Question *question;
+  PoiseKSPReason *reason;
+} ForWorker;
+
+static PoiseErr CallForWorker(void *arg)
+{
+  const ForWorker *w = arg;
+  return Call(w->outer, w->question, w->reason);
+}
+
+/* The first worker asks; what it is told reaches the others with the next sum. Leaders ask their groups. */
+static PoiseErr Ask(PoiseKSP inner, PoiseKSP outer, const Question *q, PoiseKSPReason *reason)
+{
+  ForWorker w = {outer, q, reason};
+  if (!outer->ctx->group)
+    return inner->ctx->comm->rank ? POISE_OK : poiseWorkersAsk(inner->ctx, CallForWorker, &w);
+  TRY(poiseGroupAsk(inner->ctx, q, sizeof *q));
+  const void *reply;
+  for (int r = 0; *reason == POISE_ITERATING && (reply = poiseGroupReply(inner->ctx, r)); r++)
+    memcpy(reason, reply, sizeof *reason);
+  return POISE_OK;
+}
+
 static PoiseErr Monitor(PoiseKSP inner, PoiseInt iteration, double norm, void *outer)
 {
-  Question q = {outer, inner, iteration, norm, NULL};
-  return inner->ctx->comm->rank ? POISE_OK : poiseWorkersAsk(inner->ctx, CallMonitors, &q);
+  PoiseKSPReason none = POISE_ITERATING;
+  return Ask(inner, outer, &(Question){false, iteration, norm, inner->result}, &none);
 }
 
 static PoiseErr Test(PoiseKSP inner, PoiseInt iteration, double norm, PoiseKSPReason *reason, void *outer)
 {
-  Question q = {outer, inner, iteration, norm, reason};
-  return inner->ctx->comm->rank ? POISE_OK : poiseWorkersAsk(inner->ctx, CallTest, &q);
+  return Ask(inner, outer, &(Question){true, iteration, norm, inner->result}, reason);
 }
 
 PoiseErr poiseKSPTakeDivided(PoiseKSP ksp, PoiseKSP inner)

@@ -505,6 +505,7 @@ static PoiseErr View(PoiseKSP ksp)
   TRY(poisePrint(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                  ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
   if (ksp->type->view) TRY(ksp->type->view(ksp));
+  if (*ksp->alone) TRY(poisePrint(ksp->ctx, "  not gathered, though ranks share a GPU: %s\n", ksp->alone));
   if (ksp->layout) TRY(ViewSetUp(ksp));
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
     TRY(poisePrint(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,

@@ -77,7 +77,7 @@ typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
 } KSPHistory;
 
 typedef struct Arranged Arranged; /* a solve in another layout or numbering (reordered.h) */
-typedef struct Divided Divided;   /* a solve by workers (divided.c) */
+typedef struct Divided Divided;   /* a solve by workers, or by leaders of groups (divided.c) */
 
 struct PoiseKSP_s {
   PoiseContext ctx;
@@ -99,6 +99,7 @@ struct PoiseKSP_s {
   PoiseMat A; /* pc->P is the matrix of the preconditioner */
   PoisePC pc;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
+  char alone[200];    /* why ranks that share a GPU do not solve as one, though they would; "": they do */
   Divided *divided;   /* NULL: the solver works itself; else set-up makes nothing but this */
   PoiseNormType norm; /* in use, and the side */
   PoisePCSide side;

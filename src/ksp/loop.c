@@ -120,6 +120,7 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
   CALLED(OBJECT(ksp), OBJECT(x));
   if (!ksp->solve.running) FAIL(POISE_ERR_STATE, "there is no solve under way whose iterate could be built");
   TRY(poiseKSPCheckWhole(ksp, "PoiseKSPBuildSolution"));
+  if (poiseKSPIsGathered(ksp)) return poiseKSPBuildGathered(ksp, x);
   if (!ksp->loop.eager)
     FAIL(POISE_ERR_STATE,
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "

@@ -267,6 +267,23 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
 
+/* What a group cannot solve, its ranks do. */
+static PoiseErr SetUpGathered(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
+{
+  ErrorState error;
+  PoiseErr e = poiseKSPDivide(ksp, side, norm);
+  if (!e || !ksp->ctx->group) return e;
+  int64_t any[] = {e == POISE_ERR_UNSUPPORTED, e != POISE_ERR_UNSUPPORTED && e != POISE_ERR_REMOTE};
+  poiseErrorSave(&error);
+  TRY(poiseCommMaxInt(ksp->ctx->comm, any, 2));
+  poiseErrorRestore(&error);
+  if (!any[0] || any[1]) return e;
+  snprintf(ksp->alone, sizeof ksp->alone, "%s", PoiseErrorMessage());
+  PoiseErrorClear();
+  poiseKSPUndivide(ksp);
+  return SetUp(ksp, side, norm);
+}
+
 PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
 {
   CALLED(OBJECT(ksp));
@@ -276,7 +293,8 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   TRY(poiseContextCheck(ksp->ctx));
   TRY(poiseKSPChoose(ksp, &side, &norm));
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
-  PoiseErr e = poiseKSPDivides(ksp) ? poiseKSPDivide(ksp, side, norm) : SetUp(ksp, side, norm);
+  ksp->alone[0] = 0; /* settings may have changed */
+  PoiseErr e = poiseKSPDivides(ksp) ? SetUpGathered(ksp, side, norm) : SetUp(ksp, side, norm);
   poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
   return e;
 }

@@ -30,6 +30,7 @@
 #include "sys/device/predict.h"
 #include "sys/link/link.h"
 #include "sys/log/log.h"
+#include "sys/context/group.h"
 #include "sys/context/workers.h"
 
 /* What tests replace, so that small problems reach what else needs large ones, and choices by time are the
@@ -61,6 +62,8 @@ struct PoiseContext_s {
   struct PoiseContext_s *self;   /* context of this rank alone, see poiseContextSelf; NULL: the context
                                     itself */
   struct PoiseContext_s *home;   /* the context that this one is the `self` of; else NULL */
+  RankGroup *group;              /* ranks that share this rank's GPU; NULL: each solves for itself */
+  char gathering[200];           /* the same in words, or why not */
   WorkerThreads *workers;        /* NULL: they were not needed yet */
   int most_workers;              /* by -gpus or -solve_ranks; 1: a solve works on this rank alone */
   bool worker_gpus;              /* -gpus: worker r takes GPU r */

@@ -20,14 +20,14 @@ void poiseStashDestroy(PoiseContext ctx, Stash *s)
   *s = (Stash){0};
 }
 
-typedef struct Parcel {               /* what this rank sends: entries of others' rows, sorted by owner,
+typedef struct StashParcel {          /* what this rank sends: entries of others' rows, sorted by owner,
                                          keeping their order */
   Entry *out, *in;                    /* in: this rank's entries, then the received ones */
   int64_t *send, *receive, *gathered; /* bytes per rank; gathered: `send` of all ranks */
   int64_t own, total;                 /* entries that stay here; their number with the received ones */
-} Parcel;
+} StashParcel;
 
-static PoiseErr Pack(PoiseContext ctx, const Stash *s, const Layout *rows, Parcel *p)
+static PoiseErr Pack(PoiseContext ctx, const Stash *s, const Layout *rows, StashParcel *p)
 {
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   int64_t *next;
@@ -58,7 +58,7 @@ static void TakeOwn(const Stash *s, const Layout *rows, Entry *in)
 
 PoiseErr poiseStashExchange(PoiseContext ctx, Stash *s, const Layout *rows)
 {
-  Parcel p = {0};
+  StashParcel p = {0};
   Comm *comm = ctx->comm;
   int size = PoiseSize(ctx), rank = PoiseRank(ctx);
   if (size == 1) return POISE_OK; /* all rows are this rank's */

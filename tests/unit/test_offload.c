@@ -582,20 +582,24 @@ static void TestPick(PoiseContext ctx)
   enum { RANKS = 16 };
   GpuPlace p[RANKS] = {{0, 0}};
   (void)ctx;
-  for (int r = 0; r < RANKS; r++) { /* nobody knows what is near */
-    CHECK_INT(poisePickGpu(r, p, 1), 0);
-    CHECK_INT(poisePickGpu(r, p, 4), r % 4);
+  for (int r = 0; r < RANKS; r++) { /* nobody knows what is near; neighbours share one */
+    CHECK_INT(poisePickGpu(r, p, RANKS, 1), 0);
+    CHECK_INT(poisePickGpu(r, p, RANKS, 4), r / 4);
+    CHECK_INT(poisePickGpu(r, p, RANKS, 7), 7 * r / RANKS);
+    CHECK_INT(poisePickGpu(r, p, RANKS, 32), r);
   }
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r / 8, 0xff}; /* two machines of 8 GPUs */
-  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), r % 8);
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, RANKS, 8), r % 8);
   /* two sockets in turn, each with 4 */
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, r % 2 ? 0xf0 : 0x0f};
-  for (int r = 0; r < 8; r++) CHECK_INT(poisePickGpu(r, p, 8), 4 * (r % 2) + r / 2);
-  for (int r = 8; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), poisePickGpu(r - 8, p, 8));
+  for (int r = 0; r < 8; r++) CHECK_INT(poisePickGpu(r, p, 8, 8), 4 * (r % 2) + r / 2);
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, RANKS, 8), r / 2);
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){(uint64_t)r % 2, 0xff}; /* two machines in turn */
-  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, 8), r / 2);
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, RANKS, 8), r / 2);
+  for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, 0x0c}; /* two GPUs are near */
+  for (int r = 0; r < RANKS; r++) CHECK_INT(poisePickGpu(r, p, RANKS, 8), 2 + r / 8);
   for (int r = 0; r < RANKS; r++) p[r] = (GpuPlace){7, UINT64_C(1) << 63};
-  CHECK_INT(poisePickGpu(3, p, 64), 63);
+  CHECK_INT(poisePickGpu(3, p, RANKS, 64), 63);
 }
 
 static void TestCores(PoiseContext ctx)

@@ -49,7 +49,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 
 typedef struct System {
   int help, version, left, error_trace, view, device, load_progress, forbid_copies, device_time, comm_check,
-      exchange, fuse;
+      exchange, fuse, gather;
   PoiseInt ranks, solve_ranks, host_threads, device_id;
   double patience;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH], gpus[POISE_OPTION_LENGTH];
@@ -86,7 +86,7 @@ static const PoiseOption table[] = {
     {"device", FIELD(CHOICE, device), "auto", 0, 0, device_words,
      "where arrays live; auto: cuda if all ranks see a GPU, else host"},
     {"device_id", FIELD(INT, device_id), "-1", -1, 63, NULL,
-     "number of the GPU; -1: one near the rank's cores, taken in turn by the ranks of the machine"},
+     "number of the GPU; -1: one near the rank's cores; where ranks share GPUs, neighbours share one"},
     {"device_forbid_copies", FIELD(BOOL, forbid_copies), "no", 0, 0, NULL,
      "make it an error if a solve copies between host and device, or waits, beyond its scalars once per "
      "replay"},
@@ -105,6 +105,10 @@ static const PoiseOption table[] = {
     {"comm_fuse", FIELD(BOOL, fuse), "yes", 0, 0, NULL,
      "by peer access, where products are short, let vector kernels of a loop add sums over ranks and "
      "exchange entries by themselves; no, and where ranks share a GPU: by kernels of their own"},
+    {"comm_gather", FIELD(CHOICE, gather), "auto", 0, 0, "auto|yes|no",
+     "ranks that share a device solve as one, whose rows are those of all, while the others sleep; auto: MPI "
+     "ranks "
+     "on GPUs; yes: any, as far as a solve can; see -ksp_view"},
     {"comm_patience", FIELD(REAL, patience), "10", 1e-3, 1e6, NULL,
      "seconds that a device waits for that of another rank, before the solve is an error; with nccl, that "
      "the "
@@ -199,13 +203,17 @@ static PoiseErr CountWorkers(PoiseContext ctx)
   return e;
 }
 
+static bool LogsToFile(PoiseContext ctx)
+{
+  const char *log;
+  return PoiseOptionsHas(ctx, NULL, "log_view", &log) && log && log[0] == ':' && log[1] != ':';
+}
+
 /* Their log comes before that of the calling thread. In a file it stands instead. */
 static PoiseErr CloseWorkers(PoiseContext ctx)
 {
-  const char *log;
   if (!ctx->workers) return POISE_OK;
-  bool to_file = PoiseOptionsHas(ctx, NULL, "log_view", &log) && log && log[0] == ':' && log[1] != ':';
-  ctx->log_viewed = ctx->log_viewed || to_file;
+  ctx->log_viewed = ctx->log_viewed || LogsToFile(ctx);
   return poiseWorkersClose(ctx);
 }
 
@@ -281,7 +289,9 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(PoiseAgree(ctx, CreateLog(ctx, &system)));
   ctx->comm->checks =
       system.comm_check == CHECK_YES || (system.comm_check == CHECK_AUTO && checks_collectives);
-  int id = ctx->parent && ctx->parent->worker_gpus ? ctx->comm->rank : (int)system.device_id, threads;
+  int id = (int)system.device_id, threads;
+  if (ctx->parent && ctx->parent->group) id = ctx->parent->device->id;
+  if (ctx->parent && ctx->parent->worker_gpus) id = ctx->comm->rank;
   TRY(poiseDeviceFind(ctx, poiseOptionsChoice(table, "device", system.device), &ops));
   TRY(poiseDevicePlace(ctx, ops, &id));
   TRY(poiseHostThreads(ctx, ops, &threads));
@@ -290,11 +300,12 @@ PoiseErr poiseRankFill(PoiseContext ctx)
   TRY(poiseLinkOpen(ctx, (LinkWish)system.exchange));
   poiseLinkSetPatience(ctx, system.patience);
   poiseLinkSetFused(ctx, system.fuse);
-  return POISE_OK;
+  return poiseGroupPlan(ctx, (GatherWish)system.gather);
 }
 
 void poiseRankEmpty(PoiseContext ctx)
 {
+  poiseGroupClose(ctx, false);
   DestroySelf(ctx);
   poiseReduceDestroy(ctx);
   poiseLinkClose(ctx);
@@ -397,9 +408,17 @@ PoiseErr poiseRankNoMemory(int64_t live)
   return POISE_OK;
 }
 
+/* That of the leaders of groups comes first. In a file it stands instead. */
 PoiseErr poiseRankViewLog(PoiseContext ctx)
 {
   const char *value;
+  bool worked = ctx->group && poiseGroupWorked(ctx->group);
+  PoiseContext leader = worked ? poiseGroupLeader(ctx->group) : NULL;
+  PoiseErr e = leader ? poiseRankViewLog(leader) : POISE_OK;
+  if (worked) {
+    TRY(PoiseAgree(ctx, e));
+    if (LogsToFile(ctx)) return POISE_OK;
+  }
   return PoiseOptionsHas(ctx, NULL, "log_view", &value) ? poiseLogViewOption(ctx, value) : POISE_OK;
 }
 
@@ -448,7 +467,9 @@ PoiseErr PoiseFinalize(PoiseContext *ctx)
   if (c->home) FAIL(POISE_ERR_STATE, "this context of one rank is released with the context that owns it");
   if (c->comm->ops->has_ended && c->comm->ops->has_ended()) return FinalizeAlone(ctx);
   TRY(PoiseAgree(c, poiseRankNoObjects(c, "at PoiseFinalize")));
-  PoiseErr closed = CloseWorkers(c), e = Report(c), released = Release(ctx);
+  PoiseErr closed = CloseWorkers(c), e = Report(c);
+  poiseGroupClose(c, true);
+  PoiseErr released = Release(ctx);
   return closed ? closed : e ? e : released;
 }
 
@@ -511,6 +532,10 @@ PoiseErr PoiseView(PoiseContext ctx)
                  device, ctx->comm->size, ctx->comm->ops->name, poiseLinkWords(ctx), ctx->device->threads));
   if (!ctx->parent && system.ranks > 1)
     TRY(poisePrint(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks));
+  if (*ctx->gathering)
+    TRY(poisePrint(ctx, "  solves by ranks that share a GPU: %s%s (%s)\n",
+                   ctx->group ? "gathered, " : "by each, ", ctx->gathering,
+                   poiseOptionsName(ctx, NULL, "comm_gather")));
   if (ctx->most_workers > 1)
     TRY(poisePrint(ctx, "  workers of solves: %d (%s)\n", ctx->most_workers, poiseWorkersWord(ctx)));
   return poisePrinted(ctx, POISE_OK);

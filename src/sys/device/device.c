@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device registry, and the one door through which every kernel and copy passes. */
+#include "arena.h"
 #include "staging.h"
 #include "sys/sys.h"
 
@@ -79,6 +80,7 @@ void poiseDeviceDestroy(Device **dev)
   if (!*dev) return;
   PoiseContext ctx = (*dev)->ctx;
   poiseStagingDestroy(*dev);
+  poiseArenaClose(*dev);
   if ((*dev)->ops->destroy) (*dev)->ops->destroy(*dev);
   poiseFree(ctx, dev);
 }
@@ -91,7 +93,7 @@ PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p)
   if (dev->limit && (int64_t)bytes > dev->limit - dev->bytes)
     FAIL(POISE_ERR_MEMORY, "no memory on device %s for %s: %zu bytes; %lld of %lld are free", dev->ops->name,
          what, bytes, (long long)(dev->limit - dev->bytes), (long long)dev->limit);
-  TRY(dev->ops->alloc(dev, bytes, what, p));
+  TRY(dev->arena ? poiseArenaAlloc(dev, bytes, what, p) : dev->ops->alloc(dev, bytes, what, p));
   dev->bytes += (int64_t)bytes;
   if (dev->bytes > dev->most) dev->most = dev->bytes;
   return POISE_OK;
@@ -100,7 +102,7 @@ PoiseErr poiseDeviceAlloc(Device *dev, size_t bytes, const char *what, void **p)
 void poiseDeviceFree(Device *dev, size_t bytes, void **p)
 {
   if (!*p) return;
-  dev->ops->free(dev, *p);
+  if (!poiseArenaFree(dev, *p)) dev->ops->free(dev, *p);
   dev->bytes -= (int64_t)bytes;
   *p = NULL;
 }

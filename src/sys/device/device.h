@@ -13,6 +13,7 @@
 typedef struct Device Device;
 typedef struct Graph Graph;
 typedef struct Staging Staging;
+struct Arena;
 enum { POISE_BUS = 32 };
 typedef PoiseErr (*KernelFn)(Device *, const void *args);
 typedef enum { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyKind;
@@ -40,6 +41,10 @@ typedef struct DeviceOps {
   void (*free_adopted)(Device *, void *p); /* free an array of the application's; NULL: with free() */
   PoiseErr (*alloc_pinned)(Device *, size_t bytes, const char *what, void **p); /* seen by host and device */
   void (*free_pinned)(Device *, void *p);
+  /* Pin memory of the host, so that copies of it run at full speed; it stays pageable if that fails. NULL: it
+     makes no difference */
+  void (*pin)(Device *, void *p, size_t bytes);
+  void (*unpin)(Device *, void *p);
   PoiseErr (*copy)(Device *, void *dst, const void *src, size_t bytes, CopyKind); /* enqueued */
   PoiseErr (*launch)(Device *, int kernel, const void *args, size_t bytes);       /* enqueued */
   /* wait for all enqueued work */
@@ -97,7 +102,8 @@ struct Device { /* one stream of work, of one rank */
   int64_t bytes, limit;        /* bytes held by buffers; more than limit is refused (0: as much as there
                                   is) */
   int64_t most;                /* the most bytes held since somebody set this to `bytes` */
-  Staging *staging; /* pinned buffers of large copies; NULL: none yet, after so many bytes without */
+  struct Arena *arena; /* memory that another process opens (arena.h); NULL: it comes from ops->alloc */
+  Staging *staging;    /* pinned buffers of large copies; NULL: none yet, after so many bytes without */
   size_t unstaged;
   int64_t launches, copies, waits;
   int64_t copied[COPY_ON_DEVICE]; /* bytes, by CopyKind */

@@ -11,6 +11,7 @@
 
   Kernels are the host's, so host and mock give the same bits.
 */
+#include "arena.h"
 #include "link_device.h"
 #include "sys/sys.h"
 
@@ -423,7 +424,8 @@ static bool Owns(Device *dev, const void *p, size_t bytes)
     const Block *b = &mock->block[k];
     if (q >= b->p && q < b->p + b->bytes) return bytes <= (size_t)(b->p + b->bytes - q);
   }
-  return false;
+  const ArenaPlace place = poiseArenaFind(dev, p);
+  return place.block && bytes <= place.bytes - place.at;
 }
 
 static bool Hides(Device *dev, const void *p)

@@ -53,7 +53,8 @@ PoiseErr poiseHostThreads(PoiseContext ctx, const DeviceOps *ops, int *threads)
 {
   Cores mine = CoresHere(), *all = NULL;
   int size = ctx->comm->size, most = omp_get_max_threads();
-  *threads = ctx->parent ? ctx->parent->device->threads / size : most;
+  bool leads = ctx->parent && ctx->parent->group; /* its parent is one of its threads, and waits */
+  *threads = ctx->parent ? ctx->parent->device->threads / (leads ? 1 : size) : most;
   if (!ctx->parent) {
     PoiseErr e = poiseAllocArray(ctx, size, sizeof *all, "cores of ranks", &all);
     e = poiseAgreeGather(ctx, e, &mine, sizeof mine, all);

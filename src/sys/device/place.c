@@ -3,7 +3,8 @@
   Which GPU a rank takes. -device_id names one. Otherwise the candidates are those near the cores that the
   rank may run on. They are dealt out among the ranks of a machine with the same candidates. The system says
   which GPUs are near (PCI devices' local_cpulist). If it does not, or if ranks are not bound to cores, all
-  GPUs are candidates.
+  GPUs are candidates. Where a machine has more ranks than such GPUs, each serves ranks with numbers in a row,
+  which can gather there (context/group.h).
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <ctype.h>
@@ -78,16 +79,32 @@ uint64_t poiseMachine(void)
   return poiseHashWords(name);
 }
 
-int poisePickGpu(int rank, const GpuPlace *all, int count)
+/* Number k, from 0, of the GPUs in `set`. */
+static int IdOf(uint64_t set, int k)
 {
-  uint64_t every = count < MOST ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
-           near = all[rank].near ? all[rank].near : every;
-  int before = 0, ids[MOST], n = 0;
-  for (int r = 0; r < rank; r++)
-    before += all[r].machine == all[rank].machine && all[r].near == all[rank].near;
-  for (int k = 0; k < count; k++)
-    if (near >> k & 1) ids[n++] = k;
-  return ids[before % n];
+  while (k-- > 0) set &= set - 1;
+  return __builtin_ctzll(set);
+}
+
+static uint64_t Candidates(const GpuPlace *place, uint64_t every)
+{
+  return place->near ? place->near : every;
+}
+
+int poisePickGpu(int rank, const GpuPlace *all, int size, int count)
+{
+  uint64_t every = count < MOST ? (UINT64_C(1) << count) - 1 : UINT64_MAX, some = 0;
+  int64_t before = 0, total = 0, alike = 0;
+  for (int r = 0; r < size; r++) {
+    if (all[r].machine != all[rank].machine) continue;
+    some |= Candidates(&all[r], every);
+    before += r < rank, total++;
+    alike += r < rank && all[r].near == all[rank].near;
+  }
+  int64_t gpus = __builtin_popcountll(some);
+  if (total > gpus) return IdOf(some, (int)(before * gpus / total)); /* neighbours share one */
+  some = Candidates(&all[rank], every);
+  return IdOf(some, (int)(alike % __builtin_popcountll(some)));
 }
 
 /* *count = number of GPUs; an error if there is none. */
@@ -116,7 +133,7 @@ PoiseErr poiseDevicePlace(PoiseContext ctx, const DeviceOps *ops, int *id)
   if (!e && *id < 0) {
     GpuPlace mine = {poiseMachine(), Near(ops, count)};
     e = PoiseAgree(ctx, comm->ops->allgather(comm, &mine, sizeof mine, all));
-    if (!e) *id = poisePickGpu(comm->rank, all, count);
+    if (!e) *id = poisePickGpu(comm->rank, all, comm->size, count);
   }
   poiseFree(ctx, &all);
   return e;

@@ -12,8 +12,8 @@ typedef struct GpuPlace {
   uint64_t machine, near; /* near: a bit for each GPU */
 } GpuPlace;
 
-/* the GPU of this rank, from the places of all ranks */
-int poisePickGpu(int rank, const GpuPlace *all, int count);
+/* the GPU of this rank, from the places of all `size` ranks; count: GPUs that a rank sees */
+int poisePickGpu(int rank, const GpuPlace *all, int size, int count);
 /* a number for these words; for n bytes after what h stands for */
 uint64_t poiseHashWords(const char *words);
 uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n);

@@ -13,6 +13,7 @@
 
 #include "link_kernels.h"
 #include "sys/device/device.h"
+#include "sys/device/link_device.h"
 #include "sys/ranks/comm.h"
 
 typedef struct Link Link;
@@ -26,6 +27,10 @@ typedef struct Shared { /* memory that the devices of all ranks reach: a piece f
 
 typedef enum LinkWish { LINK_AUTO, LINK_PEER, LINK_LIBRARY, LINK_HOST } LinkWish; /* -comm_exchange */
 
+/* Where all ranks are, on a device with a LinkDevice; the caller frees *all. Collective; agrees. */
+PoiseErr poiseLinkPlaces(PoiseContext ctx, LinkPlace **all);
+/* A communicator is of threads or of processes. */
+bool poiseLinkAreProcesses(PoiseContext ctx, const LinkPlace *all);
 /* Try to make a transport: ctx->link is NULL where there is to be none, or can be none. LINK_PEER,
    LINK_LIBRARY: it is an error if this one cannot be made. Collective; agrees. */
 PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish);

@@ -31,6 +31,17 @@ static PoiseErr FindPlace(PoiseContext ctx, LinkPlace *place)
   return Ops(ctx)->place(ctx->device, place);
 }
 
+PoiseErr poiseLinkPlaces(PoiseContext ctx, LinkPlace **all)
+{
+  LinkPlace mine;
+  *all = NULL;
+  PoiseErr e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof **all, "places of ranks", all);
+  if (!e) e = FindPlace(ctx, &mine);
+  e = poiseAgreeGather(ctx, e, &mine, sizeof mine, *all);
+  if (e) poiseFree(ctx, all);
+  return e;
+}
+
 static int RanksOn(int size, const LinkPlace *all, int r)
 {
   int sharing = 0;
@@ -38,8 +49,7 @@ static int RanksOn(int size, const LinkPlace *all, int r)
   return sharing;
 }
 
-/* A communicator is of threads or of processes. */
-static bool AreProcesses(PoiseContext ctx, const LinkPlace *all)
+bool poiseLinkAreProcesses(PoiseContext ctx, const LinkPlace *all)
 {
   return all[PoiseSize(ctx) - 1].process != all[0].process;
 }
@@ -51,7 +61,7 @@ static bool MayReach(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char
 {
   const LinkDevice *ops = Ops(ctx);
   int size = PoiseSize(ctx), most = wish == LINK_PEER ? ops->most : ops->automatic;
-  bool processes = AreProcesses(ctx, all);
+  bool processes = poiseLinkAreProcesses(ctx, all);
   for (int r = 0; r < size; r++) {
     if (all[r].machine == all[0].machine) continue;
     snprintf(why, LINK_WORDS, "ranks 0 and %d are on different hosts", r);
@@ -83,7 +93,7 @@ static bool MayCall(PoiseContext ctx, const LinkPlace *all, LinkWish wish, char 
     int sharing = RanksOn(size, all, r);
     if (sharing > most)
       snprintf(why, LINK_WORDS, "%d ranks share a device, at most %d may", sharing, most);
-    else if (wish == LINK_AUTO && !AreProcesses(ctx, all) && !all[r].eager)
+    else if (wish == LINK_AUTO && !poiseLinkAreProcesses(ctx, all) && !all[r].eager)
       snprintf(why, LINK_WORDS, "%s", lazy);
     else
       continue;
@@ -133,7 +143,7 @@ static PoiseErr Create(PoiseContext ctx, const LinkPlace *all)
   link = ctx->link;
   if (!e)
     *link = (Link){.ctx = ctx,
-                   .sharing = {ctx, Ops(ctx), .processes = AreProcesses(ctx, all)},
+                   .sharing = {ctx, Ops(ctx), .processes = poiseLinkAreProcesses(ctx, all)},
                    .apart = Ops(ctx)->concurrent || !SomeShare(ctx, all)};
   if (!e) e = Reach(ctx, all);
   TRY(PoiseAgree(ctx, e));
@@ -219,15 +229,6 @@ void poiseLinkClose(PoiseContext ctx)
   poiseFree(ctx, &ctx->link);
 }
 
-static PoiseErr GatherPlaces(PoiseContext ctx, LinkPlace **all)
-{
-  LinkPlace mine;
-  PoiseErr e = poiseAllocArray(ctx, PoiseSize(ctx), sizeof **all, "places of ranks", all);
-  if (!e) e = FindPlace(ctx, &mine);
-  TRY(PoiseAgree(ctx, e));
-  return ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, *all);
-}
-
 enum { WHY = 2 * (LINK_WORDS + 40) }; /* characters of the reasons of all transports */
 
 typedef struct Transport {
@@ -291,7 +292,7 @@ PoiseErr poiseLinkOpen(PoiseContext ctx, LinkWish wish)
   if (PoiseSize(ctx) == 1 || !ops || wish == LINK_HOST) return POISE_OK;
   const Transport transports[] = {{"peer access", LINK_PEER, MayReach, poiseLinkByPeers},
                                   {ops->library->name, LINK_LIBRARY, MayCall, poiseLinkByLibrary}};
-  PoiseErr e = GatherPlaces(ctx, &all);
+  PoiseErr e = poiseLinkPlaces(ctx, &all);
   for (int k = 0; k < 2 && !e && !ctx->link; k++)
     if (wish == LINK_AUTO || wish == transports[k].wish) e = Try(ctx, &transports[k], wish, all, why);
   poiseFree(ctx, &all);

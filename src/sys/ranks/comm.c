@@ -16,6 +16,22 @@ PoiseErr poiseCommAlloc(PoiseContext ctx, const CommOps *ops, int rank, int size
   return e;
 }
 
+PoiseErr poiseCommSplit(Comm *comm, int color, PoiseContext part_ctx, Comm **part)
+{
+  *part = NULL;
+  PoiseErr e = PoiseAgree(comm->ctx, comm->ops->split(comm, color, part_ctx, part));
+  if (e) poiseCommLeave(part);
+  return e;
+}
+
+void poiseCommLeave(Comm **part)
+{
+  if (*part && (*part)->ops->leave)
+    (*part)->ops->leave(*part), *part = NULL;
+  else
+    poiseCommDestroy(part);
+}
+
 void poiseCommDestroy(Comm **comm)
 {
   if (!*comm) return;

@@ -45,7 +45,11 @@ typedef struct CommOps {
   /* send[] is full; returns without waiting for others if it can */
   PoiseErr (*exchange_begin)(Comm *, Exchange *);
   PoiseErr (*exchange_end)(Comm *, Exchange *); /* recv[] is full, send[] may be written again */
-  bool (*has_ended)(void);                      /* has the application ended the communication of ranks
+  /* *part: a communicator of those with the same color >= 0, in their order, for part_ctx; other ranks get
+     NULL. Collective; each rank returns its own error */
+  PoiseErr (*split)(Comm *, int color, PoiseContext part_ctx, Comm **part);
+  void (*leave)(Comm *part);     /* this rank leaves what was split off; NULL: it is destroyed */
+  bool (*has_ended)(void);       /* has the application ended the communication of ranks
                                                      (MPI_Finalize)? NULL: it cannot */
   void (*end_program)(int size); /* this process is about to end, as are all of a communicator of this size:
                                     finish what they share (MPI_Finalize). NULL: nothing */
@@ -68,6 +72,9 @@ PoiseErr poiseCommCreateSelf(PoiseContext ctx, Comm **comm);
 #ifdef POISE_HAVE_MPI
 PoiseErr poiseCommCreateMPI(PoiseContext ctx, const void *mpi_comm, Comm **comm);
 #endif
+/* As ops->split. Collective; agrees. Each rank leaves its part, when it makes no more calls with it. */
+PoiseErr poiseCommSplit(Comm *comm, int color, PoiseContext part_ctx, Comm **part);
+void poiseCommLeave(Comm **part);
 void poiseCommDestroy(Comm **comm);
 /* An empty communicator of these sizes, for the files that implement one. */
 PoiseErr poiseCommAlloc(PoiseContext ctx, const CommOps *ops, int rank, int size, Comm **comm);

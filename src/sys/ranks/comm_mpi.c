@@ -250,6 +250,8 @@ static PoiseErr ExchangeEnd(Comm *comm, Exchange *ex)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static PoiseErr Split(Comm *comm, int color, PoiseContext part_ctx, Comm **part);
+
 static void Destroy(Comm *comm)
 {
   World *world = comm->data;
@@ -277,6 +279,7 @@ static const CommOps ops = {
     .exchange_free = ExchangeFree,
     .exchange_begin = ExchangeBegin,
     .exchange_end = ExchangeEnd,
+    .split = Split,
     .has_ended = HasEnded,
     .end_program = EndProgram,
     .destroy = Destroy,
@@ -311,6 +314,24 @@ static PoiseErr Fill(PoiseContext ctx, int rank, int size, Comm **comm)
   communicators++;
   TRY(poiseAllocArray(ctx, size, sizeof(Card), "calls of all ranks", &world->card));
   return poiseAllocArray(ctx, 2 * (int64_t)size, sizeof(MPI_Request), "MPI requests", &world->request);
+}
+
+static PoiseErr Split(Comm *comm, int color, PoiseContext part_ctx, Comm **part)
+{
+  MPI_Comm mpi = MPI_COMM_NULL;
+  int rank, size;
+  TRY(CheckRuns());
+  TRY(MPI(Comm_split, ((World *)comm->data)->comm, color < 0 ? MPI_UNDEFINED : color, 0, &mpi));
+  if (mpi == MPI_COMM_NULL) return POISE_OK;
+  PoiseErr e = MPI(Comm_set_errhandler, mpi, MPI_ERRORS_RETURN);
+  if (!e) e = MPI(Comm_rank, mpi, &rank);
+  if (!e) e = MPI(Comm_size, mpi, &size);
+  if (!e) e = Fill(part_ctx, rank, size, part);
+  if (e)
+    MPI_Comm_free(&mpi);
+  else
+    ((World *)(*part)->data)->comm = mpi, (*part)->checks = comm->checks;
+  return e;
 }
 
 /* Tell all ranks whether one has failed, for use before there is a Comm. */

@@ -35,6 +35,12 @@ static void ExchangeFree(Comm *comm, Exchange *ex)
   (void)comm, (void)ex;
 }
 
+static PoiseErr Split(Comm *comm, int color, PoiseContext part_ctx, Comm **part)
+{
+  (void)comm;
+  return color < 0 ? POISE_OK : poiseCommCreateSelf(part_ctx, part);
+}
+
 static const CommOps ops = {
     .name = "self",
     .allgather = Allgather,
@@ -44,6 +50,7 @@ static const CommOps ops = {
     .exchange_free = ExchangeFree,
     .exchange_begin = Exchange_None,
     .exchange_end = Exchange_None,
+    .split = Split,
 };
 
 PoiseErr poiseCommCreateSelf(PoiseContext ctx, Comm **comm)

@@ -49,6 +49,7 @@ struct Team {
   bool lock_made, wake_made;
   Slot *slot;
   Comm **comm;
+  atomic_int inside; /* ranks that a team split off still has; it ends with the last of them */
 };
 
 typedef struct Seat { /* a rank's private part: Comm.data */
@@ -398,6 +399,9 @@ static void Destroy(Comm *comm)
   poiseFree(comm->ctx, &comm->data);
 }
 
+static PoiseErr Split(Comm *comm, int color, PoiseContext part_ctx, Comm **part);
+static void Leave(Comm *part);
+
 static const CommOps ops = {
     .name = "threads",
     .allgather = Allgather,
@@ -407,6 +411,8 @@ static const CommOps ops = {
     .exchange_free = ExchangeFree,
     .exchange_begin = ExchangeBegin,
     .exchange_end = ExchangeEnd,
+    .split = Split,
+    .leave = Leave,
     .destroy = Destroy,
 };
 
@@ -452,6 +458,53 @@ void poiseTeamDestroy(Team **team)
   poiseFree(ctx, &t->slot);
   poiseFree(ctx, &t->comm);
   poiseFree(ctx, team);
+}
+
+/* The first rank of a color makes its team, as its starter would. */
+static PoiseErr MakePart(Comm *comm, const int *colors, Team **made)
+{
+  int color = colors[comm->rank], first = 0, size = 0;
+  *made = NULL;
+  if (color < 0) return POISE_OK;
+  while (colors[first] != color) first++;
+  for (int r = first; r < comm->size; r++) size += colors[r] == color;
+  if (first != comm->rank) return POISE_OK;
+  TRY(poiseTeamCreate(((Seat *)comm->data)->team->ctx, size, made));
+  atomic_store(&(*made)->inside, size);
+  return POISE_OK;
+}
+
+static PoiseErr SplitWith(Comm *comm, int color, PoiseContext part_ctx, int *colors, Team **teams,
+                          Comm **part)
+{
+  Team *mine;
+  int first = 0, before = 0;
+  TRY(Allgather(comm, &color, sizeof color, colors));
+  TRY(poiseAgreeGather(comm->ctx, MakePart(comm, colors, &mine), &mine, sizeof mine, teams));
+  if (color < 0) return POISE_OK;
+  while (colors[first] != color) first++;
+  for (int r = first; r < comm->rank; r++) before += colors[r] == color;
+  *part = poiseTeamComm(teams[first], before, part_ctx);
+  return POISE_OK;
+}
+
+static void Leave(Comm *part)
+{
+  Team *team = ((Seat *)part->data)->team;
+  if (atomic_fetch_sub(&team->inside, 1) == 1) poiseTeamDestroy(&team);
+}
+
+static PoiseErr Split(Comm *comm, int color, PoiseContext part_ctx, Comm **part)
+{
+  int *colors = NULL;
+  Team **teams = NULL;
+  PoiseErr e = poiseAllocArray(comm->ctx, comm->size, sizeof *colors, "colors of ranks", &colors);
+  if (!e) e = poiseAllocArray(comm->ctx, comm->size, sizeof *teams, "teams of colors", &teams);
+  e = PoiseAgree(comm->ctx, e);
+  if (!e) e = SplitWith(comm, color, part_ctx, colors, teams, part);
+  poiseFree(comm->ctx, &colors);
+  poiseFree(comm->ctx, &teams);
+  return e;
 }
 
 Comm *poiseTeamComm(Team *team, int rank, PoiseContext rank_ctx)
