@@ -3,12 +3,12 @@
   An MPI code as they are: all ranks assemble rows on the host, and each step brings new values and solves.
 
     mpirun -n 16 ranks -n 160 -steps 10 -device cuda -ksp_type cg -pc_type amg -ksp_rtol 1e-8
-    ranks -values device ...      one rank whose values are on the GPU before each step: what 16 are compared with
+    ranks -values device ...      one rank whose values are on the GPU before each step, to compare with
 
-  27 points on a grid of n^3 rows with coefficients that vary by 100, symmetric positive definite; ranks have slabs. It
-  prints seconds, of the slowest rank and the median of the steps: assembly, the first set-up and solve, then for a
-  step new entries (the application's), the values' way to Poise, set-up, solve. `idle` is the CPU time of all ranks
-  but rank 0 in solves, over their number and the wall time.
+  27 points on a grid of n^3 rows with coefficients that vary by 100, symmetric positive definite; ranks
+  have slabs. It prints seconds, of the slowest rank and the median of the steps: assembly, the first
+  set-up and solve, then for a step new entries (the application's), the values' way to Poise, set-up,
+  solve. `idle` is the CPU time of all ranks but rank 0 in solves, over their number and the wall time.
 */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Solves that others do for the ranks which have the application's objects. These others are workers, threads of
-  a context of one rank (-gpus, -solve_ranks), or leaders of groups of ranks that share a GPU (-comm_gather).
-  Each of these solvers has rows of A and of P, and settings of the application's, on the communicator of
-  solvers. A and P stay where they are: on the host workers use their values in place. A solve hands out b, and
-  a guess, and collects x.
+  Solves that others do for the ranks which have the application's objects. These others are workers,
+  threads of a context of one rank (-gpus, -solve_ranks), or leaders of groups of ranks that share a GPU
+  (-comm_gather). Each of these solvers has rows of A and of P, and settings of the application's, on the
+  communicator of solvers. A and P stay where they are: on the host workers use their values in place. A
+  solve hands out b, and a guess, and collects x.
 
     application      A, b, x, settings       monitors and tests that see numbers
                      |  rows of A, b    ^  x, reason, norms
     solver r         A_r, b_r, solver --> x_r
 
   Workers' rows are cut by nonzeros, as -mat_partition nonzeros cuts them (mat/order/partition.c). A leader
-  has those of its group. A new pattern makes all parts anew. New values, null spaces and a new way to multiply
-  are passed on, each alone. What solvers read of the application's objects goes in parcels (parcels.h). These
-  are made before each job, and do not change during it.
+  has those of its group. A new pattern makes all parts anew. New values, null spaces and a new way to
+  multiply are passed on, each alone. What solvers read of the application's objects goes in parcels
+  (parcels.h). These are made before each job, and do not change during it.
 */
 #include "mat/csr/joined.h"
 #include "mat/csr/replace_values.h"
