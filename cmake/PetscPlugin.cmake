@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Is adapters/petsc built with the tree? It needs MPI, and a PETSc of real doubles, 32-bit indices and the
+# Is adapters/petsc built with the tree? It needs MPI, and a PETSc of real doubles, 32-bit indices and a
 # version that it is written for.
 
 if(NOT POISE_PETSC_PLUGIN MATCHES "^(AUTO|ON|OFF)$")
@@ -13,7 +13,7 @@ elseif(POISE_PETSC_PLUGIN STREQUAL "AUTO" AND top_level AND POISE_MPI AND BUILD_
        NOT POISE_SANITIZE AND NOT POISE_FUZZ)
   find_package(PkgConfig QUIET)
   if(PKG_CONFIG_FOUND)
-    pkg_check_modules(POISE_PETSC_FOUND QUIET "PETSc>=3.18" "PETSc<3.19")
+    pkg_check_modules(POISE_PETSC_FOUND QUIET "PETSc>=3.18" "PETSc<3.27")
     set(found ${POISE_PETSC_FOUND_FOUND})
   endif()
   if(found)
@@ -25,9 +25,9 @@ elseif(POISE_PETSC_PLUGIN STREQUAL "AUTO" AND top_level AND POISE_MPI AND BUILD_
     endif()
   endif()
   if(NOT found)
-    message(STATUS "No PETSc 3.18 of real doubles and 32-bit indices: without the plug-in of adapters/petsc")
+    message(STATUS "No PETSc 3.18 to 3.26 of real doubles and 32-bit indices: no adapters/petsc")
     if(POISE_TESTS)
-      poise_test(petsc.plugin bash -c "echo 'skipped: there is no PETSc 3.18' && exit 77")
+      poise_test(petsc.plugin bash -c "echo 'skipped: there is no PETSc 3.18 to 3.26' && exit 77")
     endif()
   endif()
 endif()

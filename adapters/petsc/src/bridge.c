@@ -65,9 +65,9 @@ KSPConvergedReason ReasonOf(PoiseKSPReason reason)
   return KSP_DIVERGED_BREAKDOWN;
 }
 
-PoiseNormType NormOf(KSPNormType norm)
+PoiseNormType NormOf(const char *method, KSPNormType norm)
 {
-  switch (norm) {
+  switch (NormMeant(method, norm)) {
   case KSP_NORM_NONE:
     return POISE_KSP_NORM_NONE;
   case KSP_NORM_PRECONDITIONED:
@@ -79,23 +79,6 @@ PoiseNormType NormOf(KSPNormType norm)
   default:
     return POISE_KSP_NORM_DEFAULT;
   }
-}
-
-KSPNormType PetscNormOf(PoiseNormType norm)
-{
-  switch (norm) {
-  case POISE_KSP_NORM_NONE:
-    return KSP_NORM_NONE;
-  case POISE_KSP_NORM_PRECONDITIONED:
-    return KSP_NORM_PRECONDITIONED;
-  case POISE_KSP_NORM_UNPRECONDITIONED:
-    return KSP_NORM_UNPRECONDITIONED;
-  case POISE_KSP_NORM_NATURAL:
-    return KSP_NORM_NATURAL;
-  case POISE_KSP_NORM_DEFAULT:
-    break;
-  }
-  return KSP_NORM_DEFAULT;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */

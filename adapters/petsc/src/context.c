@@ -19,6 +19,7 @@ typedef struct Shared {
 
 static Shared *shared; /* PETSc is one per process too */
 static PetscMPIInt keyval = MPI_KEYVAL_INVALID;
+static MPI_Comm of_process[2]; /* PETSc's inner ones of PETSC_COMM_WORLD and PETSC_COMM_SELF */
 
 typedef struct Key { /* an option of Poise */
   struct Key *next;
@@ -146,17 +147,19 @@ static PetscErrorCode FinalizeContexts(void)
   PetscFunctionReturn(0);
 }
 
-/* Is this PETSc's inner communicator of PETSC_COMM_WORLD or PETSC_COMM_SELF? */
-static PetscErrorCode IsOfProcess(MPI_Comm inner, PetscBool *is)
+static PetscErrorCode ForgetProcess(void)
 {
-  union {
-    MPI_Comm comm;
-    void *value;
-  } outer;
-  PetscMPIInt has;
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_get_attr(inner, Petsc_OuterComm_keyval, &outer, &has));
-  *is = has && (outer.comm == PETSC_COMM_WORLD || outer.comm == PETSC_COMM_SELF) ? PETSC_TRUE : PETSC_FALSE;
+  for (int k = 0; k < 2; k++) PetscCall(PetscCommDestroy(&of_process[k]));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode KnowProcess(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &of_process[0], NULL));
+  PetscCall(PetscCommDuplicate(PETSC_COMM_SELF, &of_process[1], NULL));
+  PetscCall(PetscRegisterFinalize(ForgetProcess));
   PetscFunctionReturn(0);
 }
 
@@ -181,7 +184,7 @@ static PetscErrorCode CreateShared(MPI_Comm inner, Shared **made)
   s->next = shared;
   shared = s;
   PetscCallMPI(MPI_Comm_set_attr(inner, keyval, s));
-  PetscCall(IsOfProcess(inner, &s->kept));
+  s->kept = inner == of_process[0] || inner == of_process[1] ? PETSC_TRUE : PETSC_FALSE;
   if (s->kept) PetscCall(PetscCommDuplicate(inner, &inner, NULL));
   *made = s;
   PetscFunctionReturn(0);

@@ -83,7 +83,7 @@ static PetscErrorCode SetNormAndSide(KSP ksp, Engine *e)
   const PetscBool preonly = !strcmp(d->method, "preonly") ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionBegin;
   if (e->norm != ksp->normtype)
-    POISE_CALL(PoiseKSPSetNormType(e->ksp, preonly ? POISE_KSP_NORM_NONE : NormOf(ksp->normtype)));
+    POISE_CALL(PoiseKSPSetNormType(e->ksp, preonly ? POISE_KSP_NORM_NONE : NormOf(d->method, ksp->normtype)));
   if (e->side != ksp->pc_side)
     POISE_CALL(PoiseKSPSetPCSide(e->ksp, ksp->pc_side == PC_RIGHT ? POISE_PC_RIGHT : POISE_PC_LEFT));
   e->norm = ksp->normtype;

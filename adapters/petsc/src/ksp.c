@@ -37,9 +37,12 @@ static PetscErrorCode SetUp(KSP ksp)
 static PetscErrorCode SetTest(KSP ksp, Engine *e)
 {
   const KSPConvergedDefaultCtx *with = ksp->cnvP;
+  PetscInt least;
   PetscBool usual = ksp->converged == KSPConvergedDefault && ksp->chknorm <= 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionBegin;
   if (usual && with && (with->initialrtol || with->mininitialrtol || with->convmaxits)) usual = PETSC_FALSE;
+  PetscCall(LeastIterations(ksp, &least));
+  if (least > 0) usual = PETSC_FALSE;
   if (ksp->converged == KSPConvergedSkip && ksp->normtype == KSP_NORM_NONE) usual = PETSC_TRUE;
   if (usual == e->tests) POISE_CALL(PoiseKSPSetConvergenceTest(e->ksp, usual ? NULL : Test, ksp));
   e->tests = usual ? PETSC_FALSE : PETSC_TRUE;
@@ -229,8 +232,9 @@ PetscErrorCode SetFunctions(KSP ksp)
   ksp->ops->view = View;
   ksp->ops->reset = Reset;
   ksp->ops->destroy = Destroy;
-  ksp->setupnewmatrix = PETSC_TRUE;
+  ksp->setupnewmatrix = d->petsc_newmatrix || TOGETHER ? PETSC_TRUE : PETSC_FALSE;
   if (d->petsc_works || !*d->method) PetscFunctionReturn(0);
+  ksp->setupnewmatrix = TOGETHER ? PETSC_TRUE : PETSC_FALSE; /* Solve looks itself */
   ksp->ops->buildsolution = BuildSolution;
   ksp->ops->buildresidual = KSPBuildResidualDefault;
   ksp->ops->matsolve = strcmp(d->method, "preonly") ? NULL : SolveMany;
@@ -260,7 +264,7 @@ PetscErrorCode KSPCreate_Poise(KSP ksp)
     PetscCall(MakeMethod(ksp, before));
   }
   PetscCall(PetscNew(&d));
-  PetscCall(KeepWith((PetscObject)ksp, key, d, NULL));
+  PetscCall(KeepWith((PetscObject)ksp, key, d, PETSC_FALSE));
   PetscCall(PetscStrncpy(d->asked, before, NAME));
   d->petsc = *ksp->ops;
   d->petsc_newmatrix = ksp->setupnewmatrix;

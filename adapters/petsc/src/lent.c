@@ -195,7 +195,7 @@ PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent)
   if (other) PetscCall(GiveBackPC(other)); /* a solver that has the same PC */
   PetscCall(GiveBackPC(lent));
   PetscCall(PetscObjectReference((PetscObject)pc));
-  PetscCall(KeepWith((PetscObject)pc, key, lent, NULL));
+  PetscCall(KeepWith((PetscObject)pc, key, lent, PETSC_FALSE));
   if (pc->setupcalled && pc->ops->reset) PetscCall(pc->ops->reset(pc)); /* what PETSc has built */
   PetscCall(NoteOf(pc, &note));
   if (note) note->served = PETSC_TRUE;

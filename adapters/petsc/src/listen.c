@@ -42,13 +42,13 @@ PetscErrorCode FindWith(PetscObject object, const char *key, void *memory)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode KeepWith(PetscObject object, const char *key, void *memory, PetscErrorCode (*destroy)(void *))
+PetscErrorCode KeepWith(PetscObject object, const char *key, void *memory, PetscBool frees)
 {
   PetscContainer box;
   PetscFunctionBegin;
   PetscCall(PetscContainerCreate(PetscObjectComm(object), &box));
   PetscCall(PetscContainerSetPointer(box, memory));
-  if (destroy) PetscCall(PetscContainerSetUserDestroy(box, destroy));
+  if (frees) PetscCall(FreeWith(box));
   PetscCall(PetscObjectCompose(object, key, (PetscObject)box));
   PetscCall(PetscContainerDestroy(&box));
   PetscFunctionReturn(0);

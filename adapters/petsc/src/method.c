@@ -246,15 +246,36 @@ static PetscErrorCode GetEstimator(KSP ksp, KSP *estimator)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode SetHapTol(KSP ksp, PetscReal tolerance)
+/* A number that Poise's methods have not. */
+static PetscErrorCode SetOther(KSP ksp, const char *composed, const char *setter, PetscReal value)
 {
   Said *said;
   PetscErrorCode (*set)(KSP, PetscReal);
   PetscFunctionBegin;
-  PetscCall(Open(ksp, "KSPGMRESSetHapTol_C", &said, &set));
-  PetscCall(set(ksp, tolerance));
-  said->other = "KSPGMRESSetHapTol";
+  PetscCall(Open(ksp, composed, &said, &set));
+  PetscCall(set(ksp, value));
+  said->other = setter;
   PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetHapTol(KSP ksp, PetscReal tolerance)
+{
+  return SetOther(ksp, "KSPGMRESSetHapTol_C", "KSPGMRESSetHapTol", tolerance);
+}
+
+static PetscErrorCode SetRadius(KSP ksp, PetscReal radius)
+{
+  return SetOther(ksp, "KSPCGSetRadius_C", "KSPCGSetRadius", radius);
+}
+
+static PetscErrorCode SetTarget(KSP ksp, PetscReal target)
+{
+  return SetOther(ksp, "KSPCGSetObjectiveTarget_C", "KSPCGSetObjectiveTarget", target);
+}
+
+static PetscErrorCode SetRadiusMINRES(KSP ksp, PetscReal radius)
+{
+  return SetOther(ksp, "KSPMINRESSetRadius_C", "KSPMINRESSetRadius", radius);
 }
 
 static PetscErrorCode SetBreakdown(KSP ksp, PetscReal tolerance)
@@ -268,25 +289,33 @@ static PetscErrorCode SetBreakdown(KSP ksp, PetscReal tolerance)
   PetscFunctionReturn(0);
 }
 
-typedef PetscErrorCode (*ModifyFGMRES)(KSP, PetscInt, PetscInt, PetscReal, void *);
-
-static PetscErrorCode SetModifyFGMRES(KSP ksp, ModifyFGMRES f, void *arg, PetscErrorCode (*destroy)(void *))
+static PetscErrorCode SetModifyFGMRES(KSP ksp, ModifyFGMRES *f, void *arg, DestroyContext *destroy)
 {
   Said *said;
-  PetscErrorCode (*set)(KSP, ModifyFGMRES, void *, PetscErrorCode (*)(void *));
+  PetscErrorCode (*set)(KSP, ModifyFGMRES *, void *, DestroyContext *);
   PetscFunctionBegin;
   PetscCall(Open(ksp, "KSPFGMRESSetModifyPC_C", &said, &set));
   PetscCall(set(ksp, f, arg, destroy));
-  if (f != KSPFGMRESModifyPCNoChange) said->other = "KSPFGMRESSetModifyPC";
+  if (f != KSPFlexibleModifyPCNoChange) said->other = "KSPFGMRESSetModifyPC";
   PetscFunctionReturn(0);
 }
 
-typedef PetscErrorCode (*ModifyGCR)(KSP, PetscInt, PetscReal, void *);
-
-static PetscErrorCode SetModifyGCR(KSP ksp, ModifyGCR f, void *arg, PetscErrorCode (*destroy)(void *))
+/* since 3.24 for all flexible methods */
+static PetscErrorCode SetModifyFlexible(KSP ksp, ModifyFGMRES *f, void *arg, DestroyContext *destroy)
 {
   Said *said;
-  PetscErrorCode (*set)(KSP, ModifyGCR, void *, PetscErrorCode (*)(void *));
+  PetscErrorCode (*set)(KSP, ModifyFGMRES *, void *, DestroyContext *);
+  PetscFunctionBegin;
+  PetscCall(Open(ksp, "KSPFlexibleSetModifyPC_C", &said, &set));
+  PetscCall(set(ksp, f, arg, destroy));
+  if (f != KSPFlexibleModifyPCNoChange) said->other = "KSPFlexibleSetModifyPC";
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SetModifyGCR(KSP ksp, ModifyGCR *f, void *arg, DestroyContext *destroy)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, ModifyGCR *, void *, DestroyContext *);
   PetscFunctionBegin;
   PetscCall(Open(ksp, "KSPGCRSetModifyPC_C", &said, &set));
   PetscCall(set(ksp, f, arg, destroy));
@@ -318,6 +347,10 @@ static const Listener setters[] = {
     {"KSPGMRESSetBreakdownTolerance_C", (Function)SetBreakdown},
     {"KSPFGMRESSetModifyPC_C", (Function)SetModifyFGMRES},
     {"KSPGCRSetModifyPC_C", (Function)SetModifyGCR},
+    {"KSPFlexibleSetModifyPC_C", (Function)SetModifyFlexible},
+    {"KSPCGSetRadius_C", (Function)SetRadius},
+    {"KSPCGSetObjectiveTarget_C", (Function)SetTarget},
+    {"KSPMINRESSetRadius_C", (Function)SetRadiusMINRES},
     {"KSPCGUseSingleReduction_C", (Function)UseSingleReduction},
 };
 
@@ -330,7 +363,7 @@ static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
   PetscCall(Find(ksp, &m));
   if (!m) {
     PetscCall(PetscNew(&m));
-    PetscCall(KeepWith((PetscObject)ksp, key, m, PetscContainerUserDestroyDefault));
+    PetscCall(KeepWith((PetscObject)ksp, key, m, PETSC_TRUE));
   }
   if (m->parked) {
     PetscCall(Unpark(ksp, m));
@@ -351,7 +384,7 @@ static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
   X(gltr) X(richardson) X(chebyshev) X(gmres) X(tcqmr) X(fcg) X(pipefcg) X(bcgs) X(ibcgs) X(qmrcgs)     \
   X(fbcgs) X(pipebcgs) X(fbcgsr) X(bcgsl) X(cgs) X(tfqmr) X(cr) X(pipecr) X(lsqr) X(preonly) X(none)    \
   X(qcg) X(bicg) X(fgmres) X(pipefgmres) X(minres) X(symmlq) X(lgmres) X(lcd) X(gcr) X(pipegcr)         \
-  X(pgmres) X(dgmres) X(tsirm) X(cgls) X(fetidp) X(hpddm) X(python)
+  X(pgmres) X(dgmres) X(tsirm) X(cgls) X(fetidp) X(hpddm) X(idr) X(eksm) X(python)
 /* clang-format on */
 
 #define CREATOR(name)                          \

@@ -116,7 +116,7 @@ static PetscErrorCode BeginNote(PC pc)
   PetscCall(NoteOf(pc, &note));
   if (!note) {
     PetscCall(PetscNew(&note));
-    PetscCall(KeepWith((PetscObject)pc, key, note, PetscContainerUserDestroyDefault));
+    PetscCall(KeepWith((PetscObject)pc, key, note, PETSC_TRUE));
   }
   *note = (Note){.life = note->life + 1};
   PetscFunctionReturn(0);

@@ -311,6 +311,16 @@ static PetscErrorCode FollowNullSpaces(PoiseContext ctx, Operator *o)
 
 /* ---- following a Mat ------------------------------------------------------------------------- */
 
+/* What the ranks of the matrix say, on all of them. */
+static PetscErrorCode Together(Mat mat, MPI_Op op, PetscBool *value)
+{
+  int says = *value ? 1 : 0;
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &says, 1, MPI_INT, op, PetscObjectComm((PetscObject)mat)));
+  *value = says ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
 /* The present values and pattern, in a new matrix or in that which there is. */
 static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool parallel, PetscBool *fresh)
 {
@@ -320,8 +330,7 @@ static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool par
   const uint64_t pattern = PatternOf(&p);
   PetscBool same = o->A && o->sorted && pattern == o->pattern ? PETSC_TRUE : PETSC_FALSE;
   if (same && o->in_place) same = p.part[0].val == o->values && p.part[0].col == o->columns;
-  PetscCallMPI(
-      MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)o->mat)));
+  PetscCall(Together(o->mat, MPI_LAND, &same));
   if (same) {
     if (o->ptr) MergeValues(o, &p);
     POISE_CALL(o->form == FORM_CSR ? PoiseMatSetValuesCSR(o->A, o->ptr ? o->val : p.part[0].val)
@@ -334,8 +343,7 @@ static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool par
     o->mat = mat;
     o->form = form;
     o->sorted = IsSorted(&p.part[0]) && (p.n == 1 || IsSorted(&p.part[1])) ? PETSC_TRUE : PETSC_FALSE;
-    PetscCallMPI(
-        MPI_Allreduce(MPI_IN_PLACE, &o->sorted, 1, MPIU_BOOL, MPI_LAND, PetscObjectComm((PetscObject)mat)));
+    PetscCall(Together(mat, MPI_LAND, &o->sorted));
     PetscCall(Create(ctx, o, &p));
     *fresh = PETSC_TRUE;
   }
@@ -369,9 +377,7 @@ static PetscErrorCode HasChanged(const Operator *o, PetscBool parallel, PetscBoo
   PetscFunctionBegin;
   PetscCall(StatesOf(o->mat, o->form, parallel, states));
   *changed = !o->A || memcmp(states, o->states, sizeof states) ? PETSC_TRUE : PETSC_FALSE;
-  if (parallel)
-    PetscCallMPI(
-        MPI_Allreduce(MPI_IN_PLACE, changed, 1, MPIU_BOOL, MPI_LOR, PetscObjectComm((PetscObject)o->mat)));
+  if (parallel) PetscCall(Together(o->mat, MPI_LOR, changed));
   PetscFunctionReturn(0);
 }
 

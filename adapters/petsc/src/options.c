@@ -7,6 +7,8 @@ static const char *const of_methods[][2] = {
     {"gmres", "-ksp_gmres_haptol"},
     {"gmres", "-ksp_gmres_krylov_monitor"},
     {"richardson", "-ksp_richardson_self_scale"},
+    {"minres", "-ksp_minres_radius"},
+    {"minres", "-ksp_minres_old"},
     {"chebyshev", "-ksp_chebyshev_esteig_noisy"},
     {"chebyshev", "-esteig_ksp_type"},
     {"chebyshev", "-esteig_ksp_max_it"},
@@ -35,13 +37,11 @@ static PetscErrorCode AddOfMethods(KSP ksp, const char *prefix, char *text, size
   const PetscReal *by = d->estimate;
   char line[3 * NAME];
   PetscInt steps;
-  PetscBool given;
+  PetscBool given, classical;
   Said said;
   PetscFunctionBegin;
   PetscCall(SaidOf(ksp, &said));
-  d->refines = KSP_GMRES_CGS_REFINE_NEVER;
-  PetscTryMethod(ksp, "KSPGMRESGetCGSRefinementType_C", (KSP, KSPGMRESCGSRefinementType *),
-                 (ksp, &d->refines));
+  PetscCall(OrthogonalizationOf(ksp, &classical, &d->refines));
   if (d->refines) {
     PetscCall(PetscSNPrintf(line, sizeof line, "-ksp_gmres_cgs_refinement_type refine_%s\n",
                             refinements[d->refines]));
@@ -82,7 +82,7 @@ PetscErrorCode SetMethod(KSP ksp, const char *asked)
     ksp->ops->buildsolution = KSPBuildSolutionDefault;
     ksp->ops->buildresidual = KSPBuildResidualDefault;
     PetscCall(PetscMemzero(ksp->normsupporttable, sizeof ksp->normsupporttable));
-    ksp->setupnewmatrix = PETSC_FALSE;
+    ForgetMethod(ksp);
     PetscCall(MakeMethod(ksp, PetscMethodOf(asked)));
     d->petsc = *ksp->ops;
     d->petsc_newmatrix = ksp->setupnewmatrix;
@@ -130,12 +130,32 @@ PetscErrorCode TakeAllOptions(KSP ksp, PetscBool fresh)
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObject)
+/* Once the PC has its type. */
+static PetscErrorCode ChooseAndTake(KSP ksp)
+{
+  Data *d = DataOf(ksp);
+  const char *prefix;
+  PetscBool named;
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(ChoosePC(ksp->pc, &d->chosen));
+  PetscCall(LookForOthers(ksp, prefix));
+  PetscCall(GiveBackPC(&d->lent));
+  PetscCall(TakeAllOptions(ksp, PETSC_TRUE));
+  d->back = PETSC_FALSE;
+  ksp->setupstage = KSP_SETUP_NEW;
+  /* codes ask for some of these by name, such as TAO for stcg */
+  PetscCall(WantsName(ksp, &named));
+  if (!*d->method || named) PetscCall(PetscObjectChangeTypeName((PetscObject)ksp, PetscMethodOf(d->asked)));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode SetFromOptions(KSP ksp, OptionItems PetscOptionsObject)
 {
   Data *d = DataOf(ksp);
   const char *prefix;
   char word[NAME];
-  PetscBool given, named;
+  PetscBool given;
   PetscFunctionBegin;
   PetscCall(ContextOf(PetscObjectComm((PetscObject)ksp), &d->ctx));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
@@ -147,14 +167,6 @@ PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObject)
   d->petsc = *ksp->ops;
   PetscCall(SetFunctions(ksp));
   if (!ksp->pc) PetscCall(KSPGetPC(ksp, &ksp->pc));
-  PetscCall(ChoosePC(ksp->pc, &d->chosen));
-  PetscCall(LookForOthers(ksp, prefix));
-  PetscCall(GiveBackPC(&d->lent));
-  PetscCall(TakeAllOptions(ksp, PETSC_TRUE));
-  d->back = PETSC_FALSE;
-  ksp->setupstage = KSP_SETUP_NEW;
-  /* codes ask for some of these by name, such as TAO for stcg */
-  PetscCall(WantsName(ksp, &named));
-  if (!*d->method || named) PetscCall(PetscObjectChangeTypeName((PetscObject)ksp, PetscMethodOf(d->asked)));
+  PetscCall(AfterPCOptions(ksp, ChooseAndTake));
   PetscFunctionReturn(0);
 }

@@ -21,22 +21,21 @@ static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
 static PetscErrorCode Otherwise(KSP ksp, const char **other)
 {
   const Data *d = DataOf(ksp);
-  PetscErrorCode (*orthogonalize)(KSP, PetscInt) = NULL;
-  KSPGMRESCGSRefinementType refines = KSP_GMRES_CGS_REFINE_NEVER;
+  PetscBool classical;
+  int refines;
   PetscInt restart;
   Said said;
   PetscFunctionBegin;
   PetscCall(SaidOf(ksp, &said));
   PetscCall(RestartOf(ksp, &restart));
-  PetscTryMethod(ksp, "KSPGMRESGetOrthogonalization_C", (KSP, PetscErrorCode(**)(KSP, PetscInt)),
-                 (ksp, &orthogonalize));
-  PetscTryMethod(ksp, "KSPGMRESGetCGSRefinementType_C", (KSP, KSPGMRESCGSRefinementType *), (ksp, &refines));
+  PetscCall(OrthogonalizationOf(ksp, &classical, &refines));
   *other = said.other;
   if (*d->other) *other = d->other;
+  PetscCall(LaterSettings(ksp, d->method, other));
   if (restart > 10000) *other = "a restart of more than 10000";
-  if (orthogonalize && orthogonalize != KSPGMRESClassicalGramSchmidtOrthogonalization)
-    *other = "KSPGMRESSetOrthogonalization";
-  if (refines != d->refines) *other = "KSPGMRESSetCGSRefinementType after the options";
+  const PetscBool orthogonalizes = strstr(d->method, "gmres") ? PETSC_TRUE : PETSC_FALSE;
+  if (orthogonalizes && !classical) *other = "KSPGMRESSetOrthogonalization";
+  if (orthogonalizes && refines != d->refines) *other = "KSPGMRESSetCGSRefinementType after the options";
   if (said.estimates && memcmp(said.estimate, d->estimate, sizeof d->estimate))
     *other = "KSPChebyshevEstEigSet after the options";
   PetscFunctionReturn(0);

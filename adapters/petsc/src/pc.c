@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The PC "poise": a preconditioner of Poise in a method of PETSc. Its type is that of -poise_pc_type, else
    ilu. */
+#include <math.h>
+
 #include "plugin.h"
 
 typedef struct Data {
@@ -11,7 +13,7 @@ typedef struct Data {
   Taken *taken; /* the options; NULL before PCSetFromOptions */
 } Data;
 
-static PetscErrorCode SetFromOptions(PC pc, PetscOptionItems *PetscOptionsObject)
+static PetscErrorCode SetFromOptions(PC pc, OptionItems PetscOptionsObject)
 {
   Data *d = pc->data;
   const char *prefix;
@@ -69,7 +71,7 @@ static PetscErrorCode Apply(PC pc, Vec r, Vec z)
   const Data *d = pc->data;
   PetscFunctionBegin;
   if (pc->failedreason)
-    PetscCall(VecSetInf(z));
+    PetscCall(VecSet(z, INFINITY));
   else
     PetscCall(ApplyPC(d->ctx, d->poise, r, z));
   PetscFunctionReturn(0);

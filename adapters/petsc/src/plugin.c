@@ -37,6 +37,7 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_poise_petsc(void)
   PetscFunctionBegin;
   PetscCall(CheckVersion());
   PetscCall(CheckTypes());
+  PetscCall(KnowProcess());
   PetscCall(KSPRegister("poise", KSPCreate_Poise)); /* first, as this registers PETSc's own */
   PetscCall(RegisterMethods());
   PetscCall(RegisterPCs());

@@ -3,6 +3,7 @@
   PETSc's solvers and preconditioners by Poise: what the files of this plug-in share.
 
     plugin.c    what PETSc calls when it loads the library; which builds of PETSc are refused
+    versions.c  what differs between versions of PETSc
     context.c   one context of Poise for a communicator; options of PETSc's database become Poise's
     operator.c  a Mat of PETSc as a matrix of Poise
     bridge.c    vectors and calls that pass from one library to the other; errors and reasons
@@ -22,10 +23,9 @@
 #ifndef POISE_PETSC_PLUGIN_H
 #define POISE_PETSC_PLUGIN_H
 
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/matimpl.h>
-#include <petsc/private/pcimpl.h>
 #include <poise.h>
+
+#include "versions.h"
 
 #if defined(PETSC_USE_COMPLEX)
 #error "This PETSc has complex scalars. Poise solves real systems: build with a real PETSc."
@@ -35,9 +35,6 @@
 #endif
 #if !defined(PETSC_USE_REAL_DOUBLE)
 #error "The scalars of this PETSc are not doubles, which Poise needs."
-#endif
-#if PETSC_VERSION_MAJOR != 3 || PETSC_VERSION_MINOR != 18
-#error "The plug-in reads private headers of PETSc and is written for PETSc 3.18."
 #endif
 
 enum { NAME = 128 };
@@ -53,8 +50,8 @@ enum { NAME = 128 };
 
 PetscErrorCode ErrorOf(PoiseErr e);
 KSPConvergedReason ReasonOf(PoiseKSPReason reason);
-PoiseNormType NormOf(KSPNormType norm);
-KSPNormType PetscNormOf(PoiseNormType norm);
+/* for this method of Poise */
+PoiseNormType NormOf(const char *method, KSPNormType norm);
 
 /* Read the entries of a Vec as a vector of Poise, or write them, in place. End gives both back. */
 typedef struct Lent {
@@ -81,6 +78,8 @@ PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), vo
 
 /* ---- context.c ------------------------------------------------------------------------------- */
 
+/* At load, on all ranks: note which communicators live until PetscFinalize. */
+PetscErrorCode KnowProcess(void);
 /* The context of this communicator. It lives as long as an object of PETSc that has the communicator. */
 PetscErrorCode ContextOf(MPI_Comm comm, PoiseContext *ctx);
 
@@ -213,8 +212,8 @@ PetscErrorCode Listen(PetscObject object, int n, const Listener *listeners);
 /* *function: PETSc's own, behind the listener of this name. */
 PetscErrorCode Behind(PetscObject object, const char *name, void *function);
 /* Memory that is found by a key as long as the object lives. memory of FindWith: the address of a pointer,
-   which becomes NULL if there is none. */
-PetscErrorCode KeepWith(PetscObject object, const char *key, void *memory, PetscErrorCode (*destroy)(void *));
+   which becomes NULL if there is none. frees: with the object. */
+PetscErrorCode KeepWith(PetscObject object, const char *key, void *memory, PetscBool frees);
 PetscErrorCode FindWith(PetscObject object, const char *key, void *memory);
 
 /* ---- method.c -------------------------------------------------------------------------------- */

@@ -211,15 +211,14 @@ PetscErrorCode ReadSettings(PC pc, const char *inside, char *lines, size_t room,
 /* Does this solver of PETSc only apply its preconditioner, and print nothing? */
 static PetscBool IsPlain(KSP ksp)
 {
-  const PetscBool views[] = {ksp->view,       ksp->viewPre,   ksp->viewRate,  ksp->viewMat,
-                             ksp->viewPMat,   ksp->viewRhs,   ksp->viewSol,   ksp->viewMatExp,
-                             ksp->viewEV,     ksp->viewSV,    ksp->viewEVExp, ksp->viewFinalRes,
-                             ksp->viewPOpExp, ksp->viewDScale};
+  const PetscBool views[] = {ksp->view,      ksp->viewPre,      ksp->viewRate,   ksp->viewMat, ksp->viewPMat,
+                             ksp->viewRhs,   ksp->viewSol,      ksp->viewMatExp, ksp->viewEV,  ksp->viewSV,
+                             ksp->viewEVExp, ksp->viewFinalRes, ksp->viewPOpExp};
   for (size_t i = 0; i < sizeof views / sizeof *views; i++)
     if (views[i]) return PETSC_FALSE;
   if (strcmp(((PetscObject)ksp)->type_name, KSPPREONLY)) return PETSC_FALSE;
-  return !ksp->numbermonitors && !ksp->numberreasonviews && !ksp->dscale && ksp->guess_zero ? PETSC_TRUE
-                                                                                            : PETSC_FALSE;
+  return !ksp->numbermonitors && !ksp->numberreasonviews && !IsScaled(ksp) && ksp->guess_zero ? PETSC_TRUE
+                                                                                              : PETSC_FALSE;
 }
 
 /* PETSc's default depends on the matrix, and on whether it is known as symmetric. */

@@ -31,7 +31,7 @@ typedef struct Data {
   Taken *taken;                   /* the options; NULL before KSPSetFromOptions */
   PetscBool noted;
   PetscReal estimate[4]; /* of the bounds, and refinement, as in the options for Poise */
-  KSPGMRESCGSRefinementType refines;
+  int refines;
   char other[NAME]; /* an option that Poise's method has not */
   Chosen chosen;
   PetscBool back; /* PETSc's PC works although Poise's own was chosen */
@@ -76,7 +76,7 @@ PetscErrorCode WantsName(KSP ksp, PetscBool *wants);
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
-PetscErrorCode SetFromOptions(KSP ksp, PetscOptionItems *PetscOptionsObject);
+PetscErrorCode SetFromOptions(KSP ksp, OptionItems PetscOptionsObject);
 /* The options of PETSc's database, or, if not fresh, those that were taken, with the settings of PC and
    method. Solvers are made anew. */
 PetscErrorCode TakeAllOptions(KSP ksp, PetscBool fresh);

@@ -162,7 +162,7 @@ static PetscErrorCode Refine(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPSetType(ksp, KSPGMRES));
-  PetscCall(KSPGMRESSetCGSRefinementType(ksp, KSP_GMRES_CGS_REFINE_ALWAYS));
+  PetscCall(KSPOrthogonalizationSetCGSRefinementType(ksp, KSP_ORTHOGONALIZATION_CGS_REFINE_ALWAYS));
   PetscFunctionReturn(0);
 }
 
@@ -193,13 +193,11 @@ static PetscErrorCode AfterOptions(void)
     SAYS(p.poise, "Poise's gmres");
   }
   for (int k = 0; k < 2; k++)
-    PetscCall(
-        KSPGMRESSetOrthogonalization(k ? p.poise : p.petsc, KSPGMRESModifiedGramSchmidtOrthogonalization));
+    PetscCall(KSPOrthogonalizationSet(k ? p.poise : p.petsc, KSPOrthogonalizationModifiedGramSchmidt));
   PetscCall(Both(&p, PETSC_FALSE));
   SAYS(p.poise, "PETSc's own gmres (Poise's gmres has not: KSPGMRESSetOrthogonalization)");
   for (int k = 0; k < 2; k++)
-    PetscCall(
-        KSPGMRESSetOrthogonalization(k ? p.poise : p.petsc, KSPGMRESClassicalGramSchmidtOrthogonalization));
+    PetscCall(KSPOrthogonalizationSet(k ? p.poise : p.petsc, KSPOrthogonalizationClassicalGramSchmidt));
   PetscCall(Both(&p, PETSC_FALSE));
   SAYS(p.poise, "Poise's gmres");
   PetscCall(End(&p));
@@ -222,33 +220,51 @@ static PetscErrorCode AfterOptions(void)
 }
 
 /* Options of PETSc's methods. */
+static const struct {
+  const char *method, *option, *words;
+} of_methods_options[] = {
+    {"gmres", "ksp_gmres_restart 6", "restart 6"},
+    {"gmres", "ksp_gmres_cgs_refinement_type refine_always", "refine_always"},
+    {"gmres", "ksp_gmres_modifiedgramschmidt", "PETSc's own gmres"},
+    {"gmres", "ksp_gmres_haptol 1e-9", "Poise's gmres has not: -ksp_gmres_haptol"},
+    {"gcr", "ksp_gcr_restart 6", "restart 6"},
+    {"richardson", "ksp_richardson_scale 0.3", "Poise's richardson"},
+    {"richardson", "ksp_richardson_self_scale", "PETSc's own richardson"},
+    {"cg", "ksp_cg_single_reduction", "Poise's cg"},
+    {"cg", "ksp_lag_norm", "PETSc's own cg (the norm lags)"},
+#if PETSC_VERSION_GE(3, 19, 0)
+    {"cg", "ksp_converged_neg_curve", "Poise's cg has not: KSPSetConvergedNegativeCurvature"},
+    {"gmres", "ksp_converged_neg_curve", "Poise's gmres"},
+    {"minres", "ksp_minres_qlp", "Poise's minres has not: KSPMINRESSetUseQLP"},
+    {"minres", "ksp_minres_radius 1e9", "Poise's minres has not: -ksp_minres_radius"},
+    {"minres", "ksp_minres_old", "Poise's minres has not: -ksp_minres_old"},
+    {"chebyshev", "ksp_chebyshev_kind fourth", "Poise's chebyshev has not: KSPChebyshevSetKind"},
+#endif
+#if PETSC_VERSION_GE(3, 20, 0)
+    {"cg", "ksp_min_it 35", "Poise's cg"},
+#endif
+#if PETSC_VERSION_GE(3, 26, 0)
+    {"gmres", "ksp_orthogonalization mgs", "PETSc's own gmres"},
+#endif
+};
+
 static PetscErrorCode OptionsOfMethods(void)
 {
-  static const struct {
-    const char *method, *option, *words;
-  } cases[] = {
-      {"gmres", "ksp_gmres_restart 6", "restart 6"},
-      {"gmres", "ksp_gmres_cgs_refinement_type refine_always", "refine_always"},
-      {"gmres", "ksp_gmres_modifiedgramschmidt", "PETSc's own gmres"},
-      {"gmres", "ksp_gmres_haptol 1e-9", "Poise's gmres has not: -ksp_gmres_haptol"},
-      {"gcr", "ksp_gcr_restart 6", "restart 6"},
-      {"richardson", "ksp_richardson_scale 0.3", "Poise's richardson"},
-      {"richardson", "ksp_richardson_self_scale", "PETSc's own richardson"},
-      {"cg", "ksp_cg_single_reduction", "Poise's cg"},
-      {"cg", "ksp_lag_norm", "PETSc's own cg (the norm lags)"},
-  };
   char both[256], key[2][64];
   PetscFunctionBegin;
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    PetscCall(PetscSNPrintf(both, sizeof both, "-a_%s -b_%s", cases[k].option, cases[k].option));
+  for (size_t k = 0; k < sizeof of_methods_options / sizeof *of_methods_options; k++) {
+    PetscCall(PetscSNPrintf(both, sizeof both, "-a_%s -b_%s", of_methods_options[k].option,
+                            of_methods_options[k].option));
     PetscCall(PetscOptionsInsertString(NULL, both));
-    PetscCall(Same(cases[k].method, "jacobi", NULL, cases[k].words));
+    PetscCall(Same(of_methods_options[k].method, "jacobi", NULL, of_methods_options[k].words));
     for (int i = 0; i < 2; i++) {
-      PetscCall(PetscSNPrintf(key[i], sizeof key[i], "-%c_%s", "ab"[i], cases[k].option));
+      PetscCall(PetscSNPrintf(key[i], sizeof key[i], "-%c_%s", "ab"[i], of_methods_options[k].option));
       key[i][strcspn(key[i], " ")] = 0;
       PetscCall(PetscOptionsClearValue(NULL, key[i]));
     }
   }
+  /* the name that PETSc 3.26 gives to one of them */
+  PetscCall(SetBoth("ksp_orthogonalization_cgs_refinement_type", NULL, PETSC_TRUE));
   PetscFunctionReturn(0);
 }
 

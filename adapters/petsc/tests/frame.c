@@ -146,7 +146,7 @@ PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says)
   char name[] = "/tmp/poise_petsc_view_XXXXXX", text[1 << 14];
   PetscViewer viewer;
   PetscMPIInt rank;
-  int fd = -1;
+  int fd = -1, found = 0;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   if (!rank) fd = mkstemp(name);
@@ -157,11 +157,12 @@ PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says)
   if (!rank) {
     const ssize_t n = read(fd, text, sizeof text - 1);
     text[n > 0 ? n : 0] = 0;
-    *says = strstr(text, words) ? PETSC_TRUE : PETSC_FALSE;
+    found = strstr(text, words) != NULL;
     close(fd);
     unlink(name);
   }
-  PetscCallMPI(MPI_Bcast(says, 1, MPIU_BOOL, 0, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Bcast(&found, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  *says = found ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 

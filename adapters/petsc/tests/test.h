@@ -9,6 +9,15 @@
 #include <petsc/private/petscimpl.h>
 #include <petscksp.h>
 
+/* names of PETSc 3.26 */
+#if PETSC_VERSION_LT(3, 26, 0)
+#define KSPOrthogonalizationSet                  KSPGMRESSetOrthogonalization
+#define KSPOrthogonalizationClassicalGramSchmidt KSPGMRESClassicalGramSchmidtOrthogonalization
+#define KSPOrthogonalizationModifiedGramSchmidt  KSPGMRESModifiedGramSchmidtOrthogonalization
+#define KSPOrthogonalizationSetCGSRefinementType KSPGMRESSetCGSRefinementType
+#define KSP_ORTHOGONALIZATION_CGS_REFINE_ALWAYS  KSP_GMRES_CGS_REFINE_ALWAYS
+#endif
+
 typedef struct Problem {
   Mat A, P;
   Vec b, x, y; /* x: the solution by PETSc, y: that by poise */
