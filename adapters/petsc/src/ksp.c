@@ -18,8 +18,27 @@ Data *DataOf(KSP ksp)
 
 /* ---- set-up and solve ------------------------------------------------------------------------ */
 
+static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X);
+
+/* May PETSc's PC take many right-hand sides in one call? A solve of A by nothing else is that. */
+static PetscErrorCode AppliesMany(KSP ksp, PetscBool *many)
+{
+  const Data *d = DataOf(ksp);
+  Mat A;
+  MatNullSpace space;
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(MatGetNullSpace(A, &space));
+  *many =
+      !strcmp(d->method, "preonly") && !d->now->own && d->now == &d->engine[0] && !space && ksp->guess_zero
+          ? PETSC_TRUE
+          : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetUp(KSP ksp)
 {
+  PetscBool many = PETSC_FALSE;
   char why[NAME];
   PetscFunctionBegin;
   PetscCall(WhyPetsc(ksp, why));
@@ -30,6 +49,8 @@ static PetscErrorCode SetUp(KSP ksp)
   PetscCall(UsePoise(ksp));
   PetscCall(
       Follow(ksp, ksp->transpose_solve && !ksp->transpose.use_explicittranspose ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(AppliesMany(ksp, &many));
+  ksp->ops->matsolve = many ? SolveMany : NULL; /* then PETSc calls KSPSolve for each column */
   PetscFunctionReturn(0);
 }
 
@@ -94,10 +115,28 @@ static PetscErrorCode Run(KSP ksp, Engine *e)
   PetscFunctionReturn(0);
 }
 
+/* Has the set-up of the preconditioner failed, on any rank? PETSc's own may know it on one alone. KSPSetUp of
+   PETSc 3.18 leaves its set-up for new values to PCApply. */
+static PetscErrorCode HasFailed(KSP ksp, PetscBool *failed)
+{
+  const Data *d = DataOf(ksp);
+  PCFailedReason reason = PC_NOERROR;
+  PetscFunctionBegin;
+  if (!d->now->own) {
+    PetscCall(PCSetUp(ksp->pc));
+    PetscCall(PCGetFailedReason(ksp->pc, &reason));
+  }
+  int any = d->pc_failed || reason;
+  if (!d->now->own)
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)ksp)));
+  *failed = any ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Solve(KSP ksp)
 {
   Data *d = DataOf(ksp);
-  PCFailedReason failed = PC_NOERROR;
+  PetscBool failed = PETSC_FALSE;
   PetscFunctionBegin;
   char why[NAME];
   PetscCall(WhyPetsc(ksp, why)); /* settings may have changed without KSPSetUp, values too */
@@ -109,8 +148,8 @@ static PetscErrorCode Solve(KSP ksp)
   Engine *e = d->now;
   ksp->its = 0;
   ksp->rnorm = 0;
-  if (!e->own) PetscCall(PCGetFailedReason(ksp->pc, &failed));
-  if (d->pc_failed || failed) {
+  PetscCall(HasFailed(ksp, &failed));
+  if (failed) {
     ksp->reason = KSP_DIVERGED_PC_FAILED;
     PetscFunctionReturn(0);
   }
@@ -119,14 +158,39 @@ static PetscErrorCode Solve(KSP ksp)
   PetscFunctionReturn(0);
 }
 
-/* Many right-hand sides, which PETSc's preonly applies the preconditioner to in one call. */
+static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X)
+{
+  PetscErrorCode (*const solve)(KSP, Vec, Vec) = ksp->transpose_solve ? KSPSolveTranspose : KSPSolve;
+  PetscInt n;
+  Vec b, x;
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, NULL, &n));
+  for (PetscInt j = 0; j < n; j++) {
+    PetscCall(MatDenseGetColumnVecRead(B, j, &b));
+    PetscCall(MatDenseGetColumnVec(X, j, &x));
+    PetscCall(solve(ksp, b, x));
+    PetscCall(MatDenseRestoreColumnVec(X, j, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
+  }
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X)
 {
-  const Data *d = DataOf(ksp);
+  PetscBool failed = PETSC_FALSE;
   PetscFunctionBegin;
-  PetscCall(PCMatApply(ksp->pc, B, X));
-  ksp->its = 1;
-  ksp->reason = d->pc_failed ? KSP_DIVERGED_PC_FAILED : KSP_CONVERGED_ITS;
+  PetscCall(SetUp(ksp)); /* settings, values or the direction may have changed without KSPSetUp */
+  if (ksp->ops->matsolve != SolveMany) {
+    PetscCall(SolveColumns(ksp, B, X));
+    PetscFunctionReturn(0);
+  }
+  PetscCall(HasFailed(ksp, &failed));
+  if (!failed) {
+    PetscCall(PCMatApply(ksp->pc, B, X));
+    PetscCall(HasFailed(ksp, &failed)); /* some know it then */
+  }
+  ksp->its = failed ? 0 : 1;
+  ksp->reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_CONVERGED_ITS;
   PetscFunctionReturn(0);
 }
 
@@ -237,7 +301,7 @@ PetscErrorCode SetFunctions(KSP ksp)
   ksp->setupnewmatrix = TOGETHER ? PETSC_TRUE : PETSC_FALSE; /* Solve looks itself */
   ksp->ops->buildsolution = BuildSolution;
   ksp->ops->buildresidual = KSPBuildResidualDefault;
-  ksp->ops->matsolve = strcmp(d->method, "preonly") ? NULL : SolveMany;
+  ksp->ops->matsolve = NULL;
   PetscFunctionReturn(0);
 }
 

@@ -24,7 +24,8 @@ static PetscErrorCode RunAll(const Case *cases, const char *only)
 
 int main(int argc, char **argv)
 {
-  static const Case *const lists[] = {of_matrices, of_settings, of_pcs, of_lent, of_options, of_methods};
+  static const Case *const lists[] = {of_matrices, of_settings, of_pcs, of_lent,
+                                      of_options,  of_methods,  of_many};
   char plugin[512], *words[] = {argv[0], "-dll_append", plugin, NULL}, **arguments = words;
   int n = 3;
   if (argc < 2) return 2;
