@@ -2,9 +2,9 @@
 /*
   Which preconditioner works: Poise's own, or PETSc's through a shell.
 
-  Poise's own works where it was asked for (-poise_pc_type, -pc_type poise), and in place of some types of
-  PETSc that -pc_type names. These give what PETSc's give, with the settings that the PC has. If Poise lacks
-  one of them, and if the program sets another PC or type in code, PETSc's works.
+  Poise's own works where it was asked for (-poise_pc_type, -pc_type poise, -poise_pc_gamg native), and in
+  place of some types of PETSc that -pc_type names. These give what PETSc's give, with the settings that the
+  PC has. If Poise lacks one of them, and if the program sets another PC or type in code, PETSc's works.
 */
 #include "plugin.h"
 
@@ -27,6 +27,7 @@ static PetscErrorCode Read(PC pc, Chosen *c)
   PetscBool blocks;
   const int with = pc->pmat && pc->pmat->assembled ? WITH_MATRIX : WITHOUT;
   PetscFunctionBegin;
+  if (c->native) PetscFunctionReturn(0); /* with Poise's own settings */
   PetscCall(ReadSettings(pc, "", c->options, sizeof c->options, &c->because));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &blocks));
   if (!blocks || c->because) PetscFunctionReturn(0);
@@ -34,6 +35,26 @@ static PetscErrorCode Read(PC pc, Chosen *c)
   c->read = PetscMax(c->read, with);
   c->because = c->because_inside;
   PetscCall(PetscStrlcat(c->options, c->inside, sizeof c->options));
+  PetscFunctionReturn(0);
+}
+
+/* -poise_pc_gamg: levels and smoothers are not those of PETSc's gamg, so that it has to be asked for. */
+static PetscErrorCode ReadNative(PC pc, const char *prefix, PetscBool *native)
+{
+  static const char *const words[] = {"petsc", "native"};
+  char word[NAME];
+  PetscBool is, given, found;
+  PetscInt at = 0;
+  PetscFunctionBegin;
+  *native = PETSC_FALSE;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &is));
+  if (!is) PetscFunctionReturn(0);
+  PetscCall(PetscOptionsGetString(NULL, prefix, "-poise_pc_gamg", word, NAME, &given));
+  if (!given) PetscFunctionReturn(0);
+  PetscCall(PetscEListFind(2, words, word, &at, &found));
+  PetscCheck(found, PetscObjectComm((PetscObject)pc), PETSC_ERR_USER_INPUT,
+             "-%spoise_pc_gamg %s: it is native or petsc", prefix ? prefix : "", word);
+  *native = at ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 
@@ -59,8 +80,10 @@ PetscErrorCode ChoosePC(PC pc, Chosen *c)
   }
   PetscCall(PetscOptionsGetString(NULL, prefix, "-pc_type", word, NAME, &given));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, word, &named));
-  if (!given || !named) PetscFunctionReturn(0);
-  PetscCall(PetscStrncpy(c->type, word, NAME));
+  PetscCall(ReadNative(pc, prefix, &c->native));
+  if (!c->native && (!given || !named)) PetscFunctionReturn(0);
+  PetscCall(PetscStrncpy(c->type, c->native ? "amg" : word, NAME));
+  c->because = NULL;
   c->pc = ((PetscObject)pc)->id;
   PetscCall(LifeOf(pc, &c->life));
   PetscCall(Read(pc, c));

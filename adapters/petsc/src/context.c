@@ -230,7 +230,7 @@ static PetscErrorCode GiveOfObjects(void *arg, const char *key, const char *valu
 {
   char *word;
   PetscFunctionBegin;
-  if (!IsOfObjects(key)) PetscFunctionReturn(0);
+  if (!IsOfObjects(key) || !strcmp(key, "pc_gamg")) PetscFunctionReturn(0); /* which chosen.c reads */
   const size_t n = strlen(key);
   if (n >= 8 && !strcmp(key + n - 8, "ksp_type") && MethodOf(value)) value = MethodOf(value);
   PetscCall(Join("-", key, &word));

@@ -247,7 +247,8 @@ static PetscErrorCode View(KSP ksp, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  matrix: %s\n", OperatorWords(&e->A)));
   if (e->P.A) PetscCall(PetscViewerASCIIPrintf(viewer, "  matrix of the PC: %s\n", OperatorWords(&e->P)));
   if (e->own)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: Poise's own %s\n", d->chosen.type));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: Poise's own %s%s\n", d->chosen.type,
+                                     d->chosen.native ? ", for gamg" : ""));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: PETSc's, through a shell (%s)\n",
                                      d->back ? d->because : d->chosen.because));

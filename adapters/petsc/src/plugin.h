@@ -139,6 +139,7 @@ const char *OperatorWords(const Operator *o);
 typedef struct Chosen {
   PetscBool own;       /* Poise's; else PETSc's, through a shell */
   PetscBool by_poise;  /* asked for by -poise_pc_type or -pc_type poise: there is no way back */
+  PetscBool native;    /* amg in place of PETSc's gamg: -poise_pc_gamg native */
   char type[NAME];     /* of Poise */
   char options[2048];  /* lines for Poise: the settings of PETSc's PC */
   const char *because; /* why it is PETSc's */

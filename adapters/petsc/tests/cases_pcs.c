@@ -63,6 +63,71 @@ static PetscErrorCode PetscPCs(void)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode SetGAMG(KSP ksp)
+{
+  PC pc;
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCGAMG));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode SolutionsAgree(Problem *p)
+{
+  PetscReal norm, size;
+  KSPConvergedReason reason;
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(p->petsc, p->b, p->x));
+  PetscCall(KSPSolve(p->poise, p->b, p->y));
+  PetscCall(KSPGetConvergedReason(p->poise, &reason));
+  CHECK(reason == KSP_CONVERGED_RTOL);
+  PetscCall(VecNorm(p->x, NORM_2, &size));
+  PetscCall(VecAXPY(p->x, -1, p->y));
+  PetscCall(VecNorm(p->x, NORM_2, &norm));
+  CHECK(size > 0 && norm <= 1e-6 * size);
+  PetscFunctionReturn(0);
+}
+
+/* Poise's amg in place of PETSc's gamg, whether an option or code has set that. */
+static PetscErrorCode NativeGAMG(void)
+{
+  static const char *const words[] = {"Poise's own amg, for gamg", "not built: Poise's own works",
+                                      "KSP poise"};
+  Problem p;
+  Mat A;
+  PetscErrorCode e;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  for (int in_code = 0; in_code < 2; in_code++) {
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_gamg", "native"));
+    PetscCall(BeginWith(A, "gmres", in_code ? NULL : "gamg", in_code ? SetGAMG : NULL, &p));
+    for (int round = 0; round < 2; round++) {
+      if (round) PetscCall(MatShift(A, 1));
+      PetscCall(SolutionsAgree(&p));
+      for (int k = 0; k < 2; k++) SAYS(p.poise, words[k]);
+    }
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_gamg", "petsc"));
+    PetscCall(KSPSetFromOptions(p.poise));
+    PetscCall(SolutionsAgree(&p));
+    SAYS(p.poise, "PETSc's, through a shell");
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_gamg", "nonsense"));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    e = KSPSetFromOptions(p.poise);
+    PetscCall(PetscPopErrorHandler());
+    CHECK(e == PETSC_ERR_USER_INPUT);
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_gamg", "native"));
+    PetscCall(KSPSetFromOptions(p.poise));
+    PetscCall(SolutionsAgree(&p));
+    SAYS(p.poise, "Poise's own amg, for gamg");
+    for (int k = 0; k < 2; k++) PetscCall(PCSetType(PCOf(&p, k), PCJACOBI));
+    PetscCall(Both(&p, PETSC_FALSE));
+    SAYS(p.poise, "PETSc's, through a shell (the program has set it in code)");
+    PetscCall(End(&p));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 /* Poise's own refuses what PETSc's does: a block on several ranks. */
 static PetscErrorCode Fallback(void)
 {
@@ -299,6 +364,7 @@ static PetscErrorCode ZeroDiagonal(void)
 const Case of_pcs[] = {
     {"own PCs", OwnPCs},
     {"PETSc's PCs", PetscPCs},
+    {"native gamg", NativeGAMG},
     {"PC afterwards", PCAfterwards},
     {"failed set-up", FailedSetUp},
     {"PC poise", PoisePCs},
