@@ -20,7 +20,7 @@ Data *DataOf(KSP ksp)
 
 static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X);
 
-/* May PETSc's PC take many right-hand sides in one call? A solve of A by nothing else is that. */
+/* May the PC take many right-hand sides in one call? A solve of A by nothing else is that. */
 static PetscErrorCode AppliesMany(KSP ksp, PetscBool *many)
 {
   const Data *d = DataOf(ksp);
@@ -29,10 +29,8 @@ static PetscErrorCode AppliesMany(KSP ksp, PetscBool *many)
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatGetNullSpace(A, &space));
-  *many =
-      !strcmp(d->method, "preonly") && !d->now->own && d->now == &d->engine[0] && !space && ksp->guess_zero
-          ? PETSC_TRUE
-          : PETSC_FALSE;
+  *many = !strcmp(d->method, "preonly") && d->now == &d->engine[0] && !space && ksp->guess_zero ? PETSC_TRUE
+                                                                                                : PETSC_FALSE;
   PetscFunctionReturn(0);
 }
 

@@ -168,7 +168,7 @@ static PetscErrorCode ShellInCode(KSP ksp)
   PetscFunctionReturn(0);
 }
 
-/* PETSc's preconditioner alone. Its set-up fails on one rank, then it works again. A null space is removed. */
+/* PETSc's preconditioner alone. Its set-up fails on one rank, then works again. A null space is removed. */
 static PetscErrorCode Alone(void)
 {
   Problem p;
