@@ -98,6 +98,25 @@ static PetscErrorCode GetSubKSP(PC pc, PetscInt *n, PetscInt *first, KSP **ksp)
   PetscFunctionReturn(0);
 }
 
+/* PETSc's diagonal is made by the first application, which Poise's has stood for. */
+static PetscErrorCode GetDiagonal(PC pc, Vec diagonal, Vec root)
+{
+  Note *note;
+  Vec x, y;
+  PetscErrorCode (*get)(PC, Vec, Vec);
+  PetscFunctionBegin;
+  PetscCall(Open(pc, "PCJacobiGetDiagonal_C", &note, &get));
+  PetscCall(TakeBackPC(pc));
+  if (note->served) {
+    PetscCall(MatCreateVecs(pc->pmat, &y, &x));
+    PetscCall(PCApply(pc, x, y));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscCall(get(pc, diagonal, root));
+  PetscFunctionReturn(0);
+}
+
 static const Listener listeners[] = {
     {"PCFactorSetMatOrderingType_C", (Function)SetOrdering},
     {"PCFactorSetDropTolerance_C", (Function)SetDropTolerance},
@@ -105,6 +124,7 @@ static const Listener listeners[] = {
     {"PCFactorSetColumnPivot_C", (Function)SetColumnPivot},
     {"PCFactorSetPivotInBlocks_C", (Function)SetPivotInBlocks},
     {"PCBJacobiGetSubKSP_C", (Function)GetSubKSP},
+    {"PCJacobiGetDiagonal_C", (Function)GetDiagonal},
 };
 
 /* ---- creators -------------------------------------------------------------------------------- */

@@ -460,6 +460,31 @@ static PetscErrorCode Shared(void)
   PetscFunctionReturn(0);
 }
 
+#if PETSC_VERSION_GE(3, 21, 0)
+/* The diagonal of a PC that PETSc has not built. */
+static PetscErrorCode DiagonalOfJacobi(void)
+{
+  Problem p;
+  Mat A;
+  Vec z[2];
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 4, 0.2, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  PetscCall(MatCreateVecs(A, &z[0], &z[1]));
+  for (int round = 0; round < 2; round++) {
+    if (round) PetscCall(MatShift(A, 1));
+    PetscCall(Both(&p, PETSC_FALSE));
+    for (int k = 0; k < 2; k++) PetscCall(PCJacobiGetDiagonal(PCOf(&p, k), z[k], NULL));
+    PetscCall(Same("jacobi", "PCJacobiGetDiagonal", z));
+  }
+  SAYS(p.poise, "PETSc's, through a shell (the program asks for its inside)");
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&z[k]));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+#endif
+
 const Case of_lent[] = {
     {"settings in code", SettingsInCode},
     {"settings", SettingsByOption},
@@ -469,5 +494,8 @@ const Case of_lent[] = {
     {"beside the solver", BesideTheSolver},
     {"PC poise beside", PoiseBeside},
     {"shared PC", Shared},
+#if PETSC_VERSION_GE(3, 21, 0)
+    {"diagonal of jacobi", DiagonalOfJacobi},
+#endif
     {NULL, NULL},
 };
