@@ -31,15 +31,15 @@ typedef KSPFlexibleModifyPCFn ModifyFGMRES, ModifyGCR;
 #define KSPFlexibleModifyPCNoChange KSPFGMRESModifyPCNoChange
 #endif
 
-/* KSPSetUp calls a method for new values of the matrix on all ranks or none. Since 3.26 it does so on those whose
-   object state is new. */
+/* KSPSetUp calls a method for new values of the matrix on all ranks or none. Since 3.26 it does so on those
+   whose object state is new. */
 enum { TOGETHER = PETSC_VERSION_LT(3, 26, 0) };
 
 /* The memory in the container is freed with it. */
 PetscErrorCode FreeWith(PetscContainer box);
 
-/* In the KSP's function for options: call f when its PC has read its own. It has done so before 3.25; since then
-   it does so next. */
+/* In the KSP's function for options: call f when its PC has read its own. Before 3.25 it has done so; since
+   then it does so next. */
 PetscErrorCode AfterPCOptions(KSP ksp, PetscErrorCode (*f)(KSP));
 
 /* How gmres makes its basis orthogonal: by classical Gram-Schmidt? Which refinement, of never, ifneeded,
@@ -58,8 +58,8 @@ PetscErrorCode LeastIterations(KSP ksp, PetscInt *its);
 /* A KSP that gets another method without KSPSetType: what the creators take for granted. */
 void ForgetMethod(KSP ksp);
 
-/* A setting, made by code or option, of this method of Poise, that PETSc has since 3.19 and Poise has not. Else
-   *other stays. */
+/* A setting, made by code or option, of this method of Poise, that PETSc has since 3.19 and Poise has not.
+   Else *other stays. */
 PetscErrorCode LaterSettings(KSP ksp, const char *method, const char **other);
 
 #endif

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PETSc's own examples, with PETSc's solvers and with -ksp_type poise: are the results the same?
 
-    cases.py --plugin libpoise_petsc.so [--cases list] [--only words] [--some n] [--jobs n]
+    cases.py --plugin libpoise_petsc.so [--petsc folder] [--cases list] [--only words] [--some n] [--jobs n]
+
+The PETSc is that of pkg-config. Its examples are those of Debian's packages, or --petsc names a folder of its
+sources.
 
 cases.txt has the cases of KSP, cases_nonlinear.txt those of SNES, TS and TAO, one a line: program | name |
 ranks | arguments, and where the result is not PETSc's | why. They are those of the examples' own TEST blocks;
@@ -34,7 +37,6 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EXAMPLES = "/usr/share/petsc/3.18/share/petsc/examples/src"
 NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 # of the outer KSP: of all cases of a program, or of one
 PREFIX = {"ksp/ksp/tutorials/ex42": "stokes_", "ksp/ksp/tutorials/ex43": "stokes_",
@@ -57,6 +59,11 @@ OWN = re.compile(r"-\S*poise_strict: PETSc's own (.*?): .*\n")
 SOLVE = re.compile(r"^\s*(?:Linear|Linear \S+) solve (converged|did not converge) due to (\S+) "
                    r"iterations (\d+)")
 MONITOR = re.compile(r"(\s*)(\d+) KSP ")
+
+
+def folder_of_packages():
+    done = subprocess.run(["pkg-config", "--modversion", "PETSc"], capture_output=True, text=True)
+    return "/usr/share/petsc/" + ".".join(done.stdout.strip().split(".")[:2])
 
 
 def flags(what):
@@ -212,15 +219,18 @@ def runs_of(case, petsc):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--plugin", required=True)
-    parser.add_argument("--examples", default=EXAMPLES)
+    parser.add_argument("--petsc", default=folder_of_packages())
     parser.add_argument("--cases", default=os.path.join(HERE, "cases.txt"))
     parser.add_argument("--programs", help="folder of the built programs, which is kept")
     parser.add_argument("--only", default="")
     parser.add_argument("--some", type=int, default=1, help="every n-th case")
     parser.add_argument("--jobs", type=int, default=2)
     o = parser.parse_args()
-    if not os.path.isdir(o.examples):
-        print("skipped: there is no " + o.examples, file=sys.stderr)
+    examples = os.path.join(o.petsc, "share/petsc/examples/src")
+    if not os.path.isdir(examples):
+        examples = os.path.join(o.petsc, "src")
+    if not os.path.isdir(examples):
+        print("skipped: there is no " + examples, file=sys.stderr)
         return 77
     with open(o.cases) as file:
         lines = re.sub(r"\n +", " ", file.read()).splitlines()
@@ -245,7 +255,7 @@ def main():
         """-> number of runs, class of the worst, words, what PETSc's own methods do"""
         if not os.path.exists(os.path.join(programs, case[0].replace("/", "_"))):
             return 0, "left out", "it does not compile", []
-        runs = list(runs_of(case, os.path.join(o.examples, "../../../..")))
+        runs = list(runs_of(case, o.petsc))
         found = [one_run(case, *r) for r in runs]
         worst, words = max(found, key=lambda f: ORDER.index(f[0]))[:2]
         bad = [r for r, f in zip(runs, found) if f[0] == worst]
@@ -259,7 +269,7 @@ def main():
         def make(name):
             program = os.path.join(programs, name.replace("/", "_"))
             if not os.path.exists(program):
-                build(os.path.join(o.examples, name + ".c"), program)
+                build(os.path.join(examples, name + ".c"), program)
         list(pool.map(make, sorted({c[0] for c in cases})))
         for case, (runs, result, words, own) in zip(cases, pool.map(one, cases)):
             all_runs += runs

@@ -2,6 +2,25 @@
 /* Preconditioners: Poise's own and PETSc's. */
 #include "test.h"
 
+static PetscErrorCode SolutionsAgree(Problem *p)
+{
+  PetscReal norm, size;
+  KSPConvergedReason reason;
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(p->petsc, p->b, p->x));
+  PetscCall(KSPSolve(p->poise, p->b, p->y));
+  PetscCall(KSPGetConvergedReason(p->poise, &reason));
+  CHECK(reason == KSP_CONVERGED_RTOL);
+  PetscCall(VecNorm(p->x, NORM_2, &size));
+  PetscCall(VecAXPY(p->x, -1, p->y));
+  PetscCall(VecNorm(p->x, NORM_2, &norm));
+  CHECK(size > 0 && norm <= 1e-6 * size);
+  PetscFunctionReturn(0);
+}
+
+/* PETSc 3.20 to 3.25 keep the inverse blocks of a baij matrix when its values change. */
+enum { STALE_BLOCKS = PETSC_VERSION_GE(3, 20, 0) && PETSC_VERSION_LT(3, 26, 0) };
+
 static PetscErrorCode OwnPCs(void)
 {
   static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "bjacobi", "sor", "ilu", "icc", "lu"};
@@ -19,7 +38,10 @@ static PetscErrorCode OwnPCs(void)
       SAYS(p.poise, words);
       if (strcmp(pcs[k], "none")) SAYS(p.poise, "not built: Poise's own works");
       PetscCall(MatShift(A, 1));
-      PetscCall(Both(&p, PETSC_FALSE));
+      if (STALE_BLOCKS && blocks && (!strcmp(pcs[k], "pbjacobi") || !strcmp(pcs[k], "sor")))
+        PetscCall(SolutionsAgree(&p));
+      else
+        PetscCall(Both(&p, PETSC_FALSE));
       PetscCall(End(&p));
       PetscCall(MatDestroy(&A));
     }
@@ -69,22 +91,6 @@ static PetscErrorCode SetGAMG(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCGAMG));
-  PetscFunctionReturn(0);
-}
-
-static PetscErrorCode SolutionsAgree(Problem *p)
-{
-  PetscReal norm, size;
-  KSPConvergedReason reason;
-  PetscFunctionBegin;
-  PetscCall(KSPSolve(p->petsc, p->b, p->x));
-  PetscCall(KSPSolve(p->poise, p->b, p->y));
-  PetscCall(KSPGetConvergedReason(p->poise, &reason));
-  CHECK(reason == KSP_CONVERGED_RTOL);
-  PetscCall(VecNorm(p->x, NORM_2, &size));
-  PetscCall(VecAXPY(p->x, -1, p->y));
-  PetscCall(VecNorm(p->x, NORM_2, &norm));
-  CHECK(size > 0 && norm <= 1e-6 * size);
   PetscFunctionReturn(0);
 }
 
