@@ -72,7 +72,9 @@ def flags(what):
 
 
 def build(source, program):
-    command = ["mpicc", "-O1", "-w", "-o", program, source] + flags("--cflags") + flags("--libs")
+    libraries = flags("--libs")
+    command = ["mpicc", "-O1", "-w", "-o", program, source] + flags("--cflags") + libraries
+    command += ["-Wl,-rpath," + word[2:] for word in libraries if word.startswith("-L")]
     command += ["-llapack", "-lblas", "-lm"]
     return subprocess.run(command, capture_output=True).returncode == 0
 

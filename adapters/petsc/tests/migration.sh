@@ -13,6 +13,7 @@ for flag in "${flags[@]}"; do
   [[ $flag != -I* ]] || folders+=("${flag#-I}")
 done
 grep -ohE '\b[A-Za-z]\w+\b' -r "${folders[@]}" --include='*.h' | sort -u > "$work/names"
+echo KSPSetDiagonalScale >> "$work/names" # until PETSc 3.25
 grep -oE '`(Petsc|Vec|Mat|KSP|PC|IS)[A-Z][A-Za-z0-9]+`' "$page" | tr -d '`' | sort -u > "$work/page"
 [ "$(wc -l < "$work/page")" -gt 150 ] || { echo "the page names few functions" >&2; exit 1; }
 comm -23 <(LC_ALL=C sort "$work/page") <(LC_ALL=C sort "$work/names") > "$work/missing"
@@ -26,6 +27,9 @@ block()
 block '```c petsc' "$work/petsc.c"
 block '```c' "$work/poise.c"
 read -ra libraries <<< "$(pkg-config --libs PETSc)"
+for flag in "${libraries[@]}"; do
+  [[ $flag != -L* ]] || libraries+=("-Wl,-rpath,${flag#-L}")
+done
 "$mpicc" "$work/petsc.c" "${flags[@]}" "${libraries[@]}" -o "$work/petsc"
 "$mpicc" -std=c11 "$work/poise.c" -I"$include" "$library" -Wl,-rpath,"$(dirname "$library")" -o "$work/poise"
 

@@ -51,10 +51,18 @@ CASES = [  # program, ranks, method, options of the preconditioner, and of what 
 
 
 @functools.lru_cache(None)
-def there(package):
+def missing(package):
+    """Why a package cannot be used, or ""."""
     if package == "getdp":
-        return shutil.which("getdp") is not None
-    return not subprocess.run([PYTHON, "-c", "import " + package], capture_output=True).returncode
+        return "" if shutil.which("getdp") else "there is no getdp"
+    code = "import petsc4py, %s; print(petsc4py.__version__)" % package
+    done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True)
+    if done.returncode:
+        return "there is no " + package
+    petsc = subprocess.run(["pkg-config", "--modversion", "PETSc"], capture_output=True, text=True)
+    ours, theirs = petsc.stdout.strip(), done.stdout.strip()
+    return "" if ours.split(".")[:2] == theirs.split(".")[:2] else "%s is of PETSc %s, the plug-in of %s" % (
+        package, theirs, ours)
 
 
 def run(program, ranks, options, folder):
@@ -120,9 +128,9 @@ def main():
     o = parser.parse_args()
     cases = [c for c in CASES if o.only in c[0]]
     for package in sorted({NEEDS[c[0]] for c in cases}):
-        if not there(package):
-            print("skipped: there is no " + package)
-    cases = [c for c in cases if there(NEEDS[c[0]])]
+        if missing(package):
+            print("skipped: " + missing(package))
+    cases = [c for c in cases if not missing(NEEDS[c[0]])]
     if not cases:
         return 77
     print("%-22s %s %-3s %-12s %8s %6s %6s  %-13s  %-13s" % (

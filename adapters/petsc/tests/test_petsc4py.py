@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plug-in from Python: test_petsc4py.py libpoise_petsc.so. Any number of ranks; 77 without petsc4py."""
+"""The plug-in from Python: test_petsc4py.py libpoise_petsc.so <version of its PETSc>. Any number of ranks.
+
+The status is 77 without a petsc4py of that PETSc.
+"""
 import sys
 
 try:
     import petsc4py
 except ImportError:
     print("skipped: there is no petsc4py", file=sys.stderr)
+    sys.exit(77)
+if petsc4py.__version__.split(".")[:2] != sys.argv[2].split(".")[:2]:
+    print("skipped: petsc4py is of PETSc %s, the plug-in of %s" % (petsc4py.__version__, sys.argv[2]),
+          file=sys.stderr)
     sys.exit(77)
 petsc4py.init([sys.argv[0], "-dll_append", sys.argv[1]])
 from petsc4py import PETSc  # noqa: E402
