@@ -182,6 +182,25 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
   PetscFunctionReturn(0);
 }
 
+/* Coordinates that the program has given to PETSc's gamg, if Poise's amg works. The matrix may have rigid
+   motions itself. */
+static PetscErrorCode FollowCoordinates(KSP ksp, const Operator *o)
+{
+  const Data *d = DataOf(ksp);
+  MatNullSpace near;
+  PetscInt dim, nodes, rows;
+  const PetscReal *x;
+  PetscFunctionBegin;
+  if (strcmp(d->chosen.type, "amg")) PetscFunctionReturn(0);
+  PetscCall(CoordinatesOf(ksp->pc, &dim, &nodes, &x));
+  PetscCall(MatGetNearNullSpace(o->mat, &near));
+  PetscCall(MatGetLocalSize(o->mat, &rows, NULL));
+  int fits = x && !near && dim > 1 && rows == dim * nodes;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)ksp)));
+  if (fits) POISE_CALL(PoiseMatSetCoordinates(o->A, (int)dim, nodes, x));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBool transposed)
 {
   Data *d = DataOf(ksp);
@@ -198,6 +217,7 @@ static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBoo
     fresh_A = PETSC_TRUE;
   }
   if (fresh_A || fresh_P) POISE_CALL(PoiseKSPSetOperators(e->ksp, e->A.A, two ? e->P.A : NULL));
+  if (e->own && (two ? fresh_P : fresh_A)) PetscCall(FollowCoordinates(ksp, two ? &e->P : &e->A));
   PetscFunctionReturn(0);
 }
 

@@ -117,6 +117,38 @@ static PetscErrorCode GetDiagonal(PC pc, Vec diagonal, Vec root)
   PetscFunctionReturn(0);
 }
 
+static const char where[] = "poise_coordinates";
+
+static PetscErrorCode SetCoordinates(PC pc, PetscInt dim, PetscInt nodes, PetscReal *x)
+{
+  Note *note;
+  PetscReal *copy;
+  PetscErrorCode (*set)(PC, PetscInt, PetscInt, PetscReal *);
+  PetscFunctionBegin;
+  PetscCall(Open(pc, "PCSetCoordinates_C", &note, &set));
+  PetscCall(set(pc, dim, nodes, x));
+  note->dim = x ? dim : 0;
+  note->nodes = nodes;
+  if (!x) PetscFunctionReturn(0);
+  PetscCall(PetscMalloc1(dim * nodes + 1, &copy));
+  PetscCall(PetscArraycpy(copy, x, dim * nodes));
+  PetscCall(KeepWith((PetscObject)pc, where, copy, PETSC_TRUE));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode CoordinatesOf(PC pc, PetscInt *dim, PetscInt *nodes, const PetscReal **x)
+{
+  Note *note;
+  PetscFunctionBegin;
+  *x = NULL;
+  PetscCall(NoteOf(pc, &note));
+  if (!note || !note->dim) PetscFunctionReturn(0);
+  PetscCall(FindWith((PetscObject)pc, where, x));
+  *dim = note->dim;
+  *nodes = note->nodes;
+  PetscFunctionReturn(0);
+}
+
 static const Listener listeners[] = {
     {"PCFactorSetMatOrderingType_C", (Function)SetOrdering},
     {"PCFactorSetDropTolerance_C", (Function)SetDropTolerance},
@@ -125,6 +157,7 @@ static const Listener listeners[] = {
     {"PCFactorSetPivotInBlocks_C", (Function)SetPivotInBlocks},
     {"PCBJacobiGetSubKSP_C", (Function)GetSubKSP},
     {"PCJacobiGetDiagonal_C", (Function)GetDiagonal},
+    {"PCSetCoordinates_C", (Function)SetCoordinates},
 };
 
 /* ---- creators -------------------------------------------------------------------------------- */

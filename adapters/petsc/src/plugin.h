@@ -175,9 +175,12 @@ typedef struct Note {
   PetscBool pivots, unpivoted; /* among columns; none inside dense blocks */
   PetscBool served;            /* it has been lent to Poise */
   PetscBool inside;            /* the program needs PETSc's own from here on */
+  PetscInt dim, nodes;         /* of PCSetCoordinates; 0: nothing */
 } Note;
 /* NULL if the PC is of a type that Poise has not. */
 PetscErrorCode NoteOf(PC pc, Note **note);
+/* The coordinates that the program has given to the PC, node by node; NULL if it has not. */
+PetscErrorCode CoordinatesOf(PC pc, PetscInt *dim, PetscInt *nodes, const PetscReal **x);
 /* At load: register the PC "poise", and put functions before PETSc's creators of PCs, which make notes. */
 PetscErrorCode RegisterPCs(void);
 

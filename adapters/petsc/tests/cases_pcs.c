@@ -134,6 +134,28 @@ static PetscErrorCode NativeGAMG(void)
   PetscFunctionReturn(0);
 }
 
+/* Of 30 nodes in the plane: the rigid motions are Poise's too. */
+static PetscErrorCode Coordinates(void)
+{
+  Problem p;
+  Mat A;
+  PetscInt begin, end;
+  PetscReal x[N];
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_gamg", "native"));
+  PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) x[i - begin] = PetscSinReal(i);
+  PetscCall(Begin(A, NULL, "gmres", "gamg", &p));
+  for (int k = 0; k < 2; k++) PetscCall(PCSetCoordinates(PCOf(&p, k), 2, (end - begin) / 2, x));
+  PetscCall(SolutionsAgree(&p));
+  SAYS(p.poise, "Poise's own amg, for gamg");
+  SAYS(p.poise, "near-null space of 3 vectors");
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 /* Poise's own refuses what PETSc's does: a block on several ranks. */
 static PetscErrorCode Fallback(void)
 {
@@ -371,6 +393,7 @@ const Case of_pcs[] = {
     {"own PCs", OwnPCs},
     {"PETSc's PCs", PetscPCs},
     {"native gamg", NativeGAMG},
+    {"coordinates", Coordinates},
     {"PC afterwards", PCAfterwards},
     {"failed set-up", FailedSetUp},
     {"PC poise", PoisePCs},
