@@ -70,7 +70,7 @@ typedef struct Method { /* of PETSc, in a KSP */
   struct _KSPOps ops;
   void *data;
   PetscInt norms[KSP_NORM_MAX][PC_SIDE_MAX];
-  PetscBool setupnewmatrix;
+  PetscBool setupnewmatrix, curvature;
   int n;
   Kept kept[MOST_KEPT];
 } Method;
@@ -130,6 +130,7 @@ static PetscErrorCode Park(KSP ksp)
   m->ops = *ksp->ops;
   m->data = ksp->data;
   m->setupnewmatrix = ksp->setupnewmatrix;
+  m->curvature = EndsAtCurvature(ksp);
   memcpy(m->norms, ksp->normsupporttable, sizeof m->norms);
   PetscCall(TakeFunctions(ksp, m));
   ksp->data = NULL;
@@ -157,6 +158,7 @@ PetscErrorCode TakeMethod(KSP ksp, PetscBool *taken)
   PetscCall(Unpark(ksp, m));
   *ksp->ops = m->ops;
   ksp->setupnewmatrix = m->setupnewmatrix;
+  SetEndsAtCurvature(ksp, m->curvature);
   memcpy(ksp->normsupporttable, m->norms, sizeof m->norms);
   PetscFunctionReturn(0);
 }

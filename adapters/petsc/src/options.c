@@ -82,7 +82,7 @@ PetscErrorCode SetMethod(KSP ksp, const char *asked)
     ksp->ops->buildsolution = KSPBuildSolutionDefault;
     ksp->ops->buildresidual = KSPBuildResidualDefault;
     PetscCall(PetscMemzero(ksp->normsupporttable, sizeof ksp->normsupporttable));
-    ForgetMethod(ksp);
+    PetscCall(ForgetMethod(ksp));
     PetscCall(MakeMethod(ksp, PetscMethodOf(asked)));
     d->petsc = *ksp->ops;
     d->petsc_newmatrix = ksp->setupnewmatrix;

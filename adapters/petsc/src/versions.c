@@ -96,6 +96,18 @@ PetscBool IsScaled(KSP ksp)
 }
 #endif
 
+/* KSPSetType has set it back before its option was read. */
+static PetscErrorCode ReadCurvature(KSP ksp)
+{
+  PetscBool ends = PETSC_FALSE;
+  const char *prefix;
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscOptionsGetBool(NULL, prefix, "-ksp_converged_neg_curve", &ends, NULL));
+  SetEndsAtCurvature(ksp, ends);
+  PetscFunctionReturn(0);
+}
+
 #if PETSC_VERSION_LT(3, 20, 0)
 PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
 {
@@ -104,9 +116,10 @@ PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
   return 0;
 }
 
-void ForgetMethod(KSP ksp)
+PetscErrorCode ForgetMethod(KSP ksp)
 {
   ksp->setupnewmatrix = PETSC_FALSE;
+  return ReadCurvature(ksp);
 }
 #else
 PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
@@ -114,14 +127,27 @@ PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
   return KSPGetMinimumIterations(ksp, its);
 }
 
-void ForgetMethod(KSP ksp)
+PetscErrorCode ForgetMethod(KSP ksp)
 {
   ksp->setupnewmatrix = PETSC_FALSE;
   ksp->guess_not_read = PETSC_FALSE;
+  return ReadCurvature(ksp);
 }
 #endif
 
 #if PETSC_VERSION_LT(3, 19, 0)
+PetscBool EndsAtCurvature(KSP ksp)
+{
+  (void)ksp;
+  return PETSC_FALSE;
+}
+
+void SetEndsAtCurvature(KSP ksp, PetscBool ends)
+{
+  (void)ksp;
+  (void)ends;
+}
+
 KSPNormType NormMeant(const char *method, KSPNormType norm)
 {
   (void)method;
@@ -136,6 +162,16 @@ PetscErrorCode LaterSettings(KSP ksp, const char *method, const char **other)
   return 0;
 }
 #else
+PetscBool EndsAtCurvature(KSP ksp)
+{
+  return ksp->converged_neg_curve;
+}
+
+void SetEndsAtCurvature(KSP ksp, PetscBool ends)
+{
+  ksp->converged_neg_curve = ends;
+}
+
 KSPNormType NormMeant(const char *method, KSPNormType norm)
 {
   return norm == KSP_NORM_PRECONDITIONED && !strcmp(method, "minres") ? KSP_NORM_NATURAL : norm;
@@ -144,14 +180,13 @@ KSPNormType NormMeant(const char *method, KSPNormType norm)
 PetscErrorCode LaterSettings(KSP ksp, const char *method, const char **other)
 {
   KSPChebyshevKind kind = KSP_CHEBYSHEV_FIRST;
-  PetscBool qlp = PETSC_FALSE, curves;
+  PetscBool qlp = PETSC_FALSE;
   PetscFunctionBegin;
   PetscTryMethod(ksp, "KSPChebyshevGetKind_C", (KSP, KSPChebyshevKind *), (ksp, &kind));
   PetscTryMethod(ksp, "KSPMINRESGetUseQLP_C", (KSP, PetscBool *), (ksp, &qlp));
-  PetscCall(KSPGetConvergedNegativeCurvature(ksp, &curves));
   if (kind != KSP_CHEBYSHEV_FIRST) *other = "KSPChebyshevSetKind";
   if (qlp) *other = "KSPMINRESSetUseQLP";
-  if (curves && (strstr(method, "cg") || !strcmp(method, "minres")))
+  if (EndsAtCurvature(ksp) && (strstr(method, "cg") || !strcmp(method, "minres")))
     *other = "KSPSetConvergedNegativeCurvature";
   PetscFunctionReturn(0);
 }

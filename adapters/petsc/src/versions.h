@@ -55,8 +55,12 @@ PetscBool IsScaled(KSP ksp);
 /* The test of convergence says nothing before this iteration. */
 PetscErrorCode LeastIterations(KSP ksp, PetscInt *its);
 
-/* A KSP that gets another method without KSPSetType: what the creators take for granted. */
-void ForgetMethod(KSP ksp);
+/* Another method without KSPSetType, in the KSP's function for options: what creators take for granted. */
+PetscErrorCode ForgetMethod(KSP ksp);
+
+/* Does a direction of negative curvature end the solve as converged? KSPSetType sets it back. */
+PetscBool EndsAtCurvature(KSP ksp);
+void SetEndsAtCurvature(KSP ksp, PetscBool ends);
 
 /* A setting, made by code or option, of this method of Poise, that PETSc has since 3.19 and Poise has not.
    Else *other stays. */

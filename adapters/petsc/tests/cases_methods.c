@@ -179,6 +179,25 @@ static PetscErrorCode InCode(void)
   PetscFunctionReturn(0);
 }
 
+#if PETSC_VERSION_GE(3, 19, 0)
+static PetscErrorCode Curvature(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetConvergedNegativeCurvature(ksp, PETSC_TRUE));
+  PetscFunctionReturn(0);
+}
+
+/* KSPSetType forgets it: that of another method does, that of poise must not. */
+static PetscErrorCode KeptCurvature(void)
+{
+  PetscFunctionBegin;
+  PetscCall(Same(NULL, NULL, Curvature, "Poise's cg has not: KSPSetConvergedNegativeCurvature"));
+  PetscCall(Same("minres", NULL, Curvature, "Poise's minres"));
+  PetscFunctionReturn(0);
+}
+#endif
+
 static PetscErrorCode AfterOptions(void)
 {
   Problem p;
@@ -426,6 +445,9 @@ const Case of_methods[] = {
     {"least squares", LeastSquares},
     {"settings in code", InCode},
     {"after options", AfterOptions},
+#if PETSC_VERSION_GE(3, 19, 0)
+    {"kept curvature", KeptCurvature},
+#endif
     {"options of methods", OptionsOfMethods},
     {"eigenvalues", Eigenvalues},
     {"both sides", BothSides},
