@@ -96,45 +96,6 @@ PetscBool IsScaled(KSP ksp)
 }
 #endif
 
-/* KSPSetType has set it back before its option was read. */
-static PetscErrorCode ReadCurvature(KSP ksp)
-{
-  PetscBool ends = PETSC_FALSE;
-  const char *prefix;
-  PetscFunctionBegin;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscOptionsGetBool(NULL, prefix, "-ksp_converged_neg_curve", &ends, NULL));
-  SetEndsAtCurvature(ksp, ends);
-  PetscFunctionReturn(0);
-}
-
-#if PETSC_VERSION_LT(3, 20, 0)
-PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
-{
-  (void)ksp;
-  *its = 0;
-  return 0;
-}
-
-PetscErrorCode ForgetMethod(KSP ksp)
-{
-  ksp->setupnewmatrix = PETSC_FALSE;
-  return ReadCurvature(ksp);
-}
-#else
-PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
-{
-  return KSPGetMinimumIterations(ksp, its);
-}
-
-PetscErrorCode ForgetMethod(KSP ksp)
-{
-  ksp->setupnewmatrix = PETSC_FALSE;
-  ksp->guess_not_read = PETSC_FALSE;
-  return ReadCurvature(ksp);
-}
-#endif
-
 #if PETSC_VERSION_LT(3, 19, 0)
 PetscBool EndsAtCurvature(KSP ksp)
 {
@@ -146,6 +107,12 @@ void SetEndsAtCurvature(KSP ksp, PetscBool ends)
 {
   (void)ksp;
   (void)ends;
+}
+
+static PetscErrorCode ReadCurvature(KSP ksp)
+{
+  (void)ksp;
+  return 0;
 }
 
 KSPNormType NormMeant(const char *method, KSPNormType norm)
@@ -172,6 +139,18 @@ void SetEndsAtCurvature(KSP ksp, PetscBool ends)
   ksp->converged_neg_curve = ends;
 }
 
+/* KSPSetType has set it back before its option was read. */
+static PetscErrorCode ReadCurvature(KSP ksp)
+{
+  PetscBool ends = PETSC_FALSE;
+  const char *prefix;
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscOptionsGetBool(NULL, prefix, "-ksp_converged_neg_curve", &ends, NULL));
+  SetEndsAtCurvature(ksp, ends);
+  PetscFunctionReturn(0);
+}
+
 KSPNormType NormMeant(const char *method, KSPNormType norm)
 {
   return norm == KSP_NORM_PRECONDITIONED && !strcmp(method, "minres") ? KSP_NORM_NATURAL : norm;
@@ -189,5 +168,32 @@ PetscErrorCode LaterSettings(KSP ksp, const char *method, const char **other)
   if (EndsAtCurvature(ksp) && (strstr(method, "cg") || !strcmp(method, "minres")))
     *other = "KSPSetConvergedNegativeCurvature";
   PetscFunctionReturn(0);
+}
+#endif
+
+#if PETSC_VERSION_LT(3, 20, 0)
+PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
+{
+  (void)ksp;
+  *its = 0;
+  return 0;
+}
+
+PetscErrorCode ForgetMethod(KSP ksp)
+{
+  ksp->setupnewmatrix = PETSC_FALSE;
+  return ReadCurvature(ksp);
+}
+#else
+PetscErrorCode LeastIterations(KSP ksp, PetscInt *its)
+{
+  return KSPGetMinimumIterations(ksp, its);
+}
+
+PetscErrorCode ForgetMethod(KSP ksp)
+{
+  ksp->setupnewmatrix = PETSC_FALSE;
+  ksp->guess_not_read = PETSC_FALSE;
+  return ReadCurvature(ksp);
 }
 #endif
