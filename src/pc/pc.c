@@ -359,7 +359,7 @@ PoiseErr poisePCPrepare(PoisePC pc)
   return e;
 }
 
-/* Is M with workers of the owner's? */
+/* Is M with others who solve for the owner? */
 static bool IsElsewhere(PoisePC pc)
 {
   return pc->owner && pc->owner->elsewhere(pc->solver);
@@ -368,7 +368,11 @@ static bool IsElsewhere(PoisePC pc)
 PoiseErr PoisePCSetUp(PoisePC pc)
 {
   CALLED(OBJECT(pc));
-  if (IsElsewhere(pc)) return pc->owner->setup(pc->solver);
+  if (IsElsewhere(pc)) {
+    PoiseErr e = pc->owner->setup(pc->solver);
+    if (!e || IsElsewhere(pc)) return e;
+    PoiseErrorClear(); /* it is no longer, and needs no solver that is set up */
+  }
   if (pc->owner) TRY(pc->owner->follow(pc->solver));
   return poisePCPrepare(pc);
 }
