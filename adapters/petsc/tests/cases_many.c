@@ -73,14 +73,15 @@ static PetscErrorCode Fill(Mat X, PetscReal value)
   PetscFunctionReturn(0);
 }
 
-/* All methods, with Poise's preconditioners and PETSc's, again with new values, and by two at a time. */
+/* All methods, with Poise's preconditioners and PETSc's, again with new values, and by two at a time. On many
+   columns PETSc's own gamg ends in errors in 3.25 and 3.26. */
 static PetscErrorCode Columns(void)
 {
   static const struct {
     const char *method, *pc;
-  } cases[] = {{"cg", "jacobi"},    {"cg", "gamg"},      {"gmres", "bjacobi"},   {"bcgs", "asm"},
-               {"minres", "none"},  {"fgmres", "gamg"},  {"richardson", "sor"},  {"preonly", "jacobi"},
-               {"preonly", "sor"},  {"preonly", "gamg"}, {"preonly", "bjacobi"}, {"preonly", "redundant"},
+  } cases[] = {{"cg", "jacobi"},    {"cg", "gamg"},     {"gmres", "bjacobi"},   {"bcgs", "asm"},
+               {"minres", "none"},  {"fgmres", "gamg"}, {"richardson", "sor"},  {"preonly", "jacobi"},
+               {"preonly", "sor"},  {"preonly", "asm"}, {"preonly", "bjacobi"}, {"preonly", "redundant"},
                {"symmlq", "jacobi"}};
   PetscFunctionBegin;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -92,8 +93,7 @@ static PetscErrorCode Columns(void)
     PetscCall(Begin(A, NULL, cases[c].method, cases[c].pc, &p));
     for (int round = 0; round < 3; round++) {
       if (round == 1) PetscCall(MatShift(A, 1));
-      if (round == 2 && strcmp(cases[c].pc, "gamg")) /* which has no other number than before in PETSc 3.26 */
-        PetscCall(KSPSetMatSolveBatchSize(p.poise, 2));
+      if (round == 2) PetscCall(KSPSetMatSolveBatchSize(p.poise, 2));
       PetscCall(KSPMatSolve(p.poise, many.B, many.X));
       PetscCall(CompareColumns(p.poise, &many, KSPSolve, 0, 1e-10));
       PetscCall(CompareColumns(p.petsc, &many, KSPSolve, 0, 1e-6));
