@@ -25,6 +25,7 @@
 #include "mat/csr/ghosts_kernels.h"
 #include "mat/product/hubs_kernels.h"
 #include "mat/csr/keys_kernels.h"
+#include "mat/csr/joined_kernels.h"
 #include "mat/multiply/fetched_rows_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "mat/product/seg_kernels.h"
