@@ -33,7 +33,7 @@ typedef struct Card { /* what a rank shows its group */
   PoiseErr code;      /* of the job so far */
   ErrorState error;
   int64_t process;
-  unsigned char reply[POISE_GROUP_REPLY]; /* to the latest question */
+  _Alignas(16) unsigned char reply[POISE_GROUP_REPLY]; /* to the latest question */
   int n;
   CardParcel parcel[PARCELS];
   size_t room[ON_SIDES];        /* bytes of its areas, */
@@ -49,7 +49,7 @@ typedef struct Board { /* with the lock: counts and questions. A card is its ran
   int64_t arrived[2]; /* at meetings, in all; at those while a question is answered */
   int64_t asked;      /* questions, in all */
   int replies;        /* to the latest */
-  unsigned char question[POISE_GROUP_QUESTION];
+  _Alignas(16) unsigned char question[POISE_GROUP_QUESTION];
   PoiseErr code; /* of the latest job; */
   int culprit;   /* the rank that failed, by itself; -1: all did, or one of another group */
   ErrorState error;
