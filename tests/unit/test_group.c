@@ -69,9 +69,9 @@ static PoiseErr Body(PoiseContext ctx, void *arg)
 
 static void TestSameBits(PoiseContext ctx)
 {
+  if (!SampleIsAway(ctx)) TEST_SKIP("the host gathers nothing");
   System *s = malloc(sizeof *s);
   Outcome *mine = calloc(2 * CASES, sizeof *mine), *reference = mine + CASES;
-  if (!SampleIsAway(ctx)) TEST_SKIP("the host gathers nothing");
   if (!CHECK(s && mine)) return;
   Build(s, 0);
   for (int k = 0; k < LAYOUTS; k++) {
@@ -141,8 +141,8 @@ static void SolveScaled(Program *a)
 static void OnRanks(PoiseContext ctx, int ranks, bool one, PoiseErr (*body)(PoiseContext, void *))
 {
   PoiseContext own;
-  System *s = malloc(sizeof *s);
   if (!SampleIsAway(ctx)) TEST_SKIP("the host gathers nothing");
+  System *s = malloc(sizeof *s);
   if (!CHECK(s != NULL) || !OpenRanks(ctx, ranks, one, "-comm_gather yes", &own)) return;
   Build(s, 0);
   CHECK_OK(PoiseRun(own, body, s));
@@ -290,12 +290,12 @@ static void TestFallBack(PoiseContext ctx)
 static void TestProcesses(PoiseContext ctx)
 {
   PoiseContext own, one;
-  System *s = malloc(sizeof *s);
   Program a;
   PoiseMat A;
   char words[128];
   if (PoiseSize(ctx) == 1 || ctx->parent) TEST_SKIP("there are no ranks of MPI");
   if (!SampleIsAway(ctx)) TEST_SKIP("the host gathers nothing");
+  System *s = malloc(sizeof *s);
   snprintf(words, sizeof words, "-device %s -host_threads 1 -device_id 0 -comm_gather yes",
            ctx->device->ops->name);
   if (!CHECK(s != NULL) || !CHECK_OK(TestInitialize((PoiseInit){0}, words, &own))) return;
