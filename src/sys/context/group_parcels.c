@@ -169,7 +169,7 @@ PoiseErr poiseGroupShowParcels(RankGroup *g, PoiseErr mine)
 }
 
 /* On the leader: a block of that rank's arena. */
-static PoiseErr OpenTheBlock(RankGroup *g, int r, const ArenaPlace *place, char **p)
+static PoiseErr ReachBlock(RankGroup *g, int r, const ArenaPlace *place, char **p)
 {
   OpenBlock *b = g->blocks[r];
   while (b && b->number != place->block) b = b->next;
@@ -191,7 +191,7 @@ static PoiseErr FindParcel(RankGroup *g, int r, CardParcel *c)
   char *base = g->open[r][c->parcel.side].p;
   c->parcel.p = NULL;
   if (!c->parcel.bytes) return POISE_OK;
-  if (c->place.block) TRY(OpenTheBlock(g, r, &c->place, &base));
+  if (c->place.block) TRY(ReachBlock(g, r, &c->place, &base));
   c->parcel.p = base + (c->place.block ? c->place.at : c->at);
   return POISE_OK;
 }
