@@ -337,6 +337,10 @@ module poise
       import
       type(c_ptr), value :: ctx
     end function
+    integer(c_int) function PoiseWait(ctx) bind(c, name="PoiseWait")
+      import
+      type(c_ptr), value :: ctx
+    end function
     integer(c_int) function PoiseOptionsSet_c(ctx, key, value) bind(c, name="PoiseOptionsSet")
       import
       type(c_ptr), value :: ctx
@@ -450,6 +454,21 @@ module poise
       type(c_ptr), intent(out) :: array
     end function
     integer(c_int) function PoiseVecGetUpdate(x, array) bind(c, name="PoiseVecGetUpdate")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function PoiseVecGetDeviceRead(x, array) bind(c, name="PoiseVecGetDeviceRead")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function PoiseVecGetDeviceWrite(x, array) bind(c, name="PoiseVecGetDeviceWrite")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), intent(out) :: array
+    end function
+    integer(c_int) function PoiseVecGetDeviceUpdate(x, array) bind(c, name="PoiseVecGetDeviceUpdate")
       import
       type(c_ptr), value :: x
       type(c_ptr), intent(out) :: array

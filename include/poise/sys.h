@@ -282,6 +282,10 @@ POISE_API PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *t
 */
 POISE_API void *PoiseStream(PoiseContext ctx);
 
+/* Wait until this rank's device has done all that it has been given: arrays that the application has lent on
+   the device have their entries. A failure of that work is the error. Not collective. */
+POISE_API PoiseErr PoiseWait(PoiseContext ctx);
+
 /* Who owns a user's array after the call. */
 typedef enum PoiseOwn {
   POISE_COPY,  /* copied; the user's array is not needed after the call */

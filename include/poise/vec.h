@@ -58,6 +58,12 @@ POISE_API PoiseContext PoiseVecContext(PoiseVec x);
 POISE_API PoiseErr PoiseVecGetRead(PoiseVec x, const double **array);
 POISE_API PoiseErr PoiseVecGetWrite(PoiseVec x, double **array);
 POISE_API PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array);
+/* The same in the memory of the device, for an application's own kernels; on the host device the functions
+   above. Entries are there in the order of PoiseStream, so kernels in this stream need no wait. Those in
+   another wait for this one (PoiseWait, or an event), and are done when the array is given back. */
+POISE_API PoiseErr PoiseVecGetDeviceRead(PoiseVec x, const double **array);
+POISE_API PoiseErr PoiseVecGetDeviceWrite(PoiseVec x, double **array);
+POISE_API PoiseErr PoiseVecGetDeviceUpdate(PoiseVec x, double **array);
 /* Give an array back. array: the address of the pointer that Get gave, which is nulled. */
 POISE_API PoiseErr PoiseVecRestore(PoiseVec x, void *array);
 

@@ -218,6 +218,27 @@ PoiseErr PoiseVecGetUpdate(PoiseVec x, double **array)
   return POISE_OK;
 }
 
+PoiseErr PoiseVecGetDeviceRead(PoiseVec x, const double **array)
+{
+  CALLED(OBJECT(x), GIVEN(array));
+  TRY(poiseVecRead(x, array));
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecGetDeviceWrite(PoiseVec x, double **array)
+{
+  CALLED(OBJECT(x), GIVEN(array));
+  TRY(poiseVecWrite(x, array));
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecGetDeviceUpdate(PoiseVec x, double **array)
+{
+  CALLED(OBJECT(x), GIVEN(array));
+  TRY(poiseVecUpdate(x, array));
+  return POISE_OK;
+}
+
 PoiseErr PoiseVecRestore(PoiseVec x, void *array)
 {
   CALLED(OBJECT(x), GIVEN(array));

@@ -65,6 +65,82 @@ static void TestDeviceArray(PoiseContext ctx)
   }
 }
 
+/* An application's kernels work on the entries of a vector of the library, here by copies in its stream. */
+static void TestEntriesOnDevice(PoiseContext ctx)
+{
+  PoiseInt n, begin;
+  PoiseVec x;
+  double *p = LendRows(ctx, &n, &begin), *to, sum, mine[50];
+  const double *from;
+  size_t bytes;
+  for (int lent = 0; lent < 2; lent++) {
+    if (!CHECK_OK(lent ? PoiseVecCreateArray(ctx, n, 50, mine, POISE_BORROW, &x)
+                       : PoiseVecCreate(ctx, n, 50, &x)))
+      return;
+    bytes = (size_t)n * sizeof *p;
+    CHECK_OK(PoiseVecGetDeviceWrite(x, &to));
+    CHECK_OK(poiseDeviceCopy(ctx->device, to, p, bytes, COPY_ON_DEVICE));
+    CHECK_OK(PoiseVecRestore(x, &to));
+    CHECK(to == NULL);
+    CHECK_OK(PoiseWait(ctx));
+    for (PoiseInt i = 0; lent && i < n; i++) CHECK_NEAR(mine[i], (double)(begin + i), 0);
+    CHECK_OK(PoiseVecSumEntries(x, &sum));
+    CHECK_NEAR(sum, 49 * 50 / 2, 0);
+    CHECK_OK(PoiseVecScale(x, 2));
+    CHECK_OK(PoiseVecGetDeviceRead(x, &from));
+    CHECK(Holds(ctx, from, n, begin, 2, 0));
+    CHECK_OK(PoiseVecRestore(x, &from));
+    CHECK_OK(PoiseVecGetDeviceUpdate(x, &to));
+    CHECK(Holds(ctx, to, n, begin, 2, 0));
+    if (n) CHECK_OK(poiseDeviceCopy(ctx->device, to, p, sizeof *p, COPY_ON_DEVICE)); /* the first alone */
+    CHECK_OK(PoiseVecRestore(x, &to));
+    CHECK_OK(PoiseVecGetRead(x, &from));
+    for (PoiseInt i = 0; i < n; i++) CHECK_NEAR(from[i], (double)((begin + i) * (i ? 2 : 1)), 0);
+    CHECK_OK(PoiseVecRestore(x, &from));
+    CHECK_OK(PoiseVecDestroy(&x));
+  }
+  SampleTakeBack(ctx, p);
+}
+
+static PoiseErr CopyOnDevice(void *arg, PoiseVec x, PoiseVec y)
+{
+  PoiseContext ctx = PoiseVecContext(x);
+  const double *from;
+  double *to;
+  ++*(int *)arg;
+  POISE_TRY(PoiseVecGetDeviceRead(x, &from));
+  POISE_TRY(PoiseVecGetDeviceWrite(y, &to));
+  POISE_TRY(
+      poiseDeviceCopy(ctx->device, to, from, (size_t)PoiseVecLocalSize(x) * sizeof *to, COPY_ON_DEVICE));
+  POISE_TRY(PoiseVecRestore(y, &to));
+  return PoiseVecRestore(x, &from);
+}
+
+/* A shell whose function works on the device: nothing travels. */
+static void TestShellOnDevice(PoiseContext ctx)
+{
+  const PoiseShell f = {.mult = CopyOnDevice};
+  PoiseInt n, begin;
+  PoiseVec x, y;
+  PoiseMat A;
+  double *p = LendRows(ctx, &n, &begin);
+  int calls = 0;
+  if (!CHECK_OK(PoiseVecCreateDeviceArray(ctx, n, 50, p, POISE_BORROW, &x)) ||
+      !CHECK_OK(PoiseMatCreateShell(ctx, n, n, 50, 50, &f, &calls, &A)))
+    return;
+  CHECK_OK(PoiseVecDuplicate(x, &y));
+  const int64_t *copied = ctx->device->copied, moved = copied[COPY_TO_DEVICE] + copied[COPY_TO_HOST];
+  CHECK_OK(PoiseMatMult(A, x, y));
+  CHECK_OK(PoiseMatMult(A, y, x));
+  CHECK_INT(copied[COPY_TO_DEVICE] + copied[COPY_TO_HOST], moved);
+  CHECK_INT(calls, 2);
+  CHECK(Holds(ctx, p, n, begin, 1, 0));
+  CHECK_OK(PoiseMatDestroy(&A));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseVecDestroy(&x));
+  SampleTakeBack(ctx, p);
+}
+
 /* A pointer to something else is named; one rank's mistake is an error on all. */
 static void TestHostPointer(PoiseContext ctx)
 {
@@ -552,6 +628,8 @@ static void TestDeviceTripletMemory(PoiseContext ctx)
 
 static const Test tests[] = {
     {"device_array", TestDeviceArray, 0},
+    {"entries_on_device", TestEntriesOnDevice, 0},
+    {"shell_on_device", TestShellOnDevice, 0},
     {"host_pointer", TestHostPointer, 0},
     {"device_pointer", TestDevicePointer, TEST_SERIAL},
     {"adopt_failures", TestAdoptFailures, 0},

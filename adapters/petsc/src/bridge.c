@@ -83,6 +83,37 @@ PoiseNormType NormOf(const char *method, KSPNormType norm)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
+/* The array of v, and where it is: on the GPU if Poise works there and v has it there. */
+static PetscErrorCode TakeArray(PoiseContext ctx, Lent *lent)
+{
+  PetscFunctionBegin;
+  lent->place = PETSC_MEMTYPE_HOST;
+  if (PoiseStream(ctx) && lent->writes)
+    PetscCall(VecGetArrayAndMemType(lent->vec, &lent->array, &lent->place));
+  else if (PoiseStream(ctx))
+    PetscCall(VecGetArrayReadAndMemType(lent->vec, (const PetscScalar **)&lent->array, &lent->place));
+  else if (lent->writes)
+    PetscCall(VecGetArray(lent->vec, &lent->array));
+  else
+    PetscCall(VecGetArrayRead(lent->vec, (const PetscScalar **)&lent->array));
+  PetscFunctionReturn(0);
+}
+
+/* Even if this rank has no entries: its object state must rise as that of others does. */
+static PetscErrorCode GiveBackArray(PoiseContext ctx, Lent *lent)
+{
+  PetscFunctionBegin;
+  if (PoiseStream(ctx) && lent->writes)
+    PetscCall(VecRestoreArrayAndMemType(lent->vec, &lent->array));
+  else if (PoiseStream(ctx))
+    PetscCall(VecRestoreArrayReadAndMemType(lent->vec, (const PetscScalar **)&lent->array));
+  else if (lent->writes)
+    PetscCall(VecRestoreArray(lent->vec, &lent->array));
+  else
+    PetscCall(VecRestoreArrayRead(lent->vec, (const PetscScalar **)&lent->array));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode LendVec(PoiseContext ctx, Vec v, PetscBool writes, Lent *lent)
 {
   PetscInt n, N;
@@ -90,22 +121,23 @@ PetscErrorCode LendVec(PoiseContext ctx, Vec v, PetscBool writes, Lent *lent)
   *lent = (Lent){.vec = v, .writes = writes};
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetSize(v, &N));
-  if (writes)
-    PetscCall(VecGetArray(v, &lent->array));
-  else
-    PetscCall(VecGetArrayRead(v, (const PetscScalar **)&lent->array));
-  POISE_CALL(PoiseVecCreateArray(ctx, n, N, lent->array, POISE_BORROW, &lent->poise));
+  PetscCall(TakeArray(ctx, lent));
+  if (PetscMemTypeDevice(lent->place)) {
+    PetscCall(WaitForPetsc());
+    POISE_CALL(PoiseVecCreateDeviceArray(ctx, n, N, lent->array, POISE_BORROW, &lent->poise));
+  } else {
+    POISE_CALL(PoiseVecCreateArray(ctx, n, N, lent->array, POISE_BORROW, &lent->poise));
+  }
   PetscFunctionReturn(0);
 }
 
 PetscErrorCode EndLend(Lent *lent)
 {
+  const PoiseContext ctx = PoiseVecContext(lent->poise);
   PetscFunctionBegin;
   POISE_CALL(PoiseVecDestroy(&lent->poise));
-  if (lent->writes) /* even if this rank has no entries: its object state must rise as that of others does */
-    PetscCall(VecRestoreArray(lent->vec, &lent->array));
-  else
-    PetscCall(VecRestoreArrayRead(lent->vec, (const PetscScalar **)&lent->array));
+  if (PetscMemTypeDevice(lent->place)) POISE_CALL(PoiseWait(ctx));
+  PetscCall(GiveBackArray(ctx, lent));
   PetscFunctionReturn(0);
 }
 
@@ -138,21 +170,38 @@ static PetscErrorCode CallOn(const double *from, double *to, Vec in, Vec out, On
   PetscFunctionReturn(0);
 }
 
-PoiseErr OnPetscVecs(PoiseVec in, PoiseVec out, Vec petsc_in, Vec petsc_out, OnVecs f, void *arg,
-                     PetscErrorCode *kept)
+/* Poise's arrays, on its device or on the host; *e is an error of Poise, and the result one of PETSc. */
+static PetscErrorCode CallBetween(PoiseVec in, PoiseVec out, PetscBool gpu, Vec petsc_in, Vec petsc_out,
+                                  OnVecs f, void *arg, PoiseErr *e)
 {
   const double *from = NULL;
   double *to = NULL;
-  POISE_TRY(PoiseVecGetRead(in, &from));
-  PoiseErr e = PoiseVecGetWrite(out, &to), restored;
-  if (!e) {
-    *kept = CallOn(from, to, petsc_in, petsc_out, f, arg);
-    if (*kept) e = PoiseErrorSet(POISE_ERR_USER, __func__, __FILE__, __LINE__, "PETSc says error %d", *kept);
+  PetscErrorCode failed = 0;
+  PoiseErr restored;
+  *e = gpu ? PoiseVecGetDeviceRead(in, &from) : PoiseVecGetRead(in, &from);
+  if (*e) return 0;
+  *e = gpu ? PoiseVecGetDeviceWrite(out, &to) : PoiseVecGetWrite(out, &to);
+  if (!*e && gpu) *e = PoiseWait(PoiseVecContext(in));
+  if (!*e) failed = (gpu ? CallOnGpu : CallOn)(from, to, petsc_in, petsc_out, f, arg);
+  if (to) {
     restored = PoiseVecRestore(out, &to);
-    if (!e) e = restored;
+    if (!*e) *e = restored;
   }
   restored = PoiseVecRestore(in, &from);
-  return e ? e : restored;
+  if (!*e) *e = restored;
+  return failed;
+}
+
+PoiseErr OnPetscVecs(PoiseVec in, PoiseVec out, Vec petsc_in, Vec petsc_out, OnVecs f, void *arg,
+                     PetscErrorCode *kept)
+{
+  PetscBool gpu;
+  PoiseErr e = POISE_OK;
+  *kept = BothOnGpu(petsc_in, petsc_out, &gpu);
+  if (!PoiseStream(PoiseVecContext(in))) gpu = PETSC_FALSE;
+  if (!*kept) *kept = CallBetween(in, out, gpu, petsc_in, petsc_out, f, arg, &e);
+  if (*kept) return PoiseErrorSet(POISE_ERR_USER, __func__, __FILE__, __LINE__, "PETSc says error %d", *kept);
+  return e;
 }
 
 /* ---- preconditioners -------------------------------------------------------------------------- */

@@ -35,10 +35,11 @@ struct Taken {
 };
 
 /* Options of the context. They take no prefix of a solver. */
-static const char *const of_context[] = {
-    "options_left", "log_view",      "poise_view",      "device",
-    "device_id",    "host_threads",  "log_device_time", "device_forbid_copies",
-    "comm_check",   "comm_exchange", "comm_patience",   NULL};
+static const char *const of_context[] = {"options_left", "log_view",        "poise_view",
+                                         "device",       "device_id",       "gpus",
+                                         "host_threads", "log_device_time", "device_forbid_copies",
+                                         "comm_check",   "comm_exchange",   "comm_fuse",
+                                         "comm_gather",  "comm_patience",   NULL};
 /* What options of objects begin with. */
 static const char *const of_objects[] = {"ksp_", "pc_", "mat_", "sub_", NULL};
 
@@ -103,8 +104,22 @@ static PetscErrorCode Join(const char *a, const char *b, char **joined)
 
 typedef struct Words { /* a command line for PoiseInitialize */
   int n;
-  char *word[3 + 2 * sizeof of_context / sizeof *of_context];
+  char *word[5 + 2 * sizeof of_context / sizeof *of_context];
 } Words;
+
+/* If PETSc computes on a GPU, Poise does so on the same, as it uses PETSc's arrays there. */
+static PetscErrorCode AddGpu(Words *w)
+{
+  char number[16];
+  PetscInt id;
+  PetscFunctionBegin;
+  PetscCall(GpuOfPetsc(&id));
+  if (id < 0) PetscFunctionReturn(0);
+  PetscCall(PetscSNPrintf(number, sizeof number, "%d", (int)id));
+  PetscCall(PetscStrallocpy("-device_id", &w->word[w->n++]));
+  PetscCall(PetscStrallocpy(number, &w->word[w->n++]));
+  PetscFunctionReturn(0);
+}
 
 static PetscErrorCode AddOfContext(void *arg, const char *key, const char *value)
 {
@@ -177,6 +192,7 @@ static PetscErrorCode CreateShared(MPI_Comm inner, Shared **made)
     PetscCall(PetscRegisterFinalize(FinalizeContexts));
   }
   PetscCall(PetscNew(&s));
+  PetscCall(AddGpu(&w)); /* options of the database override */
   PetscCall(EachOption("poise_", AddOfContext, &w));
   POISE_CALL(PoiseInitialize(&w.n, &argv, &init, &s->ctx));
   for (int i = 3; i < w.n; i++) PetscCall(PetscFree(w.word[i]));

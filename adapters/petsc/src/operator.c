@@ -5,7 +5,10 @@
     seqaij, seqbaij  PETSc's arrays in place, if the columns of each row ascend; else a copy
     mpiaij, mpibaij  PETSc keeps a rank's own columns and those of others apart. They are merged once; new
                      values follow in one parallel pass, row by row: columns on the left, own, right
+    aijcusparse      the same on the GPU, if Poise works there: in place, or as triplets whose values stay there
     all others       a shell that calls MatMult
+
+  Other types that begin with "seqaij" or "mpiaij" keep these arrays on the host too.
 
   What has changed is seen from PETSc's object states, those of the two parts too. Some functions (MatAXPY)
   replace the arrays without a new nonzero state. So addresses and a sum over the pattern are compared too,
@@ -16,22 +19,29 @@
 typedef struct Part { /* a sequential matrix inside a Mat */
   Mat mat;
   PetscInt rows, bs;
-  const PetscInt *ptr, *col;
+  const PetscInt *ptr, *col;        /* on the host */
+  const int32_t *gpu_ptr, *gpu_col; /* on the GPU, if val is there */
   const PetscScalar *val;
 } Part;
 
 typedef struct Parts {
   int n;
   Part part[2];
+  PetscBool gpu;
   const PetscInt *global; /* columns of part[1] */
   PetscInt first;         /* first column of part[0] */
 } Parts;
 
+static PetscBool Begins(const char *type, const char *with)
+{
+  return !strncmp(type, with, strlen(with)) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static Form FormOf(Mat mat, PetscBool *parallel)
 {
   const char *type = ((PetscObject)mat)->type_name;
-  *parallel = !strcmp(type, MATMPIAIJ) || !strcmp(type, MATMPIBAIJ) ? PETSC_TRUE : PETSC_FALSE;
-  if (!strcmp(type, MATSEQAIJ) || !strcmp(type, MATMPIAIJ)) return FORM_CSR;
+  *parallel = Begins(type, MATMPIAIJ) || !strcmp(type, MATMPIBAIJ) ? PETSC_TRUE : PETSC_FALSE;
+  if (Begins(type, MATSEQAIJ) || Begins(type, MATMPIAIJ)) return FORM_CSR;
   if ((!strcmp(type, MATSEQBAIJ) || !strcmp(type, MATMPIBAIJ)) && mat->rmap->bs <= 32) return FORM_BCSR;
   return FORM_SHELL;
 }
@@ -47,14 +57,15 @@ PetscErrorCode HasEntries(Mat mat, PetscBool *has)
 const char *OperatorWords(const Operator *o)
 {
   if (o->form == FORM_SHELL) return o->transposed ? "through MatMultTranspose" : "through MatMult";
-  if (o->in_place) return "PETSc's arrays in place";
+  if (o->gpu && !o->in_place) return "one merged copy on the GPU, which new values follow";
+  if (o->in_place) return o->gpu ? "PETSc's arrays in place, on the GPU" : "PETSc's arrays in place";
   if (!o->sorted) return "copied, as the columns of its rows do not ascend";
   return "one merged copy, which new values follow";
 }
 
 /* ---- PETSc's arrays -------------------------------------------------------------------------- */
 
-static PetscErrorCode OpenPart(Mat mat, Form form, Part *p)
+static PetscErrorCode OpenPart(Mat mat, Form form, PetscBool gpu, Part *p)
 {
   PetscBool done;
   PetscScalar *values;
@@ -66,31 +77,33 @@ static PetscErrorCode OpenPart(Mat mat, Form form, Part *p)
   if (form == FORM_BCSR) {
     PetscCall(MatSeqBAIJGetArray(mat, &values));
     p->val = values;
+  } else if (gpu) {
+    PetscCall(ArraysOnGpu(mat, &p->gpu_ptr, &p->gpu_col, &p->val));
   } else {
     PetscCall(MatSeqAIJGetArrayRead(mat, &p->val));
   }
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode ClosePart(Form form, Part *p)
+static PetscErrorCode ClosePart(Form form, PetscBool gpu, Part *p)
 {
   PetscBool done;
   PetscFunctionBegin;
   if (form == FORM_BCSR)
     PetscCall(MatSeqBAIJRestoreArray(p->mat, (PetscScalar **)&p->val));
-  else
+  else if (!gpu)
     PetscCall(MatSeqAIJRestoreArrayRead(p->mat, &p->val));
   PetscCall(MatRestoreRowIJ(p->mat, 0, PETSC_FALSE, form == FORM_BCSR ? PETSC_TRUE : PETSC_FALSE, &p->rows,
                             &p->ptr, &p->col, &done));
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Open(Mat mat, Form form, PetscBool parallel, Parts *p)
+static PetscErrorCode Open(Mat mat, Form form, PetscBool parallel, PetscBool gpu, Parts *p)
 {
   Mat part[2] = {mat, NULL};
   PetscInt begin;
   PetscFunctionBegin;
-  *p = (Parts){.n = 1};
+  *p = (Parts){.n = 1, .gpu = gpu};
   if (parallel) {
     if (form == FORM_BCSR)
       PetscCall(MatMPIBAIJGetSeqBAIJ(mat, &part[0], &part[1], &p->global));
@@ -100,14 +113,15 @@ static PetscErrorCode Open(Mat mat, Form form, PetscBool parallel, Parts *p)
     p->first = form == FORM_BCSR ? begin / mat->rmap->bs : begin;
     p->n = 2;
   }
-  for (int k = 0; k < p->n; k++) PetscCall(OpenPart(part[k], form, &p->part[k]));
+  for (int k = 0; k < p->n; k++) PetscCall(OpenPart(part[k], form, gpu, &p->part[k]));
+  if (gpu) PetscCall(WaitForPetsc());
   PetscFunctionReturn(0);
 }
 
 static PetscErrorCode Close(Form form, Parts *p)
 {
   PetscFunctionBegin;
-  for (int k = 0; k < p->n; k++) PetscCall(ClosePart(form, &p->part[k]));
+  for (int k = 0; k < p->n; k++) PetscCall(ClosePart(form, p->gpu, &p->part[k]));
   PetscFunctionReturn(0);
 }
 
@@ -195,14 +209,21 @@ static PetscErrorCode Merge(Operator *o, const Parts *p)
 
 /* ---- matrices of Poise ----------------------------------------------------------------------- */
 
+static PetscErrorCode SizesOf(Mat mat, PetscInt *m, PetscInt *n, PetscInt *M, PetscInt *N)
+{
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(mat, m, n));
+  PetscCall(MatGetSize(mat, M, N));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Create(PoiseContext ctx, Operator *o, const Parts *p)
 {
   PetscInt m, n, M, N;
   const Part *own = &p->part[0];
   const PoiseOwn lend = o->sorted ? POISE_BORROW : POISE_COPY;
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(o->mat, &m, &n));
-  PetscCall(MatGetSize(o->mat, &M, &N));
+  PetscCall(SizesOf(o->mat, &m, &n, &M, &N));
   if (p->n == 2) PetscCall(Merge(o, p));
   const int32_t *ptr = o->ptr ? o->ptr : own->ptr, *col = o->ptr ? o->col : own->col;
   const double *val = o->ptr ? o->val : own->val;
@@ -213,9 +234,73 @@ static PetscErrorCode Create(PoiseContext ctx, Operator *o, const Parts *p)
     const PoiseBCSR bcsr = {.ptr32 = ptr, .col32 = col, .val = val};
     POISE_CALL(PoiseMatCreateBCSR(ctx, own->bs, m, n, M, N, &bcsr, lend, &o->A));
   }
-  if (o->form == FORM_CSR && o->mat->rmap->bs > 1 && o->mat->rmap->bs <= 32)
-    POISE_CALL(PoiseMatSetBlockSize(o->A, o->mat->rmap->bs));
   o->in_place = o->sorted && !o->ptr ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(0);
+}
+
+/* ---- the same on the GPU ---------------------------------------------------------------------- */
+
+static void ListTriplets(const Part *p, const PetscInt *global, PetscInt first_row, PetscInt first_column,
+                         PoiseInt *rows, PoiseInt *cols)
+{
+#pragma omp parallel for
+  for (PetscInt i = 0; i < p->rows; i++)
+    for (PetscInt k = p->ptr[i]; k < p->ptr[i + 1]; k++) {
+      rows[k] = first_row + i;
+      cols[k] = global ? global[p->col[k]] : first_column + p->col[k];
+    }
+}
+
+static PetscErrorCode FollowTriplets(Operator *o, const Parts *p)
+{
+  PetscInt entries[2];
+  const double *values[2];
+  const PetscScalar *joined;
+  PetscMemType place;
+  PetscFunctionBegin;
+  for (int k = 0; k < p->n; k++) {
+    entries[k] = p->part[k].ptr[p->part[k].rows];
+    values[k] = p->part[k].val;
+  }
+  PetscCall(JoinOnGpu(p->n, entries, values, &o->joined));
+  PetscCall(VecGetArrayReadAndMemType(o->joined, &joined, &place));
+  POISE_CALL(PoiseMatSetValuesDeviceCOO(o->A, joined));
+  POISE_CALL(PoiseWait(PoiseMatContext(o->A)));
+  PetscCall(VecRestoreArrayReadAndMemType(o->joined, &joined));
+  PetscFunctionReturn(0);
+}
+
+/* PETSc's two parts, or a part whose columns do not ascend, as triplets. Their places travel once. */
+static PetscErrorCode CreateOfTriplets(PoiseContext ctx, Operator *o, const Parts *p)
+{
+  PetscInt m, n, M, N, first, before = 0, all = 0;
+  PoiseInt *rows, *cols;
+  PetscFunctionBegin;
+  PetscCall(SizesOf(o->mat, &m, &n, &M, &N));
+  PetscCall(MatGetOwnershipRange(o->mat, &first, NULL));
+  for (int k = 0; k < p->n; k++) all += p->part[k].ptr[p->part[k].rows];
+  PetscCall(PetscMalloc2(all, &rows, all, &cols));
+  for (int k = 0; k < p->n; before += p->part[k].ptr[p->part[k].rows], k++)
+    ListTriplets(&p->part[k], k ? p->global : NULL, first, p->first, rows + before, cols + before);
+  POISE_CALL(PoiseMatCreate(ctx, m, n, M, N, &o->A));
+  POISE_CALL(PoiseMatSetPatternCOO(o->A, all, rows, cols));
+  PetscCall(PetscFree2(rows, cols));
+  PetscCall(FollowTriplets(o, p));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode CreateOnGpu(PoiseContext ctx, Operator *o, const Parts *p)
+{
+  PetscInt m, n, M, N;
+  const Part *own = &p->part[0];
+  const PoiseCSR csr = {.ptr32 = own->gpu_ptr, .col32 = own->gpu_col, .val = own->val};
+  PetscFunctionBegin;
+  PetscCall(SizesOf(o->mat, &m, &n, &M, &N));
+  o->in_place = p->n == 1 && o->sorted ? PETSC_TRUE : PETSC_FALSE;
+  if (o->in_place)
+    POISE_CALL(PoiseMatCreateDeviceCSR(ctx, m, n, M, N, &csr, POISE_BORROW, &o->A));
+  else
+    PetscCall(CreateOfTriplets(ctx, o, p));
   PetscFunctionReturn(0);
 }
 
@@ -321,35 +406,60 @@ static PetscErrorCode Together(Mat mat, MPI_Op op, PetscBool *value)
   PetscFunctionReturn(0);
 }
 
+/* New values of the same pattern. */
+static PetscErrorCode FollowValues(Operator *o, const Parts *p)
+{
+  PetscFunctionBegin;
+  if (o->ptr) MergeValues(o, p);
+  const double *val = o->ptr ? o->val : p->part[0].val;
+  if (o->gpu && !o->in_place)
+    PetscCall(FollowTriplets(o, p));
+  else if (o->form == FORM_CSR)
+    POISE_CALL(PoiseMatSetValuesCSR(o->A, val));
+  else
+    POISE_CALL(PoiseMatSetValuesBCSR(o->A, 0, val));
+  PetscFunctionReturn(0);
+}
+
+/* The matrix anew. */
+static PetscErrorCode Renew(PoiseContext ctx, Operator *o, const Parts *p)
+{
+  Mat mat = o->mat;
+  const Form form = o->form;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)mat));
+  PetscCall(DropOperator(o));
+  o->mat = mat;
+  o->form = form;
+  o->gpu = p->gpu;
+  o->sorted = IsSorted(&p->part[0]) && (p->n == 1 || IsSorted(&p->part[1])) ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(Together(mat, MPI_LAND, &o->sorted));
+  PetscCall((p->gpu ? CreateOnGpu : Create)(ctx, o, p));
+  if (form == FORM_CSR && mat->rmap->bs > 1 && mat->rmap->bs <= 32)
+    POISE_CALL(PoiseMatSetBlockSize(o->A, mat->rmap->bs));
+  PetscFunctionReturn(0);
+}
+
 /* The present values and pattern, in a new matrix or in that which there is. */
 static PetscErrorCode FollowEntries(PoiseContext ctx, Operator *o, PetscBool parallel, PetscBool *fresh)
 {
   Parts p;
   PetscFunctionBegin;
-  PetscCall(Open(o->mat, o->form, parallel, &p));
+  PetscCall(Open(o->mat, o->form, parallel, PoiseStream(ctx) ? IsOnGpu(o->mat) : PETSC_FALSE, &p));
   const uint64_t pattern = PatternOf(&p);
-  PetscBool same = o->A && o->sorted && pattern == o->pattern ? PETSC_TRUE : PETSC_FALSE;
-  if (same && o->in_place) same = p.part[0].val == o->values && p.part[0].col == o->columns;
+  const PetscInt *columns = p.gpu ? p.part[0].gpu_col : p.part[0].col;
+  PetscBool same =
+      o->A && (o->sorted || o->gpu) && o->gpu == p.gpu && pattern == o->pattern ? PETSC_TRUE : PETSC_FALSE;
+  if (same && o->in_place) same = p.part[0].val == o->values && columns == o->columns;
   PetscCall(Together(o->mat, MPI_LAND, &same));
-  if (same) {
-    if (o->ptr) MergeValues(o, &p);
-    POISE_CALL(o->form == FORM_CSR ? PoiseMatSetValuesCSR(o->A, o->ptr ? o->val : p.part[0].val)
-                                   : PoiseMatSetValuesBCSR(o->A, 0, o->ptr ? o->val : p.part[0].val));
-  } else {
-    Mat mat = o->mat;
-    const Form form = o->form;
-    PetscCall(PetscObjectReference((PetscObject)mat));
-    PetscCall(DropOperator(o));
-    o->mat = mat;
-    o->form = form;
-    o->sorted = IsSorted(&p.part[0]) && (p.n == 1 || IsSorted(&p.part[1])) ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(Together(mat, MPI_LAND, &o->sorted));
-    PetscCall(Create(ctx, o, &p));
-    *fresh = PETSC_TRUE;
-  }
+  if (same)
+    PetscCall(FollowValues(o, &p));
+  else
+    PetscCall(Renew(ctx, o, &p));
+  *fresh = same ? PETSC_FALSE : PETSC_TRUE;
   o->pattern = pattern;
   o->values = p.part[0].val;
-  o->columns = p.part[0].col;
+  o->columns = columns;
   PetscCall(Close(o->form, &p));
   PetscFunctionReturn(0);
 }
@@ -414,6 +524,7 @@ PetscErrorCode DropOperator(Operator *o)
   PetscCall(PetscFree4(o->ptr, o->col, o->left, o->val));
   PetscCall(VecDestroy(&o->x));
   PetscCall(VecDestroy(&o->y));
+  PetscCall(VecDestroy(&o->joined));
   PetscCall(MatDestroy(&o->mat));
   *o = (Operator){.form = FORM_NONE};
   PetscFunctionReturn(0);

@@ -6,6 +6,7 @@
     versions.c  what differs between versions of PETSc
     context.c   one context of Poise for a communicator; options of PETSc's database become Poise's
     operator.c  a Mat of PETSc as a matrix of Poise
+    gpu.c       arrays of PETSc's CUDA types
     bridge.c    vectors and calls that pass from one library to the other; errors and reasons
     chosen.c    which PC of PETSc becomes which of Poise
     settings.c  the settings of a PC of PETSc, as options of Poise's
@@ -59,6 +60,7 @@ typedef struct Lent {
   PoiseVec poise;
   PetscScalar *array;
   PetscBool writes;
+  PetscMemType place; /* of the array */
 } Lent;
 PetscErrorCode LendVec(PoiseContext ctx, Vec v, PetscBool writes, Lent *lent);
 PetscErrorCode EndLend(Lent *lent);
@@ -75,6 +77,22 @@ PetscErrorCode ApplyColumns(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Mat R,
 
 /* What view writes, on a viewer of PETSc. */
 PetscErrorCode PrintView(PoiseContext ctx, PetscErrorCode (*view)(void *arg), void *arg, PetscViewer viewer);
+
+/* ---- gpu.c ----------------------------------------------------------------------------------- */
+
+/* The GPU on which PETSc computes in this process; -1: on none yet. */
+PetscErrorCode GpuOfPetsc(PetscInt *id);
+/* Wait for PETSc's kernels: their results are in its arrays. */
+PetscErrorCode WaitForPetsc(void);
+/* Has the matrix its entries on the GPU, in the order of its rows on the host? */
+PetscBool IsOnGpu(Mat mat);
+/* Arrays of a sequential one there, as long as it does not change. */
+PetscErrorCode ArraysOnGpu(Mat mat, const int32_t **offsets, const int32_t **columns, const double **values);
+/* n arrays there, of so many entries, behind each other in a Vec, which is made if there is none. */
+PetscErrorCode JoinOnGpu(int n, const PetscInt entries[], const double *const values[], Vec *joined);
+/* Have both vectors their entries there? Then call f with these arrays as theirs. */
+PetscErrorCode BothOnGpu(Vec in, Vec out, PetscBool *both);
+PetscErrorCode CallOnGpu(const double *from, double *to, Vec in, Vec out, OnVecs f, void *arg);
 
 /* ---- context.c ------------------------------------------------------------------------------- */
 
@@ -110,15 +128,16 @@ typedef struct Operator {
   Mat mat; /* a reference, so that no other can have its address */
   PoiseMat A;
   Form form;
-  PetscBool in_place, sorted;
-  PetscObjectState states[3]; /* of mat and its parts */
-  uint64_t pattern;           /* a sum over offsets and columns */
-  const PetscScalar *values;  /* where PETSc's arrays were */
+  PetscBool in_place, sorted, gpu; /* gpu: from PETSc's arrays there */
+  PetscObjectState states[3];      /* of mat and its parts */
+  uint64_t pattern;                /* a sum over offsets and columns */
+  const PetscScalar *values;       /* where PETSc's arrays were */
   const PetscInt *columns;
   int32_t *ptr, *col, *left; /* of the merged copy; left: how many columns of other ranks come first */
   double *val;
   PetscObjectId null, near_null; /* which null spaces are set */
   Vec x, y;                      /* what MatMult is called with */
+  Vec joined;                    /* the values of both parts, on the GPU */
   PetscBool transposed;
   PetscErrorCode failed; /* of PETSc, in MatMult */
 } Operator;

@@ -4,11 +4,13 @@
 
 #include "test.h"
 
-PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, PetscReal far, Mat *A)
+PetscErrorCode MakeMatOn(MPI_Comm comm, const char *type, PetscReal diagonal, PetscReal skew, PetscReal far,
+                         Mat *A)
 {
   PetscInt begin, end;
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  if (gpu && !strcmp(type, MATAIJ)) type = MATAIJCUSPARSE;
+  PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, N, N));
   PetscCall(MatSetBlockSize(*A, 2));
   PetscCall(MatSetType(*A, type));
@@ -25,6 +27,11 @@ PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, Pet
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(0);
+}
+
+PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, PetscReal far, Mat *A)
+{
+  return MakeMatOn(PETSC_COMM_WORLD, type, diagonal, skew, far, A);
 }
 
 static PetscErrorCode MakeSolver(const Problem *p, const char *prefix, Prepare prepare, PetscBool none,

@@ -31,6 +31,7 @@ typedef struct Case {
 
 extern int failures, checks;
 extern PetscMPIInt ranks;
+extern PetscBool gpu; /* matrices of type aij are made of type aijcusparse, with their vectors */
 
 #define CHECK(condition)                                                            \
   do {                                                                              \
@@ -45,6 +46,8 @@ enum { N = 60 };
 
 /* tridiag(-1 - skew, diagonal, -1 + skew) of N rows, and with far != 0 entries far from the diagonal. */
 PetscErrorCode MakeMat(const char *type, PetscReal diagonal, PetscReal skew, PetscReal far, Mat *A);
+PetscErrorCode MakeMatOn(MPI_Comm comm, const char *type, PetscReal diagonal, PetscReal skew, PetscReal far,
+                         Mat *A);
 /* Two solvers with a prefix each, "a_" by PETSc and "b_" of type poise. More options are set by the case. No
    pc: its type is none, set in code. */
 PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *p);
@@ -73,6 +76,7 @@ PetscBool IsOfOneRank(const char *pc);
   } while (0)
 
 /* The cases, by file; each list ends with a NULL. */
-extern const Case of_matrices[], of_settings[], of_pcs[], of_lent[], of_options[], of_methods[], of_many[];
+extern const Case of_matrices[], of_settings[], of_pcs[], of_lent[], of_options[], of_methods[], of_many[],
+    of_gpus[];
 
 #endif

@@ -3,12 +3,16 @@
   The plug-in, as a program of PETSc uses it. Each case solves twice, by a method of PETSc and with type
   poise, from the same calls. Norms of all iterations, reasons and solutions must agree. Any number of ranks.
 
-    test_petsc libpoise_petsc.so
+    test_petsc libpoise_petsc.so [cuda] [name of a case]
+
+  cuda: matrices and vectors are of PETSc's CUDA types, and Poise works on the same GPU. That needs a PETSc
+  that is built with CUDA.
 */
 #include "test.h"
 
 int failures, checks;
 PetscMPIInt ranks;
+PetscBool gpu;
 
 static PetscErrorCode RunAll(const Case *cases, const char *only)
 {
@@ -24,16 +28,17 @@ static PetscErrorCode RunAll(const Case *cases, const char *only)
 
 int main(int argc, char **argv)
 {
-  static const Case *const lists[] = {of_matrices, of_settings, of_pcs, of_lent,
-                                      of_options,  of_methods,  of_many};
+  static const Case *const lists[] = {of_matrices, of_settings, of_pcs,  of_lent,
+                                      of_options,  of_methods,  of_many, of_gpus};
   char plugin[512], *words[] = {argv[0], "-dll_append", plugin, NULL}, **arguments = words;
   int n = 3;
   if (argc < 2) return 2;
+  gpu = argc > 2 && !strcmp(argv[2], "cuda") ? PETSC_TRUE : PETSC_FALSE;
+  const char *only = gpu ? argv[3] : argv[2];
   snprintf(plugin, sizeof plugin, "%s", argv[1]);
   PetscCall(PetscInitialize(&n, &arguments, NULL, NULL));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-    PetscCall(RunAll(lists[k], argc > 2 ? argv[2] : NULL));
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) PetscCall(RunAll(lists[k], only));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, PETSC_COMM_WORLD));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d checks on rank 0, %d failures\n", checks, failures));
   PetscCall(PetscFinalize());

@@ -147,6 +147,13 @@ PoiseErr PoiseDeviceMemory(PoiseContext ctx, int64_t *left, int64_t *total)
   return POISE_OK;
 }
 
+PoiseErr PoiseWait(PoiseContext ctx)
+{
+  CALLED(OBJECT(ctx));
+  TRY(poiseDeviceSync(ctx->device));
+  return POISE_OK;
+}
+
 PoiseErr poiseDeviceLibrary(const Device *dev, const char *const *libraries, const char *name,
                             const char *purpose, int *library)
 {
