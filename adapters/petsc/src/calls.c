@@ -9,14 +9,19 @@ static PoiseErr Keep(Data *d, PetscErrorCode e)
   return PoiseErrorSet(POISE_ERR_USER, __func__, __FILE__, __LINE__, "PETSc says error %d", e);
 }
 
+PetscBool HasLookingMonitor(KSP ksp)
+{
+  for (PetscInt i = 0; i < ksp->numbermonitors; i++)
+    if ((void (*)(void))ksp->monitor[i] != (void (*)(void))KSPMonitorResidual) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
 /* May a monitor or the test look at the solution vector, in which PETSc's method has its iterates? */
 static PetscBool ShowsIterates(KSP ksp)
 {
   const Data *d = DataOf(ksp);
-  PetscBool looks = ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip;
-  for (PetscInt i = 0; i < ksp->numbermonitors; i++)
-    if ((void (*)(void))ksp->monitor[i] != (void (*)(void))KSPMonitorResidual) looks = PETSC_TRUE;
-  return looks && !strstr(d->method, "gmres") ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool tests = ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip;
+  return (tests || HasLookingMonitor(ksp)) && !strstr(d->method, "gmres") ? PETSC_TRUE : PETSC_FALSE;
 }
 
 /* The present iterate in the solution vector, which also tells PETSc that its norm has changed. A loop that a

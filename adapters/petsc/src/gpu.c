@@ -43,12 +43,16 @@ PetscBool IsOnGpu(Mat mat)
 
 PetscErrorCode ArraysOnGpu(Mat mat, const int32_t **offsets, const int32_t **columns, const double **values)
 {
+  const PetscInt *i, *j;
+  const PetscScalar *a;
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUSPARSEGetIJ(mat, PETSC_FALSE, offsets, columns));
-  PetscCall(MatSeqAIJCUSPARSERestoreIJ(mat, PETSC_FALSE, offsets, columns));
-  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(mat, values));
-  const double *again = *values; /* which Restore nulls */
-  PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(mat, &again));
+  PetscCall(MatSeqAIJCUSPARSEGetIJ(mat, PETSC_FALSE, &i, &j));
+  PetscCall(MatSeqAIJCUSPARSEGetArrayRead(mat, &a));
+  *offsets = i;
+  *columns = j;
+  *values = a;
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(mat, &a)); /* which nulls a */
+  PetscCall(MatSeqAIJCUSPARSERestoreIJ(mat, PETSC_FALSE, &i, &j));
   PetscFunctionReturn(0);
 }
 

@@ -52,13 +52,15 @@ static PetscErrorCode SetUp(KSP ksp)
   PetscFunctionReturn(0);
 }
 
-/* Does PETSc's default test do what Poise's does? */
+/* Does PETSc's default test do what Poise's does? It is called too where a monitor looks at iterates: a device
+   then waits for the host at each. */
 static PetscErrorCode SetTest(KSP ksp, Engine *e)
 {
   const KSPConvergedDefaultCtx *with = ksp->cnvP;
   PetscInt least;
   PetscBool usual = ksp->converged == KSPConvergedDefault && ksp->chknorm <= 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionBegin;
+  if (HasLookingMonitor(ksp)) usual = PETSC_FALSE;
   if (usual && with && (with->initialrtol || with->mininitialrtol || with->convmaxits)) usual = PETSC_FALSE;
   PetscCall(LeastIterations(ksp, &least));
   if (least > 0) usual = PETSC_FALSE;

@@ -53,6 +53,8 @@ PetscErrorCode SetFunctions(KSP ksp);
 
 PoiseErr Monitor(PoiseKSP solver, PoiseInt it, double norm, void *arg);
 PoiseErr Test(PoiseKSP solver, PoiseInt it, double norm, PoiseKSPReason *reason, void *arg);
+/* A monitor that may ask for the iterate, other than PETSc's of the norm. */
+PetscBool HasLookingMonitor(KSP ksp);
 PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z);
 
 /* ---- engine.c -------------------------------------------------------------------------------- */
