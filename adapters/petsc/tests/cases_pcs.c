@@ -161,13 +161,14 @@ static PetscErrorCode Coordinates(void)
   PetscFunctionReturn(0);
 }
 
-/* Poise's own refuses what PETSc's does: a block on several ranks. */
+/* Poise's own refuses what PETSc's does: a block on several ranks, if these do not solve as one. PETSc's CUDA
+   matrices cannot do it. */
 static PetscErrorCode Fallback(void)
 {
   Problem p;
   Mat A;
   PetscFunctionBegin;
-  if (ranks == 1) PetscFunctionReturn(0);
+  if (ranks == 1 || shared || gpu) PetscFunctionReturn(0);
   PetscCall(MakeMat(MATAIJ, 3, 0, 0, &A));
   PetscCall(PetscOptionsInsertString(NULL, "-a_pc_bjacobi_blocks 1 -b_pc_bjacobi_blocks 1"));
   PetscCall(PetscOptionsInsertString(NULL, "-a_sub_pc_type jacobi -b_sub_pc_type jacobi"));
@@ -332,7 +333,7 @@ static PetscErrorCode ZeroRow(void)
     PetscCall(KSPSolve(p.poise, p.b, p.y));
     PetscCall(KSPGetConvergedReason(p.petsc, &reason[0]));
     PetscCall(KSPGetConvergedReason(p.poise, &reason[1]));
-    CHECK(reason[0] == KSP_DIVERGED_PC_FAILED);
+    CHECK(gpu || reason[0] == KSP_DIVERGED_PC_FAILED); /* factors by cuSPARSE do not tell */
     CHECK(reason[1] == KSP_DIVERGED_PC_FAILED);
     PetscCall(MatShift(A, 1));
     PetscCall(KSPSolve(p.poise, p.b, p.y));

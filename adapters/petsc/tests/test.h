@@ -31,7 +31,8 @@ typedef struct Case {
 
 extern int failures, checks;
 extern PetscMPIInt ranks;
-extern PetscBool gpu; /* matrices of type aij are made of type aijcusparse, with their vectors */
+extern PetscBool gpu;    /* matrices of type aij are made of type aijcusparse, with their vectors */
+extern PetscBool shared; /* ranks share a device, where they solve as one */
 
 #define CHECK(condition)                                                            \
   do {                                                                              \
@@ -56,8 +57,11 @@ PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *
 typedef PetscErrorCode (*Prepare)(KSP ksp);
 PetscErrorCode BeginWith(Mat A, const char *method, const char *pc, Prepare prepare, Problem *p);
 PetscErrorCode End(Problem *p);
-/* Solve by both. Norms of all iterations, reasons and solutions must agree. */
+/* Solve by both, and leave x - y in x. Norms of all iterations, reasons and solutions must agree. With larger blocks there must be no
+   more iterations. */
 PetscErrorCode Both(Problem *p, PetscBool transposed);
+/* Are blocks of this PC those of ranks by PETSc, and larger where ranks solve as one? */
+PetscBool HasLargerBlocks(const char *pc);
 /* Are these words in the view? */
 PetscErrorCode Says(KSP ksp, const char *words, PetscBool *says);
 
