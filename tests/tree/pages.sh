@@ -25,7 +25,7 @@ known()
     grep -qxF -- "$key" <<< "$library
 $own
 $foreign" && return 0
-    [[ $key == *_*_* ]] || return 1
+    [[ $key == *_*_* || $key == poise_* ]] || return 1
     key=${key#*_} # heat_ksp_type is ksp_type with the prefix heat_
   done
 }

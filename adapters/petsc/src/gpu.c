@@ -103,6 +103,11 @@ PetscErrorCode CallOnGpu(const double *from, double *to, Vec in, Vec out, OnVecs
   PetscCall(VecCUDAPlaceArray(in, from));
   PetscCall(VecCUDAPlaceArray(out, to));
   const PetscErrorCode e = f(arg, in, out);
+  if (!e) { /* f may have written on the host */
+    const PetscScalar *p;
+    PetscCall(VecCUDAGetArrayRead(out, &p));
+    PetscCall(VecCUDARestoreArrayRead(out, &p));
+  }
   PetscCall(VecCUDAResetArray(in));
   PetscCall(VecCUDAResetArray(out));
   PetscCall(WaitForPetsc());

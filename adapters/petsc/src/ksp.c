@@ -52,8 +52,8 @@ static PetscErrorCode SetUp(KSP ksp)
   PetscFunctionReturn(0);
 }
 
-/* Does PETSc's default test do what Poise's does? It is called too where a monitor looks at iterates: a device
-   then waits for the host at each. */
+/* Does PETSc's default test do what Poise's does? It is called too where a monitor looks at iterates: a
+   device then waits for the host at each. */
 static PetscErrorCode SetTest(KSP ksp, Engine *e)
 {
   const KSPConvergedDefaultCtx *with = ksp->cnvP;

@@ -5,7 +5,7 @@
     seqaij, seqbaij  PETSc's arrays in place, if the columns of each row ascend; else a copy
     mpiaij, mpibaij  PETSc keeps a rank's own columns and those of others apart. They are merged once; new
                      values follow in one parallel pass, row by row: columns on the left, own, right
-    aijcusparse      the same on the GPU, if Poise works there: in place, or as triplets whose values stay there
+    aijcusparse      the same on the GPU, if Poise works there: in place, or by triplets that stay there
     all others       a shell that calls MatMult
 
   Other types that begin with "seqaij" or "mpiaij" keep these arrays on the host too.

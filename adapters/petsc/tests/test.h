@@ -57,8 +57,8 @@ PetscErrorCode Begin(Mat A, Mat P, const char *method, const char *pc, Problem *
 typedef PetscErrorCode (*Prepare)(KSP ksp);
 PetscErrorCode BeginWith(Mat A, const char *method, const char *pc, Prepare prepare, Problem *p);
 PetscErrorCode End(Problem *p);
-/* Solve by both, and leave x - y in x. Norms of all iterations, reasons and solutions must agree. With larger blocks there must be no
-   more iterations. */
+/* Solve by both, and leave x - y in x. Norms of all iterations, reasons and solutions must agree. With larger
+   blocks there must be no more iterations. */
 PetscErrorCode Both(Problem *p, PetscBool transposed);
 /* Are blocks of this PC those of ranks by PETSc, and larger where ranks solve as one? */
 PetscBool HasLargerBlocks(const char *pc);
