@@ -41,7 +41,6 @@ static __global__ void __launch_bounds__(THREADS) StrongByLanes(const __grid_con
 {
   const Group g = GroupOf(s.A, s.n);
   const int first_lane = threadIdx.x % 32 / LANES * LANES;
-  double si = g.i >= 0 ? s.reach[g.i] : 0;
   int64_t at = WRITE && g.i >= 0 ? poiseCsrOffset(&s.g, g.i) : 0;
   int32_t strong = 0;
   for (int base = 0; base < g.most; base += LANES) {
@@ -49,7 +48,7 @@ static __global__ void __launch_bounds__(THREADS) StrongByLanes(const __grid_con
     bool is_one = base + g.lane < g.entries;
     int32_t j = is_one ? s.A.col[k] : -1;
     double a = is_one ? s.A.val[k] : 0;
-    is_one = is_one && (j == g.i || poiseAmgIsStrong(a, si, s.reach[j], s.theta2));
+    is_one = is_one && poiseAmgIsInGraph(&s, g.i, j, a);
     if (WRITE && s.kept && base + g.lane < g.entries) s.kept[k] = is_one;
     unsigned ones = __ballot_sync(~0u, is_one) >> first_lane & ((1u << LANES) - 1);
     if (WRITE && is_one) {

@@ -8,6 +8,9 @@
   1. A root and its strong neighbours. 2. Among nodes that are left, a second such set, of those with enough
   free neighbours. 3. What is left joins the aggregate of its strongest neighbour.
 
+  A leaf has much smaller connections than all its neighbours. It takes part in 3 alone: before, it would make
+  one aggregate of bodies that only such nodes connect.
+
   A GPU does some rounds before the host asks whether nodes are left: further rounds change nothing. Beside
   the result it holds 21 bytes per node, and 8 more while roots are numbered.
 */
@@ -92,6 +95,7 @@ PoiseErr poiseAmgAggregate(PoiseContext ctx, AmgGraph *g, int64_t least, Buffer 
   AmgAggregateArgs a = {.n = g->csr.m, .least = least};
   PoiseErr e = poiseCsrPattern(&g->csr, &a.g);
   if (!e) e = poiseBufferRead(&g->weight, DEVICE, &a.weight);
+  if (!e) e = poiseBufferRead(&g->leaf, DEVICE, &a.leaf);
   if (!e) e = poiseAmgMake(dev, a.n, sizeof *a.aggregate, "aggregates of nodes", aggregate, &a.aggregate);
   if (!e) e = Run(dev, &a, &s, count, members);
   Buffer *all[] = {&s.state, &s.rank, &s.near, &s.next, &s.left, &s.changed};

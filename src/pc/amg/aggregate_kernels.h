@@ -5,12 +5,13 @@
 
 #include "matrix_kernels.h"
 
-enum { AMG_FREE, AMG_ROOT, AMG_COVERED, AMG_LONELY };
+enum { AMG_FREE, AMG_ROOT, AMG_COVERED, AMG_LONELY, AMG_LEAF };
 
 typedef struct AmgAggregateArgs {
   int64_t n; /* nodes */
   CsrView g; /* strong connections; those to ghost nodes, n and on, count for nothing but that they exist */
   const float *weight;
+  const int32_t *leaf; /* the node that a leaf joins; of others: -1, or the node itself */
   int64_t least;
   int round;
   uint8_t *state;            /* in the present pass */
@@ -20,10 +21,10 @@ typedef struct AmgAggregateArgs {
   CsrView number;            /* offsets: of roots */
 } AmgAggregateArgs;
 
-/* In the second pass the graph is that of nodes without an aggregate. */
+/* In the second pass the graph is that of nodes without an aggregate. Leaves are in none. */
 POISE_INLINE int poiseAmgSees(const AmgAggregateArgs *a, int64_t j)
 {
-  return j < a->n && a->state[j] != AMG_LONELY && a->aggregate[j] < 0;
+  return j < a->n && a->state[j] < AMG_LONELY && a->aggregate[j] < 0;
 }
 
 /* The state of node i, and its priority in a round. */
@@ -39,7 +40,8 @@ POISE_INLINE void poiseAmgSetState(const AmgAggregateArgs *a, int64_t i, uint8_t
 POISE_INLINE void amg_start_item(const AmgAggregateArgs *a, int64_t i)
 {
   bool alone = poiseCsrOffset(&a->g, i + 1) - poiseCsrOffset(&a->g, i) <= 1;
-  poiseAmgSetState(a, i, alone ? AMG_LONELY : AMG_FREE, 1);
+  bool is_leaf = a->leaf[i] >= 0 && a->leaf[i] != i;
+  poiseAmgSetState(a, i, is_leaf ? AMG_LEAF : alone ? AMG_LONELY : AMG_FREE, 1);
   a->aggregate[i] = -1;
 }
 
@@ -95,7 +97,7 @@ POISE_INLINE void amg_start_second_item(const AmgAggregateArgs *a, int64_t i)
   int64_t count = 0;
   for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
     count += poiseAmgSees(a, a->g.col[k]);
-  a->next[i] = a->state[i] == AMG_LONELY                  ? AMG_LONELY
+  a->next[i] = a->state[i] >= AMG_LONELY                  ? a->state[i]
                : a->aggregate[i] < 0 && count >= a->least ? AMG_FREE
                                                           : AMG_COVERED;
 }
@@ -105,12 +107,20 @@ POISE_INLINE void amg_second_item(const AmgAggregateArgs *a, int64_t i)
   poiseAmgSetState(a, i, (uint8_t)a->next[i], 1);
 }
 
+POISE_INLINE int poiseAmgWaits(const AmgAggregateArgs *a, int64_t i)
+{
+  return a->state[i] != AMG_LONELY && a->aggregate[i] < 0;
+}
+
+/* Connections of the node that a leaf joins are larger by theta^-2, so no circle of leaves waits. */
 POISE_INLINE void amg_join_neighbours_item(const AmgAggregateArgs *a, int64_t i)
 {
   float best = -1;
   a->next[i] = a->aggregate[i];
   if (i == 0) *a->left = *a->changed = 0;
-  if (!poiseAmgSees(a, i)) return;
+  if (!poiseAmgWaits(a, i)) return;
+  if (a->state[i] == AMG_LEAF) a->next[i] = a->aggregate[a->leaf[i]];
+  if (a->state[i] == AMG_LEAF) return;
   for (int64_t k = poiseCsrOffset(&a->g, i), last = poiseCsrOffset(&a->g, i + 1); k < last; k++)
     if (a->g.col[k] < a->n && a->aggregate[a->g.col[k]] >= 0 && a->weight[k] > best)
       best = a->weight[k], a->next[i] = a->aggregate[a->g.col[k]];
@@ -120,7 +130,7 @@ POISE_INLINE void amg_take_item(const AmgAggregateArgs *a, int64_t i)
 {
   if (a->next[i] != a->aggregate[i]) poiseRaise(a->changed);
   a->aggregate[i] = a->next[i];
-  if (poiseAmgSees(a, i)) poiseRaise(a->left);
+  if (poiseAmgWaits(a, i)) poiseRaise(a->left);
 }
 
 POISE_INLINE void amg_roots_item(const AmgAggregateArgs *a, int64_t i)

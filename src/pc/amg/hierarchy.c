@@ -191,6 +191,7 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
   e = poiseAmgAggregate(ctx, &l->graph, s->amg->options.aggregate_min, &l->aggregate, &l->aggregates,
                         &l->members);
   poiseBufferDestroy(&l->graph.weight);
+  poiseBufferDestroy(&l->graph.leaf);
   l->connections = l->graph.csr.nz;
   double all[] = {(double)l->aggregates, (double)l->graph.dropped};
   TRY(poiseAgreeSum(ctx, e, all, 2));

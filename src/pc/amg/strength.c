@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strong connections. Beside the graph it holds 20 bytes per node; where nodes have several rows, also 8
+/* Strong connections. Beside the graph it holds 16 bytes per node; where nodes have several rows, also 8
    bytes for each connection, and 12 where a node is several blocks. */
 #include "mat/multiply/local_product.h"
 #include "ranks.h"
@@ -11,6 +11,7 @@ void poiseAmgGraphDestroy(PoiseContext ctx, AmgGraph *g)
 {
   poiseCsrDestroy(ctx, &g->csr);
   poiseBufferDestroy(&g->weight);
+  poiseBufferDestroy(&g->leaf);
   poiseBufferDestroy(&g->kept);
 }
 
@@ -51,7 +52,7 @@ static PoiseErr Traces(Device *dev, const AmgMatrix *m, int rows, Csr *traces, C
 
 typedef struct Scratch {
   Csr traces;
-  Buffer size, reach, strong;
+  Buffer size, strong;
 } Scratch;
 
 static PoiseErr Sizes(Device *dev, const AmgMatrix *m, int rows, AmgStrengthArgs *s, Scratch *w)
@@ -61,14 +62,10 @@ static PoiseErr Sizes(Device *dev, const AmgMatrix *m, int rows, AmgStrengthArgs
   return LAUNCH(dev, amg_sizes, s);
 }
 
-static PoiseErr Reach(Device *dev, const AmgMatrix *m, AmgStrengthArgs *s, Buffer *reach)
-{
-  TRY(poiseAmgMake(dev, poiseAmgAllNodes(m), sizeof *s->reach, "reach of connections", reach, &s->reach));
-  return LAUNCH(dev, amg_reach, s);
-}
-
 static PoiseErr Find(Device *dev, bool marks, AmgStrengthArgs *s, Buffer *strong, AmgGraph *g)
 {
+  TRY(poiseAmgMake(dev, s->n, sizeof *s->leaf, "leaves", &g->leaf, &s->leaf));
+  TRY(LAUNCH(dev, amg_leaves, s));
   TRY(poiseAmgMake(dev, s->n, sizeof *s->strong, "strong connections", strong, &s->strong));
   TRY(LAUNCH(dev, amg_strong_count, s));
   TRY(poiseRowOffsets(dev, s->n, s->strong, &g->csr));
@@ -87,12 +84,9 @@ PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, int rows, double
   Scratch w = {0};
   PoiseErr e = Sizes(ctx->device, m, rows, &s, &w);
   e = poiseAmgFillGhosts(ctx, m, e, 1, &w.size);
-  if (!e) e = Reach(ctx->device, m, &s, &w.reach);
-  e = poiseAmgFillGhosts(ctx, m, e, 1, &w.reach);
   if (!e) e = Find(ctx->device, poiseAmgMarks(m), &s, &w.strong, g);
   poiseCsrDestroy(ctx, &w.traces);
   poiseBufferDestroy(&w.size);
-  poiseBufferDestroy(&w.reach);
   poiseBufferDestroy(&w.strong);
   if (e) poiseAmgGraphDestroy(ctx, g);
   return e;

@@ -8,7 +8,8 @@
 
 typedef struct AmgGraph {
   Csr csr;         /* offsets and columns, in A's order: a node's connections, with itself too */
-  Buffer weight;   /* sizes of the connections, floats; none once aggregates are made */
+  Buffer weight;   /* sizes of the connections, floats */
+  Buffer leaf;     /* of each node: the one that it joins, if it is a leaf (strength_kernels.h) */
   int64_t dropped; /* connections that are not among them */
   Buffer kept;     /* a byte for each entry of A, is it among them; with poiseAmgMarks, if any is dropped */
 } AmgGraph;
@@ -21,7 +22,7 @@ static inline bool poiseAmgMarks(const AmgMatrix *m)
 }
 
 /* a_ij of the other sign than a_ii with a_ij^2 >= theta^2 s_i s_j, where s_i is the largest such magnitude in
-   row i, and less where nothing would be strong. Of nodes of several rows a_ij is the trace of a block, over
+   row i. Where nothing is, |a_ij| >= theta s_i. Of nodes of several rows a_ij is the trace of a block, over
    the first `rows`: that of linear elasticity is, but for a factor, the Laplacian. On coarse levels these are
    translations; rotations come after. Collective where m has ghosts. */
 PoiseErr poiseAmgStrength(PoiseContext ctx, const AmgMatrix *m, int rows, double theta, AmgGraph *g);

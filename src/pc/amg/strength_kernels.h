@@ -20,8 +20,8 @@ typedef struct AmgStrengthArgs {
   CsrView A; /* a number for each connection of nodes */
   double theta2;
   double *size;    /* of the largest connection, with the diagonal's sign */
-  double *reach;   /* the same; less where nothing would be strong */
-  int32_t *strong; /* numbers of strong connections */
+  int32_t *leaf;   /* of nodes without a strong connection: see poiseAmgLeaf */
+  int32_t *strong; /* numbers of connections in the graph */
   CsrView g;       /* offsets of the graph */
   int32_t *col;
   float *weight;
@@ -130,34 +130,45 @@ POISE_INLINE void amg_sizes_item(const AmgStrengthArgs *s, int64_t i)
   s->size[i] = diagonal > 0 ? -least : diagonal < 0 ? -most : 0;
 }
 
-/* The size of a node with a strong connection; else that with which its best one is, as beside nodes of much
-   larger connections. */
-POISE_INLINE double poiseAmgReach(const AmgStrengthArgs *s, int64_t i)
+/* A node is a leaf where nothing is strong, as all its neighbours have much larger connections. Then this is
+   the neighbour that it is most connected to, of own nodes; itself, if there are none but ghosts. -1: there
+   is a strong connection, or no connection at all. */
+POISE_INLINE int32_t poiseAmgLeaf(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->A;
   double si = s->size[i], best = 0;
+  int32_t leaf = -1;
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
-    double a = A->val[k], sj = s->size[A->col[k]];
-    if (A->col[k] == i || a * si >= 0) continue;
-    if (poiseAmgIsStrong(a, si, sj, s->theta2)) return si;
-    best = fmax(best, 0.999 * a * a / (s->theta2 * fabs(sj)));
+    double a = A->val[k];
+    int32_t j = A->col[k];
+    if (j == i || a * si >= 0) continue;
+    if (poiseAmgIsStrong(a, si, s->size[j], s->theta2)) return -1;
+    if (leaf < 0) leaf = (int32_t)i;
+    if (j < s->n && fabs(a) > best) best = fabs(a), leaf = j;
   }
-  return copysign(best, si);
+  return leaf;
 }
 
 /* Traffic: sizes of neighbours, which are near. */
-POISE_INLINE void amg_reach_item(const AmgStrengthArgs *s, int64_t i)
+POISE_INLINE void amg_leaves_item(const AmgStrengthArgs *s, int64_t i)
 {
-  s->reach[i] = poiseAmgReach(s, i);
+  s->leaf[i] = poiseAmgLeaf(s, i);
+}
+
+/* Is a connection with node j in the graph? A leaf has those that are strong for itself: what it interpolates
+   from. A node is connected to itself. */
+POISE_INLINE int poiseAmgIsInGraph(const AmgStrengthArgs *s, int64_t i, int32_t j, double a)
+{
+  double si = s->size[i], sj = s->leaf[i] < 0 ? s->size[j] : si;
+  return j == i || poiseAmgIsStrong(a, si, sj, s->theta2);
 }
 
 POISE_INLINE void amg_strong_count_item(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->A;
   int32_t strong = 0;
-  double si = s->reach[i];
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++)
-    strong += A->col[k] == i || poiseAmgIsStrong(A->val[k], si, s->reach[A->col[k]], s->theta2);
+    strong += poiseAmgIsInGraph(s, i, A->col[k], A->val[k]);
   s->strong[i] = strong;
 }
 
@@ -166,13 +177,11 @@ POISE_INLINE void amg_strong_write_item(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->A;
   int64_t at = poiseCsrOffset(&s->g, i);
-  double si = s->reach[i];
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
-    int32_t j = A->col[k];
-    int is_strong = j == i || poiseAmgIsStrong(A->val[k], si, s->reach[j], s->theta2);
-    if (s->kept) s->kept[k] = (uint8_t)is_strong;
-    if (!is_strong) continue;
-    s->col[at] = j;
+    int is_one = poiseAmgIsInGraph(s, i, A->col[k], A->val[k]);
+    if (s->kept) s->kept[k] = (uint8_t)is_one;
+    if (!is_one) continue;
+    s->col[at] = A->col[k];
     s->weight[at++] = (float)fabs(A->val[k]);
   }
 }
