@@ -6,6 +6,7 @@
 #include "pc/amg/diagonal_kernels.h"
 #include "pc/amg/interpolation_kernels.h"
 #include "pc/amg/lambda_kernels.h"
+#include "pc/amg/opposite_kernels.h"
 #include "pc/amg/ranks_kernels.h"
 #include "pc/amg/redundant_kernels.h"
 #include "pc/amg/strength_kernels.h"

@@ -278,6 +278,89 @@ static void TestNonsymmetric(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* Upwind differences against any wind: the restriction is made of A^T. */
+static void TestWind(PoiseContext ctx)
+{
+  const double winds[] = {0.2, 2, 50, 1e4};
+  SetOptions(ctx, "-x_pc_amg_coarse_size 20");
+  for (int dim = 2; dim <= 3; dim++)
+    for (int k = 0; k < 4; k++) {
+      PoiseMat A = GridOf(ctx, (Grid){.dim = dim, .k = dim == 2 ? 90 : 20, .wind = winds[k]});
+      if (!A) return;
+      int its = Iterations(A, "gmres", "amg");
+      CHECK(its > 0 && its <= 24);
+      its = Iterations(A, "bicgstab", "amg");
+      CHECK(its > 0 && its <= 16);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/* Levels of nonsymmetric A follow its values, and what is symmetric but for held values passes for it. */
+static void TestOdd(PoiseContext ctx)
+{
+  static const char *const refresh[] = {"-x_pc_amg_refresh values", "-x_pc_amg_refresh interpolation"};
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 3});
+  for (int way = 0; way < 2; way++) {
+    PoisePC pc = AmgOf(A, refresh[way]);
+    uint64_t first = Digest(pc);
+    CHECK(Made(pc)->way.odd);
+    CHECK_OK(PoiseMatScale(A, 2));
+    CHECK(Digest(pc) != first);
+    CHECK(Made(pc)->refreshed);
+    CHECK_OK(PoiseMatScale(A, 0.5));
+    CHECK(Digest(pc) == first);
+    PoisePCDestroy(&pc);
+  }
+  PoiseMatDestroy(&A);
+  A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .identity = true});
+  for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++) { /* as of given values */
+    PoiseInt j = i - 40;
+    if (j >= 0 && j < 80 && i >= 80) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &(double){-1}));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = AmgOf(A, refresh[0]);
+  CHECK(!Made(pc)->way.odd);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* Entries of a grid times a block of two unknowns that is not symmetric. */
+static PoiseMat PairsOf(PoiseContext ctx, const char *type)
+{
+  const PoiseInt k = 40;
+  const double block[] = {1, 0.3, -0.2, 1.1};
+  PoiseMat A;
+  if (!CHECK_OK(PoiseMatCreate(ctx, 2 * k * k, 2 * k * k, 2 * k * k, 2 * k * k, &A))) return NULL;
+  CHECK_OK(PoiseMatSetBlockSize(A, 2));
+  for (PoiseInt i = 0; i < k * k; i++)
+    for (PoiseInt at = 0; at < 5; at++) {
+      PoiseInt x = i % k + (at == 1) - (at == 2), y = i / k + (at == 3) - (at == 4), j = y * k + x;
+      double a = at == 0 ? 7 : at == 2 ? -4 : -1;
+      if (x < 0 || x >= k || y < 0 || y >= k) continue;
+      PoiseInt rows[] = {2 * i, 2 * i + 1}, cols[] = {2 * j, 2 * j + 1};
+      const double tile[] = {a * block[0], a * block[1], a * block[2], a * block[3]};
+      CHECK_OK(PoiseMatAddBlock(A, 2, rows, 2, cols, tile));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatSetType(A, type));
+  return A;
+}
+
+/* In blocks and as numbers the hierarchy is the same. */
+static void TestPairs(PoiseContext ctx)
+{
+  int its[2];
+  SetOptions(ctx, "-x_pc_amg_coarse_size 20");
+  for (int t = 0; t < 2; t++) {
+    PoiseMat A = PairsOf(ctx, t ? "bcsr" : "csr");
+    if (!A) return;
+    its[t] = Iterations(A, "gmres", "amg");
+    PoiseMatDestroy(&A);
+  }
+  CHECK(its[0] > 0 && its[0] <= 24);
+  CHECK_INT(its[1], its[0]);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void TestErrors(PoiseContext ctx)
@@ -917,6 +1000,9 @@ int main(int argc, char **argv)
                                {"stretched", TestStretched, TEST_SERIAL},
                                {"elastic", TestElastic, TEST_SERIAL},
                                {"hubs", TestHubs, TEST_SERIAL},
+                               {"wind", TestWind, 0},
+                               {"odd", TestOdd, 0},
+                               {"pairs", TestPairs, TEST_SERIAL},
                                {"bodies", TestBodies, TEST_SERIAL},
                                {"wild", TestWild, TEST_SERIAL},
                                {"precision plain", TestPrecisionPlain, TEST_SERIAL},

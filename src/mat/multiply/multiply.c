@@ -238,10 +238,12 @@ static PoiseErr LocalNumbers(PoiseMat A, Multiplied *k, Csr *c)
   return POISE_OK;
 }
 
-static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
+/* left: of the second product, with B's pattern; B, or another one that may be gone the next time. */
+static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat left, PoiseMat C)
 {
   PoiseContext ctx = A->ctx;
   Multiplied *k = C->multiplied;
+  if (k->galerkin) k->second.A.csr = &left->csr;
   bool spread = k->galerkin && k->rows.ctx;
   Side side = ctx->device->ops->is_host ? HOST : DEVICE;
   const double *v = NULL;
@@ -257,7 +259,7 @@ static PoiseErr Numbers(PoiseMat A, PoiseMat B, PoiseMat C)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
+static PoiseErr Create(PoiseMat A, PoiseMat B, PoiseMat left, bool galerkin, PoiseMat *C)
 {
   bool tiles = !galerkin && poiseCsrSide(&A->csr) != poiseCsrAcross(&B->csr);
   PoiseErr e = poiseMatCreateLocal(tiles ? &poiseMatType_tiles : &poiseMatType_auto,
@@ -265,7 +267,7 @@ static PoiseErr Create(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
   if (!e) e = poiseAlloc(A->ctx, sizeof *(*C)->multiplied, "a product", &(*C)->multiplied);
   e = PoiseAgree(A->ctx, e);
   if (!e) e = Pattern(A, B, galerkin, *C);
-  if (!e) e = Numbers(A, B, *C);
+  if (!e) e = Numbers(A, B, left, *C);
   if (e) PoiseMatDestroy(C);
   return e;
 }
@@ -350,25 +352,25 @@ static PoiseErr Adopt(PoiseMat C, PoiseMat D)
 }
 
 /* Numbers for a C whose pattern may not be that of the product. */
-static PoiseErr Renew(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
+static PoiseErr Renew(PoiseMat A, PoiseMat B, PoiseMat left, bool galerkin, PoiseMat C)
 {
   PoiseMat D = NULL;
-  TRY(Create(A, B, galerkin, &D));
+  TRY(Create(A, B, left, galerkin, &D));
   PoiseErr e = PoiseAgree(A->ctx, SamePattern(C, D));
   if (!e) e = PoiseAgree(A->ctx, Adopt(C, D));
   PoiseMatDestroy(&D);
   return e;
 }
 
-static PoiseErr Multiply(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat *C)
+static PoiseErr Multiply(PoiseMat A, PoiseMat B, PoiseMat left, bool galerkin, PoiseMat *C)
 {
   PoiseErr e = CheckFactors(A, B, galerkin);
   if (!e && *C) e = CheckResult(A, B, galerkin, *C);
   TRY(PoiseAgree(A->ctx, e));
   poiseLogBegin(A->ctx, EVENT_MatMultiply);
-  e = !*C                             ? Create(A, B, galerkin, C)
-      : IsCurrent(A, B, galerkin, *C) ? Numbers(A, B, *C)
-                                      : Renew(A, B, galerkin, *C);
+  e = !*C                             ? Create(A, B, left, galerkin, C)
+      : IsCurrent(A, B, galerkin, *C) ? Numbers(A, B, left, *C)
+                                      : Renew(A, B, left, galerkin, *C);
   poiseLogEnd(A->ctx, EVENT_MatMultiply, 0, 0);
   return e;
 }
@@ -377,14 +379,19 @@ PoiseErr PoiseMatMatMult(PoiseMat A, PoiseMat B, PoiseMat *C)
 {
   CALLED(OBJECT(A), OBJECT(B), GIVEN(C));
   CALLED(OBJECT(A), OBJECT_OR_NO(*C));
-  return Multiply(A, B, false, C);
+  return Multiply(A, B, B, false, C);
 }
 
 PoiseErr PoiseMatPtAP(PoiseMat A, PoiseMat P, PoiseMat *C)
 {
   CALLED(OBJECT(A), OBJECT(P), GIVEN(C));
   CALLED(OBJECT(A), OBJECT_OR_NO(*C));
-  return Multiply(A, P, true, C);
+  return Multiply(A, P, P, true, C);
+}
+
+PoiseErr poiseMatQtAP(PoiseMat A, PoiseMat P, PoiseMat Q, PoiseMat *C)
+{
+  return Multiply(A, P, Q ? Q : P, true, C);
 }
 
 /* ---- host kernel ----------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
 #include "mat/csr/transpose.h"
 #include "poise/mat_multiply.h"
 
+/* C = Q^T (A P), where Q has P's pattern; NULL: it is P. Else as PoiseMatPtAP. */
+PoiseErr poiseMatQtAP(PoiseMat A, PoiseMat P, PoiseMat Q, PoiseMat *C);
 void poiseMultipliedDestroy(PoiseContext ctx, struct Multiplied **kept); /* *kept may be NULL */
 /* sum += what it holds; NULL: nothing */
 void poiseMultipliedBytes(const struct Multiplied *kept, PoiseBytes *sum);

@@ -12,11 +12,13 @@ static const PoiseOption options[] = {
      "connections are strong from this share of a node's largest on (of blocks, by their traces)"},
     {"pc_amg_aggregate_min", POISE_OPTION_INT, offsetof(Amg, options.aggregate_min), "0", 0, 1e9, NULL,
      "free neighbours of the root of an aggregate in the second pass; 0: leftovers join others"},
-    {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "chebyshev", 0, 0,
-     "chebyshev|jacobi", "chebyshev iterations of the fourth kind, or l1-jacobi"},
-    {"pc_amg_degree", POISE_OPTION_INT, offsetof(Amg, options.degree), "1", 1, AMG_DEGREES, NULL,
-     "degree of the smoother, before and after the correction"},
-    {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.w_cycle), "v", 0, 0, "v|w", "the cycle"},
+    {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "auto", 0, 0,
+     "auto|chebyshev|jacobi",
+     "chebyshev iterations of the fourth kind, or l1-jacobi; auto: the latter where A is not symmetric"},
+    {"pc_amg_degree", POISE_OPTION_INT, offsetof(Amg, options.degree), "0", 0, AMG_DEGREES, NULL,
+     "degree of the smoother, before and after the correction; 0: 1, and 3 where A is not symmetric"},
+    {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.cycle), "auto", 0, 0, "auto|v|w",
+     "the cycle; auto: w where A is not symmetric, else v"},
     {"pc_amg_coarse_size", POISE_OPTION_INT, offsetof(Amg, options.coarse_size), "600", 1, 20000, NULL,
      "rows of a level that is solved by a dense inverse"},
     {"pc_amg_levels", POISE_OPTION_INT, offsetof(Amg, options.levels), "24", 1, AMG_LEVELS, NULL,
@@ -50,7 +52,8 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   const AmgOptions *o = &((Amg *)pc->data)->options;
   const Device *dev = pc->ctx->device;
-  int64_t n = pc->P->rows->n, side = o->smoother == AMG_JACOBI ? 1 : pc->P->block_size;
+  const AmgWay way = poiseAmgWay(o, false);
+  int64_t n = pc->P->rows->n, side = way.smoother == AMG_JACOBI ? 1 : pc->P->block_size;
   TRY(Check(pc));
   if (PoiseSize(pc->ctx) > 1 && pc->P->rows->N <= poiseAmgRedundantMost(o)) {
     p->beyond = "copies of the matrix on every rank, and what amg makes of them";
@@ -62,10 +65,10 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
     poisePredict(dev, 8 * n * n, ON_DEVICE, p);
     return POISE_OK;
   }
-  poisePredict(dev, 4 * n * (side + (o->degree > 1 ? 4 : 3)), ON_DEVICE, &single);
+  poisePredict(dev, 4 * n * (side + (way.degree > 1 ? 4 : 3)), ON_DEVICE, &single);
   poisePredict(dev, 4 * plan->nz * (plan->b ? plan->b * plan->b : 1), ON_DEVICE, &single);
   poisePredict(dev, 8 * (AMG_RANGE_PARTIALS + POISE_NBLOCKS(n)), ON_DEVICE, &single);
-  poisePredict(dev, 8 * n * (o->degree > 1 ? 3 : 2), ON_DEVICE, p);
+  poisePredict(dev, 8 * n * (way.degree > 1 ? 3 : 2), ON_DEVICE, p);
   if (o->precision == AMG_SINGLE) poisePredictEither(&single, p); /* values may not fit */
   p->beyond = "interpolation and coarse levels of amg, which depend on the values";
   return POISE_OK;

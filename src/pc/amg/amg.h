@@ -19,7 +19,8 @@
 #include "tentative.h"
 
 enum { AMG_LEVELS = 24, AMG_DEGREES = 4 };
-enum { AMG_CHEBYSHEV, AMG_JACOBI };                      /* smoother */
+enum { AMG_SMOOTHER_AUTO, AMG_CHEBYSHEV, AMG_JACOBI };
+enum { AMG_CYCLE_AUTO, AMG_V, AMG_W };
 enum { AMG_SMOOTHED, AMG_UNSMOOTHED };                   /* type */
 enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values change */
 enum { AMG_SINGLE, AMG_DOUBLE };                         /* precision of the cycle */
@@ -27,8 +28,29 @@ enum { AMG_SINGLE, AMG_DOUBLE };                         /* precision of the cyc
 typedef struct AmgOptions {
   double threshold;
   PoiseInt aggregate_min, degree, coarse_size, levels, redundant_size;
-  int type, smoother, w_cycle, refresh, precision;
+  int type, smoother, cycle, refresh, precision;
 } AmgOptions;
+
+typedef struct AmgWay { /* how a cycle works, by options and by what A is */
+  bool odd;             /* A is not symmetric, and R is made of A^T */
+  int smoother, degree;
+  bool w_cycle;
+} AmgWay;
+
+/* The way for A: what options leave open is chosen for what A is. Where it is not symmetric eigenvalues are
+   complex, which sums of rows bound, and Chebyshev iterations do not damp. Coarse matrices are less like it
+   from level to level, so each is visited twice. */
+static inline AmgWay poiseAmgWay(const AmgOptions *o, bool odd)
+{
+  return (AmgWay){.odd = odd,
+                  .smoother = o->smoother ? o->smoother
+                              : odd       ? AMG_JACOBI
+                                          : AMG_CHEBYSHEV,
+                  .degree = o->degree ? (int)o->degree
+                            : odd     ? 3
+                                      : 1,
+                  .w_cycle = o->cycle ? o->cycle == AMG_W : odd};
+}
 
 /* A level that every rank holds has at most so many rows, or few bytes (hierarchy.c). */
 static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
@@ -97,6 +119,7 @@ typedef struct AmgPace { /* of a solve */
 
 typedef struct Amg {
   AmgOptions options;
+  AmgWay way;
   int count; /* levels; 0: there are none */
   AmgLevel level[AMG_LEVELS];
   AmgRedundant redundant;
@@ -131,7 +154,7 @@ static inline bool poiseAmgIsStale(const Amg *amg)
    recorded loops may go on with new values. */
 static inline double poiseAmgDamping(const Amg *amg, const AmgLevel *l)
 {
-  return amg->options.smoother == AMG_CHEBYSHEV && l->lambda > 0 ? 1 / l->lambda : 1;
+  return amg->way.smoother == AMG_CHEBYSHEV && l->lambda > 0 ? 1 / l->lambda : 1;
 }
 
 static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */

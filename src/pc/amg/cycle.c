@@ -56,7 +56,7 @@ typedef struct Coefs {
 /* Coefficients of step w = 0, 1, ... of `degree`, where 1 over lambda is in D^-1 (poiseAmgDamping). */
 static Coefs Coefficients(const Amg *amg, int degree, int w)
 {
-  if (amg->options.smoother == AMG_JACOBI) return (Coefs){0, 1, 1};
+  if (amg->way.smoother == AMG_JACOBI) return (Coefs){0, 1, 1};
   return (Coefs){.c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0,
                  .c2 = (8.0 * w + 4) / (2.0 * w + 3),
                  .beta = weights[degree - 1][w]};
@@ -264,7 +264,7 @@ static PoiseErr Below(PoisePC pc, int k, const double *skip)
   bool parts = poiseAmgIsRedundant(amg, k);
   PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, &amg->redundant.b, &l->b) : POISE_OK;
   Keep(&e, Correct(pc, k, &l->b, &l->x, skip, NULL));
-  if (amg->options.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
+  if (amg->way.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
   if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, &l->x, &amg->redundant.x, skip, NULL));
   return e;
 }
@@ -273,19 +273,19 @@ static PoiseErr Below(PoisePC pc, int k, const double *skip)
 static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *skip, const Fuse *fuse)
 {
   Amg *amg = pc->data;
-  const AmgOptions *o = &amg->options;
+  const int degree = amg->way.degree;
   AmgLevel *l = &amg->level[k], *next = l + 1;
   AmgVec *own = amg->single && k == 0 ? &l->x : x;
   double scale = l->smoothed ? 1 : over;
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
-  PoiseErr e = Before(pc, l, (int)o->degree, false, b, own, skip);
+  PoiseErr e = Before(pc, l, degree, false, b, own, skip);
   Keep(&e, poiseAmgRestrict(amg, l, next->single.scale / l->single.scale, &l->t,
                             parts ? &amg->redundant.b : &next->b, skip));
   Keep(&e, Below(pc, k + 1, skip));
   Keep(&e, Multiply(pc->data, l, OF_P, scale, parts ? &amg->redundant.x : &next->x, 0, &l->r, skip));
   Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->r, 1, &l->t, skip));
-  Keep(&e, After(pc, l, (int)o->degree, &l->r, own, own == x ? NULL : x->wide, skip, fuse));
+  Keep(&e, After(pc, l, degree, &l->r, own, own == x ? NULL : x->wide, skip, fuse));
   return e;
 }
 

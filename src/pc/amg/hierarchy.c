@@ -15,7 +15,9 @@
 #include "hierarchy.h"
 #include "interpolation.h"
 #include "lambda.h"
+#include "mat/multiply/multiply.h"
 #include "narrow.h"
+#include "opposite.h"
 #include "ranks.h"
 #include "redundant.h"
 #include "rows.h"
@@ -63,6 +65,8 @@ void poiseAmgDestroy(PoisePC pc)
 typedef struct Scratch {       /* of a level's set-up */
   Buffer bad, q, own, inverse; /* a flag of D^-1; T; D^-1 beside the smoother's; of what b is in aggregates */
   AmgModes near, coarse;       /* near null space with ghosts; of the next level */
+  Buffer opposite, mean;       /* A^T in A's pattern; the symmetric part. Where A is not symmetric */
+  PoiseMat Q;                  /* R^T, if it is not P */
 } Scratch;
 
 typedef struct Building {
@@ -151,7 +155,7 @@ static PoiseErr OpenSizes(Building *s, int k, const AmgMatrix *m, double **size)
 static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
-  bool l1 = s->amg->options.smoother == AMG_JACOBI;
+  bool l1 = s->amg->way.smoother == AMG_JACOBI;
   double *smoother, *size;
   TRY(OpenInverse(s, l, l1 ? 1 : l->node, &smoother));
   TRY(OpenSizes(s, k, m, &size));
@@ -210,12 +214,18 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
 
 /* ---- interpolation --------------------------------------------------------------------------- */
 
+/* Does interpolation stay where new values come? Not where R is made of A^T. */
+static bool MayKeepP(const Amg *amg)
+{
+  return amg->options.refresh == AMG_INTERPOLATION && !amg->way.odd;
+}
+
 /* T, also of ghost nodes, and the coarse near null space. */
 static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w)
 {
   PoiseErr e =
       poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &l->lists, &w->q, &w->coarse);
-  if (s->amg->options.refresh != AMG_VALUES) poiseAmgMembersDestroy(&l->lists);
+  if (s->amg->options.refresh == AMG_REFRESH_ALL || MayKeepP(s->amg)) poiseAmgMembersDestroy(&l->lists);
   if (l->smoothed) e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
   return Took(s, STAGE_TENTATIVE, e);
 }
@@ -268,6 +278,16 @@ static PoiseErr CreateP(Building *s, AmgLevel *l, AmgInterpolation *p)
   return poiseAmgCreateP(s->ctx, l, p, &fills);
 }
 
+/* R^T, by the entries of A^T: it has P's pattern. */
+static PoiseErr InterpolateOpposite(Building *s, AmgLevel *l, AmgInterpolation p, Scratch *w)
+{
+  p.turned = 1;
+  PoiseErr e = poiseBufferRead(&w->opposite, DEVICE, &p.A.A.val);
+  TRY(PoiseAgree(s->ctx, e));
+  TRY(PoiseMatDuplicate(l->P, 0, &w->Q));
+  return poiseAmgFillP(s->ctx, l, w->Q, &p);
+}
+
 static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
   int b = m->A.b ? (int)m->A.b : 1;
@@ -286,7 +306,12 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
   if (!e && l->smoothed) e = ReadSmoothing(s, l, m, d, w, &p);
   TRY(PoiseAgree(s->ctx, e));
   if (s->fresh) TRY(CreateP(s, l, &p));
-  return Took(s, STAGE_INTERPOLATION, poiseAmgFillP(s->ctx, l, &p));
+  e = poiseAmgFillP(s->ctx, l, l->P, &p);
+  if (l->smoothed && s->amg->way.odd) {
+    TRY(PoiseAgree(s->ctx, e));
+    e = InterpolateOpposite(s, l, p, w);
+  }
+  return Took(s, STAGE_INTERPOLATION, e);
 }
 
 /* ---- the Galerkin product -------------------------------------------------------------------- */
@@ -298,8 +323,8 @@ static PoiseMat *Coarse(const Building *s, int k)
   return poiseAmgIsRedundant(amg, k + 1) ? &amg->redundant.A : &amg->level[k + 1].A;
 }
 
-/* P^T A P. Where A is in blocks and P cannot be, by a copy of A in numbers. */
-static PoiseErr Galerkin(Building *s, int k)
+/* Q^T A P. Where A is in blocks and P cannot be, by a copy of A in numbers. */
+static PoiseErr Galerkin(Building *s, int k, PoiseMat Q)
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseMat copy = NULL;
@@ -307,7 +332,7 @@ static PoiseErr Galerkin(Building *s, int k)
   bool apart = l->A->csr.b && !l->P->csr.b;
   if (apart) e = PoiseMatDuplicate(l->A, 1, &copy);
   if (!e && apart) e = PoiseMatSetType(copy, "csr");
-  if (!e) e = PoiseMatPtAP(apart ? copy : l->A, l->P, Coarse(s, k));
+  if (!e) e = poiseMatQtAP(apart ? copy : l->A, l->P, Q, Coarse(s, k));
   PoiseMatDestroy(&copy);
   TRY(e);
   l[1].node = s->modes.count;
@@ -319,7 +344,7 @@ static PoiseErr Galerkin(Building *s, int k)
 /* Is interpolation kept, and with it near null spaces? */
 static bool KeepsP(const Building *s)
 {
-  return !s->fresh && s->amg->options.refresh == AMG_INTERPOLATION;
+  return !s->fresh && MayKeepP(s->amg);
 }
 
 /* Rows of a bottom that is solved, if it must be as large as that. */
@@ -339,29 +364,41 @@ static bool IsLast(const Building *s, int k)
 /* What interpolation was made of, before the product takes the most memory. */
 static void ReleaseUsed(Building *s, Scratch *w)
 {
-  Buffer *all[] = {&w->bad, &w->q, &w->own, &w->inverse, &w->near.b, &s->modes.b};
+  Buffer *all[] = {&w->bad, &w->q, &w->own, &w->inverse, &w->near.b, &s->modes.b, &w->opposite, &w->mean};
   for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+}
+
+/* Of an A that is not symmetric: A^T, and the symmetric part, by which nodes are connected. */
+static PoiseErr Halves(Building *s, const AmgMatrix *m, Scratch *w, AmgMatrix *symmetric)
+{
+  *symmetric = *m;
+  if (!s->amg->way.odd) return POISE_OK;
+  PoiseErr e = poiseAmgOpposite(s->ctx, m, &w->opposite, &w->mean);
+  if (!e) e = poiseBufferRead(&w->mean, DEVICE, &symmetric->A.val);
+  return PoiseAgree(s->ctx, e);
 }
 
 /* Level k, and the matrix of the next one. *ended: there is none, and why, if it could be smaller. */
 static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char **ended)
 {
   AmgLevel *l = &s->amg->level[k];
-  AmgMatrix m;
+  AmgMatrix m, symmetric;
   double *d = NULL;
   bool keeps = KeepsP(s);
-  if (s->fresh && PoiseSize(s->ctx) > 1) TRY(poiseAmgGhostsCreate(l->A, l->node, &l->ghosts));
+  if (s->fresh && PoiseSize(s->ctx) > 1 && !l->ghosts) TRY(poiseAmgGhostsCreate(l->A, l->node, &l->ghosts));
   PoiseErr e = Read(l->A, l->node, l->ghosts, &m);
   TRY(Spectrum(s, k, e, &m, w, &d));
   *last = IsLast(s, k);
   *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? "no more levels are allowed" : NULL;
-  if (s->fresh && !*last) TRY(Coarsen(s, k, &m, ended));
+  if (!*last) TRY(Halves(s, &m, w, &symmetric));
+  if (s->fresh && !*last) TRY(Coarsen(s, k, &symmetric, ended));
   *last = *last || *ended;
   if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
   ReleaseUsed(s, w);
-  TRY(Galerkin(s, k));
-  e = poiseAmgMakeR(s->pc, l, *Coarse(s, k), keeps);
+  TRY(Galerkin(s, k, w->Q));
+  e = poiseAmgMakeR(s->pc, l, w->Q ? w->Q : l->P, *Coarse(s, k), keeps);
+  PoiseMatDestroy(&w->Q);
   if (!e) e = poiseAmgCoarseSizes(l, &s->size);
   TRY(Took(s, STAGE_INTERPOLATION, e));
   if (keeps) return POISE_OK;
@@ -449,8 +486,8 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
   TRY(MakeLevel(s, k, w, last, &ended));
   if (ended && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
     TRY(MakeRedundant(s, k));
-    poiseBufferDestroy(&w->own);
-    poiseBufferDestroy(&w->bad);
+    Buffer *all[] = {&w->own, &w->bad, &w->opposite, &w->mean};
+    for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
     TRY(MakeLevel(s, k, w, last, &ended));
   }
   if (s->fresh) s->amg->ended = ended;
@@ -474,6 +511,18 @@ static PoiseErr MakeBottom(Building *s)
   return Took(s, STAGE_BOTTOM, POISE_OK);
 }
 
+/* What A is, and so how a cycle works. */
+static PoiseErr Choose(Building *s)
+{
+  AmgMatrix m = {0};
+  AmgLevel *l = &s->amg->level[0];
+  bool odd;
+  if (PoiseSize(s->ctx) > 1) TRY(poiseAmgGhostsCreate(l->A, l->node, &l->ghosts));
+  TRY(poiseAmgIsOdd(s->ctx, Read(l->A, l->node, l->ghosts, &m), &m, &odd));
+  s->amg->way = poiseAmgWay(&s->amg->options, odd);
+  return POISE_OK;
+}
+
 static PoiseErr Build(Building *s)
 {
   Amg *amg = s->amg;
@@ -481,14 +530,16 @@ static PoiseErr Build(Building *s)
   if (s->fresh) {
     TRY(PoiseAgree(s->ctx, poiseMatShare(s->pc->P, &amg->level[0].A)));
     amg->level[0].node = s->pc->P->block_size;
+    TRY(Choose(s));
   }
   TRY(PoiseAgree(s->ctx, poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes)));
   int k = 0;
   for (; !last; k++) {
     Scratch w = {0};
     PoiseErr e = NextLevel(s, k, &w, &last);
-    Buffer *all[] = {&w.bad, &w.q, &w.own, &w.inverse, &w.near.b, &w.coarse.b};
+    Buffer *all[] = {&w.bad, &w.q, &w.own, &w.inverse, &w.near.b, &w.coarse.b, &w.opposite, &w.mean};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+    PoiseMatDestroy(&w.Q);
     TRY(e);
   }
   amg->count = k;

@@ -29,6 +29,7 @@ typedef struct AmgInterpolation { /* P in blocks of `side`: of what it is made, 
   const uint8_t *kept; /* is the connection of entry k of A strong? NULL: all are, or strong tells */
   const double *b, *x; /* near null space; r^-1 of each own aggregate, by columns, so that q = b x there */
   const double *d;     /* D^-1 */
+  int turned;          /* of A^T: its D^-1 is that of A, transposed */
   double omega;
 } AmgInterpolation;
 
@@ -292,7 +293,7 @@ POISE_INLINE void poiseAmgScaleColumn(const AmgInterpolateArgs *m, const AmgNode
   for (int64_t r = 0; r < node; r++) v[r] = *poiseAmgNumber(m, w, at, r, c);
   for (int64_t r = 0; r < node; r++) {
     double s = 0;
-    for (int64_t j = 0; j < node; j++) s += d[j * node + r] * v[j];
+    for (int64_t j = 0; j < node; j++) s += d[m->p.turned ? r * node + j : j * node + r] * v[j];
     *poiseAmgNumber(m, w, at, r, c) = -m->p.omega * s;
   }
 }

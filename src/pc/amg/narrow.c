@@ -193,7 +193,7 @@ PoiseErr poiseAmgNarrow(PoisePC pc)
   const char *why = NULL;
   amg->doubled = NULL, amg->single = false;
   if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
-  if (amg->options.w_cycle) {
+  if (amg->way.w_cycle) {
     amg->doubled = "a W cycle needs it";
     return POISE_OK;
   }

@@ -7,6 +7,7 @@
 #include "diagonal_kernels.h"
 #include "interpolation_kernels.h"
 #include "lambda_kernels.h"
+#include "opposite_kernels.h"
 #include "ranks_kernels.h"
 #include "redundant_kernels.h"
 #include "strength_kernels.h"

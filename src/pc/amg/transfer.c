@@ -87,13 +87,13 @@ static PoiseErr Places(AmgLevel *l, int64_t per, Buffer *places)
   return LAUNCH(dev, amg_to_places, &a);
 }
 
-PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p)
+PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, PoiseMat P, const AmgInterpolation *p)
 {
   Buffer places = {0};
-  bool apart = l->P->csr.nghost > 0;
+  bool apart = P->csr.nghost > 0;
   PoiseErr e = apart ? Places(l, p->modes / p->side, &places) : POISE_OK;
-  if (!e) e = poiseAmgInterpolate(ctx, p, &l->P->csr, apart ? &places : NULL);
-  l->P->version.values++;
+  if (!e) e = poiseAmgInterpolate(ctx, p, &P->csr, apart ? &places : NULL);
+  P->version.values++;
   poiseBufferDestroy(&places);
   return e;
 }
@@ -212,7 +212,7 @@ static PoiseErr Gather(PoiseMat P, Transposed *t, int64_t first, PoiseMat part)
 
 /* R has no offsets and columns of its own: the product C keeps P by columns, and a product that was made anew
    has them elsewhere. */
-PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
+PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat Q, PoiseMat C, bool keeps)
 {
   Transposed *t = poiseMultipliedByColumns(C->multiplied);
   const void *col, *now;
@@ -222,6 +222,6 @@ PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps)
   TRY(poiseBufferRead(&l->R->csr.col, DEVICE, &now));
   if (now != col) ((Amg *)pc->data)->moved = 1;
   if (keeps) return POISE_OK;
-  TRY(Gather(l->P, t, 0, l->R));
-  return l->away ? Gather(l->P, t, l->R->csr.nz, l->away) : POISE_OK;
+  TRY(Gather(Q, t, 0, l->R));
+  return l->away ? Gather(Q, t, l->R->csr.nz, l->away) : POISE_OK;
 }

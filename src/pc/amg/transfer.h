@@ -8,9 +8,10 @@
 
 /* l->P's pattern (*fills: there is none, as with it the next level would be full). Collective; agrees. */
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
-/* Its values; l->R and l->away, or their values alone, behind C = P^T A P. keeps: P has not changed.
+/* Values of P, or of Q, which has l->P's pattern. Local. */
+PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, PoiseMat P, const AmgInterpolation *p);
+/* l->R = Q^T and l->away, or their values alone, behind C = Q^T A P. Q may be P. keeps: it has not changed.
    Local. */
-PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p);
-PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat C, bool keeps);
+PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat Q, PoiseMat C, bool keeps);
 
 #endif

@@ -58,8 +58,8 @@ static PoiseErr MakeVectors(Amg *amg, int k)
 {
   AmgLevel *l = &amg->level[k];
   bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense, coarse = k > 0;
-  bool twice = coarse && !bottom && amg->options.w_cycle;
-  bool steps = smooths && (bottom || amg->options.degree > 1); /* of the smoother: more than one */
+  bool twice = coarse && !bottom && amg->way.w_cycle;
+  bool steps = smooths && (bottom || amg->way.degree > 1); /* of the smoother: more than one */
   bool factors = amg->single && !smooths && amg->bottom.lu;
   const struct {
     AmgVec *v;

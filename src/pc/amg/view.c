@@ -18,7 +18,7 @@ static double Size(const Amg *amg)
    twice before, and after. */
 static double SmootherBytes(const Amg *amg, const AmgLevel *l)
 {
-  double n = (double)l->A->rows->n, more = (double)amg->options.degree - 1;
+  double n = (double)l->A->rows->n, more = (double)amg->way.degree - 1;
   return Size(amg) * n * (2 * (more + 1) * l->side + 7 + 11 * more);
 }
 
@@ -28,7 +28,7 @@ static double OwnBytes(const Amg *amg)
 {
   double bytes = 0, n = (double)amg->bottom.n;
   for (int k = 0; k + 1 < amg->count; k++) bytes += SmootherBytes(amg, &amg->level[k]);
-  if (amg->single) bytes += (amg->options.degree > 1 ? 20 : 16) * (double)amg->level[0].A->rows->n;
+  if (amg->single) bytes += (amg->way.degree > 1 ? 20 : 16) * (double)amg->level[0].A->rows->n;
   return bytes + (amg->dense ? n * (8 * n + 2 * Size(amg)) : 0);
 }
 
@@ -45,10 +45,10 @@ void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
 int64_t poiseAmgKernels(PoisePC pc)
 {
   const Amg *amg = pc->data;
-  int64_t degree = amg->options.degree, times = 1, kernels = amg->single ? 2 : 0;
+  int64_t degree = amg->way.degree, times = 1, kernels = amg->single ? 2 : 0;
   for (int k = 0; k + 1 < amg->count; k++) {
     kernels += times * (4 * degree + (amg->level[k].away ? 4 : 2));
-    if (amg->options.w_cycle && k + 2 < amg->count) times *= 2;
+    if (amg->way.w_cycle && k + 2 < amg->count) times *= 2;
   }
   return kernels + times * (amg->dense ? 1 : 2 * AMG_DEGREES);
 }
@@ -66,7 +66,7 @@ static double Traffic(const Amg *amg)
   for (int k = 0; k + 1 < amg->count; k++) {
     const AmgLevel *l = &amg->level[k];
     double n = Size(amg) * (double)l->A->rows->n; /* a product in place reads y too */
-    bytes += 2 * (double)amg->options.degree * (ProductBytes(amg, l->A) + n);
+    bytes += 2 * (double)amg->way.degree * (ProductBytes(amg, l->A) + n);
     bytes += ProductBytes(amg, l->P) + ProductBytes(amg, l->R);
     if (l->away) bytes += ProductBytes(amg, l->away);
   }
@@ -232,10 +232,12 @@ PoiseErr poiseAmgView(PoisePC pc)
 {
   const Amg *amg = pc->data;
   const AmgOptions *o = &amg->options;
+  const AmgWay way = amg->count ? amg->way : poiseAmgWay(o, false);
   TRY(poisePrint(pc->ctx, "  %s aggregation, %s cycle, %s of degree %d\n",
-                 o->type == AMG_SMOOTHED ? "smoothed" : "plain", o->w_cycle ? "W" : "V",
-                 o->smoother == AMG_JACOBI ? "l1-jacobi" : "chebyshev", (int)o->degree));
+                 o->type == AMG_SMOOTHED ? "smoothed" : "plain", way.w_cycle ? "W" : "V",
+                 way.smoother == AMG_JACOBI ? "l1-jacobi" : "chebyshev", way.degree));
   if (!amg->count) return POISE_OK;
+  if (way.odd) TRY(poisePrint(pc->ctx, "  A is not symmetric: the restriction is made of its transpose\n"));
   TRY(poisePrint(pc->ctx, "  %5s %11s %12s %8s %9s %7s %10s\n", "level", "rows", "entries", "per row",
                  "aggregate", "lambda", "megabytes"));
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
