@@ -324,26 +324,52 @@ static void TestOdd(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* Entries of a grid times a block of two unknowns that is not symmetric. */
+/* Upwind differences of two unknowns. Blocks on the diagonal and off it do not commute, and are not symmetric. */
 static PoiseMat PairsOf(PoiseContext ctx, const char *type)
 {
   const PoiseInt k = 40;
-  const double block[] = {1, 0.3, -0.2, 1.1};
+  const double on[] = {7, 3, -2, 8}, off[] = {1, -0.2, 0.3, 1.1};
   PoiseMat A;
   if (!CHECK_OK(PoiseMatCreate(ctx, 2 * k * k, 2 * k * k, 2 * k * k, 2 * k * k, &A))) return NULL;
   CHECK_OK(PoiseMatSetBlockSize(A, 2));
   for (PoiseInt i = 0; i < k * k; i++)
     for (PoiseInt at = 0; at < 5; at++) {
       PoiseInt x = i % k + (at == 1) - (at == 2), y = i / k + (at == 3) - (at == 4), j = y * k + x;
-      double a = at == 0 ? 7 : at == 2 ? -4 : -1;
+      double tile[4];
       if (x < 0 || x >= k || y < 0 || y >= k) continue;
-      PoiseInt rows[] = {2 * i, 2 * i + 1}, cols[] = {2 * j, 2 * j + 1};
-      const double tile[] = {a * block[0], a * block[1], a * block[2], a * block[3]};
-      CHECK_OK(PoiseMatAddBlock(A, 2, rows, 2, cols, tile));
+      for (int e = 0; e < 4; e++) tile[e] = at == 0 ? on[e] : (at == 2 ? -4 : -1) * off[e];
+      CHECK_OK(
+          PoiseMatAddBlock(A, 2, (PoiseInt[]){2 * i, 2 * i + 1}, 2, (PoiseInt[]){2 * j, 2 * j + 1}, tile));
     }
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoiseMatSetType(A, type));
   return A;
+}
+
+/* The restriction for A is the prolongation for A^T, transposed, but for omega: lambda is estimated. */
+static void CheckTurned(PoiseMat A)
+{
+  PoiseMat T;
+  PoiseVec u, v, w;
+  double size, product;
+  if (!CHECK_OK(PoiseMatTranspose(A, &T))) return;
+  PoisePC of = AmgOf(A, few), turned = AmgOf(T, few);
+  const AmgLevel *l = &Made(of)->level[0], *t = &Made(turned)->level[0];
+  CHECK_NEAR(l->lambda, t->lambda, 0.02 * l->lambda);
+  CHECK_OK(PoiseMatCreateVecs(t->P, &u, &v));
+  CHECK_OK(PoiseVecDuplicate(u, &w));
+  CHECK_OK(PoiseVecSetRandom(u, 5));
+  CHECK_OK(PoiseMatMult(t->P, u, v));
+  CHECK_OK(PoiseVecDot(v, v, &size));
+  CHECK_OK(PoiseMatMult(l->R, v, w));
+  CHECK_OK(PoiseVecDot(u, w, &product));
+  CHECK_NEAR(product, size, 0.01 * size);
+  CHECK_OK(PoiseVecDestroy(&u));
+  CHECK_OK(PoiseVecDestroy(&v));
+  CHECK_OK(PoiseVecDestroy(&w));
+  PoisePCDestroy(&of);
+  PoisePCDestroy(&turned);
+  PoiseMatDestroy(&T);
 }
 
 /* In blocks and as numbers the hierarchy is the same. */
@@ -355,6 +381,9 @@ static void TestPairs(PoiseContext ctx)
     PoiseMat A = PairsOf(ctx, t ? "bcsr" : "csr");
     if (!A) return;
     its[t] = Iterations(A, "gmres", "amg");
+    SetOptions(ctx, "-x_pc_amg_precision double");
+    CheckTurned(A);
+    SetOptions(ctx, "-x_pc_amg_precision single");
     PoiseMatDestroy(&A);
   }
   CHECK(its[0] > 0 && its[0] <= 24);
