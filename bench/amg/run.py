@@ -65,8 +65,8 @@ def measure(folder, name, solver, method):
     """A solve, set up and solved until its times are known."""
     library, options = solver
     p = problems.load(folder, name)
-    setup, solve = [], []
-    while not setup or (len(setup) < MOST_REPEATS and sum(setup + solve) < ENOUGH and s.converged):
+    setup, solve, s = [], [], None
+    while s is None or (s.converged and len(setup) < MOST_REPEATS and sum(setup + solve) < ENOUGH):
         s = library(p, method, options)
         setup.append(timed(s.set_up)[0])
         seconds, x = timed(s.solve)
@@ -105,7 +105,7 @@ def ended(seconds, *what):
     process.join()
     if found is None and process.exitcode == -signal.SIGXCPU:
         found = {"reason": f"more than {seconds} s"}
-    return found or {"reason": f"died: {signal.Signals(-process.exitcode).name}"}
+    return found or {"reason": f"died: exit code {process.exitcode}"}
 
 
 def wanted(patterns, more):

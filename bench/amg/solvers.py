@@ -12,7 +12,6 @@ import re
 import tempfile
 
 import numpy as np
-import scipy.sparse as sp
 
 RTOL, MOST, RESTART = 1e-8, 1000, 30
 
