@@ -46,7 +46,8 @@ import solvers  # noqa: E402
 FIELDS = ["problem", "dimension", "kind", "rows", "nonzeros", "solver", "build", "method", "reason",
           "iterations", "residual", "complexity", "setup", "solve", "repeats"]
 KEY = ["problem", "solver", "method"]
-ENOUGH, MOST_REPEATS = 1.0, 15  # CPU seconds, and times
+ENOUGH, MOST_REPEATS = 0.7, 15  # CPU seconds, and times
+PATIENCE = 10  # seconds in which a process that gets somewhere uses some CPU time
 
 
 def timed(function):
@@ -62,19 +63,20 @@ def middle(times):
 
 
 def measure(folder, name, solver, method):
-    """A solve, set up and solved until its times are known."""
+    """A solve, set up and solved until its times are known. What is known after each is yielded."""
     library, options = solver
     p = problems.load(folder, name)
-    setup, solve, s = [], [], None
+    setup, solve, s, found = [], [], None, {}
     while s is None or (s.converged and len(setup) < MOST_REPEATS and sum(setup + solve) < ENOUGH):
         s = library(p, method, options)
         setup.append(timed(s.set_up)[0])
         seconds, x = timed(s.solve)
         solve.append(seconds)
-    residual = np.linalg.norm(p.b - p.A @ x) / np.linalg.norm(p.b)
-    return {"reason": ("" if s.converged else "not ") + "converged: " + s.reason, "iterations": s.iterations,
-            "residual": f"{residual:.2e}", "complexity": s.complexity(), "setup": middle(setup),
-            "solve": middle(solve), "repeats": len(setup)}
+        if not found:
+            residual = np.linalg.norm(p.b - p.A @ x) / np.linalg.norm(p.b)
+            found = {"reason": ("" if s.converged else "not ") + "converged: " + s.reason,
+                     "iterations": s.iterations, "residual": f"{residual:.2e}", "complexity": s.complexity()}
+        yield {**found, "setup": middle(setup), "solve": middle(solve), "repeats": len(setup)}
 
 
 def child(pipe, seconds, *what):
@@ -84,41 +86,46 @@ def child(pipe, seconds, *what):
     os.dup2(devnull, 1)  # libraries print
     os.dup2(devnull, 2)
     try:
-        pipe.send(measure(*what))
+        for found in measure(*what):
+            pipe.send(found)
     except Exception as error:  # whatever a library raises
         pipe.send({"reason": "error: " + " ".join(str(error).split())[:160]})
 
 
+def cpu_used(process):
+    """In user and kernel mode."""
+    with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+        return file.read().rsplit(")", 1)[1].split()[11:13]
+
+
 def ended(seconds, *what):
-    """What measure says, or how its process ended."""
+    """What measure says last, or how its process ended. A library may crash when it is set up again."""
     fork = multiprocessing.get_context("fork")
     mine, its = fork.Pipe(False)
     process = fork.Process(target=child, args=(its, seconds, *what))
     process.start()
     its.close()
+    found, used = None, None
     try:
-        found = mine.recv() if mine.poll(20 * seconds) else {"reason": "hangs"}
+        while True:
+            if mine.poll(PATIENCE):
+                found = mine.recv()
+            elif used == (used := cpu_used(process.pid)):
+                process.kill()
     except EOFError:
-        found = None
-    if found == {"reason": "hangs"}:
-        process.kill()
+        pass
     process.join()
-    if found is None and process.exitcode == -signal.SIGXCPU:
-        found = {"reason": f"more than {seconds} s"}
-    return found or {"reason": f"died: exit code {process.exitcode}"}
+    word = {-signal.SIGXCPU: f"more than {seconds} s of CPU", -signal.SIGKILL: "hangs"}
+    return found or {"reason": word.get(process.exitcode, f"died: exit code {process.exitcode}")}
 
 
 def wanted(patterns, more):
-    """{name: (library, options)} of --solvers and --poise; what cannot be imported is left out, and said."""
+    """{name: (library, options)} of --solvers and --poise."""
     table = {"poise": (solvers.Poise, "")}
     table.update({f"poise {words}": (solvers.Poise, words) for words in more})
     table.update(solvers.PEERS)
     chosen = {name: what for name, what in table.items()
               if any(fnmatch.fnmatch(name.split(" -")[0], pattern) for pattern in patterns)}
-    for library in {what[0] for what in chosen.values()}:
-        if not solvers.importable(library):
-            print(f"LEFT OUT: {solvers.MODULES[library]} cannot be imported", file=sys.stderr)
-            chosen = {name: what for name, what in chosen.items() if what[0] is not library}
     return chosen
 
 
@@ -132,14 +139,16 @@ def commit():
 
 
 def builds(chosen, given):
-    """What of each library is measured."""
+    """What of each library is measured; without those that cannot be loaded, which is said."""
     found = {}
-    for library in {what[0] for what in chosen.values()}:
-        if library is solvers.Poise:
-            found[library] = given or commit()
-        else:
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                found[library] = pool.apply(solvers.version, (library,))
+    for library in dict.fromkeys(what[0] for what in chosen.values()):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            try:
+                found[library] = pool.apply(library.version)
+            except Exception as error:  # whatever an import raises
+                print(f"LEFT OUT: {library.__name__}: {error}", file=sys.stderr)
+    if solvers.Poise in found:
+        found[solvers.Poise] = given or commit()
     return found
 
 
@@ -221,6 +230,7 @@ def main():
         sys.exit("no problem or no solver of that name")
     problems.ensure(args.cache, names)
     build = builds(chosen, args.commit)
+    chosen = {name: what for name, what in chosen.items() if what[0] in build}
     table = {key(row): row for row in report.read(args.out)} if os.path.exists(args.out) else {}
     before = report.read(args.before) if args.before else []
     made = []

@@ -6,7 +6,6 @@ unknowns of a node, rigid motions or places, vectors that A makes zero. What it 
 solve are. All use one thread, test |b - A x| <= RTOL |b|, and stop after MOST iterations; gmres restarts
 after 30.
 """
-import importlib.util
 import os
 import re
 import tempfile
@@ -37,6 +36,11 @@ def after(words, text):
 
 class Poise:
     """From the Python package; the library is that of POISE_LIBRARY."""
+
+    @staticmethod
+    def version():
+        import poise
+        return poise.version()
 
     def __init__(self, p, method, options):
         import poise
@@ -74,9 +78,16 @@ class Poise:
 class PETSc:
     """By petsc4py. The options name the preconditioner."""
 
+    @staticmethod
+    def version():
+        import petsc4py
+        petsc4py.init(["amg"])
+        from petsc4py import PETSc as petsc
+        return "PETSc " + ".".join(map(str, petsc.Sys.getVersion()))
+
     def __init__(self, p, method, options):
         import petsc4py
-        petsc4py.init(["amg", *options.split()])
+        petsc4py.init(["amg", "-no_signal_handler", *options.split()])
         from petsc4py import PETSc as petsc
         self.petsc = petsc
         self.A = petsc.Mat().create(petsc.COMM_SELF)
@@ -146,12 +157,18 @@ class PETSc:
             finally:
                 os.dup2(stdout, 1)
                 os.close(stdout)
+                self.petsc.Options().delValue("pc_hypre_boomeramg_print_statistics")
             file.seek(0)
             return after("operator = ", file.read())
 
 
 class PyAMG:
-    """The options are smoothed_aggregation_solver's or ruge_stuben_solver's."""
+    """The options are ruge_stuben, or smoothed_aggregation with its theta."""
+
+    @staticmethod
+    def version():
+        import pyamg
+        return f"PyAMG {pyamg.__version__}"
 
     def __init__(self, p, method, options):
         self.p, self.method, self.options = p, method, options
@@ -199,23 +216,7 @@ PEERS = {
     "pyamg rs": (PyAMG, "ruge_stuben"),
 }
 AGGREGATION = ("gamg", "gamg .02", "ml", "pyamg sa", "pyamg sa .08")
-MODULES = {Poise: "poise", PETSc: "petsc4py", PyAMG: "pyamg"}
 
 
 def methods(kind):
     return ["cg"] if kind in ("spd", "singular") else ["gmres", "bicgstab"]
-
-
-def importable(library):
-    return importlib.util.find_spec(MODULES[library]) is not None
-
-
-def version(library):
-    """In words, of a library that is importable."""
-    if library is PETSc:
-        import petsc4py
-        petsc4py.init(["amg"])
-        from petsc4py import PETSc as petsc
-        return "PETSc " + ".".join(map(str, petsc.Sys.getVersion()))
-    import pyamg
-    return f"PyAMG {pyamg.__version__}"
