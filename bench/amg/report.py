@@ -58,21 +58,22 @@ class Case:
                 self.row[name] = row
         self.peers = [r for name, r in self.row.items() if name in solvers.PEERS and works(r)]
         self.compiled = [r for r in self.peers if not r["solver"].startswith("pyamg")]
-        aggregation = [r for r in self.peers if r["solver"] in solvers.AGGREGATION]
         self.best = min(self.peers, key=cpu, default=None)
-        self.fewest = min(aggregation, key=lambda r: int(r["iterations"]), default=None)
 
     def work(self, name):
         """Over that of the best peer; None: one of both does not work."""
         row = self.row[name]
         return cpu(row) / cpu(self.best) if works(row) and self.best else None
 
-    def iterations(self, name):
-        """Over those of the best peer by smoothed aggregation."""
-        row = self.row[name]
-        if not works(row) or not self.fewest:
-            return None
-        return int(row["iterations"]) / int(self.fewest["iterations"])
+    def fewest(self, name, peers=solvers.AGGREGATION):
+        """The row of these peers with the fewest iterations of the method that this solver has taken."""
+        rows = [r for r in self.all if r["solver"] in peers and r["method"] == self.row[name]["method"]]
+        return min(filter(works, rows), key=lambda r: int(r["iterations"]), default=None)
+
+    def iterations(self, name, peers=solvers.AGGREGATION):
+        """Over those of that row; None: one of both does not work."""
+        row, fewest = self.row[name], self.fewest(name, peers)
+        return int(row["iterations"]) / int(fewest["iterations"]) if works(row) and fewest else None
 
 
 def cases(rows):
@@ -112,7 +113,8 @@ def beside(found, ours):
             line += [number(row, "iterations"), row["complexity"], times(row)]
         line += [c.best["solver"], c.best["iterations"], times(c.best)] if c.best else ["none works", "", ""]
         line += [shown(c.work(ours[0]))]
-        line += [f"{c.fewest['iterations']} {c.fewest['solver']}" if c.fewest else ""]
+        fewest = c.fewest(ours[0])
+        line += [f"{fewest['iterations']} {fewest['solver']}" if fewest else ""]
         line += [shown(c.iterations(ours[0]))]
         lines.append(line)
     table(lines)
@@ -172,9 +174,13 @@ def lists(found, name):
     listed(f"`{name}` works, no peer does",
            [f"{c.of['problem']}: {c.row[name]['iterations']}" for c in found
             if works(c.row[name]) and not c.peers])
-    listed(f"More than {MORE_ITERATIONS} times the iterations of the best peer by smoothed aggregation",
-           [f"{c.of['problem']}: {c.row[name]['iterations']}, {c.fewest['solver']} {c.fewest['iterations']}"
-            for c in found if (c.iterations(name) or 0) > MORE_ITERATIONS])
+    for title, kinds, peers in (
+            ("by smoothed aggregation", ("spd", "singular"), solvers.AGGREGATION),
+            ("of all, nonsymmetric and indefinite", ("nonsymmetric", "indefinite"), solvers.PEERS)):
+        listed(f"More than {MORE_ITERATIONS} times the iterations of the best peer {title}",
+               [f"{c.of['problem']}: {c.row[name]['iterations']}, {best['solver']} {best['iterations']} "
+                f"({c.row[name]['method']})" for c in found if c.of["kind"] in kinds
+                and (c.iterations(name, peers) or 0) > MORE_ITERATIONS for best in [c.fewest(name, peers)]])
     listed(f"More than {MORE_WORK} times the work of the best peer",
            [f"{c.of['problem']}: {c.work(name):.2f} times {c.best['solver']}" for c in found
             if (c.work(name) or 0) > MORE_WORK])

@@ -39,10 +39,10 @@ grep -q '^helmholtz_indef  *poise  *bicgstab' "$dir/change" ||
 grep -v '^#' "$dir/run.csv" | head -n 1 > "$dir/table.csv"
 cat >> "$dir/table.csv" << 'END'
 a,3,nonsymmetric,10,30,poise,1,gmres,converged: x,9,1e-9,1.5,1,3,1
-a,3,nonsymmetric,10,30,poise,1,bicgstab,converged: x,8,1e-9,1.5,1,1,1
+a,3,nonsymmetric,10,30,poise,1,bicgstab,converged: x,4,1e-9,1.5,1,1,1
 a,3,nonsymmetric,10,30,gamg,1,gmres,converged: x,5,1e-9,1.5,1,3,1
-a,3,nonsymmetric,10,30,hypre,1,gmres,converged: x,2,1e-9,1.5,0.5,0.5,1
-b,3,spd,10,30,poise,1,cg,converged: x,4,1e-9,1.5,1,1,1
+a,3,nonsymmetric,10,30,hypre,1,bicgstab,converged: x,2,1e-9,1.5,0.5,0.5,1
+b,3,spd,10,30,poise,1,cg,converged: x,7,1e-9,1.5,1,1,1
 b,3,spd,10,30,gamg,1,cg,converged: x,4,1e-9,1.5,2,2,1
 b,3,spd,10,30,hypre,1,cg,not converged: DIVERGED_MAX_IT,1000,1e-3,1.5,0.1,0.1,1
 c,2,spd,10,30,poise,1,cg,converged: x,4,2e-7,1.5,1,1,1
@@ -57,7 +57,9 @@ done << 'END'
 `poise` fails where a peer works: 1.
 - c: converged: x, residual 2e-07; gamg 7
 by smoothed aggregation: 1.
-- a: 8, gamg 5
+- b: 7, gamg 4 (cg)
+of all, nonsymmetric and indefinite: 1.
+- a: 4, hypre 2 (bicgstab)
 work of the best peer: 1.
 - a: 2.00 times hypre
 END
