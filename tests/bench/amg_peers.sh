@@ -13,11 +13,13 @@ fail()
   exit 1
 }
 
-python3 -c 'import numpy, scipy' 2> /dev/null || { echo "no NumPy and SciPy: skipped"; exit 77; }
+# shellcheck source=scripts/setup.sh
+. "$bench/../scripts/setup.sh"
+python=$(python_with 'numpy, scipy') || { echo "no NumPy and SciPy: skipped"; exit 77; }
 
 run()
 {
-  python3 "$bench/amg/run.py" --cache "$dir/problems" --out "$dir/run.csv" --only helmholtz_indef \
+  "$python" "$bench/amg/run.py" --cache "$dir/problems" --out "$dir/run.csv" --only helmholtz_indef \
     --library "$library" --commit none "$@" 2> "$dir/log" || fail "$(cat "$dir/log")"
 }
 
@@ -48,7 +50,7 @@ b,3,spd,10,30,hypre,1,cg,not converged: DIVERGED_MAX_IT,1000,1e-3,1.5,0.1,0.1,1
 c,2,spd,10,30,poise,1,cg,converged: x,4,2e-7,1.5,1,1,1
 c,2,spd,10,30,gamg,1,cg,converged: x,7,1e-9,1.5,2,2,1
 END
-python3 "$bench/amg/report.py" "$dir/table.csv" > "$dir/report" || fail "$(cat "$dir/report")"
+"$python" "$bench/amg/report.py" "$dir/table.csv" > "$dir/report" || fail "$(cat "$dir/report")"
 while read -r words; do
   grep -qF -- "$words" "$dir/report" || fail "the report has no '$words'" "$(cat "$dir/report")"
 done << 'END'
