@@ -36,8 +36,8 @@ POISE_INLINE int64_t poiseAmgEntry(const AmgMatrix *m, int64_t i, int64_t j)
   return low < poiseCsrOffset(&m->A, i + 1) && m->A.col[low] == j ? low : -1;
 }
 
-/* Has row i nothing but its diagonal, as that of a value that is given? */
-POISE_INLINE int poiseAmgIsHeld(const AmgMatrix *m, int64_t i)
+/* Has row i nothing but its diagonal, as that of a given value? */
+POISE_INLINE int poiseAmgGivesValue(const AmgMatrix *m, int64_t i)
 {
   int64_t size = m->A.b ? m->A.b * m->A.b : 1;
   for (int64_t k = poiseCsrOffset(&m->A, i), last = poiseCsrOffset(&m->A, i + 1); k < last; k++)
@@ -66,7 +66,7 @@ POISE_INLINE void amg_opposite_item(const AmgOppositeArgs *o, int64_t i)
   double differ = 0, all = 0;
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int64_t j = A->col[k], back = j < o->n ? poiseAmgEntry(&o->m, j, i) : -1;
-    bool known = j < o->n && (back >= 0 || !poiseAmgIsHeld(&o->m, j));
+    bool known = j < o->n && (back >= 0 || !poiseAmgGivesValue(&o->m, j));
     for (int64_t e = 0; e < b * b; e++) {
       double there, a = poiseAmgPair(o, k, back, known, e % b, e / b, &there);
       if (o->of) o->of[k * b * b + e] = there;
