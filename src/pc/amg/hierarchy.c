@@ -220,11 +220,25 @@ static bool MayKeepP(const Amg *amg)
   return amg->options.refresh == AMG_INTERPOLATION && !amg->way.odd;
 }
 
+/* Rows of A that their diagonal holds. A coarse function that is one vector alone mixes nothing with them. */
+static PoiseErr Hold(Building *s, const AmgMatrix *m, Scratch *w)
+{
+  AmgLevel *l = s->amg->level;
+  bool inverse = !s->size.b.dev;
+  if (m->node == 1 && s->modes.count == 1) return POISE_OK;
+  return poiseAmgHold(s->ctx, m,
+                      !inverse     ? &s->size.b
+                      : w->own.dev ? &w->own
+                                   : &l->inverse,
+                      inverse, &s->modes);
+}
+
 /* T, also of ghost nodes, and the coarse near null space. */
 static PoiseErr Tentative(Building *s, AmgLevel *l, const AmgMatrix *m, Scratch *w)
 {
-  PoiseErr e =
-      poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &l->lists, &w->q, &w->coarse);
+  PoiseErr e = l == s->amg->level ? Hold(s, m, w) : POISE_OK;
+  TRY(PoiseAgree(s->ctx, e));
+  e = poiseAmgTentative(s->ctx, &s->modes, m, l->aggregates, &l->aggregate, &l->lists, &w->q, &w->coarse);
   if (s->amg->options.refresh == AMG_REFRESH_ALL || MayKeepP(s->amg)) poiseAmgMembersDestroy(&l->lists);
   if (l->smoothed) e = poiseAmgFillGhosts(s->ctx, m, e, (int64_t)m->node * s->modes.count, &w->q);
   return Took(s, STAGE_TENTATIVE, e);

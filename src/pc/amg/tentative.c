@@ -63,14 +63,30 @@ void poiseAmgMembersDestroy(AmgMembers *members)
   poiseBufferDestroy(&members->node);
 }
 
-/* A row that holds a component of a node, as a support does, is solved by the smoother. In coarse functions
-   its diagonal, which may have any size, would stand beside those of the other rows. */
-static PoiseErr Hold(PoiseMat A, AmgModes *m)
+/* The sizes of diagonal entries, with those of ghosts in `all`. */
+static PoiseErr FindSizes(PoiseContext ctx, const AmgMatrix *m, Buffer *size, Buffer *all, const double **p)
 {
-  AmgHoldArgs a = {.n = m->n, .count = m->count};
-  TRY(poiseCsrView(&A->csr, &a.A));
-  TRY(poiseBufferUpdate(&m->b, DEVICE, &a.b));
-  return LAUNCH(A->ctx->device, amg_hold, &a);
+  double *there;
+  PoiseErr e = poiseBufferRead(size, DEVICE, p);
+  if (!m->ghosts) return e;
+  if (!e)
+    e = poiseAmgMake(ctx->device, poiseAmgAllNodes(m) * m->node, sizeof **p, "sizes of diagonal entries", all,
+                     &there);
+  if (!e)
+    e = poiseDeviceCopy(ctx->device, there, *p, (size_t)(m->nodes * m->node) * sizeof **p, COPY_ON_DEVICE);
+  e = poiseAmgFillGhosts(ctx, m, e, m->node, all);
+  return e ? e : poiseBufferRead(all, DEVICE, p);
+}
+
+PoiseErr poiseAmgHold(PoiseContext ctx, const AmgMatrix *m, Buffer *size, bool inverse, AmgModes *modes)
+{
+  AmgHoldArgs a = {.n = modes->n, .count = modes->count, .A = m->A};
+  Buffer all = {0};
+  PoiseErr e = FindSizes(ctx, m, size, &all, inverse ? &a.inverse : &a.size);
+  if (!e) e = poiseBufferUpdate(&modes->b, DEVICE, &a.b);
+  if (!e) e = LAUNCH(ctx->device, amg_hold, &a);
+  poiseBufferDestroy(&all);
+  return e;
 }
 
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m)
@@ -84,5 +100,5 @@ PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m)
     if (A->near.n) TRY(poiseBufferRead(&A->near.v[a.j]->data, DEVICE, &a.v));
     TRY(LAUNCH(dev, amg_mode, &a));
   }
-  return node > 1 ? Hold(A, m) : POISE_OK;
+  return POISE_OK;
 }

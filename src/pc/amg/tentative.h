@@ -16,9 +16,12 @@ typedef struct AmgMembers { /* nodes of aggregate k: node[start[k] .. start[k + 
   Buffer start, node;
 } AmgMembers;
 
-/* A's near null space, or constants, one for each row of a node. Where nodes have several rows, without those
-   that have nothing but the diagonal. */
+/* A's near null space, or constants, one for each row of a node. */
 PoiseErr poiseAmgModes(PoiseMat A, int node, AmgModes *m);
+/* The vectors become 0 in rows that their diagonal holds, as supports do. The smoother solves these. In
+   coarse functions their diagonal, which may have any size, would stand beside those of other rows. size: of
+   diagonal entries, or 1 over them (inverse). Collective; the caller agrees. */
+PoiseErr poiseAmgHold(PoiseContext ctx, const AmgMatrix *m, Buffer *size, bool inverse, AmgModes *modes);
 /* q, n x count: the vectors restricted to each aggregate and made orthonormal. coarse: what they are in
    these terms, so that b = T coarse->b. A vector that depends on those before it is 0 in an aggregate. q has
    room for ghost nodes. members: those of these aggregates, made if there are none. */

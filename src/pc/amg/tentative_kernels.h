@@ -12,10 +12,11 @@ typedef struct AmgModeArgs { /* column j of b, n x count: v, or where that is NU
   double *b;
 } AmgModeArgs;
 
-typedef struct AmgHoldArgs { /* b, n x count, is 0 in rows of A that have nothing but the diagonal */
+typedef struct AmgHoldArgs { /* b, n x count, is 0 in rows that their diagonal holds */
   int64_t n;
   int count;
   CsrView A;
+  const double *size, *inverse; /* of diagonal entries; inverse: 1 over them, where there is no `size` */
   double *b;
 } AmgHoldArgs;
 
@@ -36,12 +37,31 @@ POISE_INLINE void amg_mode_item(const AmgModeArgs *a, int64_t i)
   a->b[i * a->count + a->j] = a->v ? a->v[i] : i % a->node == a->j;
 }
 
-/* Traffic: the first numbers of a row, until one is not 0. */
+/* 1 over the size of diagonal entry i. */
+POISE_INLINE double poiseAmgOverSize(const AmgHoldArgs *a, int64_t i)
+{
+  return a->size ? 1 / a->size[i] : fabs(a->inverse[i]);
+}
+
+/* Does the diagonal hold row i, so that the smoother solves it? Scaled to a unit diagonal, |row i| without
+   its diagonal is at most 0.1: the others change x_i by no more than that. No scaling D A D changes the
+   answer. Traffic: the first numbers of a row, until they are too much. */
+POISE_INLINE int poiseAmgIsHeld(const AmgHoldArgs *a, int64_t i)
+{
+  const double most = 0.1 * 0.1;
+  ScalarRow row = poiseNumberRow(&a->A, i);
+  double squares = 0, over = poiseAmgOverSize(a, i);
+  for (int64_t k = 0; k < row.n && squares <= most; k++) {
+    double v = a->A.val[poiseNumberPlace(&row, k)];
+    int64_t j = poiseNumberColumn(&a->A, &row, k);
+    if (j != i && v != 0) squares += v * over * (v * poiseAmgOverSize(a, j));
+  }
+  return squares <= most;
+}
+
 POISE_INLINE void amg_hold_item(const AmgHoldArgs *a, int64_t i)
 {
-  ScalarRow row = poiseNumberRow(&a->A, i);
-  for (int64_t k = 0; k < row.n; k++)
-    if (a->A.val[poiseNumberPlace(&row, k)] != 0 && poiseNumberColumn(&a->A, &row, k) != i) return;
+  if (!poiseAmgIsHeld(a, i)) return;
   for (int j = 0; j < a->count; j++) a->b[i * a->count + j] = 0;
 }
 
