@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   BiCGSTAB (van der Vorst 1992), as in PETSc's KSPBCGS, for general A. From the left K = M^-1 A, with the
-  preconditioned norm. From the right K = A M^-1, with the unpreconditioned norm, and the iteration is on u
-  with x = x0 + M^-1 u.
+  preconditioned norm. From the right K = A M^-1, with the unpreconditioned norm. There x += alpha p^ + omega
+  s^, of the p^ = M^-1 p and s^ = M^-1 s that A was multiplied by. So b - A x is r to rounding in fp64, also
+  where M works in fp32. From the left nothing makes r what M makes of b - A x, so M must be linear. Where
+  phases apply M as an epilogue, as dense blocks, p^ and s^ share a vector. The iteration is then on u with
+  x = x0 + M^-1 u.
 
   If (r, r^) vanishes, PETSc gives up. This method starts afresh from the residual. The test is for 0: a test
   below eps |r| |r^| lost convergences (olm1000). Later starts are often worse. So the best x of all starts is
@@ -12,16 +15,16 @@
   orthogonal to r^. So it is predicted from a dot of the second product, and p is made in the same pass as x
   and r. There rho' is also computed anew: alpha uses that one, so that errors do not build up.
 
-  Vectors read and written per iteration, beside two matrices and two preconditioners: p, r^, v (product); v,
-  r, r (s); s, r^, t (product); v, p, p, t, x, x, r, r, r^ (update): 18. From the right, the phases that write
-  s and p apply dense blocks as an epilogue. From the left a diagonal scales the products: it is read once for
-  each. The norm of an iteration is tested at the start of the next, when one product has been made in vain.
-  Or it is tested at the end of a cycle (poiseKSPLateCycle).
+  Vectors read and written per iteration, beside two matrices and two preconditioners: 18, with p^ and s^ 20.
+  They are p, r^, v (product); v, r, r (s); s, r^, t (product); v, p, p, t, x, x, r, r, r^ (update). From the
+  right, the phases that write s and p apply dense blocks as an epilogue. From the left a diagonal scales the
+  products: it is read once for each. The norm of an iteration is tested at the start of the next, when one
+  product has been made in vain. Or it is tested at the end of a cycle (poiseKSPLateCycle).
 */
 #include "methods.h"
 #include "bicgstab_phases.h"
 
-enum { X, R, RHAT, P, V, T, W, KEPT, U };
+enum { X, R, RHAT, P, V, T, W, KEPT, U, SHAT = U };
 
 _Static_assert((int)BI_END <= (int)POISE_SLOTS, "bicgstab has too many slots");
 
@@ -30,25 +33,31 @@ static int Vectors_BiCGSTAB(PoiseKSP ksp)
   return ksp->side == POISE_PC_RIGHT ? U + 1 : KEPT + 1;
 }
 
-/* The vector that the iteration works on: x, or the correction u if preconditioned from the right. */
-static int Unknown(PoiseKSP ksp)
-{
-  return ksp->side == POISE_PC_RIGHT ? U : X;
-}
-
 /* Is w = M^-1 y available for the next product when a phase has written y? */
 static bool IsAhead(PoiseKSP ksp)
 {
   return ksp->side == POISE_PC_RIGHT && ksp->M.blocks.b;
 }
 
-/* y = K v[of] */
-static void Operator(PoiseKSP ksp, int of, int y, const Fuse *f)
+/* Is x made of p^ and s^, which w and shat hold? */
+static bool HasHats(PoiseKSP ksp)
+{
+  return ksp->side == POISE_PC_RIGHT && !IsAhead(ksp) && !poiseKSPIsIdentity(ksp);
+}
+
+/* The vector that the iteration works on: x, or the correction u. */
+static int Unknown(PoiseKSP ksp)
+{
+  return IsAhead(ksp) ? U : X;
+}
+
+/* y = K v[of]; from the right by `hat`, M^-1 v[of]. */
+static void Operator(PoiseKSP ksp, int of, int hat, int y, const Fuse *f)
 {
   if (IsAhead(ksp))
     poiseKSPMult(ksp, ksp->work[W], ksp->work[y], f);
   else
-    poiseKSPOperator(ksp, ksp->work[of], ksp->work[W], ksp->work[y], f);
+    poiseKSPOperator(ksp, ksp->work[of], ksp->work[hat], ksp->work[y], f);
 }
 
 /* A phase that writes v[y]. */
@@ -76,8 +85,9 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
       ksp, PHASE_bicgstab_start,
       (PhaseArgs){READS(BI_R, v[R]), WRITES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]), .k = relative_to_b},
       NO_SLOT, NO_SLOT);
-  if (!left) poiseKSPZero(ksp, ksp->work[U]);
-  if (IsAhead(ksp)) poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
+  if (!IsAhead(ksp)) return;
+  poiseKSPZero(ksp, ksp->work[U]);
+  poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
 
 static int Cycle_BiCGSTAB(PoiseKSP ksp)
@@ -85,23 +95,30 @@ static int Cycle_BiCGSTAB(PoiseKSP ksp)
   return poiseKSPLateCycle(ksp, 8);
 }
 
-static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
+/* omega = (s, t) / (t, t); x += alpha p + omega s, or p^ and s^; r = s - omega t; rho'; beta = ...;
+   p = r + beta (p - omega v) */
+static void Update(PoiseKSP ksp)
 {
   double **v = ksp->v, *x = v[Unknown(ksp)];
+  PhaseArgs a = {READS(BI_V, v[V]),   READS(BI_T, v[T]),         UPDATES(BI_P, v[P]),        UPDATES(BI_X, x),
+                 UPDATES(BI_R, v[R]), UPDATES(BI_RHAT, v[RHAT]), WRITES(BI_KEPT_X, v[KEPT]), .seldom = 2};
+  if (HasHats(ksp)) a.in[BI_P_HAT] = v[W], a.in[BI_S_HAT] = v[SHAT];
+  Phase(ksp, HasHats(ksp) ? PHASE_bicgstab_update_hats : PHASE_bicgstab_update, a, P, BI_RHO, BI_RR);
+}
+
+static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
+{
+  double **v = ksp->v;
   Fuse vr = {0}, st = {0};
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
-  Operator(ksp, P, V, &vr);    /* v = K p, (r^, v) */
+  Operator(ksp, P, W, V, &vr); /* v = K p, (r^, v) */
   Phase(ksp, PHASE_bicgstab_s, /* converged? alpha = rho / (r^, v); s = r - alpha v */
         (PhaseArgs){READS(BI_V, v[V]), UPDATES(BI_R, v[R]), .k = j > 0}, R, BI_SS, NO_SLOT);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);
   poiseKSPAddDot(ksp, &st, NULL, BI_TT);
   poiseKSPAddDot(ksp, &st, v[RHAT], BI_RT);
-  Operator(ksp, R, T, &st);         /* t = K s, (s, t), (t, t), (r^, t) */
-  Phase(ksp, PHASE_bicgstab_update, /* omega = (s, t) / (t, t); x += alpha p + omega s; r = s - omega t; rho';
-                                  beta = ...; p = r + beta (p - omega v) */
-        (PhaseArgs){READS(BI_V, v[V]), READS(BI_T, v[T]), UPDATES(BI_P, v[P]), UPDATES(BI_X, x),
-                    UPDATES(BI_R, v[R]), UPDATES(BI_RHAT, v[RHAT]), WRITES(BI_KEPT_X, v[KEPT]), .seldom = 2},
-        P, BI_RHO, BI_RR);
+  Operator(ksp, R, HasHats(ksp) ? SHAT : W, T, &st); /* t = K s, (s, t), (t, t), (r^, t) */
+  Update(ksp);
 }
 
 static void Restart_BiCGSTAB(PoiseKSP ksp)
@@ -122,13 +139,12 @@ static void Finish_BiCGSTAB(PoiseKSP ksp)
   double kept = Kept(ksp);
   if (kept > 0) poiseKSPCopy(ksp, ksp->work[KEPT], ksp->work[Unknown(ksp)]);
   if (kept > 0) ksp->result.rnorm = sqrt(kept) / ksp->solve.scale;
-  if (ksp->side == POISE_PC_RIGHT) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
+  if (IsAhead(ksp)) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
 }
 
 static PoiseVec Solution_BiCGSTAB(PoiseKSP ksp)
 {
-  bool left = ksp->side == POISE_PC_LEFT;
-  return left ? ksp->work[X] : poiseKSPUnwound(ksp, ksp->work[U], ksp->work[T]); /* w may be needed */
+  return IsAhead(ksp) ? poiseKSPUnwound(ksp, ksp->work[U], ksp->work[T]) : ksp->work[X]; /* w may be needed */
 }
 
 static void Explain_BiCGSTAB(PoiseKSP ksp)

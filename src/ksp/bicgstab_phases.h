@@ -12,8 +12,10 @@ enum {
   BI_RHAT,
   BI_X,
   BI_R,
-  BI_KEPT_X
-}; /* operands, r^ and the x that is kept among them */
+  BI_P_HAT,
+  BI_S_HAT,
+  BI_KEPT_X = BI_S_HAT /* is written, the other one read */
+}; /* operands: r^; what x is made of, where that is not p and s; and the x that is kept, among them */
 
 /* Slots. */
 enum {
@@ -109,10 +111,11 @@ PROLOGUE(bicgstab_update)
   return 1;
 }
 
-ELEMENTWISE(bicgstab_update)
+POISE_INLINE Dots poiseBiCGSTABUpdate(const double *c, const PhaseArgs *a, int64_t i, double p_hat,
+                                      double s_hat)
 {
   double alpha = c[0], omega = c[1], beta = c[2], starts = c[3], p = READ(BI_P), s = READ(BI_R);
-  double r = s - omega * READ(BI_T), x = READ(BI_X) + (alpha * p + omega * s);
+  double r = s - omega * READ(BI_T), x = READ(BI_X) + (alpha * p_hat + omega * s_hat);
   OUT(BI_X) = x;
   OUT(BI_R) = r;
   OUT(BI_P) = r + beta * (p - omega * READ(BI_V));
@@ -120,6 +123,22 @@ ELEMENTWISE(bicgstab_update)
   if (starts > 0) OUT(BI_RHAT) = r;
   if (starts > 1) OUT(BI_KEPT_X) = x;
   return poiseDots(r * rhat, r * r, 0);
+}
+
+ELEMENTWISE(bicgstab_update)
+{
+  return poiseBiCGSTABUpdate(c, a, i, READ(BI_P), READ(BI_R));
+}
+
+/* bicgstab_update_hats: the same, with p^ and s^ beside p and s. */
+PROLOGUE(bicgstab_update_hats)
+{
+  return bicgstab_update_begin(in, out, a, c);
+}
+
+ELEMENTWISE(bicgstab_update_hats)
+{
+  return poiseBiCGSTABUpdate(c, a, i, READ(BI_P_HAT), READ(BI_S_HAT));
 }
 
 /* bicgstab_judge: the update before. */
