@@ -159,6 +159,7 @@ static void Explain_BiCGSTAB(PoiseKSP ksp)
 const KSPType poiseKSPType_bicgstab = {
     .name = "bicgstab",
     .alias = "bcgs",
+    .linear = {1, 0},
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_BiCGSTAB,

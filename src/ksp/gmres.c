@@ -2,7 +2,9 @@
 /*
   GMRES(m) (Saad & Schultz 1986), as in PETSc's KSPGMRES. It uses classical Gram-Schmidt, with a second
   orthogonalisation never, when needed, or always. From the left K = M^-1 A. From the right K = A M^-1, and
-  the correction is x0 + M^-1 V y.
+  the correction is x0 + M^-1 V y. So an M in fp32, of which M^-1 V y is not the sum of what A was multiplied
+  by, is not enough: b - A x would differ from the recurrence by some 1e-7 |A| |x|. From the left the norm has
+  the M of its K, and the difference is some 1e-7 of it: no more than a tenth of a tolerance of 1e-6.
 
   Vectors read and written in iteration j, beside the product and the preconditioner: j + 2 for the
   projections, j + 3 for the update, 2 to scale. A diagonal from the left scales the product: it is read. A
@@ -301,6 +303,7 @@ const KSPType poiseKSPType_gmres = {
     .name = "gmres",
     .size = sizeof(GMRES),
     .options = poiseGMRESOptions,
+    .linear = {1e-6, 1},
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = poiseGMRESVectors,

@@ -28,16 +28,18 @@ PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
   return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, reads) : POISE_OK;
 }
 
-PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep)
+PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact)
 {
   PoisePCSide side;
   ksp->held = keep;
+  ksp->exact = exact;
   if (ksp->A != source) TRY(PoiseKSPSetOperators(ksp, source, NULL));
   TRY(poisePCKeep(ksp->pc, ksp->options.reuse, keep));
   if (ksp->options.guess_nonzero)
     FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
   if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
   if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
+  poisePCExact(ksp->pc, exact);
   TRY(poisePCPrepare(ksp->pc));
   ksp->result.reason = POISE_CONVERGED_ITS; /* the answer of every solve */
   ksp->result.its = 1;

@@ -12,8 +12,8 @@ void poiseKSPSetInside(PoiseKSP ksp);
 /* poiseKSPTakeSettings (divided.h); functions of the application's are POISE_ERR_UNSUPPORTED. */
 PoiseErr poiseKSPTakeInside(PoiseKSP from, PoiseKSP to);
 /* Set up what poiseKSPApply needs, for A = P = source. With preonly that is only the preconditioner. keep:
-   the preconditioner around the solver is kept, and so is the solver's own. */
-PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep);
+   the preconditioner around the solver is kept, and so is the solver's own. exact: as poisePCExact. */
+PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact);
 /* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further
    inside read. Local. */
 PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);

@@ -93,6 +93,7 @@ struct PoiseKSP_s {
   bool inside;               /* inside a preconditioner, which passes vectors of its matrix's layout: nothing
                                 is rearranged */
   bool held;    /* the preconditioner around this solver is kept, and so is that of this solver */
+  bool exact;   /* the preconditioner around this solver must be linear, see poisePCExact */
   bool borrows; /* borrows its preconditioner, which is set up, and is not told of its solves */
 
   /* what it works with, as set-up chose it (setup.c, reordered.c) */

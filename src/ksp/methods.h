@@ -28,6 +28,7 @@ struct KSPType {
   void (*inherit)(const void *from, void *to); /* copy settings in data that are not in `options`; may be
                                                   NULL */
   bool flexible;                               /* M may vary between applications */
+  double linear[2]; /* per side: with an rtol below, it needs M (u + v) = M u + M v to the digits of fp64 */
   unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
   int (*singles)(PoiseKSP);    /* work vectors in fp32 beside them; NULL: none */

@@ -260,7 +260,10 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   ksp->side = side;
   ksp->norm = norm;
   if (!ksp->layout) TRY(Allocate(ksp));
-  if (!ksp->borrows) TRY(poisePCPrepare(ksp->pc));
+  if (!ksp->borrows) {
+    poisePCExact(ksp->pc, ksp->exact || ksp->options.rtol < ksp->type->linear[side == POISE_PC_RIGHT]);
+    TRY(poisePCPrepare(ksp->pc));
+  }
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   ksp->loop.eager = WhyEager(ksp);
   TRY(PrepareSends(ksp, Sends(ksp) && !any[1]));

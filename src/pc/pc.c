@@ -331,6 +331,12 @@ static PoiseErr Build(PoisePC pc)
   return e;
 }
 
+void poisePCExact(PoisePC pc, bool exact)
+{
+  if (pc->exact != exact && pc->type->rounds) pc->seen = (Version){0};
+  pc->exact = exact;
+}
+
 /* A captured loop has the products with P, and its null spaces, of solvers inside. */
 static void SeeProduct(PoisePC pc)
 {

@@ -25,6 +25,7 @@ typedef struct PCType {
   PoiseErr (*inherit)(PoisePC from, PoisePC to);
   bool live;    /* M is P with its present values, so an old M cannot be kept */
   bool near;    /* M, or what is inside, may depend on the near null space */
+  bool rounds;  /* M may work in less than fp64, unless pc->exact */
   bool outside; /* r and z go to the application, with its rows. Otherwise they have P's rows */
   /* Why a solver's loop cannot be replayed, e.g. as it calls back to the host. NULL, or no function: it
      can. */
@@ -85,6 +86,7 @@ struct PoisePC_s {
   PoiseMat P;
   Version seen;       /* P's when M was built; all 0: it is to be built */
   bool built;         /* there is an M of P's layout, perhaps an old one */
+  bool exact;         /* see poisePCExact */
   bool reuse, held;   /* keep an M once built: by its user's wish; by that of the preconditioner around
                              it */
   bool holds;         /* P's values may change, as solvers inside do not read them, or read a copy */
@@ -106,6 +108,9 @@ void poisePCDestroy(PoisePC *pc); /* PoisePCDestroy, by its owner too */
 /* Set whether an M that is built is kept, as its user wishes, or as the preconditioner around pc does.
    While P has the values that M was built from, solvers inside that read P get a copy. Collective; agrees. */
 PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
+/* Set whether M must be linear to the digits of fp64, M (u + v) = M u + M v. If not, what it works in may be
+   less. On all ranks alike, before poisePCPrepare. Local. */
+void poisePCExact(PoisePC pc, bool exact);
 PoiseErr poisePCPrepare(PoisePC pc);         /* PoisePCSetUp, as its owner does */
 PoiseMat poisePCSource(PoisePC pc);          /* the matrix that the solvers inside work with */
 PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, called by the owner */

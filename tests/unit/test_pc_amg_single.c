@@ -55,11 +55,116 @@ static void TestPrecision(PoiseContext ctx)
     }
     PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
     SetOptions(ctx, "-x_pc_amg_cycle v");
-    /* dense factors at the bottom. gmres counts on M (sum v) = sum (M v) */
-    CheckAsGood(A, "fgmres", 1e-12, 0);
+    CheckAsGood(A, "fgmres", 1e-12, 0); /* dense factors at the bottom */
     SetOptions(ctx, "-x_pc_amg_cycle auto");
     PoiseMatDestroy(&A);
   }
+}
+
+/* ---- what methods need of it ------------------------------------------------------------------ */
+
+typedef struct Way {
+  const char *method;
+  PoisePCSide side;
+  double rtol;
+  bool single; /* is fp32 enough? */
+} Way;
+
+/* |b - A x| of what is solved, or |M^-1 (b - A x)|, over the same of b. */
+static double Left(Problem *p, PoisePCSide side)
+{
+  PoiseVec r[2] = {p->b, p->exact}, z;
+  double norm[2];
+  if (!CHECK_OK(PoiseMatMult(p->A, p->x, r[1])) || !CHECK_OK(PoiseVecDuplicate(p->x, &z))) return NAN;
+  CHECK_OK(PoiseVecAYPX(r[1], -1, p->b));
+  for (int k = 0; k < 2; k++) {
+    if (side == POISE_PC_LEFT) CHECK_OK(PoisePCApply(p->pc, r[k], z));
+    norm[k] = NormOf(side == POISE_PC_LEFT ? z : r[k]);
+  }
+  PoiseVecDestroy(&z);
+  return norm[1] / norm[0];
+}
+
+/* Iterations for a smooth b, whose x is large. */
+static int IterationsOf(PoiseMat A, const Way *w, const char *precision, bool single)
+{
+  Problem p;
+  int its = -1;
+  SetOptions(PoiseMatContext(A), precision);
+  if (!ProblemOpen(A, &p)) return -1;
+  CHECK_OK(PoiseKSPSetType(p.ksp, w->method));
+  CHECK_OK(PoiseKSPSetPCSide(p.ksp, w->side));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, w->rtol, -1, -1, 200));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &p.pc));
+  CHECK_OK(PoisePCSetType(p.pc, "amg"));
+  CHECK_OK(PoisePCSetOptionsPrefix(p.pc, "x_"));
+  CHECK_OK(PoisePCSetFromOptions(p.pc));
+  CHECK_OK(PoiseVecSet(p.b, 1));
+  if (CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x))) {
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0);
+    CHECK(Made(p.pc)->single == single);
+    CHECK(Left(&p, w->side) <= 1.5 * w->rtol);
+    its = (int)PoiseKSPIterations(p.ksp);
+  }
+  p.A = NULL; /* the caller's */
+  ProblemClose(&p);
+  return its;
+}
+
+/* A method that needs a linear M has it, and the tolerance is reached as soon as in fp64. */
+static void TestMethods(PoiseContext ctx)
+{
+  const Way ways[] = {
+      {"gmres", POISE_PC_RIGHT, 1e-12, false},   {"gmres", POISE_PC_LEFT, 1e-12, false},
+      {"gmres", POISE_PC_RIGHT, 1e-5, false},    {"gmres", POISE_PC_LEFT, 1e-5, true},
+      {"bicgstab", POISE_PC_RIGHT, 1e-12, true}, {"bicgstab", POISE_PC_LEFT, 1e-12, false},
+      {"bicgstab", POISE_PC_RIGHT, 1e-6, true},  {"fgmres", POISE_PC_RIGHT, 1e-12, true},
+  };
+  SetOptions(ctx, few);
+  SetOptions(ctx, spreads[0]);
+  for (int g = 0; g < 2; g++) {
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 60, .wind = g ? 0.5 : 0});
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+      int its = IterationsOf(A, &ways[k], "-x_pc_amg_precision single", ways[k].single),
+          wide = IterationsOf(A, &ways[k], "-x_pc_amg_precision double", false);
+      CHECK(wide > 0 && its > 0 && its <= wide + 2);
+    }
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* Another method, or tolerance, has the other precision, and the same bits as a fresh M. Inside another
+   preconditioner it is the method around that counts. */
+static void TestInside(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
+  Problem p;
+  PoiseKSP *sub;
+  PoisePC inner;
+  PoiseInt count;
+  SetOptions(ctx, "-x_sub_pc_type amg");
+  SetOptions(ctx, "-x_sub_pc_amg_coarse_size 20");
+  SetOptions(ctx, "-x_pc_type bjacobi");
+  if (!ProblemOpen(A, &p)) return;
+  CHECK_OK(PoiseKSPSetOptionsPrefix(p.ksp, "x_"));
+  CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &p.pc));
+  CHECK_OK(PoiseVecSet(p.b, 1));
+  uint64_t digest[2] = {0};
+  for (int k = 0; k < 6; k++) {
+    CHECK_OK(PoiseKSPSetType(p.ksp, k % 3 == 2 ? "fgmres" : "gmres"));
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, k % 3 == 0 ? 1e-5 : 1e-9, -1, -1, 500));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0);
+    if (!CHECK_OK(PoisePCBJacobiGetSubKSP(p.pc, &count, NULL, &sub)) || count < 1) break;
+    CHECK_OK(PoiseKSPGetPC(sub[0], &inner));
+    const Amg *amg = inner->data;
+    CHECK(amg->single == (k % 3 != 1));
+    uint64_t now = Digest(inner);
+    if (k < 2) digest[k] = now;
+    CHECK(now == digest[k % 3 == 1]);
+  }
+  ProblemClose(&p);
 }
 
 /* ---- scales ---------------------------------------------------------------------------------- */
@@ -233,6 +338,8 @@ static void TestUneven(PoiseContext ctx)
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"precision", TestPrecision, 0},
+                               {"methods", TestMethods, 0},
+                               {"inside", TestInside, 0},
                                {"scales", TestScales, 0},
                                {"one rank", TestOneRank, 0},
                                {"nan", TestNan, 0},

@@ -27,7 +27,8 @@ static const PoiseOption options[] = {
      "on several ranks: rows of a level that every rank holds and computes, with all beneath it; -1: 50000, "
      "and on GPUs a coarse level that one of them computes as fast as all"},
     {"pc_amg_precision", POISE_OPTION_CHOICE, offsetof(Amg, options.precision), "single", 0, 0,
-     "single|double", "numbers and vectors of the cycle: fp32, or fp64"},
+     "single|double",
+     "numbers and vectors of the cycle: fp32, where the method and the values allow that, or fp64"},
     {"pc_amg_refresh", POISE_OPTION_CHOICE, offsetof(Amg, options.refresh), "values", 0, 0,
      "values|interpolation|all",
      "what stays for new values of the same pattern: aggregates and patterns (values), interpolation too "
@@ -89,6 +90,7 @@ const PCType poisePCType_amg = {
     .options = options,
     .live = true,
     .near = true,
+    .rounds = true,
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
     .cost = poiseAmgCost,

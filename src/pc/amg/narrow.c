@@ -193,8 +193,8 @@ PoiseErr poiseAmgNarrow(PoisePC pc)
   const char *why = NULL;
   amg->doubled = NULL, amg->single = false;
   if (amg->options.precision == AMG_DOUBLE || amg->count < 2) return POISE_OK;
-  if (amg->way.w_cycle) {
-    amg->doubled = "a W cycle needs it";
+  if (amg->way.w_cycle || pc->exact) {
+    amg->doubled = amg->way.w_cycle ? "a W cycle needs it" : "the method needs M (u + v) = M u + M v";
     return POISE_OK;
   }
   PoiseErr e = Lacks(amg, &why);
