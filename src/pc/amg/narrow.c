@@ -3,9 +3,10 @@
   The numbers of a cycle in fp32.
 
   fp32 has 24 bits and the range of 1e-38 to 3e38. Each level is multiplied by a power of 2, which is exact,
-  and so is the right-hand side of each cycle. An entry of D^-1, P or a dense inverse above `most` may take a
-  cycle out of that range. Then, and with blocks or types that have no products in fp32, it works in fp64. So
-  does a W cycle, as cycle.c says why, and the dense inverse of any.
+  and so is the right-hand side of each cycle. An entry of A, D^-1, P or a dense inverse above `most` may take
+  a cycle out of that range; A D^-1 r does not. Then, and with blocks or types that have no products in fp32,
+  it works in fp64. So does a W cycle, as cycle.c says why, the dense inverse of any, and what must be linear
+  (poisePCExact).
 */
 #include "mat/object/mat.h"
 #include "vec/vec_phases.h"
@@ -104,14 +105,22 @@ static PoiseErr FindLargest(PoiseContext ctx, const Array *array, int count, Buf
   return POISE_OK;
 }
 
-/* Scales of levels, by which their largest entries become 1 to 2. */
+/* The scale of a level with these largest entries of A and D^-1, by which A's becomes 1 to 2. Where diagonals
+   are so far apart that D^-1 is then out of range, the two become about equal. */
+static double ScaleOf(double a, double inverse)
+{
+  if (!(a > 0) || !poiseFinite(a)) return 1;
+  return PowerOf(inverse > most / a ? sqrt(a) / sqrt(inverse) : a);
+}
+
+/* Scales of levels. Are those of neighbours near? Behind A in the list is its D^-1. */
 static bool FindScales(Amg *amg, const Array *array, int count, const double *largest)
 {
   bool fits = true;
   for (int j = 0; j < count; j++) {
     AmgLevel *l = &amg->level[array[j].level];
     if (array[j].power != 1) continue;
-    l->single.scale = largest[j] > 0 && poiseFinite(largest[j]) ? PowerOf(largest[j]) : 1;
+    l->single.scale = ScaleOf(largest[j], array[j].to ? largest[j + 1] : 0);
     double scale = l->single.scale, grows = array[j].level ? scale / l[-1].single.scale : 1;
     fits = fits && scale > 0 && poiseFinite(1 / scale) && grows <= most && 1 / grows <= most;
   }
