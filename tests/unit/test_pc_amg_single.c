@@ -135,7 +135,7 @@ static void TestMethods(PoiseContext ctx)
 
 /* Another method, or tolerance, has the other precision, and the same bits as a fresh M. Inside another
    preconditioner it is the method around that counts. */
-static void TestInside(PoiseContext ctx)
+static void CheckInside(PoiseContext ctx)
 {
   PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .vary = 0.3, .wind = 0.5});
   Problem p;
@@ -165,6 +165,16 @@ static void TestInside(PoiseContext ctx)
     CHECK(now == digest[k % 3 == 1]);
   }
   ProblemClose(&p);
+}
+
+static void TestInside(PoiseContext ctx)
+{
+  static const char *const ways[] = {"-x_sub_pc_amg_refresh values", "-x_sub_pc_amg_refresh interpolation",
+                                     "-x_sub_pc_amg_refresh all"};
+  for (int w = 0; w < 3; w++) {
+    SetOptions(ctx, ways[w]);
+    CheckInside(ctx);
+  }
 }
 
 /* ---- scales ---------------------------------------------------------------------------------- */
