@@ -292,6 +292,47 @@ static void TestScattered(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* The mass matrix of bilinear elements on k x k points, of either sign. No node has a strong neighbour. */
+static PoiseMat MassOf(PoiseContext ctx, PoiseInt k, double sign)
+{
+  PoiseMat A;
+  PoiseInt n = k * k;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &A))) return NULL;
+  for (PoiseInt i = A->rows->begin, end = i + A->rows->n; i < end; i++)
+    for (int at = 0; at < 9; at++) {
+      PoiseInt p = i % k + at % 3 - 1, q = i / k + at / 3 - 1, j = q * k + p;
+      double a = sign * (at % 3 == 1 ? 4 : 1) * (at / 3 == 1 ? 4 : 1);
+      if (p >= 0 && p < k && q >= 0 && q < k) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &a));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* The spectrum of D^-1 A is from 1/4 to 9/4: the smoother is enough. Only a small matrix is inverted. */
+static void TestMass(PoiseContext ctx)
+{
+  const struct {
+    const char *options;
+    PoiseInt k;
+    double sign;
+  } of[] = {{spread, 45, 1}, {spread, 45, -1}, {"-x_pc_amg_redundant_size 50000", 45, 1}, {spread, 25, 1}};
+  for (int m = 0; m < 4; m++) {
+    SetOptions(ctx, of[m].options);
+    PoiseMat A = MassOf(ctx, of[m].k, of[m].sign);
+    if (!A) return;
+    PoisePC pc = AmgOf(A, of[m].options);
+    const Amg *amg = Made(pc);
+    bool small = of[m].k * of[m].k <= 1000;
+    CHECK(amg->count == 1 && amg->ended == END_APART && amg->dense == small);
+    CHECK(small || !amg->bottom.dense.dev);
+    if (of[m].sign > 0) CheckSpd(pc);
+    PoisePCDestroy(&pc);
+    int its = Iterations(A, of[m].sign > 0 ? "cg" : "gmres", "amg");
+    CHECK(its > 0 && its <= 10);
+    PoiseMatDestroy(&A);
+  }
+}
+
 /* ---- rows that are special ------------------------------------------------------------------- */
 
 static void TestIdentity(PoiseContext ctx)
@@ -609,6 +650,7 @@ int main(int argc, char **argv)
                                {"redundant", TestRedundant, 0},
                                {"alike", TestAlike, 0},
                                {"repeated", TestRepeated, 0},
+                               {"mass", TestMass, 0},
                                {"scattered", TestScattered, 0},
                                {"identity", TestIdentity, 0},
                                {"errors", TestErrors, 0},

@@ -25,6 +25,11 @@ enum { AMG_SMOOTHED, AMG_UNSMOOTHED };                   /* type */
 enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values change */
 enum { AMG_SINGLE, AMG_DOUBLE };                         /* precision of the cycle */
 
+/* Why there is no further level, where the last one has more than coarse_size rows: no more are allowed; its
+   rows are dominated by their diagonals; no node has a strong neighbour; there are nearly as many aggregates
+   as nodes. */
+typedef enum AmgEnd { END_NONE, END_LEVELS, END_DOMINATED, END_APART, END_STALLS } AmgEnd;
+
 typedef struct AmgOptions {
   double threshold;
   PoiseInt aggregate_min, degree, coarse_size, levels, redundant_size;
@@ -77,6 +82,7 @@ typedef struct AmgLevel {
   PoiseMat A, P, R, away;
   int node;       /* rows of a node */
   double lambda;  /* of D^-1 A */
+  double sums;    /* the largest sum of a row of |D^-1 A|; infinity where nodes have several rows */
   Buffer inverse; /* D^-1, blocks of `side` rows; of a cycle times poiseAmgDamping */
   int side;
   int64_t connections;         /* strong ones, with that of each node with itself */
@@ -124,12 +130,15 @@ typedef struct Amg {
   AmgLevel level[AMG_LEVELS];
   AmgRedundant redundant;
   AmgBottom bottom;
-  bool dense;                   /* the bottom is solved; else smoothed */
-  const char *ended, *fallback; /* why no further level was made; why the bottom is smoothed. NULL: none */
-  Version seen;                 /* P, whose pattern and near null space the levels have */
-  AmgOptions made;              /* with these options */
-  bool refreshed;               /* the values are newer than the aggregates */
-  AmgPace best, latest;         /* of the solves with these aggregates */
+  bool dense; /* the bottom is solved; else smoothed */
+  AmgEnd ended;
+  const char *fallback; /* why the bottom is smoothed; NULL: it is not */
+  double low;      /* of a bottom that is smoothed: lower end of the spectrum of D^-1 A, over lambda, where
+                           it is known to be short; else 0 */
+  Version seen;    /* P, whose pattern and near null space the levels have */
+  AmgOptions made; /* with these options */
+  bool refreshed;  /* the values are newer than the aggregates */
+  AmgPace best, latest; /* of the solves with these aggregates */
   int64_t moved; /* arrays of a cycle are elsewhere than before new values came, or its launches differ */
   bool single;   /* the cycle is in fp32 */
   const char *doubled;   /* why it is not, though asked for; else NULL */

@@ -53,10 +53,21 @@ typedef struct Coefs {
   double c1, c2, beta;
 } Coefs;
 
+/* The same of the Chebyshev iteration of the first kind, on [low, 1] (Y. Saad, Iterative methods for sparse
+   linear systems, 2003, algorithm 12.1). Its numbers rho are here quotients of Chebyshev polynomials. */
+static Coefs CoefficientsOn(double low, int w)
+{
+  double centre = 0.5 * (1 + low), half = 0.5 * (1 - low), angle = acosh(centre / half);
+  double rho = cosh(w * angle) / cosh((w + 1) * angle),
+         before = w ? cosh((w - 1) * angle) / cosh(w * angle) : 0;
+  return (Coefs){.c1 = rho * before, .c2 = w ? 2 * rho / half : 1 / centre, .beta = 1};
+}
+
 /* Coefficients of step w = 0, 1, ... of `degree`, where 1 over lambda is in D^-1 (poiseAmgDamping). */
-static Coefs Coefficients(const Amg *amg, int degree, int w)
+static Coefs Coefficients(const Amg *amg, int degree, bool bottom, int w)
 {
   if (amg->way.smoother == AMG_JACOBI) return (Coefs){0, 1, 1};
+  if (bottom && amg->low > 0) return CoefficientsOn(amg->low, w);
   return (Coefs){.c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0,
                  .c2 = (8.0 * w + 4) / (2.0 * w + 3),
                  .beta = weights[degree - 1][w]};
@@ -168,7 +179,7 @@ static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec 
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree, copies = !last || !bottom;
-    Coefs c = Coefficients(pc->data, degree, w);
+    Coefs c = Coefficients(pc->data, degree, bottom, w);
     Step v = {.r = w ? &l->r : b, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .fresh = !w};
     if (copies && (last || !w)) v.from = b, v.to = last ? &l->t : &l->r;
     Keep(&e, Launch(pc, l, &c, &v, skip, NULL));
@@ -186,7 +197,7 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree;
-    Coefs c = Coefficients(pc->data, degree, w);
+    Coefs c = Coefficients(pc->data, degree, false, w);
     Step v = {.r = &l->t, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .add = w ? NULL : add};
     if (last) v.z = z;
     Keep(&e, Launch(pc, l, &c, &v, skip, last ? fuse : NULL));

@@ -27,7 +27,8 @@
 #include "transfer.h"
 #include "vectors.h"
 
-enum { DENSE_MOST = 4096 }; /* rows of a bottom that could not be made smaller, and is still solved */
+/* Rows of a bottom that must not be made smaller, and of one that could not be, and is still solved. */
+enum { DENSE_MOST = 4096, DENSE_STALLED = 1000 };
 
 /* ---- release --------------------------------------------------------------------------------- */
 
@@ -180,13 +181,13 @@ static PoiseErr Spectrum(Building *s, int k, PoiseErr mine, const AmgMatrix *m, 
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseErr e = mine ? mine : Diagonal(s, k, m, w, d);
-  e = poiseAmgLambda(s->ctx, e, m, *d, &l->lambda);
+  e = poiseAmgLambda(s->ctx, e, m, *d, &l->lambda, &l->sums);
   TRY(Took(s, STAGE_LAMBDA, e ? e : CheckDiagonal(s, k, m, w, *d)));
   return CheckLambda(s, k, l->lambda);
 }
 
 /* Strong connections and aggregates. Too few: *ended says so. */
-static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **ended)
+static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, AmgEnd *ended)
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseContext ctx = s->ctx;
@@ -202,11 +203,11 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, const char **end
   l->weak = all[1] > 0 && s->amg->options.type == AMG_SMOOTHED;
   if (!l->weak) poiseAmgGraphDestroy(ctx, &l->graph);
   if (poiseAmgMarks(m)) poiseCsrDestroy(ctx, &l->graph.csr);
-  *ended = NULL;
+  *ended = END_NONE;
   if (all[0] == 0)
-    *ended = "no node has a strong neighbour";
+    *ended = END_APART;
   else if (all[0] * s->modes.count > 0.8 * (double)l->A->rows->N)
-    *ended = "coarsening stalls";
+    *ended = END_STALLS;
   if (!*ended && m->ghosts && s->amg->options.type == AMG_SMOOTHED)
     e = poiseAmgPlacesCreate(ctx, m, &l->aggregate, l->aggregates, &l->places);
   return Took(s, STAGE_AGGREGATE, e);
@@ -375,6 +376,13 @@ static bool IsLast(const Building *s, int k)
   return s->amg->level[k].A->rows->N <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS;
 }
 
+/* Do the other entries of each row add up to at most 0.9 of its diagonal entry? Then all eigenvalues of
+   D^-1 A are from 0.1 to 1.9, and the smoother costs less than levels. */
+static bool IsDominated(const AmgLevel *l)
+{
+  return l->sums <= 1.9;
+}
+
 /* What interpolation was made of, before the product takes the most memory. */
 static void ReleaseUsed(Building *s, Scratch *w)
 {
@@ -393,7 +401,7 @@ static PoiseErr Halves(Building *s, const AmgMatrix *m, Scratch *w, AmgMatrix *s
 }
 
 /* Level k, and the matrix of the next one. *ended: there is none, and why, if it could be smaller. */
-static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char **ended)
+static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, AmgEnd *ended)
 {
   AmgLevel *l = &s->amg->level[k];
   AmgMatrix m, symmetric;
@@ -403,9 +411,10 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, const char
   PoiseErr e = Read(l->A, l->node, l->ghosts, &m);
   TRY(Spectrum(s, k, e, &m, w, &d));
   *last = IsLast(s, k);
-  *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? "no more levels are allowed" : NULL;
-  if (!*last) TRY(Halves(s, &m, w, &symmetric));
-  if (s->fresh && !*last) TRY(Coarsen(s, k, &symmetric, ended));
+  *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? END_LEVELS : END_NONE;
+  if (s->fresh && !*last && k == 0 && IsDominated(l)) *ended = END_DOMINATED;
+  if (!*last && !*ended) TRY(Halves(s, &m, w, &symmetric));
+  if (s->fresh && !*last && !*ended) TRY(Coarsen(s, k, &symmetric, ended));
   *last = *last || *ended;
   if (*last) return POISE_OK;
   if (!keeps) TRY(Interpolate(s, l, &m, d, w));
@@ -493,12 +502,13 @@ static PoiseErr MakeRedundant(Building *s, int k)
 /* Where coarsening within ranks stalls, each rank tries by itself, if it could solve the level. */
 static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
 {
-  const char *ended;
+  AmgEnd ended;
   bool redundant;
   TRY(IsRedundant(s, k, &redundant));
   if (redundant) TRY(MakeRedundant(s, k));
   TRY(MakeLevel(s, k, w, last, &ended));
-  if (ended && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
+  if (ended && ended != END_DOMINATED && PoiseSize(s->ctx) > 1 &&
+      s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
     TRY(MakeRedundant(s, k));
     Buffer *all[] = {&w->own, &w->bad, &w->opposite, &w->mean};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
@@ -508,20 +518,43 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
   return POISE_OK;
 }
 
+/* Is the bottom to be solved? Where coarsening has ended by itself that soon costs more than it saves. */
+static bool IsSmall(const Amg *amg, int64_t rows)
+{
+  if (rows <= amg->options.coarse_size) return true;
+  if (amg->ended == END_DOMINATED) return false;
+  return rows <= (amg->ended == END_LEVELS ? DENSE_MOST : DENSE_STALLED);
+}
+
+/*
+  Where no coarse level could help, the smoother does it alone: its polynomial is then the best one for the
+  spectrum of D^-1 A. Sums of rows bound that from both sides. Where the entries of a row have one sign, as in
+  a mass matrix, its lower end is not known, but seldom less than 1/6 of lambda.
+*/
+static double LowEnd(const Amg *amg, const AmgLevel *l)
+{
+  const double least = 0.05, usual = 1.0 / 6, most = 0.9;
+  if (amg->dense || (amg->ended != END_DOMINATED && amg->ended != END_APART)) return 0;
+  double bound = fmax((2 - l->sums) / l->sums, amg->ended == END_APART ? usual : least);
+  return fmin(most, bound);
+}
+
 /* The bottom is solved unless it is large or its solution impossible. */
 static PoiseErr MakeBottom(Building *s)
 {
   Amg *amg = s->amg;
   AmgMatrix m;
   AmgLevel *l = &amg->level[amg->count - 1];
-  amg->dense = l->A->rows->N <= DenseMost(amg);
+  amg->dense = IsSmall(amg, l->A->rows->N);
   amg->fallback = amg->dense ? NULL : "it is too large to be solved";
+  amg->low = LowEnd(amg, l);
   if (!amg->dense) return POISE_OK;
   const double *size = NULL;
   TRY(Read(l->A, l->node, NULL, &m));
   if (s->size.b.dev) TRY(poiseBufferRead(&s->size.b, DEVICE, &size));
   TRY(poiseAmgBottomSetUp(s->ctx, &m, size, &amg->bottom, &amg->fallback));
   amg->dense = !amg->fallback;
+  amg->low = LowEnd(amg, l);
   return Took(s, STAGE_BOTTOM, POISE_OK);
 }
 
@@ -560,15 +593,34 @@ static PoiseErr Build(Building *s)
   return MakeBottom(s);
 }
 
+static void Forget(Building *s)
+{
+  s->fresh = true;
+  poiseAmgDestroy(s->pc);
+  s->pc->generation++;
+}
+
+/* The levels. Where the smoother was enough, and is not for new values, they are made anew. */
+static PoiseErr BuildLevels(Building *s)
+{
+  TRY(PoiseAgree(s->pc->ctx, Build(s)));
+  if (s->fresh || s->amg->ended != END_DOMINATED || IsDominated(&s->amg->level[0])) return POISE_OK;
+  Forget(s);
+  s->ctx = s->pc->ctx;
+  poiseBufferDestroy(&s->modes.b);
+  poiseBufferDestroy(&s->size.b);
+  return PoiseAgree(s->pc->ctx, Build(s));
+}
+
 /* What launches of a cycle hold beside addresses. A loop that was recorded keeps it as it was then. */
 typedef struct Recorded {
-  double value[AMG_LEVELS + 2];
+  double value[AMG_LEVELS + 3];
 } Recorded;
 
 static Recorded RecordedOf(const Amg *amg)
 {
-  Recorded r = {{amg->dense, amg->bottom.lu}};
-  for (int k = 0; k < amg->count; k++) r.value[k + 2] = amg->level[k].single.scale;
+  Recorded r = {{amg->dense, amg->bottom.lu, amg->low}};
+  for (int k = 0; k < amg->count; k++) r.value[k + 3] = amg->level[k].single.scale;
   return r;
 }
 
@@ -577,18 +629,15 @@ PoiseErr poiseAmgBuild(PoisePC pc)
   Amg *amg = pc->data;
   Device *dev = pc->ctx->device;
   Building s = {.pc = pc, .ctx = pc->ctx, .amg = amg};
-  s.fresh = !amg->count || poiseMatChanged(&amg->seen, pc->P) & (CHANGED_PATTERN | CHANGED_NEAR) ||
-            amg->options.refresh == AMG_REFRESH_ALL || poiseAmgIsStale(amg) ||
-            memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
-  if (s.fresh) {
-    poiseAmgDestroy(pc);
-    pc->generation++;
-  }
+  bool fresh = !amg->count || poiseMatChanged(&amg->seen, pc->P) & (CHANGED_PATTERN | CHANGED_NEAR) ||
+               amg->options.refresh == AMG_REFRESH_ALL || poiseAmgIsStale(amg) ||
+               memcmp(&amg->made, &amg->options, sizeof amg->made) != 0;
+  if (fresh) Forget(&s);
   int64_t held = dev->most = dev->bytes;
   const Recorded was = RecordedOf(amg);
   amg->moved = 0;
   PoiseErr e = PoiseAgree(pc->ctx, poiseAmgStagesBegin(dev, &s.stages));
-  if (!e) e = PoiseAgree(pc->ctx, Build(&s));
+  if (!e) e = BuildLevels(&s);
   poiseBufferDestroy(&s.modes.b);
   poiseBufferDestroy(&s.size.b);
   s.ctx = pc->ctx;

@@ -117,18 +117,19 @@ static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
   return LAUNCH(dev, amg_power_start, &a);
 }
 
-static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *lambda)
+static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s, double *lambda,
+                    double *sums)
 {
   const double close = 2 * (1 + 1e-12);
   double bound = 0, squares;
   Device *dev = ctx->device;
   bool alone = PoiseSize(ctx) == 1;
-  *lambda = 0;
+  *lambda = *sums = 0;
   if (alone && (mine || !p->n)) return mine;
   PoiseErr e = Step(ctx, mine ? mine : Open(dev, p, s), p, s);
   if (!e) e = RowBound(dev, p, s, &bound);
   TRY(poiseAgreeMax(ctx, e, &bound));
-  *lambda = bound;
+  *lambda = *sums = bound;
   if (bound <= close || (p->m.node == 1 && !poiseFinite(bound))) return POISE_OK;
   for (int k = 0; k < STEPS; k++) {
     p->zero = zeros[k];
@@ -141,11 +142,12 @@ static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s
   return POISE_OK;
 }
 
-PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda)
+PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda,
+                        double *sums)
 {
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
-  PoiseErr e = Run(ctx, mine, &p, &s, lambda);
+  PoiseErr e = Run(ctx, mine, &p, &s, lambda, sums);
   Buffer *all[] = {&s.vector[0], &s.vector[1], &s.y,      &s.squares, &s.sizes,
                    &s.sum[0],    &s.sum[1],    &s.sum[2], &s.all};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);

@@ -6,9 +6,11 @@
 #include "mat/object/mat.h"
 #include "matrix_kernels.h"
 
-/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. The same on all ranks
-   of ctx. mine: this rank's error so far. Collective; the caller agrees. */
-PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda);
+/* *lambda: a bound, nearly always, of the spectrum of D^-1 A. Not finite if A is not. *sums: the largest sum
+   of a row of |D^-1 A|; infinity where nodes have several rows. Both the same on all ranks of ctx. mine:
+   this rank's error so far. Collective; the caller agrees. */
+PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda,
+                        double *sums);
 /* *to: the sum of n numbers, and to[1] 1 over its root; or *to alone, the largest of numbers that are not
    negative. scratch: two arrays of n / 1024 + 1 numbers. All are on the device. */
 PoiseErr poiseAmgAdd(Device *dev, int64_t n, const double *x, bool largest, double *const scratch[2],

@@ -22,6 +22,13 @@ static double SmootherBytes(const Amg *amg, const AmgLevel *l)
   return Size(amg) * n * (2 * (more + 1) * l->side + 7 + 11 * more);
 }
 
+/* The same of a bottom that is smoothed: b, x, d and r; then r, d twice, x twice. */
+static double BottomBytes(const Amg *amg)
+{
+  const AmgLevel *l = &amg->level[amg->count - 1];
+  return Size(amg) * (double)l->A->rows->n * (AMG_DEGREES * l->side + 4 + 5 * (AMG_DEGREES - 1));
+}
+
 /* Beside products, as these are counted by events of their own. In fp32 r is read for its largest entry; r,
    twice if the degree is more than 1, and z are fp64. */
 static double OwnBytes(const Amg *amg)
@@ -29,7 +36,7 @@ static double OwnBytes(const Amg *amg)
   double bytes = 0, n = (double)amg->bottom.n;
   for (int k = 0; k + 1 < amg->count; k++) bytes += SmootherBytes(amg, &amg->level[k]);
   if (amg->single) bytes += (amg->way.degree > 1 ? 20 : 16) * (double)amg->level[0].A->rows->n;
-  return bytes + (amg->dense ? n * (8 * n + 2 * Size(amg)) : 0);
+  return bytes + (amg->dense ? n * (8 * n + 2 * Size(amg)) : BottomBytes(amg));
 }
 
 void poiseAmgCost(PoisePC pc, double *flops, double *bytes)
@@ -70,7 +77,9 @@ static double Traffic(const Amg *amg)
     bytes += ProductBytes(amg, l->P) + ProductBytes(amg, l->R);
     if (l->away) bytes += ProductBytes(amg, l->away);
   }
-  return bytes;
+  const AmgLevel *bottom = &amg->level[amg->count - 1];
+  if (amg->dense) return bytes;
+  return bytes + (AMG_DEGREES - 1) * (ProductBytes(amg, bottom->A) + Size(amg) * (double)bottom->A->rows->n);
 }
 
 static void AddMatrix(PoiseMat A, PoiseBytes *sum)
@@ -195,6 +204,18 @@ static PoiseErr ViewTraffic(PoisePC pc)
                     v[0] / 1e6, v[1] > 0 ? v[0] / v[1] : 0);
 }
 
+static const char *Why(AmgEnd ended)
+{
+  static const char *const words[] = {
+      [END_NONE] = "",
+      [END_LEVELS] = "no more are allowed",
+      [END_DOMINATED] = "rows are dominated by their diagonals",
+      [END_APART] = "no node has a strong neighbour",
+      [END_STALLS] = "coarsening stalls",
+  };
+  return words[ended];
+}
+
 static PoiseErr ViewBottom(PoisePC pc)
 {
   const Amg *amg = pc->data;
@@ -242,7 +263,7 @@ PoiseErr poiseAmgView(PoisePC pc)
                  "aggregate", "lambda", "megabytes"));
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
   TRY(ViewComplexity(pc));
-  if (amg->ended) TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", amg->ended));
+  if (amg->ended) TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", Why(amg->ended)));
   TRY(ViewPlain(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
