@@ -183,7 +183,8 @@ POISE_API PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp);
 POISE_API const char *PoiseKSPReasonString(PoiseKSPReason reason);
 /* What is known beyond the reason, or "". After DIVERGED_NANORINF it names the first row of A, P or b at
    fault: "row 17 of A has an entry that is not finite". Or it says that the entries of A and b are finite. It
-   also has what PoiseKSPInconsistency says. -ksp_converged_reason, -ksp_view and the error of a solve that
+   also has what PoiseKSPInconsistency says, and after other failures why amg may not suit A, and what to try
+   (that takes two products). -ksp_converged_reason, -ksp_view and the error of a solve that
    did not converge print it too. Lent until the next solve. Not collective. */
 POISE_API const char *PoiseKSPReasonDetail(PoiseKSP ksp);
 /* its iterations */

@@ -201,6 +201,17 @@ void poiseKSPSay(PoiseKSP ksp, const char *format, ...)
   va_end(args);
 }
 
+/* What the preconditioner knows of a failure. */
+static PoiseErr ExplainPC(PoiseKSP ksp)
+{
+  char text[200] = "";
+  const PoiseKSPReason reason = ksp->result.reason;
+  if (reason > 0 || reason == POISE_DIVERGED_USER || ksp->inside || !ksp->pc->type->explain) return POISE_OK;
+  TRY(PoiseAgree(ksp->ctx, ksp->pc->type->explain(ksp->pc, text, sizeof text)));
+  if (*text) poiseKSPSay(ksp, "%s", text);
+  return POISE_OK;
+}
+
 PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
 {
   ksp->result.detail[0] = 0;
@@ -211,7 +222,7 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
   if (ksp->solve.vanished) poiseKSPSay(ksp, "x is too small for a number");
   poiseKSPSayClaim(ksp);
   if (ksp->result.reason < 0 && ksp->type->explain) ksp->type->explain(ksp);
-  return POISE_OK;
+  return ExplainPC(ksp);
 }
 
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp)

@@ -56,6 +56,10 @@ typedef struct PCType {
   /* A solve with this M has taken so many iterations, at least one, and reduced the norm by so many digits,
      more than 0. On all ranks alike. NULL: that does not matter. */
   void (*solved)(PoisePC, int64_t iterations, double digits);
+  /* A solve with this M has failed, though all numbers were finite. text: what set-up saw that may be why,
+     and a way out, on all ranks alike; else unchanged. NULL: that is never known. Collective; the caller
+     agrees. */
+  PoiseErr (*explain)(PoisePC, char *text, size_t size);
   PoiseErr (*view)(PoisePC);
   void (*bytes)(PoisePC, PoiseBytes *sum); /* sum += bytes of pc->data; NULL: nothing that grows with sizes */
   /* p += bytes that it will hold, for pc->P as planned; NULL as of bytes. May make the solvers inside, but

@@ -641,6 +641,123 @@ static void TestStays(PoiseContext ctx)
   }
 }
 
+/* ---- why a solve fails ----------------------------------------------------------------------- */
+
+/* A solve that ends after so few iterations says these words, and with NULL none of a way out. */
+static void CheckExplains(PoiseMat A, const char *method, const char *words)
+{
+  Problem p;
+  if (!ProblemOpen(A, &p)) return;
+  CHECK_OK(PoiseKSPSetType(p.ksp, method));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &p.pc));
+  CHECK_OK(PoisePCSetType(p.pc, "amg"));
+  CHECK_OK(PoisePCSetOptionsPrefix(p.pc, "x_"));
+  CHECK_OK(PoisePCSetFromOptions(p.pc));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-12, -1, -1, 2));
+  CHECK_OK(PoiseVecSetRandom(p.b, 3));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(PoiseKSPConvergedReason(p.ksp) < 0);
+  CHECK(words ? strstr(PoiseKSPReasonDetail(p.ksp), words) != NULL
+              : !strstr(PoiseKSPReasonDetail(p.ksp), "try"));
+  p.A = NULL;
+  ProblemClose(&p);
+  PoiseMatDestroy(&A);
+}
+
+static void TestExplains(PoiseContext ctx)
+{
+  PoiseMat A;
+  SetOptions(ctx, spread);
+  CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40}), "cg", NULL);
+  CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40, .wind = 0.5}), "gmres",
+                "A is not symmetric: try -x_pc_amg_smoother jacobi, or -x_pc_type ilu with gmres");
+  CheckExplains(MassOf(ctx, 45, 1), "cg", "no node has a strong neighbour: try -x_pc_type icc");
+  A = GridOf(ctx, (Grid){.dim = 2, .k = 40});
+  CHECK_OK(PoiseMatShift(A, -0.1));
+  CheckExplains(A, "gmres", "A is not definite");
+  if (!CHECK_OK(Springs(ctx, (Beam){.dim = 2, .length = 40, .width = 9, .type = "bcsr"}, &A))) return;
+  CheckExplains(A, "cg", "PoiseMatSetCoordinates");
+  SetOptions(ctx, "-x_pc_amg_levels 1");
+  CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 70}), "cg",
+                "with 4900 rows, as no more are allowed: try a larger -x_pc_amg_levels");
+  SetOptions(ctx, "-x_pc_amg_levels 24 -x_pc_amg_smoother jacobi");
+  CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40, .wind = 0.5}), "gmres",
+                "A is not symmetric: try -x_pc_type ilu with gmres");
+  SetOptions(ctx, "-x_pc_amg_smoother chebyshev");
+}
+
+typedef struct Stokes { /* on k x k cells: velocities across inner faces, and pressures */
+  PoiseInt k;
+  bool whole; /* else the block of velocities, and the identity for pressures */
+} Stokes;
+
+/* The place of cell or face (i, j), or -1: of velocities along direction 0 or 1, and of pressures, 2, but for
+   the last one, which is 0. */
+static PoiseInt PlaceOf(const Stokes *s, int what, PoiseInt i, PoiseInt j)
+{
+  PoiseInt k = s->k, w = what == 0 ? k - 1 : k, h = what == 1 ? k - 1 : k, faces = k * (k - 1);
+  PoiseInt at = j * w + i;
+  if (i < 0 || i >= w || j < 0 || j >= h || (what == 2 && at == k * k - 1)) return -1;
+  return what * faces + at;
+}
+
+static PoiseErr AddFace(const Stokes *s, PoiseMat A, int what, PoiseInt i, PoiseInt j)
+{
+  PoiseInt row = PlaceOf(s, what, i, j);
+  PoiseErr e = PoiseMatAddBlock(A, 1, &row, 1, &row, &(double){4});
+  for (int side = -1; side <= 1 && !e; side += 2) {
+    PoiseInt beside[] = {PlaceOf(s, what, i + side, j), PlaceOf(s, what, i, j + side)};
+    PoiseInt p = PlaceOf(s, 2, i + (what == 0 && side > 0), j + (what == 1 && side > 0));
+    for (int d = 0; d < 2 && !e; d++)
+      if (beside[d] >= 0) e = PoiseMatAddBlock(A, 1, &row, 1, &beside[d], &(double){-1});
+    if (!s->whole || p < 0 || e) continue;
+    e = PoiseMatAddBlock(A, 1, &row, 1, &p, &(double){side});
+    if (!e) e = PoiseMatAddBlock(A, 1, &p, 1, &row, &(double){side});
+  }
+  return e;
+}
+
+static PoiseMat StokesOf(PoiseContext ctx, Stokes s)
+{
+  PoiseMat A;
+  PoiseInt k = s.k, n = 2 * k * (k - 1) + k * k - 1;
+  PoiseErr e = POISE_OK;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &A))) return NULL;
+  for (PoiseInt i = 0; i < k * k && !e && PoiseRank(ctx) == 0; i++) {
+    PoiseInt p = PlaceOf(&s, 2, i % k, i / k);
+    if (p >= 0 && !s.whole) e = PoiseMatAddBlock(A, 1, &p, 1, &p, &(double){1});
+    for (int what = 0; what < 2 && !e; what++)
+      if (PlaceOf(&s, what, i % k, i / k) >= 0) e = AddFace(&s, A, what, i % k, i / k);
+  }
+  CHECK_OK(e);
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* A saddle point is refused, and the way out that is named works: amg of a definite P, at any size. */
+static void TestSaddle(PoiseContext ctx)
+{
+  for (PoiseInt k = 16; k <= 32; k *= 2) {
+    Problem p;
+    SetOptions(ctx, spread);
+    PoiseMat A = StokesOf(ctx, (Stokes){k, true}), P = StokesOf(ctx, (Stokes){k, false});
+    if (!A || !P || !ProblemOpen(A, &p)) return;
+    PoisePC pc = AmgOf(A, spread);
+    CHECK(PoisePCSetUp(pc) && strstr(PoiseErrorMessage(), "docs/solvers.md#saddle-points"));
+    PoisePCDestroy(&pc);
+    CHECK_OK(PoiseKSPSetOperators(p.ksp, A, P));
+    CHECK_OK(PoiseKSPSetType(p.ksp, "minres"));
+    CHECK_OK(PoiseKSPGetPC(p.ksp, &p.pc));
+    CHECK_OK(PoisePCSetType(p.pc, "amg"));
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-8, -1, -1, 200));
+    CHECK_OK(PoiseVecSetRandom(p.b, 3));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && PoiseKSPIterations(p.ksp) <= 90);
+    PoiseMatDestroy(&P);
+    ProblemClose(&p);
+  }
+}
+
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"levels", TestLevels, 0},
@@ -664,6 +781,8 @@ int main(int argc, char **argv)
                                {"view", TestView, 0},
                                {"stays", TestStays, 0},
                                {"failures", TestFailures, 0},
+                               {"explains", TestExplains, 0},
+                               {"saddle", TestSaddle, 0},
                                {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg_ranks", tests);
 }

@@ -2,6 +2,7 @@
 /* PC amg: options and interface. */
 #include "amg.h"
 #include "cycle.h"
+#include "explain.h"
 #include "hierarchy.h"
 #include "view.h"
 
@@ -96,6 +97,7 @@ const PCType poisePCType_amg = {
     .cost = poiseAmgCost,
     .kernels = poiseAmgKernels,
     .solved = Solved_AMG,
+    .explain = poiseAmgExplain,
     .view = poiseAmgView,
     .bytes = poiseAmgBytes,
     .predict = Predict_AMG,

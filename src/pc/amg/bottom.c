@@ -59,11 +59,12 @@ static PoiseErr Invert(Device *dev, AmgBottom *b, const AmgMatrix *m, const doub
                        bool *done)
 {
   AmgInvertArgs a = {.n = b->n, .size = size};
-  double result[AMG_RESULTS];
+  double found[1 + AMG_RESULTS], *result = found + 1; /* sign, result */
   TRY(Open(dev, &a, scratch));
   TRY(Fill(dev, b, m, &a.a));
   TRY(LAUNCH(dev, amg_invert, &a));
-  TRY(poiseDeviceFetch(dev, a.result, sizeof result, result));
+  TRY(poiseDeviceFetch(dev, a.sign, sizeof found, found));
+  b->sign = found[0];
   *done = result[AMG_REFUSED] == 0;
   b->skipped = (int64_t)result[AMG_SKIPPED];
   return POISE_OK;

@@ -9,6 +9,7 @@
 typedef struct AmgBottom {
   int64_t n, skipped; /* rows; those that depend on others, as where A is singular */
   bool lu;            /* not symmetric, or not definite: factors and exchanges; else the inverse */
+  double sign;        /* of the diagonal, where it is inverted; 0: there are only zeros */
   Buffer dense, pivot, work, result;
 } AmgBottom;
 

@@ -102,7 +102,10 @@ static PoiseErr RefuseNode(const Building *s, int side, int64_t node)
 {
   long long first = poiseMatRowName(s->pc->P, node * side);
   if (side == 1)
-    FAIL(POISE_ERR_NUMERIC, "the diagonal entry of row %lld is zero, missing or not finite", first);
+    FAIL(POISE_ERR_NUMERIC,
+         "the diagonal entry of row %lld is zero, missing or not finite; if A is a saddle point, amg needs "
+         "another matrix P, see docs/solvers.md#saddle-points",
+         first);
   FAIL(POISE_ERR_NUMERIC, "the diagonal block of rows %lld to %lld is singular or not finite", first,
        first + side - 1);
 }

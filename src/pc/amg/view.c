@@ -3,6 +3,7 @@
 #include "mat/object/mat.h"
 #include "amg.h"
 #include "bottom.h"
+#include "explain.h"
 #include "redundant.h"
 #include "vectors.h"
 #include "view.h"
@@ -204,18 +205,6 @@ static PoiseErr ViewTraffic(PoisePC pc)
                     v[0] / 1e6, v[1] > 0 ? v[0] / v[1] : 0);
 }
 
-static const char *Why(AmgEnd ended)
-{
-  static const char *const words[] = {
-      [END_NONE] = "",
-      [END_LEVELS] = "no more are allowed",
-      [END_DOMINATED] = "rows are dominated by their diagonals",
-      [END_APART] = "no node has a strong neighbour",
-      [END_STALLS] = "coarsening stalls",
-  };
-  return words[ended];
-}
-
 static PoiseErr ViewBottom(PoisePC pc)
 {
   const Amg *amg = pc->data;
@@ -263,7 +252,8 @@ PoiseErr poiseAmgView(PoisePC pc)
                  "aggregate", "lambda", "megabytes"));
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
   TRY(ViewComplexity(pc));
-  if (amg->ended) TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", Why(amg->ended)));
+  if (amg->ended)
+    TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", poiseAmgWhyEnded(amg->ended)));
   TRY(ViewPlain(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
