@@ -143,6 +143,64 @@ static void TestWeak(PoiseContext ctx)
   }
 }
 
+/* The Laplacian of a graph with hubs and weights of many sizes, of 4 parts. Each node has three edges, mostly
+   to the first nodes of its part, and a weak one to any node. */
+static PoiseMat HubsOf(PoiseContext ctx, PoiseInt n)
+{
+  PoiseMat A;
+  const PoiseInt part = n / 4;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &A))) return NULL;
+  for (PoiseInt i = A->rows->begin, end = i + A->rows->n; i < end; i++)
+    for (int e = 0; e < 4; e++) {
+      double r = 0.5 + 0.5 * TestRandom(3, (uint64_t)(i * 16 + e));
+      double a = e == 3 ? 1e-4 : exp(7 * TestRandom(5, (uint64_t)(i * 16 + e))), tile[] = {a, -a, -a, a};
+      PoiseInt to = e == 3 ? (PoiseInt)((double)n * r) : i - i % part + (PoiseInt)((double)part * r * r * r);
+      PoiseInt ends[] = {i, to};
+      if (to != i) CHECK_OK(PoiseMatAddBlock(A, 2, ends, 2, ends, tile));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* Rows of A that are more than three times as long as the mean; of these P's have a single entry. */
+static int64_t CountHubs(const AmgLevel *l)
+{
+  int64_t hubs = 0;
+  for (PoiseInt i = l->A->rows->begin, end = i + l->A->rows->n; i < end; i++) {
+    PoiseInt n = 0;
+    const PoiseInt *cols;
+    CHECK_OK(PoiseMatGetRow(l->A, i, &n, &cols, NULL));
+    if (n <= l->hub) continue;
+    CHECK_OK(PoiseMatGetRow(l->P, i, &n, &cols, NULL));
+    CHECK_INT(n, 1);
+    hubs++;
+  }
+  return hubs;
+}
+
+/* Hubs are not smoothed: else coarse levels have twice the entries. Near null spaces are interpolated all the
+   same. */
+static void TestHubs(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  PoiseMat A = HubsOf(ctx, 6000);
+  if (!A) return;
+  PoisePC pc = AmgOf(A, spread);
+  const Amg *amg = Made(pc);
+  double sums[] = {0, 0, (double)CountHubs(&amg->level[0])};
+  for (int k = 0; k < amg->count; k++)
+    if (!amg->redundant.A || k < amg->redundant.level || PoiseRank(ctx) == 0)
+      sums[k > 0] += (double)amg->level[k].A->csr.nz;
+  CHECK_OK(poiseCommSum(ctx->comm, sums, 3));
+  CHECK(amg->level[0].weak && amg->level[0].smoothed);
+  CHECK(sums[2] > 0 && sums[1] < 3 * sums[0]);
+  CheckConstants(pc);
+  CheckLevels(pc);
+  PoisePCDestroy(&pc);
+  CHECK(Iterations(A, "cg", "amg") <= 40);
+  PoiseMatDestroy(&A);
+}
+
 /* ---- what a cycle is ------------------------------------------------------------------------- */
 
 static void TestSymmetric(PoiseContext ctx)
@@ -762,6 +820,7 @@ int main(int argc, char **argv)
 {
   static const Test tests[] = {{"levels", TestLevels, 0},
                                {"weak", TestWeak, 0},
+                               {"hubs", TestHubs, 0},
                                {"symmetric", TestSymmetric, 0},
                                {"growth", TestGrowth, TEST_HOST_ONLY},
                                {"redundant", TestRedundant, 0},

@@ -85,6 +85,7 @@ typedef struct AmgLevel {
   double sums;    /* the largest sum of a row of |D^-1 A|; infinity where nodes have several rows */
   Buffer inverse; /* D^-1, blocks of `side` rows; of a cycle times poiseAmgDamping */
   int side;
+  int64_t hub;                 /* a longer row of a node is that of a hub, whose P is T */
   int64_t connections;         /* strong ones, with that of each node with itself */
   int64_t aggregates, members; /* members: nodes in aggregates */
   Buffer aggregate;

@@ -29,6 +29,7 @@
 
 /* Rows of a bottom that must not be made smaller, and of one that could not be, and is still solved. */
 enum { DENSE_MOST = 4096, DENSE_STALLED = 1000 };
+enum { HUB = 3 }; /* the row of a hub is so many times as long as the mean of its level */
 
 /* ---- release --------------------------------------------------------------------------------- */
 
@@ -201,8 +202,9 @@ static PoiseErr Coarsen(Building *s, int k, const AmgMatrix *m, AmgEnd *ended)
   poiseBufferDestroy(&l->graph.weight);
   poiseBufferDestroy(&l->graph.leaf);
   l->connections = l->graph.csr.nz;
-  double all[] = {(double)l->aggregates, (double)l->graph.dropped};
-  TRY(poiseAgreeSum(ctx, e, all, 2));
+  double all[] = {(double)l->aggregates, (double)l->graph.dropped, (double)m->A.nz, (double)m->nodes};
+  TRY(poiseAgreeSum(ctx, e, all, 4));
+  l->hub = (int64_t)(HUB * all[2] / all[3]);
   l->weak = all[1] > 0 && s->amg->options.type == AMG_SMOOTHED;
   if (!l->weak) poiseAmgGraphDestroy(ctx, &l->graph);
   if (poiseAmgMarks(m)) poiseCsrDestroy(ctx, &l->graph.csr);
@@ -273,6 +275,7 @@ static PoiseErr ReadSmoothing(Building *s, AmgLevel *l, const AmgMatrix *m, cons
   p->d = d;
   p->omega = l->lambda > 0 ? 4 / (3 * l->lambda) : 0;
   if (!l->weak) return POISE_OK;
+  p->hub = l->hub;
   if (l->graph.csr.ptr.dev) TRY(poiseCsrPattern(&l->graph.csr, &p->strong));
   if (l->graph.kept.dev) TRY(poiseBufferRead(&l->graph.kept, DEVICE, &p->kept));
   TRY(poiseBufferRead(m->ghosts ? &w->near.b : &s->modes.b, DEVICE, &p->b));
@@ -292,6 +295,7 @@ static PoiseErr CreateP(Building *s, AmgLevel *l, AmgInterpolation *p)
   p->A = (AmgMatrix){0};
   p->strong = (CsrView){0};
   p->kept = NULL;
+  p->hub = 0;
   TRY(PoiseAgree(s->ctx, poiseBufferRead(&l->aggregate, DEVICE, &p->aggregate)));
   return poiseAmgCreateP(s->ctx, l, p, &fills);
 }

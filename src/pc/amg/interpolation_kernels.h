@@ -28,6 +28,7 @@ typedef struct AmgInterpolation { /* P in blocks of `side`: of what it is made, 
   CsrView strong;      /* nodes' strong connections; no columns: all of A's that are kept */
   const uint8_t *kept; /* is the connection of entry k of A strong? NULL: all are, or strong tells */
   const double *b, *x; /* near null space; r^-1 of each own aggregate, by columns, so that q = b x there */
+  int64_t hub;         /* rows of nodes that are longer are not smoothed: all is weak for them; 0: none */
   const double *d;     /* D^-1 */
   int turned;          /* of A^T: its D^-1 is that of A, transposed */
   double omega;
@@ -76,6 +77,15 @@ POISE_INLINE int poiseAmgIsMarked(const AmgInterpolation *p, int64_t k)
   return !p->kept || p->kept[k];
 }
 
+/* Is node i a hub? It has far more neighbours than others, and many of them are in aggregates of their own.
+   Smoothed, its row would connect all aggregates of strong neighbours with those of all neighbours. */
+POISE_INLINE int poiseAmgIsHub(const AmgInterpolation *p, int64_t i)
+{
+  int64_t per = p->hub > 0 ? poiseAmgBlocks(&p->A) : 1;
+  if (p->hub <= 0 || p->aggregate[i] < 0) return 0;
+  return poiseCsrOffset(&p->A.A, (i + 1) * per) - poiseCsrOffset(&p->A.A, i * per) > p->hub;
+}
+
 /* The connections of node i, [first, *last): the strong ones, or those of A's rows. Returns the first. */
 POISE_INLINE int64_t poiseAmgNeighbours(const AmgInterpolation *p, int64_t i, int64_t *last)
 {
@@ -93,7 +103,7 @@ POISE_INLINE void amg_find_item(const AmgInterpolateArgs *m, int64_t i)
   int64_t last, first = poiseAmgNeighbours(p, i, &last), per = p->strong.col ? 1 : poiseAmgBlocks(&p->A);
   int32_t *found = m->found + first + i, n = 0, before = p->aggregate[i];
   if (before >= 0) n = poiseAmgInsert(found, 0, before);
-  for (int64_t k = first; k < last; k++) {
+  for (int64_t k = poiseAmgIsHub(p, i) ? last : first; k < last; k++) {
     if (!poiseAmgIsMarked(p, k)) continue;
     int32_t a = p->aggregate[col[k] / per];
     if (a >= 0 && a != before) n = poiseAmgInsert(found, n, a);
@@ -171,11 +181,12 @@ POISE_INLINE void poiseAmgSums(const AmgInterpolateArgs *m, int64_t i, int64_t f
 {
   const AmgInterpolation *p = &m->p;
   const CsrView *A = &p->A.A;
+  int hub = poiseAmgIsHub(p, i);
   for (int64_t e = 0; e < n; e++) v[e] = 0;
   if (!p->smooth) return;
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int32_t j = A->col[k], a = p->aggregate[j];
-    if (!poiseAmgIsMarked(p, k))
+    if (hub || !poiseAmgIsMarked(p, k))
       *weak += A->val[k] * p->b[j];
     else if (a >= 0)
       v[poiseAmgPlace(&m->P, first, n, 1, a)] += A->val[k] * p->q[j];
@@ -189,9 +200,10 @@ POISE_INLINE void poiseAmgFewSums(const AmgInterpolation *p, int64_t i, const in
                                   double *weak)
 {
   const CsrView *A = &p->A.A;
+  int hub = poiseAmgIsHub(p, i);
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int32_t j = A->col[k], a = p->aggregate[j];
-    int kept = poiseAmgIsMarked(p, k);
+    int kept = !hub && poiseAmgIsMarked(p, k);
     double t = A->val[k] * (kept ? p->q[j] : p->b[j]);
     if (!kept) *weak += t;
     for (int e = 0; e < AMG_FEW; e++)
@@ -270,12 +282,13 @@ POISE_INLINE void poiseAmgAddProduct(const AmgInterpolateArgs *m, const AmgNodeR
   const AmgInterpolation *p = &m->p;
   const CsrView *A = &p->A.A;
   int64_t blocks = poiseAmgBlocks(&p->A), own = p->aggregate[w->i];
+  int hub = poiseAmgIsHub(p, w->i);
   for (int64_t q = 0; q < blocks; q++) {
     int64_t end, at = poiseAmgNeighbours(p, w->i, &end), k = poiseCsrOffset(A, w->i * blocks + q),
                  last = poiseCsrOffset(A, w->i * blocks + q + 1);
     for (; k < last; k++) {
       int32_t j = (int32_t)(A->col[k] / blocks), a = p->aggregate[j];
-      if (poiseAmgIsKept(p, k, j, &at, end)) {
+      if (!hub && poiseAmgIsKept(p, k, j, &at, end)) {
         if (a >= 0) poiseAmgAddBlock(m, w, poiseAmgPlace(&m->P, w->first, w->n, w->per, a), q, k, -1);
       } else if (own >= 0)
         poiseAmgAddBlock(m, w, place, q, k, own);
