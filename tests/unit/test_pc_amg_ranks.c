@@ -350,7 +350,7 @@ static void TestScattered(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* The mass matrix of bilinear elements on k x k points, of either sign. No node has a strong neighbour. */
+/* The mass matrix of linear triangles between k x k points, of either sign. No node has a strong neighbour. */
 static PoiseMat MassOf(PoiseContext ctx, PoiseInt k, double sign)
 {
   PoiseMat A;
@@ -359,14 +359,15 @@ static PoiseMat MassOf(PoiseContext ctx, PoiseInt k, double sign)
   for (PoiseInt i = A->rows->begin, end = i + A->rows->n; i < end; i++)
     for (int at = 0; at < 9; at++) {
       PoiseInt p = i % k + at % 3 - 1, q = i / k + at / 3 - 1, j = q * k + p;
-      double a = sign * (at % 3 == 1 ? 4 : 1) * (at / 3 == 1 ? 4 : 1);
+      double a = sign * (at == 4 ? 6 : 1);
+      if (at == 2 || at == 6) continue;
       if (p >= 0 && p < k && q >= 0 && q < k) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &a));
     }
   CHECK_OK(PoiseMatAssemble(A));
   return A;
 }
 
-/* The spectrum of D^-1 A is from 1/4 to 9/4: the smoother is enough. Only a small matrix is inverted. */
+/* The spectrum of D^-1 A is from 1/2 to 2: the smoother is enough. Only a small matrix is inverted. */
 static void TestMass(PoiseContext ctx)
 {
   const struct {
@@ -389,6 +390,67 @@ static void TestMass(PoiseContext ctx)
     CHECK(its > 0 && its <= 10);
     PoiseMatDestroy(&A);
   }
+}
+
+/* Of quadratic elements on a line of k points, an odd number, with the cells' ends at the even ones: 30 times
+   the integral of i j, and 3 times that of i' j'. */
+static double Quadratic(PoiseInt k, PoiseInt i, PoiseInt j, bool stiff)
+{
+  static const double mass[] = {8, 2, -1}, slopes[] = {14, -8, 1};
+  PoiseInt d = i < j ? j - i : i - j;
+  if (d == 0 && i % 2) return 16;
+  double v = stiff ? slopes[d] : mass[d];
+  return d == 0 && (i == 0 || i == k - 1) ? v / 2 : v;
+}
+
+/* mass times the mass matrix of biquadratic elements on k x k points, and stiff times that of stiffness. */
+static void SetQuadratic(PoiseMat A, PoiseInt k, double mass, double stiff)
+{
+  for (PoiseInt i = A->rows->begin, end = i + A->rows->n; i < end; i++)
+    for (int at = 0; at < 25; at++) {
+      PoiseInt x = i % k, y = i / k, p = x + at % 5 - 2, q = y + at / 5 - 2, j = q * k + p;
+      if (p < 0 || p >= k || q < 0 || q >= k) continue;
+      if ((x % 2 && (p < x - 1 || p > x + 1)) || (y % 2 && (q < y - 1 || q > y + 1))) continue;
+      if ((p != x && (p - x) % 2 == 0 && x % 2) || (q != y && (q - y) % 2 == 0 && y % 2)) continue;
+      double mx = Quadratic(k, x, p, false), my = Quadratic(k, y, q, false);
+      double sx = Quadratic(k, x, p, true), sy = Quadratic(k, y, q, true);
+      double a = mass * mx * my + stiff * (sx * my + mx * sy);
+      CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &a));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+}
+
+/* There are strong connections, but the smoother is enough. For a later time step, with the same pattern and
+   more stiffness, it is not. */
+static void TestSteps(PoiseContext ctx)
+{
+  const PoiseInt k = 41, n = k * k;
+  static const char *const ways[] = {"values", "interpolation"};
+  for (int w = 0; w < 2; w++) {
+    PoiseMat A;
+    char options[100];
+    SetOptions(ctx, spread);
+    snprintf(options, sizeof options, "-x_pc_amg_refresh %s", ways[w]);
+    if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &A))) return;
+    SetQuadratic(A, k, 1, 0);
+    PoisePC pc = AmgOf(A, options);
+    const Amg *amg = Made(pc);
+    CHECK(amg->count == 1 && amg->ended == END_MASS && !amg->dense);
+    CheckSpd(pc);
+    int its = Iterations(A, "cg", "amg");
+    CHECK(its > 0 && its <= 12);
+    SetQuadratic(A, k, 1, 1e-3);
+    CHECK_OK(PoisePCSetUp(pc));
+    CHECK(amg->count == 1 && amg->ended == END_MASS && amg->refreshed == (w == 0));
+    SetQuadratic(A, k, 1e-3, 1);
+    CHECK_OK(PoisePCSetUp(pc));
+    CHECK(amg->count > 1 && amg->ended == END_NONE && !amg->refreshed);
+    PoisePCDestroy(&pc);
+    its = Iterations(A, "cg", "amg");
+    CHECK(its > 0 && its <= 30);
+    PoiseMatDestroy(&A);
+  }
+  SetOptions(ctx, "-x_pc_amg_refresh values");
 }
 
 /* ---- rows that are special ------------------------------------------------------------------- */
@@ -827,6 +889,7 @@ int main(int argc, char **argv)
                                {"alike", TestAlike, 0},
                                {"repeated", TestRepeated, 0},
                                {"mass", TestMass, 0},
+                               {"steps", TestSteps, 0},
                                {"scattered", TestScattered, 0},
                                {"identity", TestIdentity, 0},
                                {"errors", TestErrors, 0},

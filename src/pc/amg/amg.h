@@ -26,9 +26,9 @@ enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values chan
 enum { AMG_SINGLE, AMG_DOUBLE };                         /* precision of the cycle */
 
 /* Why there is no further level, where the last one has more than coarse_size rows: no more are allowed; its
-   rows are dominated by their diagonals; no node has a strong neighbour; there are nearly as many aggregates
-   as nodes. */
-typedef enum AmgEnd { END_NONE, END_LEVELS, END_DOMINATED, END_APART, END_STALLS } AmgEnd;
+   rows are dominated by their diagonals; the smoother removes constants, as of mass matrices; no node has a
+   strong neighbour; there are nearly as many aggregates as nodes. */
+typedef enum AmgEnd { END_NONE, END_LEVELS, END_DOMINATED, END_MASS, END_APART, END_STALLS } AmgEnd;
 
 typedef struct AmgOptions {
   double threshold;

@@ -13,6 +13,7 @@ const char *poiseAmgWhyEnded(AmgEnd ended)
       [END_NONE] = "",
       [END_LEVELS] = "no more are allowed",
       [END_DOMINATED] = "rows are dominated by their diagonals",
+      [END_MASS] = "the smoother removes constants, as with mass matrices",
       [END_APART] = "no node has a strong neighbour",
       [END_STALLS] = "coarsening stalls",
   };
@@ -81,7 +82,7 @@ static void Explain(PoisePC pc, const Seen *of, char *text, size_t size)
     snprintf(
         text, size,
         "amg has constants alone as near null space: PoiseMatSetCoordinates makes the motions of elasticity");
-  else if (amg->ended == END_APART)
+  else if (amg->ended == END_APART || amg->ended == END_MASS)
     snprintf(text, size, "amg is its smoother alone, as %s: try %s icc", poiseAmgWhyEnded(amg->ended), type);
   else if (!amg->dense && (amg->ended == END_STALLS || amg->ended == END_LEVELS))
     snprintf(text, size, "the last level of amg is smoothed, with %lld rows, as %s: try a %s %s",

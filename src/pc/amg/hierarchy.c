@@ -76,6 +76,7 @@ typedef struct Building {
   PoiseContext ctx; /* of the present level */
   Amg *amg;
   bool fresh;           /* not only new values */
+  bool outgrown;        /* for these the smoother is not enough, as it was */
   AmgModes modes, size; /* of the present level; size: of its diagonal entries, see OpenSizes */
   AmgStages stages;
 } Building;
@@ -390,6 +391,29 @@ static bool IsDominated(const AmgLevel *l)
   return l->sums <= 1.9;
 }
 
+/* Is there one level, as the smoother alone is enough? */
+static bool IsAlone(const Amg *amg)
+{
+  return amg->ended == END_DOMINATED || amg->ended == END_MASS;
+}
+
+/* Is the smoother of level 0 enough, and why? Coarse levels are for errors like constants. Where sums of rows
+   are 2, as of M-matrices, it does not remove these. */
+static PoiseErr FindAlone(Building *s, const AmgMatrix *m, const double *d, AmgEnd *why)
+{
+  const double enough = 0.05, close = 2 * (1 + 1e-12);
+  const AmgLevel *l = &s->amg->level[0];
+  const double *b;
+  double left = 1;
+  bool constants = m->node == 1 && s->pc->P->near.n == 0;
+  *why = IsDominated(l) ? END_DOMINATED : END_NONE;
+  if (*why || !constants || l->sums <= close || KeepsP(s)) return POISE_OK;
+  TRY(PoiseAgree(s->ctx, poiseBufferRead(&s->modes.b, DEVICE, &b)));
+  TRY(poiseAmgLeft(s->ctx, m, d, b, (double)l->A->rows->N, l->lambda, &left));
+  if (left <= enough) *why = END_MASS;
+  return POISE_OK;
+}
+
 /* What interpolation was made of, before the product takes the most memory. */
 static void ReleaseUsed(Building *s, Scratch *w)
 {
@@ -414,12 +438,15 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, AmgEnd *en
   AmgMatrix m, symmetric;
   double *d = NULL;
   bool keeps = KeepsP(s);
+  AmgEnd alone = END_NONE;
   if (s->fresh && PoiseSize(s->ctx) > 1 && !l->ghosts) TRY(poiseAmgGhostsCreate(l->A, l->node, &l->ghosts));
   PoiseErr e = Read(l->A, l->node, l->ghosts, &m);
   TRY(Spectrum(s, k, e, &m, w, &d));
   *last = IsLast(s, k);
   *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? END_LEVELS : END_NONE;
-  if (s->fresh && !*last && k == 0 && IsDominated(l)) *ended = END_DOMINATED;
+  if (k == 0 && (s->fresh ? !*last : IsAlone(s->amg))) TRY(FindAlone(s, &m, d, &alone));
+  if (alone) *ended = s->amg->ended = alone;
+  s->outgrown = !s->fresh && k == 0 && IsAlone(s->amg) && !alone;
   if (!*last && !*ended) TRY(Halves(s, &m, w, &symmetric));
   if (s->fresh && !*last && !*ended) TRY(Coarsen(s, k, &symmetric, ended));
   *last = *last || *ended;
@@ -514,8 +541,8 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
   TRY(IsRedundant(s, k, &redundant));
   if (redundant) TRY(MakeRedundant(s, k));
   TRY(MakeLevel(s, k, w, last, &ended));
-  if (ended && ended != END_DOMINATED && PoiseSize(s->ctx) > 1 &&
-      s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
+  bool stalls = s->fresh && ended && ended != END_DOMINATED && ended != END_MASS;
+  if (stalls && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
     TRY(MakeRedundant(s, k));
     Buffer *all[] = {&w->own, &w->bad, &w->opposite, &w->mean};
     for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
@@ -529,7 +556,7 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
 static bool IsSmall(const Amg *amg, int64_t rows)
 {
   if (rows <= amg->options.coarse_size) return true;
-  if (amg->ended == END_DOMINATED) return false;
+  if (IsAlone(amg)) return false;
   return rows <= (amg->ended == END_LEVELS ? DENSE_MOST : DENSE_STALLED);
 }
 
@@ -541,8 +568,8 @@ static bool IsSmall(const Amg *amg, int64_t rows)
 static double LowEnd(const Amg *amg, const AmgLevel *l)
 {
   const double least = 0.05, usual = 1.0 / 6, most = 0.9;
-  if (amg->dense || (amg->ended != END_DOMINATED && amg->ended != END_APART)) return 0;
-  double bound = fmax((2 - l->sums) / l->sums, amg->ended == END_APART ? usual : least);
+  if (amg->dense || !(IsAlone(amg) || amg->ended == END_APART)) return 0;
+  double bound = fmax((2 - l->sums) / l->sums, amg->ended == END_DOMINATED ? least : usual);
   return fmin(most, bound);
 }
 
@@ -611,7 +638,7 @@ static void Forget(Building *s)
 static PoiseErr BuildLevels(Building *s)
 {
   TRY(PoiseAgree(s->pc->ctx, Build(s)));
-  if (s->fresh || s->amg->ended != END_DOMINATED || IsDominated(&s->amg->level[0])) return POISE_OK;
+  if (!s->outgrown) return POISE_OK;
   Forget(s);
   s->ctx = s->pc->ctx;
   poiseBufferDestroy(&s->modes.b);

@@ -15,7 +15,13 @@
 #include "rows.h"
 #include "lambda_kernels.h"
 
-enum { EDGE = 1, STEPS = 7, NORM = 3 /* numbers of a step: a sum, and what poiseAmgNorm says */ };
+enum { PROBE = 12 }; /* steps of a smoother that is tried */
+enum {
+  EDGE = 1,
+  STEPS = 7,
+  SUMS = EDGE + 1 + PROBE,
+  NORM = 3 /* numbers of a step: a sum, and what poiseAmgNorm says */
+};
 
 /* Of the steps behind EDGE: zeros of the polynomial between 0 and 1, and none in the last step. */
 static const double zeros[STEPS] = {
@@ -104,7 +110,7 @@ static PoiseErr Open(Device *dev, AmgPowerArgs *p, Scratch *s)
     if (k == 0) a.x = there;
   }
   for (int k = 0; k < 3; k++)
-    TRY(poiseAmgMake(dev, k < 2 ? trees / AMG_SUM + 1 : STEPS * NORM, sizeof *there, "sums", &s->sum[k],
+    TRY(poiseAmgMake(dev, k < 2 ? trees / AMG_SUM + 1 : SUMS * NORM, sizeof *there, "sums", &s->sum[k],
                      &s->sums[k]));
   TRY(poiseAmgMake(dev, trees, sizeof *p->squares, "sums of squares", &s->squares, &p->squares));
   if (p->m.node > 1)
@@ -142,14 +148,78 @@ static PoiseErr Run(PoiseContext ctx, PoiseErr mine, AmgPowerArgs *p, Scratch *s
   return POISE_OK;
 }
 
+static void Close(Scratch *s)
+{
+  Buffer *all[] = {&s->vector[0], &s->vector[1], &s->y,      &s->squares, &s->sizes,
+                   &s->sum[0],    &s->sum[1],    &s->sum[2], &s->all};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
+}
+
 PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda,
                         double *sums)
 {
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes * m->node, .m = *m, .d = d};
   PoiseErr e = Run(ctx, mine, &p, &s, lambda, sums);
-  Buffer *all[] = {&s.vector[0], &s.vector[1], &s.y,      &s.squares, &s.sizes,
-                   &s.sum[0],    &s.sum[1],    &s.sum[2], &s.all};
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferDestroy(all[k]);
+  Close(&s);
+  return e;
+}
+
+/* ---- what the smoother alone leaves ---------------------------------------------------------- */
+
+/* x = the vector that is tried. */
+static PoiseErr Begin(Device *dev, AmgPowerArgs *p, Scratch *s, const double *b)
+{
+  double *x;
+  p->scale = NULL, s->present = 0;
+  TRY(poiseBufferWrite(&s->vector[0], DEVICE, &x));
+  return poiseDeviceCopy(dev, x, b, (size_t)p->n * sizeof *x, COPY_ON_DEVICE);
+}
+
+/* Step k, with this zero as a part of p->edge: *norm of its z on all ranks, which one rank only knows when it
+   is asked for. */
+static PoiseErr Try(PoiseContext ctx, PoiseErr mine, int k, double zero, AmgPowerArgs *p, Scratch *s,
+                    double *squares)
+{
+  p->zero = zero;
+  return Squares(ctx, Step(ctx, mine, p, s), k, p, s, squares);
+}
+
+/* A zero of the Chebyshev polynomial on [low, 1], those of both ends in turn, so that no product grows. */
+static double Zero(int k, double low)
+{
+  int at = k % 2 ? PROBE - 1 - k / 2 : k / 2;
+  return 0.5 * (1 + low) + 0.5 * (1 - low) * cos(acos(-1) * (2 * at + 1) / (2 * PROBE));
+}
+
+static PoiseErr Leave(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const double *b, double rows,
+                      double lambda, double *left)
+{
+  const double low = 0.05, near = 0.1;
+  double found[SUMS * NORM], first;
+  Device *dev = ctx->device;
+  bool alone = PoiseSize(ctx) == 1;
+  *left = 1;
+  PoiseErr e = Open(dev, p, s);
+  p->sizes = NULL;
+  TRY(Try(ctx, e ? e : Begin(dev, p, s, b), 0, 0, p, s, &first));
+  if (alone) TRY(poiseDeviceFetch(dev, s->sums[2], sizeof first, &first));
+  if (!(first > near * near * lambda * lambda * rows)) return POISE_OK;
+  e = Begin(dev, p, s, b);
+  for (int k = 0; k < PROBE; k++, e = POISE_OK)
+    TRY(Try(ctx, e, EDGE + 1 + k, Zero(k, low) * lambda / sqrt(first), p, s, &found[(EDGE + 1 + k) * NORM]));
+  if (alone) TRY(poiseDeviceFetch(dev, s->sums[2], sizeof found, found));
+  *left = 1 / sqrt(rows);
+  for (int k = 0; k < PROBE; k++) *left *= sqrt(found[(EDGE + 1 + k) * NORM]) / (Zero(k, low) * lambda);
+  return POISE_OK;
+}
+
+PoiseErr poiseAmgLeft(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
+                      double lambda, double *left)
+{
+  Scratch s = {0};
+  AmgPowerArgs p = {.n = m->nodes, .m = *m, .d = d};
+  PoiseErr e = Leave(ctx, &p, &s, b, rows, lambda, left);
+  Close(&s);
   return e;
 }
