@@ -6,10 +6,12 @@
   pivot that is 0 to rounding is left out. The result is then an inverse on the rows that the others depend
   on, and 0 elsewhere: positive semidefinite, and A X A = A.
 
-  What is not symmetric, or not definite, is factored with partial pivoting, as lu does.
+  What is not symmetric, or not definite, is factored with partial pivoting, as lu does. It is not where the
+  near null space shows that it is singular.
 */
 #include "pc/lu_kernels.h"
 #include "bottom.h"
+#include "lambda.h"
 #include "rows.h"
 #include "amg_kernels.h"
 #include "bottom_kernels.h"
@@ -90,7 +92,7 @@ static PoiseErr Factor(Device *dev, AmgBottom *b, const AmgMatrix *m, bool *sing
   return POISE_OK;
 }
 
-PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double *size, AmgBottom *b,
+PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const AmgKnown *known, AmgBottom *b,
                              const char **why)
 {
   int64_t n = m->nodes * m->node;
@@ -102,11 +104,12 @@ PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double 
     b->n = n;
     TRY(poiseBufferCreate(ctx->device, (size_t)(n * n) * sizeof(double), "coarsest level", &b->dense));
   }
-  PoiseErr e = Invert(ctx->device, b, m, size, &scratch, &done);
+  PoiseErr e = Invert(ctx->device, b, m, known->size, &scratch, &done);
   poiseBufferDestroy(&scratch);
   TRY(e);
   b->lu = !done;
-  if (b->lu) TRY(Factor(ctx->device, b, m, &singular));
+  if (b->lu && known->b) TRY(poiseAmgIsNull(ctx, m, known->d, known->b, (double)n, &singular));
+  if (b->lu && !singular) TRY(Factor(ctx->device, b, m, &singular));
   if (singular) *why = "its matrix is singular, and not symmetric or not definite";
   return POISE_OK;
 }

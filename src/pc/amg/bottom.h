@@ -13,9 +13,13 @@ typedef struct AmgBottom {
   Buffer dense, pivot, work, result;
 } AmgBottom;
 
-/* size: of the diagonal entries; NULL: |a_ii|. Not to be solved: *why says so, and the smoother serves
-   instead. */
-PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const double *size, AmgBottom *bottom,
+typedef struct AmgKnown { /* of the level; NULL: not known */
+  const double *size;     /* of its diagonal entries; else they are |a_ii| */
+  const double *d, *b;    /* D^-1 and the near null space, of nodes of one row and one vector */
+} AmgKnown;
+
+/* Not to be solved: *why says so, and the smoother serves instead. */
+PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const AmgKnown *known, AmgBottom *bottom,
                              const char **why);
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *bottom, PoiseVec r, PoiseVec z, const double *skip);
 void poiseAmgBottomBytes(const AmgBottom *bottom, PoiseBytes *sum);

@@ -583,10 +583,14 @@ static PoiseErr MakeBottom(Building *s)
   amg->fallback = amg->dense ? NULL : "it is too large to be solved";
   amg->low = LowEnd(amg, l);
   if (!amg->dense) return POISE_OK;
-  const double *size = NULL;
+  AmgKnown known = {NULL, NULL, NULL};
   TRY(Read(l->A, l->node, NULL, &m));
-  if (s->size.b.dev) TRY(poiseBufferRead(&s->size.b, DEVICE, &size));
-  TRY(poiseAmgBottomSetUp(s->ctx, &m, size, &amg->bottom, &amg->fallback));
+  if (s->size.b.dev) TRY(poiseBufferRead(&s->size.b, DEVICE, &known.size));
+  if (l->node == 1 && s->modes.count == 1 && !KeepsP(s)) {
+    TRY(poiseBufferRead(&l->inverse, DEVICE, &known.d));
+    TRY(poiseBufferRead(&s->modes.b, DEVICE, &known.b));
+  }
+  TRY(poiseAmgBottomSetUp(s->ctx, &m, &known, &amg->bottom, &amg->fallback));
   amg->dense = !amg->fallback;
   amg->low = LowEnd(amg, l);
   return Took(s, STAGE_BOTTOM, POISE_OK);

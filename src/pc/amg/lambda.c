@@ -192,6 +192,16 @@ static double Zero(int k, double low)
   return 0.5 * (1 + low) + 0.5 * (1 - low) * cos(acos(-1) * (2 * at + 1) / (2 * PROBE));
 }
 
+/* *squares: of D^-1 A b on all ranks. */
+static PoiseErr First(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const double *b, double *squares)
+{
+  PoiseErr e = Open(ctx->device, p, s);
+  p->sizes = NULL;
+  TRY(Try(ctx, e ? e : Begin(ctx->device, p, s, b), 0, 0, p, s, squares));
+  if (PoiseSize(ctx) > 1) return POISE_OK;
+  return poiseDeviceFetch(ctx->device, s->sums[2], sizeof *squares, squares);
+}
+
 static PoiseErr Leave(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const double *b, double rows,
                       double lambda, double *left)
 {
@@ -200,12 +210,9 @@ static PoiseErr Leave(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const doubl
   Device *dev = ctx->device;
   bool alone = PoiseSize(ctx) == 1;
   *left = 1;
-  PoiseErr e = Open(dev, p, s);
-  p->sizes = NULL;
-  TRY(Try(ctx, e ? e : Begin(dev, p, s, b), 0, 0, p, s, &first));
-  if (alone) TRY(poiseDeviceFetch(dev, s->sums[2], sizeof first, &first));
+  TRY(First(ctx, p, s, b, &first));
   if (!(first > near * near * lambda * lambda * rows)) return POISE_OK;
-  e = Begin(dev, p, s, b);
+  PoiseErr e = Begin(dev, p, s, b);
   for (int k = 0; k < PROBE; k++, e = POISE_OK)
     TRY(Try(ctx, e, EDGE + 1 + k, Zero(k, low) * lambda / sqrt(first), p, s, &found[(EDGE + 1 + k) * NORM]));
   if (alone) TRY(poiseDeviceFetch(dev, s->sums[2], sizeof found, found));
@@ -220,6 +227,20 @@ PoiseErr poiseAmgLeft(PoiseContext ctx, const AmgMatrix *m, const double *d, con
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes, .m = *m, .d = d};
   PoiseErr e = Leave(ctx, &p, &s, b, rows, lambda, left);
+  Close(&s);
+  return e;
+}
+
+PoiseErr poiseAmgIsNull(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
+                        bool *null)
+{
+  const double rounding =
+      1e-11; /* of b, whose numbers are 1 or more: the square roots of aggregates' sizes */
+  double squares = 0;
+  Scratch s = {0};
+  AmgPowerArgs p = {.n = m->nodes, .m = *m, .d = d};
+  PoiseErr e = First(ctx, &p, &s, b, &squares);
+  *null = squares <= rounding * rounding * rows;
   Close(&s);
   return e;
 }

@@ -12,10 +12,13 @@
 PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda,
                         double *sums);
 /* *left: what 12 steps of the Chebyshev iteration on [lambda / 20, lambda] leave of constants b, as a part
-   of their norm. 1, without these steps, where D^-1 A b is below 0.1 lambda b. Nodes have one row. The same on
-   all ranks. Collective; agrees. */
+   of their norm. 1, without these steps, where D^-1 A b is below 0.1 lambda b. Nodes have one row. The same
+   on all ranks. Collective; agrees. */
 PoiseErr poiseAmgLeft(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
                       double lambda, double *left);
+/* Is A b = 0, but for rounding? Nodes have one row, and b numbers of about 1. As above. */
+PoiseErr poiseAmgIsNull(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
+                        bool *null);
 /* *to: the sum of n numbers, and to[1] 1 over its root; or *to alone, the largest of numbers that are not
    negative. scratch: two arrays of n / 1024 + 1 numbers. All are on the device. */
 PoiseErr poiseAmgAdd(Device *dev, int64_t n, const double *x, bool largest, double *const scratch[2],
