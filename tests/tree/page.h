@@ -26,18 +26,18 @@ typedef struct Page {
   PoisePC pc;
 } Page;
 
-/* Names of the fragments: A, x, b, ksp and pc are ready; B, C, v and other are NULL, and released if they are
-   made; this rank's rows are [begin, end). */
-#define PAGE_OPEN                            \
-  Page page = {0};                           \
-  POISE_TRY(PageOpen(ctx, &page));           \
-  PoiseMat A = page.A, B = NULL, C = NULL;   \
-  PoiseVec x = page.x, b = page.b, v = NULL; \
-  PoiseKSP ksp = page.ksp, other = NULL;     \
-  PoisePC pc = page.pc;                      \
-  PoiseInt begin, end;                       \
-  PoiseVecRange(x, &begin, &end);            \
-  (void)A, (void)B, (void)C, (void)x, (void)b, (void)v, (void)ksp, (void)other, (void)pc, (void)end;
+/* Names of the fragments: A, x, b, ksp and pc are ready, and P is A; B, C, v and other are NULL, and released
+   if they are made; this rank's rows are [begin, end). */
+#define PAGE_OPEN                                 \
+  Page page = {0};                                \
+  POISE_TRY(PageOpen(ctx, &page));                \
+  PoiseMat A = page.A, P = A, B = NULL, C = NULL; \
+  PoiseVec x = page.x, b = page.b, v = NULL;      \
+  PoiseKSP ksp = page.ksp, other = NULL;          \
+  PoisePC pc = page.pc;                           \
+  PoiseInt begin, end;                            \
+  PoiseVecRange(x, &begin, &end);                 \
+  (void)A, (void)P, (void)B, (void)C, (void)x, (void)b, (void)v, (void)ksp, (void)other, (void)pc, (void)end;
 
 #define PAGE_CLOSE                                                                           \
   page = (Page){.A = A, .B = B, .C = C, .x = x, .b = b, .v = v, .ksp = ksp, .other = other}; \

@@ -370,7 +370,7 @@ static void TestOdd(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-/* Upwind differences of two unknowns. Blocks on the diagonal and off it do not commute, and are not symmetric. */
+/* Upwind differences of two unknowns. Blocks on the diagonal and off it do not commute. */
 static PoiseMat PairsOf(PoiseContext ctx, const char *type)
 {
   const PoiseInt k = 40;

@@ -790,7 +790,7 @@ static void TestExplains(PoiseContext ctx)
   SetOptions(ctx, spread);
   CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40}), "cg", NULL);
   CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40, .wind = 0.5}), "gmres",
-                "A is not symmetric: try -x_pc_amg_smoother jacobi, or -x_pc_type ilu with gmres");
+                "A is not symmetric: try -x_pc_type ilu with gmres");
   CheckExplains(MassOf(ctx, 45, 1), "cg", "no node has a strong neighbour: try -x_pc_type icc");
   A = GridOf(ctx, (Grid){.dim = 2, .k = 40});
   CHECK_OK(PoiseMatShift(A, -0.1));
@@ -800,10 +800,10 @@ static void TestExplains(PoiseContext ctx)
   SetOptions(ctx, "-x_pc_amg_levels 1");
   CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 70}), "cg",
                 "with 4900 rows, as no more are allowed: try a larger -x_pc_amg_levels");
-  SetOptions(ctx, "-x_pc_amg_levels 24 -x_pc_amg_smoother jacobi");
+  SetOptions(ctx, "-x_pc_amg_levels 24 -x_pc_amg_smoother chebyshev");
   CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40, .wind = 0.5}), "gmres",
-                "A is not symmetric: try -x_pc_type ilu with gmres");
-  SetOptions(ctx, "-x_pc_amg_smoother chebyshev");
+                "A is not symmetric: try -x_pc_amg_smoother jacobi, or -x_pc_type ilu with gmres");
+  SetOptions(ctx, "-x_pc_amg_smoother auto");
 }
 
 /* A ring with a wind, whose rows add up to 0: before its last level is factored it is known as singular. */
