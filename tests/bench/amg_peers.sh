@@ -32,7 +32,7 @@ for key in machine commit versions clocks date command; do
 done
 [ "$(grep -c '^helmholtz_indef,2,indefinite,10000,49600,poise' "$dir/run.csv")" = 4 ] ||
   fail "not one line for each solver and method" "$(cat "$dir/run.csv")"
-grep -q 'degree 2 -ksp_max_it 5,none,gmres,not converged: DIVERGED_ITS,5,' "$dir/run.csv" ||
+grep -q 'degree 2 -ksp_max_it 5,none,gmres,.*not converged: DIVERGED_ITS.*,5,' "$dir/run.csv" ||
   fail "options do not reach the solver" "$(cat "$dir/run.csv")"
 grep -q '^helmholtz_indef  *poise  *bicgstab' "$dir/change" ||
   fail "nothing is compared" "$(cat "$dir/change")"

@@ -112,7 +112,7 @@ POISE_INLINE int poiseAmgWaits(const AmgAggregateArgs *a, int64_t i)
   return a->state[i] != AMG_LONELY && a->aggregate[i] < 0;
 }
 
-/* Connections of the node that a leaf joins are larger by theta^-2, so no circle of leaves waits. */
+/* The node that a leaf joins has larger connections, so no circle of leaves waits. */
 POISE_INLINE void amg_join_neighbours_item(const AmgAggregateArgs *a, int64_t i)
 {
   float best = -1;

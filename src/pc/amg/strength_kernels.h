@@ -130,9 +130,9 @@ POISE_INLINE void amg_sizes_item(const AmgStrengthArgs *s, int64_t i)
   s->size[i] = diagonal > 0 ? -least : diagonal < 0 ? -most : 0;
 }
 
-/* A node is a leaf where nothing is strong, as all its neighbours have much larger connections. Then this is
-   the neighbour that it is most connected to, of own nodes; itself, if there are none but ghosts. -1: there
-   is a strong connection, or no connection at all. */
+/* A node is a leaf where nothing is strong, as its neighbours have much larger connections. Then this is the
+   own one with larger connections that it is most connected to. If these are all ghosts, it is the node
+   itself, which takes part as others do. -1: there is a strong connection, or no connection at all. */
 POISE_INLINE int32_t poiseAmgLeaf(const AmgStrengthArgs *s, int64_t i)
 {
   const CsrView *A = &s->A;
@@ -144,7 +144,7 @@ POISE_INLINE int32_t poiseAmgLeaf(const AmgStrengthArgs *s, int64_t i)
     if (j == i || a * si >= 0) continue;
     if (poiseAmgIsStrong(a, si, s->size[j], s->theta2)) return -1;
     if (leaf < 0) leaf = (int32_t)i;
-    if (j < s->n && fabs(a) > best) best = fabs(a), leaf = j;
+    if (j < s->n && fabs(a) > best && fabs(s->size[j]) > fabs(si)) best = fabs(a), leaf = j;
   }
   return leaf;
 }
