@@ -421,11 +421,11 @@ static void ReleaseUsed(Building *s, Scratch *w)
   for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
 }
 
-/* Of an A that is not symmetric: A^T, and the symmetric part, by which nodes are connected. */
-static PoiseErr Halves(Building *s, const AmgMatrix *m, Scratch *w, AmgMatrix *symmetric)
+/* Of an A that is not symmetric: A^T for R, and the symmetric part, by which nodes are connected. */
+static PoiseErr Halves(Building *s, const AmgLevel *l, const AmgMatrix *m, Scratch *w, AmgMatrix *symmetric)
 {
   *symmetric = *m;
-  if (!s->amg->way.odd) return POISE_OK;
+  if (!s->amg->way.odd || !(s->fresh || l->smoothed)) return POISE_OK;
   PoiseErr e = poiseAmgOpposite(s->ctx, m, &w->opposite, &w->mean);
   if (!e) e = poiseBufferRead(&w->mean, DEVICE, &symmetric->A.val);
   return PoiseAgree(s->ctx, e);
@@ -447,7 +447,7 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, AmgEnd *en
   if (k == 0 && (s->fresh ? !*last : IsAlone(s->amg))) TRY(FindAlone(s, &m, d, &alone));
   if (alone) *ended = s->amg->ended = alone;
   s->outgrown = !s->fresh && k == 0 && IsAlone(s->amg) && !alone;
-  if (!*last && !*ended) TRY(Halves(s, &m, w, &symmetric));
+  if (!*last && !*ended) TRY(Halves(s, l, &m, w, &symmetric));
   if (s->fresh && !*last && !*ended) TRY(Coarsen(s, k, &symmetric, ended));
   *last = *last || *ended;
   if (*last) return POISE_OK;

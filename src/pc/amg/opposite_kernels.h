@@ -47,7 +47,7 @@ POISE_INLINE int poiseAmgGivesValue(const AmgMatrix *m, int64_t i)
 }
 
 /* Number (r, c) of entry k of row i, and in *back that of A^T. Entries of other ranks' rows are not here, and
-   pass for symmetric. So do connections with rows that hold a value. */
+   pass for symmetric. So do connections of rows that give a value. */
 POISE_INLINE double poiseAmgPair(const AmgOppositeArgs *o, int64_t k, int64_t back, bool known, int64_t r,
                                  int64_t c, double *there)
 {
@@ -64,9 +64,10 @@ POISE_INLINE void amg_opposite_item(const AmgOppositeArgs *o, int64_t i)
   const CsrView *A = &o->m.A;
   int64_t b = A->b ? A->b : 1;
   double differ = 0, all = 0;
+  bool given = poiseAmgGivesValue(&o->m, i);
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
     int64_t j = A->col[k], back = j < o->n ? poiseAmgEntry(&o->m, j, i) : -1;
-    bool known = j < o->n && (back >= 0 || !poiseAmgGivesValue(&o->m, j));
+    bool known = j < o->n && !given && !poiseAmgGivesValue(&o->m, j);
     for (int64_t e = 0; e < b * b; e++) {
       double there, a = poiseAmgPair(o, k, back, known, e % b, e / b, &there);
       if (o->of) o->of[k * b * b + e] = there;
