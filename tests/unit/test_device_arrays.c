@@ -79,6 +79,7 @@ static void TestEntriesOnDevice(PoiseContext ctx)
       return;
     bytes = (size_t)n * sizeof *p;
     CHECK_OK(PoiseVecGetDeviceWrite(x, &to));
+    CHECK_OK(poiseDeviceCheckPointer(ctx->device, to, bytes, "entries"));
     CHECK_OK(poiseDeviceCopy(ctx->device, to, p, bytes, COPY_ON_DEVICE));
     CHECK_OK(PoiseVecRestore(x, &to));
     CHECK(to == NULL);
@@ -88,6 +89,7 @@ static void TestEntriesOnDevice(PoiseContext ctx)
     CHECK_NEAR(sum, 49 * 50 / 2, 0);
     CHECK_OK(PoiseVecScale(x, 2));
     CHECK_OK(PoiseVecGetDeviceRead(x, &from));
+    CHECK_OK(poiseDeviceCheckPointer(ctx->device, from, bytes, "entries"));
     CHECK(Holds(ctx, from, n, begin, 2, 0));
     CHECK_OK(PoiseVecRestore(x, &from));
     CHECK_OK(PoiseVecGetDeviceUpdate(x, &to));
