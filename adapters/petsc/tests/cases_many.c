@@ -8,12 +8,16 @@ typedef struct Many {
   Mat B, X;
 } Many;
 
+/* With matrices of CUDA types PETSc's own products take columns of CUDA types alone. */
 static PetscErrorCode MakeMany(Mat A, Many *many)
 {
   PetscInt n, begin, end;
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, COLUMNS, NULL, &many->B));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &many->B));
+  PetscCall(MatSetSizes(many->B, n, PETSC_DECIDE, N, COLUMNS));
+  PetscCall(MatSetType(many->B, gpu ? MATDENSECUDA : MATDENSE));
+  PetscCall(MatSetUp(many->B));
   PetscCall(MatGetOwnershipRange(many->B, &begin, &end));
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt j = 0; j < COLUMNS; j++)
