@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Products of sparse matrices. Columns of short rows are found by a thread each where such rows are many
-  (spgemm_threads.h), other columns by warps, and numbers of scalars by groups of lanes (spgemm_warps.h).
-  What is too long for these, and numbers of tiles, is done here: a group of lanes does a row, a row of B is
-  read by all of them, and each class of rows is a launch. A group has as many lanes as a row of B has
+  (spgemm_threads.h), other columns by warps, numbers of scalars by groups of lanes (spgemm_warps.h), and
+  those of common tiles by warps (spgemm_tiles.h). What is too long for these, and numbers of other tiles, is
+  done here: a group of lanes does a row, a row of B is read by all of them, and each class of rows is a
+  launch. A group has as many lanes as a row of B has
   entries, in the mean; where tables are large a warp, or a thread block. Tables are in shared memory, those
   of the last class in device memory.
 
@@ -12,6 +13,7 @@
 */
 #include "spgemm_lanes.h"
 #include "spgemm_threads.h"
+#include "spgemm_tiles.h"
 #include "spgemm_warps.h"
 #include "staged_rows.h"
 
@@ -26,28 +28,29 @@ static constexpr int threads_of[SPGEMM_CLASSES] = {128, 128, 128, 128, 256, 256}
 static constexpr int bits_of[SPGEMM_CLASSES] = {6, 8, 10, 12, 13, 0};
 
 /* Do sums of scalars stand beside the table? */
-template <int TASK, int CLASS, int P> static constexpr bool sums = TASK == NUMBERS &&P == 1 && CLASS < 3;
+template <int TASK, int CLASS, bool SCALARS>
+static constexpr bool sums = TASK == NUMBERS &&SCALARS &&CLASS < 3;
 
 /* Lanes of a group. FEW: of a row of B. Small rows of tiles have as many as a tile keeps busy. */
-template <int TASK, int CLASS, int P, int FEW>
-static constexpr int lanes = TASK == NUMBERS &&P != 1 ? (CLASS == 0 ? 8 : lanes_of[CLASS])
-                             : CLASS == 0             ? FEW
-                             : CLASS == 1 && FEW < 8  ? 8
-                             : CLASS == 1             ? FEW
-                                                      : lanes_of[CLASS];
+template <int TASK, int CLASS, bool SCALARS, int FEW>
+static constexpr int lanes = TASK == NUMBERS && !SCALARS ? (CLASS == 0 ? 8 : lanes_of[CLASS])
+                             : CLASS == 0                ? FEW
+                             : CLASS == 1 && FEW < 8     ? 8
+                             : CLASS == 1                ? FEW
+                                                         : lanes_of[CLASS];
 
 /* Integers of a group's table in shared memory: see poiseSpgemmTable and NumbersByLanes. An odd number of
    them, or of sums, so that groups begin in different banks. */
-template <int TASK, int CLASS, int P>
-static constexpr int room = CLASS == LAST          ? 0
-                            : sums<TASK, CLASS, P> ? 2 + (3 << bits_of[CLASS])
-                                                   : 1 + (2 << bits_of[CLASS]);
+template <int TASK, int CLASS, bool SCALARS>
+static constexpr int room = CLASS == LAST                ? 0
+                            : sums<TASK, CLASS, SCALARS> ? 2 + (3 << bits_of[CLASS])
+                                                         : 1 + (2 << bits_of[CLASS]);
 
-template <int TASK, int CLASS, int P, int Q, int S, int LANES>
+template <int TASK, int CLASS, bool SCALARS, int LANES>
 __device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const SpgemmGroup &g, int share,
                                     int32_t *memory)
 {
-  if constexpr (sums<TASK, CLASS, P>) {
+  if constexpr (sums<TASK, CLASS, SCALARS>) {
     NumbersByLanes<LANES>(a, i, g, (double *)memory);
   } else {
     SpgemmTable t = poiseSpgemmTable(memory, poiseSpgemmWork(&a, i));
@@ -58,7 +61,8 @@ __device__ __forceinline__ void Row(const SpgemmArgs &a, int64_t i, const Spgemm
       poiseSpgemmCollect(&a, i, &g, share, &t);
       poiseSpgemmSorted(&a, &g, t.value, *t.used, a.col + poiseRowBegin(&a.C, i));
     } else {
-      poiseSpgemmNumbers(&a, i, &g, share, &t, P ? P : a.p, Q ? Q : a.q, S ? S : a.s);
+      int one = SCALARS; /* the size of tiles, if it is known */
+      poiseSpgemmNumbers(&a, i, &g, share, &t, one ? one : a.p, one ? one : a.q, one ? one : a.s);
     }
   }
   poiseGroupSync(&g); /* the table is cleared next */
@@ -73,7 +77,7 @@ template <int TASK> __device__ __forceinline__ bool IsDone(const SpgemmArgs &a, 
 
 /* A warp looks at `width` rows at once, and does those of the class, by groups in step. In a group of several
    warps each looks at the same rows, so all know the same. */
-template <int TASK, int CLASS, int P, int Q, int S, int LANES>
+template <int TASK, int CLASS, bool SCALARS, int LANES>
 static __global__ void __launch_bounds__(threads_of[CLASS])
     SpgemmRows(const __grid_constant__ SpgemmArgs a, int share, int width, int done)
 {
@@ -81,7 +85,7 @@ static __global__ void __launch_bounds__(threads_of[CLASS])
   constexpr int UNIT = LANES < 32 ? 32 : LANES, UNITS = threads_of[CLASS] / UNIT;
   SpgemmGroup g = {(int)threadIdx.x % LANES, LANES};
   int32_t *own = CLASS == LAST ? a.table + blockIdx.x * a.table_size
-                               : memory + threadIdx.x / LANES * room<TASK, CLASS, P>;
+                               : memory + threadIdx.x / LANES * room<TASK, CLASS, SCALARS>;
   for (int64_t first = (blockIdx.x * (int64_t)UNITS + threadIdx.x / UNIT) * width; first < a.A.m;
        first += (int64_t)gridDim.x * UNITS * width) {
     int64_t look = first + threadIdx.x % 32;
@@ -89,7 +93,7 @@ static __global__ void __launch_bounds__(threads_of[CLASS])
     mine = mine && !IsDone<TASK>(a, look, done);
     for (unsigned rows = __ballot_sync(~0u, mine); rows;) {
       int64_t i = TakeRow(first, threadIdx.x % UNIT / LANES, UNIT / LANES, &rows);
-      Row<TASK, CLASS, P, Q, S, LANES>(a, i, g, share, own);
+      Row<TASK, CLASS, SCALARS, LANES>(a, i, g, share, own);
     }
   }
 }
@@ -117,15 +121,15 @@ static int LanesOfRow(const SpgemmArgs *a, int lanes)
   return share;
 }
 
-template <int TASK, int CLASS, int P, int Q, int S, int FEW>
+template <int TASK, int CLASS, bool SCALARS, int FEW>
 static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a, int done)
 {
-  constexpr int LANES = lanes<TASK, CLASS, P, FEW>, UNIT = LANES < 32 ? 32 : LANES;
-  constexpr size_t bytes = (size_t)(threads_of[CLASS] / LANES) * room<TASK, CLASS, P> * sizeof(int32_t);
+  constexpr int LANES = lanes<TASK, CLASS, SCALARS, FEW>, UNIT = LANES < 32 ? 32 : LANES;
+  constexpr size_t bytes = (size_t)(threads_of[CLASS] / LANES) * room<TASK, CLASS, SCALARS> * sizeof(int32_t);
   int width = RowsAtOnce(dev, a->A.m, UNIT / LANES);
   unsigned blocks = BlocksOf(dev, a->A.m, threads_of[CLASS] / UNIT * width);
   int share = TASK != NUMBERS ? LanesOfRow(a, LANES) : a->p < LANES ? a->p : LANES;
-  void (*kernel)(SpgemmArgs, int, int, int) = SpgemmRows<TASK, CLASS, P, Q, S, LANES>;
+  void (*kernel)(SpgemmArgs, int, int, int) = SpgemmRows<TASK, CLASS, SCALARS, LANES>;
   if (!a->rows_of[CLASS] || (CLASS < LAST && 2 * done >= 1 << bits_of[CLASS])) return POISE_OK;
   if (CLASS == LAST && blocks > a->tables) blocks = (unsigned)a->tables;
   if (bytes > 48 * 1024)
@@ -136,25 +140,25 @@ static PoiseErr LaunchClass(Device *dev, const SpgemmArgs *a, int done)
 }
 
 /* Warps have counted the rows of the first two classes that have no more products than they take. */
-template <int TASK, int P, int Q, int S, int FEW>
+template <int TASK, bool SCALARS, int FEW>
 static PoiseErr LaunchClasses(Device *dev, const SpgemmArgs *a, int done)
 {
   bool all = TASK != COUNT || a->products > WARP_PRODUCTS;
-  if (all) TRY((LaunchClass<TASK, 0, P, Q, S, FEW>(dev, a, done)));
-  if (all) TRY((LaunchClass<TASK, 1, P, Q, S, FEW>(dev, a, done)));
-  TRY((LaunchClass<TASK, 2, P, Q, S, FEW>(dev, a, done)));
-  TRY((LaunchClass<TASK, 3, P, Q, S, FEW>(dev, a, done)));
-  TRY((LaunchClass<TASK, 4, P, Q, S, FEW>(dev, a, done)));
-  return LaunchClass<TASK, LAST, P, Q, S, FEW>(dev, a, done);
+  if (all) TRY((LaunchClass<TASK, 0, SCALARS, FEW>(dev, a, done)));
+  if (all) TRY((LaunchClass<TASK, 1, SCALARS, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 2, SCALARS, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 3, SCALARS, FEW>(dev, a, done)));
+  TRY((LaunchClass<TASK, 4, SCALARS, FEW>(dev, a, done)));
+  return LaunchClass<TASK, LAST, SCALARS, FEW>(dev, a, done);
 }
 
-template <int TASK, int P, int Q, int S> static PoiseErr LaunchAll(Device *dev, const SpgemmArgs *a, int done)
+template <int TASK, bool SCALARS> static PoiseErr LaunchAll(Device *dev, const SpgemmArgs *a, int done)
 {
   int few = LanesOfRow(a, 32);
-  if (few <= 4) return LaunchClasses<TASK, P, Q, S, 4>(dev, a, done);
-  if (few == 8) return LaunchClasses<TASK, P, Q, S, 8>(dev, a, done);
-  if (few == 16) return LaunchClasses<TASK, P, Q, S, 16>(dev, a, done);
-  return LaunchClasses<TASK, P, Q, S, 32>(dev, a, done);
+  if (few <= 4) return LaunchClasses<TASK, SCALARS, 4>(dev, a, done);
+  if (few == 8) return LaunchClasses<TASK, SCALARS, 8>(dev, a, done);
+  if (few == 16) return LaunchClasses<TASK, SCALARS, 16>(dev, a, done);
+  return LaunchClasses<TASK, SCALARS, 32>(dev, a, done);
 }
 
 /* Nothing is known of any row. */
@@ -185,28 +189,37 @@ extern "C" PoiseErr poiseCuda_spgemm_count(Device *dev, const void *args)
   if (width > 1) SpgemmCountByThread<<<RowBlocks(a), ROW_THREADS, 0, stream>>>(*a);
   if (a->A.m)
     SpgemmCountByWarp<<<WarpBlocks((a->A.m + width - 1) / width), WARP_THREADS, 0, stream>>>(*a, width);
-  return LaunchAll<COUNT, 0, 0, 0>(dev, a, 0);
+  return LaunchAll<COUNT, false>(dev, a, 0);
 }
 
 extern "C" PoiseErr poiseCuda_spgemm_columns(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
   if (a->A.m) SpgemmKept<<<Grid(a->A.m), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return KeepsAll(a) ? POISE_OK : LaunchAll<COLUMNS, 0, 0, 0>(dev, a, 0);
+  return KeepsAll(a) ? POISE_OK : LaunchAll<COLUMNS, false>(dev, a, 0);
 }
 
-template <int G, int BITS> static PoiseErr LaunchByGroup(Device *dev, const SpgemmArgs *a, int *done)
+typedef void RowsKernel(SpgemmArgs, int, int, int);
+
+/* Rows that have more than *done numbers, and up to 2^bits, by a kernel that needs so many bytes of shared
+   memory for a number, and for which a warp has `groups` rows in step. */
+static PoiseErr LaunchRows(Device *dev, const SpgemmArgs *a, RowsKernel *kernel, int groups, size_t number,
+                           int bits, int *done)
 {
-  constexpr size_t bytes = ((size_t)(WARP_THREADS / G) << BITS) * (sizeof(double) + sizeof(int32_t));
-  void (*kernel)(SpgemmArgs, int, int) = SpgemmNumbersByGroup<G, BITS>;
-  int width = RowsAtOnce(dev, a->A.m, 32 / G);
+  const size_t bytes = ((size_t)(BLOCK_WARPS * groups) << bits) * number;
+  int width = RowsAtOnce(dev, a->A.m, groups);
   if (bytes > 48 * 1024)
     TRY(poiseCudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
                        "shared memory of a sparse product"));
-  kernel<<<WarpBlocks((a->A.m + width - 1) / width), WARP_THREADS, bytes, poiseCudaStream(dev)>>>(*a, width,
-                                                                                                  *done + 1);
-  *done = 1 << BITS;
+  kernel<<<WarpBlocks((a->A.m + width - 1) / width), WARP_THREADS, bytes, poiseCudaStream(dev)>>>(
+      *a, width, *done + 1, bits);
+  *done = 1 << bits;
   return POISE_OK;
+}
+
+template <int G> static PoiseErr LaunchByGroup(Device *dev, const SpgemmArgs *a, int bits, int *done)
+{
+  return LaunchRows(dev, a, SpgemmNumbersByGroup<G>, 32 / G, sizeof(double) + sizeof(int32_t), bits, done);
 }
 
 /* Short rows by some lanes each, the fewer the less a row has to do, so that all are busy; others by a warp.
@@ -217,23 +230,42 @@ static PoiseErr ScalarNumbers(Device *dev, const SpgemmArgs *a)
   int done = 0;
   if (a->A.m && a->products <= WARP_PRODUCTS) {
     if (a->products <= WARP_PRODUCTS / 4)
-      TRY((products <= few * (double)a->A.m * (double)a->B.m ? LaunchByGroup<8, 6>(dev, a, &done)
-                                                             : LaunchByGroup<16, 6>(dev, a, &done)));
-    if (a->rows_of[1] || a->rows_of[2] || !done) TRY((LaunchByGroup<32, 8>(dev, a, &done)));
-    if (a->rows_of[2] || a->rows_of[3]) TRY((LaunchByGroup<32, 10>(dev, a, &done)));
+      TRY((products <= few * (double)a->A.m * (double)a->B.m ? LaunchByGroup<8>(dev, a, 6, &done)
+                                                             : LaunchByGroup<16>(dev, a, 6, &done)));
+    if (a->rows_of[1] || a->rows_of[2] || !done) TRY(LaunchByGroup<32>(dev, a, 8, &done));
+    if (a->rows_of[2] || a->rows_of[3]) TRY(LaunchByGroup<32>(dev, a, 10, &done));
   }
-  return LaunchAll<NUMBERS, 1, 1, 1>(dev, a, done);
+  return LaunchAll<NUMBERS, true>(dev, a, done);
 }
 
-/* Sizes of tiles that are known when this is compiled; others take the last. */
+/* Rows of few tiles need little shared memory, so that many of them are under way. */
+template <int P, int Q, int S> static PoiseErr TileNumbers(Device *dev, const SpgemmArgs *a)
+{
+  const size_t tile = tile_room<P, S> * sizeof(double) + sizeof(int32_t);
+  int done = 0;
+  for (int bits = 4; a->A.m && bits <= (a->rows_of[1] ? 6 : 5); bits++)
+    TRY(LaunchRows(dev, a, SpgemmTilesByWarp<P, Q, S>, 1, tile, bits, &done));
+  return LaunchAll<NUMBERS, false>(dev, a, done);
+}
+
+static bool HasTiles(const SpgemmArgs *a, int p, int q, int s)
+{
+  return a->p == p && a->q == q && a->s == s;
+}
+
+/* Numbers, and tiles of elasticity in the plane and in space: with 2 and 3 unknowns in a node, and 3 and 6 in
+   one of a coarse level. */
 extern "C" PoiseErr poiseCuda_spgemm_numbers(Device *dev, const void *args)
 {
   const SpgemmArgs *a = (const SpgemmArgs *)args;
-  if (a->p == 1 && a->q == 1 && a->s == 1) return ScalarNumbers(dev, a);
-  if (a->p == 3 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 3, 3, 6>(dev, a, 0);
-  if (a->p == 6 && a->q == 3 && a->s == 6) return LaunchAll<NUMBERS, 6, 3, 6>(dev, a, 0);
-  if (a->p == 6 && a->q == 6 && a->s == 6) return LaunchAll<NUMBERS, 6, 6, 6>(dev, a, 0);
-  return LaunchAll<NUMBERS, 0, 0, 0>(dev, a, 0);
+  if (HasTiles(a, 1, 1, 1)) return ScalarNumbers(dev, a);
+  if (HasTiles(a, 2, 2, 3)) return TileNumbers<2, 2, 3>(dev, a);
+  if (HasTiles(a, 3, 2, 3)) return TileNumbers<3, 2, 3>(dev, a);
+  if (HasTiles(a, 3, 3, 3)) return TileNumbers<3, 3, 3>(dev, a);
+  if (HasTiles(a, 3, 3, 6)) return TileNumbers<3, 3, 6>(dev, a);
+  if (HasTiles(a, 6, 3, 6)) return TileNumbers<6, 3, 6>(dev, a);
+  if (HasTiles(a, 6, 6, 6)) return TileNumbers<6, 6, 6>(dev, a);
+  return LaunchAll<NUMBERS, false>(dev, a, 0);
 }
 
 /* The lengths of the rows of B that row i of A refers to, some at once. */

@@ -255,18 +255,18 @@ __device__ __forceinline__ void NumbersByGroup(const SpgemmArgs &a, int64_t i, i
   __syncwarp(); /* the next row's stand there */
 }
 
-/* Numbers of the rows that have `least` to 2^BITS of them. A warp looks at `width` rows. */
-template <int G, int BITS>
+/* Numbers of the rows that have `least` to 2^bits of them. A warp looks at `width` rows. */
+template <int G>
 static __global__ void __launch_bounds__(WARP_THREADS)
-    SpgemmNumbersByGroup(const __grid_constant__ SpgemmArgs a, int width, int least)
+    SpgemmNumbersByGroup(const __grid_constant__ SpgemmArgs a, int width, int least, int bits)
 {
   extern __shared__ double sum[];
-  int32_t *key = (int32_t *)(sum + (WARP_THREADS / G << BITS));
-  const int lane = (int)threadIdx.x % 32, table = (int)threadIdx.x / G << BITS;
+  int32_t *key = (int32_t *)(sum + (WARP_THREADS / G << bits));
+  const int lane = (int)threadIdx.x % 32, table = (int)threadIdx.x / G << bits;
   const int64_t first = (blockIdx.x * (int64_t)BLOCK_WARPS + threadIdx.x / 32) * width, look = first + lane;
   int64_t n = 0;
   if (lane < width && look < a.A.m) n = poiseCsrOffset(&a.C, look + 1) - poiseCsrOffset(&a.C, look);
-  for (unsigned rows = __ballot_sync(~0u, n >= least && n <= 1 << BITS); rows;) {
+  for (unsigned rows = __ballot_sync(~0u, n >= least && n <= 1 << bits); rows;) {
     int64_t i = TakeRow(first, lane / G, 32 / G, &rows);
     NumbersByGroup<G>(a, i, key, sum, table);
   }

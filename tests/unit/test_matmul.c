@@ -240,13 +240,17 @@ static const Shape lefts[] = {
     {"small", 9, 7, 0.4, -1, 0, EVEN, EVEN, 1},      {"empty rows", 23, 17, 0.2, 5, 3, UNEVEN, LAST, 2},
     {"one rank", 12, 12, 0.3, 11, 0, LAST, LAST, 3}, {"no entries", 6, 5, -1, -1, 0, EVEN, UNEVEN, 4},
     {"no rows", 0, 8, 1, -1, 0, EVEN, EVEN, 5},      {"no inner", 4, 0, 1, -1, 0, EVEN, EVEN, 6},
-    {"full", 14, 40, 1, -1, 0, UNEVEN, UNEVEN, 7}};
+    {"full", 14, 40, 1, -1, 0, UNEVEN, UNEVEN, 7},   {"long", 5, 9, 1, -1, 0, EVEN, EVEN, 8},
+    {"longer", 4, 9, 1, -1, 0, EVEN, UNEVEN, 9}};
 enum { LEFTS = sizeof lefts / sizeof *lefts };
+
+/* Columns of blocks of what they are multiplied by. */
+static const PoiseInt widths[LEFTS] = {11, 19, 0, 11, 19, 0, 11, 50, 90};
 
 static Shape RightOf(const Shape *left, int k)
 {
   return (Shape){.m = left->n,
-                 .n = k % 3 == 2 ? 0 : 11 + 8 * (k % 3),
+                 .n = widths[k],
                  .density = 0.3,
                  .full = k % 2 ? 2 : -1,
                  .empty = k % 2 ? 4 : 0,
@@ -258,7 +262,7 @@ static Shape RightOf(const Shape *left, int k)
 /* Blocks of A are b x b, of B b x across. b = 0: scalars. */
 static const struct {
   int b, across;
-} blocks[] = {{0, 1}, {1, 1}, {2, 2}, {3, 3}, {6, 6}, {3, 6}, {4, 1}, {0, 3}};
+} blocks[] = {{0, 1}, {1, 1}, {2, 2}, {2, 3}, {3, 3}, {6, 6}, {3, 6}, {4, 1}, {0, 3}};
 enum { BLOCKS = sizeof blocks / sizeof *blocks };
 
 /* Are C's blocks those of the product? */
