@@ -187,7 +187,7 @@ under()
   # Calls of the runtime that fail are what these suites are about.
   if [[ $2.$1 =~ ^(gpus|offload).memcheck$ ]]; then words=(--report-api-errors no); fi
   # These two fail in graphs with conditions, whatever is in them. The others take memory that is freed behind
-  # such a graph for free while it runs.
+  # such a graph for free while it runs, and so all memory if another process is at work on the GPU.
   local plain=POISE_TEST_PLAIN_MEMORY=1
   if [[ $1 =~ ^(race|sync)check$ ]]; then plain=POISE_TEST_PLAIN_GRAPHS=1; fi
   attempt "$3" "$log" env $plain compute-sanitizer --tool "$1" "${words[@]}" --error-exitcode 9 \
