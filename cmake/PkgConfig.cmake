@@ -16,6 +16,9 @@ endif()
 if(Poise_METIS)
   list(APPEND libraries ${METIS_LIBRARY})
 endif()
+if(Poise_SUPERLU)
+  list(APPEND libraries ${SUPERLU_LIBRARY})
+endif()
 list(JOIN libraries " " libraries)
 
 # A program linked with a shared libpoise names only that; with a static one, also all that it needs.

@@ -163,7 +163,7 @@ static int LooksOfSetUp(PoiseContext ctx, int n, const char *pc)
    block. */
 static void TestKernels(PoiseContext ctx)
 {
-  CHECK(LooksOfSetUp(ctx, 24, "lu") >= LooksOfSetUp(ctx, 4, "lu") + 15);
+  CHECK(LooksOfSetUp(ctx, 22, "lu") >= LooksOfSetUp(ctx, 4, "lu") + 13);
   if (PoiseSize(ctx) == 1) CHECK(LooksOfSetUp(ctx, 100, "ilu") >= LooksOfSetUp(ctx, 4, "ilu") + 8);
 }
 

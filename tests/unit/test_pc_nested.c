@@ -5,6 +5,7 @@
   that are not nested.
 */
 #include "ksp/ksp.h"
+#include "pc/lu.h"
 #include "problem.h"
 #include "shapes.h"
 
@@ -789,14 +790,20 @@ static const char *const all_types[] = {
     "-x_pc_type bjacobi\n-x_pc_bjacobi_local_blocks 0\n-x_pc_bjacobi_supervariables 7",
     "-x_pc_type lu",
     "-x_pc_type ksp",
-    "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type sor"};
+    "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type sor",
+    "-x_pc_type lu\n-x_pc_factor_solver superlu"};
 enum { NTYPES = sizeof all_types / sizeof *all_types };
+
+static int Types(void)
+{
+  return poiseSuperLUIsThere() ? NTYPES : NTYPES - 1;
+}
 
 static PoiseErr ApplyAll(PoiseContext ctx, void *arg)
 {
   /* enough rows for threads; but not for lu */
   PoiseMat A = Grid(ctx, 24, 22, 40, 0.2), B = Grid(ctx, 9, 8, 7, 0.2);
-  for (int k = 0; k < NTYPES; k++) {
+  for (int k = 0; k < Types(); k++) {
     PoisePC pc = Make(ctx, "none", k == 4 ? B : A, all_types[k]);
     SampleKeep(ctx, arg, Apply(pc));
     PoisePCDestroy(&pc);
@@ -816,7 +823,7 @@ static void TestSameBits(PoiseContext ctx)
 static void TestFuseAndSkip(PoiseContext ctx)
 {
   PoiseMat A = Grid(ctx, 12, 11, 8, 0);
-  for (int k = 0; k < NTYPES; k++) {
+  for (int k = 0; k < Types(); k++) {
     PoisePC pc = Make(ctx, "none", A, all_types[k]);
     CHECK_OK(PoisePCSetUp(pc)); /* then it is known */
     CheckFusedApply(pc, !poisePCEager(pc));
@@ -827,34 +834,111 @@ static void TestFuseAndSkip(PoiseContext ctx)
 
 /* ---- lu -------------------------------------------------------------------------------------- */
 
+/* What factors. */
+static const char *const solvers[] = {"-x_pc_factor_solver dense", "-x_pc_factor_solver superlu"};
+
+static int Solvers(void)
+{
+  return poiseSuperLUIsThere() ? 2 : 1;
+}
+
+static void CheckLU(PoiseContext ctx, int kind, int layout, PoiseInt n)
+{
+  Shape s = ShapeOf(ctx, kind, layout, n);
+  s.diagonal = kind == FULL ? 0 : 0.3;
+  s.weak = n > 2 ? 0 : -1;
+  PoiseMat A = Matrix(ctx, &s);
+  for (int k = 0; k < Solvers(); k++) {
+    PoisePC pc = Make(ctx, "lu", A, solvers[k]);
+    CHECK_NEAR(Residual(pc, A), 0, 1e-10);
+    PoisePCDestroy(&pc);
+  }
+  PoiseMatDestroy(&A);
+}
+
 /* Also where elimination without exchanges breaks down, and across the panels. */
 static void TestLU(PoiseContext ctx)
 {
   static const PoiseInt sizes[] = {0, 1, 2, 31, 33, 100};
   for (int k = 0; k < 6; k++)
     for (int layout = 0; layout < NLAYOUTS; layout++)
-      for (int kind = ANY; kind <= FULL; kind += FULL - ANY) {
-        Shape s = ShapeOf(ctx, kind, layout, sizes[k]);
-        s.diagonal = kind == FULL ? 0 : 0.3;
-        s.weak = sizes[k] > 2 ? 0 : -1;
-        PoiseMat A = Matrix(ctx, &s);
-        PoisePC pc = Make(ctx, "lu", A, NULL);
-        CHECK_NEAR(Residual(pc, A), 0, 1e-10);
-        PoisePCDestroy(&pc);
-        PoiseMatDestroy(&A);
-      }
+      for (int kind = ANY; kind <= FULL; kind += FULL - ANY) CheckLU(ctx, kind, layout, sizes[k]);
 }
 
+/* Of a pattern, of new values, and of another pattern and size. */
 static void TestLUSolve(PoiseContext ctx)
 {
-  Problem s;
-  if (!Open(ctx, "-x_ksp_type preonly\n-x_pc_type lu", &s)) return;
-  CHECK_INT(Solve(s.ksp, s.b, s.x), 1);
-  CHECK(TrueResidual(&s) < 1e-14);
-  CHECK_OK(PoiseMatShift(s.A, 2));
-  CHECK_INT(Solve(s.ksp, s.b, s.x), 1);
-  CHECK(TrueResidual(&s) < 1e-14);
-  ProblemClose(&s);
+  for (int k = 0; k < Solvers(); k++) {
+    Problem s;
+    char options[100];
+    snprintf(options, sizeof options, "-x_ksp_type preonly\n-x_pc_type lu\n%s", solvers[k]);
+    if (!Open(ctx, options, &s)) return;
+    for (int round = 0; round < 2; round++) {
+      CHECK_INT(Solve(s.ksp, s.b, s.x), 1);
+      CHECK(TrueResidual(&s) < 1e-14);
+      CHECK_OK(PoiseMatShift(s.A, 2));
+    }
+    PoisePC pc;
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    for (int m = 5; m > 3; m--) {
+      PoiseMat B = Grid(ctx, m, 6, 7, 0.3);
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, B, B));
+      CHECK_NEAR(Residual(pc, B), 0, 1e-12);
+      CHECK_OK(PoiseKSPSetOperators(s.ksp, s.A, s.A));
+      PoiseMatDestroy(&B);
+    }
+    ProblemClose(&s);
+  }
+}
+
+/* What factors by itself: dense factors if they are small, or if there are no others. */
+static void TestLUChoice(PoiseContext ctx)
+{
+  bool host = ctx->device->ops->is_host;
+  static const int sides[] = {8, 9}; /* of cubes: 512 rows, and more */
+  for (int k = 0; k < 2; k++)
+    for (int few = 0; few < 2; few++) {
+      PoiseMat A = Grid(ctx, sides[k], sides[k], sides[k], 0.2);
+      PoisePC pc = Make(ctx, "lu", A, few ? "-x_pc_lu_max_size 100" : NULL);
+      bool sparse = poiseSuperLUIsThere() && (few || (host && k));
+      if (few && !sparse) {
+        CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_SIZE, "allowed are 100 rows");
+      } else {
+        CHECK_OK(PoisePCSetUp(pc));
+        CHECK_INT(((const LU *)pc->data)->how == &poiseLU_sparse, sparse);
+        CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+      }
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+    }
+}
+
+/* A zero row, a zero column, NaN; then a matrix without. */
+static void TestBadSparseLU(PoiseContext ctx)
+{
+  static const char *const words[] = {"row 37 is 0", "no pivot is left for column 37",
+                                      "entry (37, 37) is nan"};
+  enum { N = 50 };
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  for (int k = 0; k < 3; k++) {
+    Shape s = ShapeOf(ctx, FULL, EVEN, N);
+    s.diagonal = 3, s.weak = -1;
+    PoiseMat A = Matrix(ctx, &s), B = NULL;
+    CHECK_OK(PoiseMatDuplicate(A, 1, &B));
+    for (PoiseInt i = s.begin; i < s.end; i++)
+      for (PoiseInt j = 0; j < N; j++) {
+        double v = k == 2 ? NAN : 0;
+        if ((i == 37 || k == 1) && (j == 37 || k == 0)) CHECK_OK(PoiseMatSetEntries(B, 1, &i, &j, &v));
+      }
+    CHECK_OK(PoiseMatAssemble(B));
+    PoisePC pc = Make(ctx, "lu", B, solvers[1]);
+    CHECK_ERR_OF(PoisePCSetUp(pc), k < 2 || (37 >= s.begin && 37 < s.end), POISE_ERR_NUMERIC, words[k]);
+    CHECK_OK(PoisePCSetOperator(pc, A));
+    CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
 }
 
 static void TestBadLU(PoiseContext ctx)
@@ -869,7 +953,8 @@ static void TestBadLU(PoiseContext ctx)
       if (Stored(&s, i, j)) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &v));
     }
     CHECK_OK(PoiseMatAssemble(A));
-    PoisePC pc = Make(ctx, "lu", A, k == 2 ? "-x_pc_lu_max_size 49" : "-x_pc_lu_max_size 50");
+    PoisePC pc = Make(ctx, "lu", A,
+                      k == 2 ? "-x_pc_factor_solver dense\n-x_pc_lu_max_size 49" : "-x_pc_lu_max_size 50");
     if (k < 2) CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC, k ? "is nan" : "row 37 is 0");
     if (k == 2)
       CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_SIZE,
@@ -1033,6 +1118,7 @@ static void TestMatrixFree(PoiseContext ctx)
     PoiseMat S;
     PoisePC pc;
     PoiseInt m;
+    if (k == Types() && k < NTYPES) continue;
     if (!Open(ctx, k < NTYPES ? all_types[k] : "-x_pc_type none", &s)) return;
     CHECK_OK(PoiseKSPSetType(s.ksp, "fgmres"));
     PoiseInt its = Solve(s.ksp, s.b, s.x);
@@ -1050,7 +1136,7 @@ static void TestMatrixFree(PoiseContext ctx)
     CHECK(TrueResidual(&s) < 1e-8);
     CHECK_OK(PoiseKSPSetOperators(s.ksp, S, S)); /* what needs entries says so */
     PoiseErr e = PoiseKSPSolve(s.ksp, s.b, s.x);
-    bool without = k >= 5 && !(k == 6);
+    bool without = k == 5 || k == NTYPES; /* solvers without a preconditioner, shells */
     if (!without) CHECK_ERR(e, POISE_ERR_UNSUPPORTED, "");
     if (without) CHECK_OK(e);
     PoiseMatDestroy(&S);
@@ -1243,10 +1329,11 @@ static void TestView(PoiseContext ctx)
                                          {" blocks of supervariables", "memory"},
                                          {"dense factors of 45 rows", "16.2 kB"},
                                          {"KSP x_ksp_: type gmres\n", "PC: type none\n"},
-                                         {"KSP x_ksp_: type preonly\n", "PC: type sor\n"}};
+                                         {"KSP x_ksp_: type preonly\n", "PC: type sor\n"},
+                                         {"sparse factors of 45 rows by SuperLU, 133 entries", "condition"}};
   Shape s = ShapeOf(ctx, TRIDIAGONAL, EVEN, 45);
   PoiseMat A = Matrix(ctx, &s);
-  for (int k = 0; k < NTYPES; k++) {
+  for (int k = 0; k < Types(); k++) {
     PoisePC pc = Make(ctx, "none", A, all_types[k]);
     char text[4000];
     FILE *out = TestPrintBegin(ctx);
@@ -1328,7 +1415,9 @@ static const Test tests[] = {
     {"fuse_and_skip", TestFuseAndSkip, 0},
     {"lu", TestLU, 0},
     {"lu_solve", TestLUSolve, 0},
+    {"lu_choice", TestLUChoice, 0},
     {"bad_lu", TestBadLU, 0},
+    {"bad_sparse_lu", TestBadSparseLU, 0},
     {"shell", TestShell, 0},
     {"shell_errors", TestShellErrors, 0},
     {"matrix_free", TestMatrixFree, 0},

@@ -494,8 +494,13 @@ static void TestWrong(PoiseContext ctx)
   CHECK_ERR(PoisePCPredictBytes(pc, NULL, &p), POISE_ERR_STATE, "");
   CHECK_OK(PoisePCSetType(pc, "lu"));
   CHECK_OK(PoiseOptionsSet(ctx, "pc_lu_max_size", "100"));
+  CHECK_OK(PoiseOptionsSet(ctx, "pc_factor_solver", "dense"));
   CHECK_OK(PoisePCSetFromOptions(pc));
   CHECK_ERR(PoisePCPredictBytes(pc, &none, &p), POISE_ERR_SIZE, "lu is dense");
+  CHECK_OK(PoiseOptionsSet(ctx, "pc_factor_solver", "superlu"));
+  CHECK_OK(PoisePCSetFromOptions(pc));
+  CHECK_OK(PoisePCPredictBytes(pc, &none, &p));
+  CHECK(p.beyond && strstr(p.beyond, "SuperLU"));
   CHECK_OK(PoiseMatSetBlockSize(A, 0));
   CHECK_ERR(PoiseMatPredictBytes(A, &none, &p), POISE_ERR_STATE, "to be found");
   CHECK_OK(PoiseMatDestroy(&A));

@@ -21,6 +21,11 @@
 #else
 #define METIS_WORD "without METIS"
 #endif
+#ifdef POISE_HAVE_SUPERLU
+#define SUPERLU_WORD "with SuperLU"
+#else
+#define SUPERLU_WORD "without SuperLU"
+#endif
 
 #ifdef POISE_HAVE_CUDA
 #define CUDA_WORD "with CUDA"
@@ -522,7 +527,7 @@ PoiseErr PoiseView(PoiseContext ctx)
   TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
   TRY(poisePrint(ctx,
                  "Poise %d.%d.%d\n"
-                 "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " CUDA_WORD
+                 "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " SUPERLU_WORD ", " CUDA_WORD
                  ", compiler " __VERSION__ "\n"
                  "  device: %s%s\n"
                  "  ranks: %d (%s)\n"

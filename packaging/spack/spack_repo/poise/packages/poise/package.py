@@ -21,6 +21,7 @@ class Poise(CMakePackage, CudaPackage):
     variant("mpi", default=True, description="Ranks that are MPI processes")
     variant("openmp", default=True, description="Threads in host kernels")
     variant("metis", default=True, description="Partitions of graphs by METIS")
+    variant("superlu", default=True, description="Sparse factors by SuperLU")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
@@ -28,6 +29,7 @@ class Poise(CMakePackage, CudaPackage):
     depends_on("zlib-api")
     depends_on("mpi", when="+mpi")
     depends_on("metis@5:", when="+metis")
+    depends_on("superlu@5:", when="+superlu")
     depends_on("cuda@12.4:", when="+cuda")
 
     def cmake_args(self):
@@ -36,6 +38,7 @@ class Poise(CMakePackage, CudaPackage):
             self.define_from_variant("POISE_MPI", "mpi"),
             self.define_from_variant("POISE_OPENMP", "openmp"),
             self.define_from_variant("POISE_METIS", "metis"),
+            self.define_from_variant("POISE_SUPERLU", "superlu"),
             self.define_from_variant("POISE_CUDA", "cuda"),
         ]
         # What is not installed is not built; and adapters would find a PETSc that the spec does not name.

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PC lu, and what factors: dense factors of the library's own, or sparse ones of SuperLU. */
+#ifndef POISE_LU_H
+#define POISE_LU_H
+
+#include "pc.h"
+
+enum { LU_AUTO, LU_DENSE, LU_SUPERLU }; /* -pc_factor_solver */
+
+typedef struct DenseLU {
+  PoiseInt n;
+  Layout *layout; /* the layout that the other members fit; NULL: nothing is allocated */
+  Buffer factors, pivot, full, work, result;
+  Halo *halo; /* the rows of all other ranks; NULL on one rank */
+} DenseLU;
+
+typedef struct SparseFactors SparseFactors;
+
+typedef struct SparseFacts { /* of factors, on all ranks */
+  double entries, bytes;     /* of L and U, without U's diagonal; of both */
+  double condition;          /* an estimate, of the scaled matrix in the 1-norm */
+} SparseFacts;
+
+enum { SINGULAR_ROW = 1, SINGULAR_COLUMN }; /* what has no pivot */
+
+typedef struct Singular { /* what: 0: nothing */
+  int what;
+  int64_t index;
+} Singular;
+
+typedef struct SparseLU {
+  SparseFactors *factors;   /* on the first rank */
+  Layout *layout;           /* of P as it was factored; NULL: nothing is allocated */
+  int64_t *sent, *received; /* bytes, for each rank */
+  double *x;                /* all rows, on the first rank */
+  SparseFacts facts;
+} SparseLU;
+
+typedef struct LU {
+  int solver;
+  PoiseInt max_size;
+  double zero_pivot;
+  const PCType *how; /* of what factors: the functions of PC lu. NULL: it is not chosen */
+  DenseLU dense;
+  SparseLU sparse;
+} LU;
+
+extern const PCType poiseLU_dense, poiseLU_sparse;
+
+/* ---- SuperLU, on one rank -------------------------------------------------------------------- */
+
+/* Is it in the library? */
+bool poiseSuperLUIsThere(void);
+
+/* Factor A, n x n, by columns: ptr (n + 1), row (ascending in a column), val. They are taken over, also on
+   failure. *f may hold factors of another matrix, whose order is used again if the pattern is the same. An
+   exactly singular A is no error, but there are no factors. */
+PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val,
+                            SparseFactors **f, Singular *singular, SparseFacts *facts);
+/* x = A^-1 x */
+PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x);
+int64_t poiseSuperLUBytes(const SparseFactors *f); /* besides L and U; NULL: 0 */
+void poiseSuperLUDestroy(PoiseContext ctx, SparseFactors **f);
+
+#endif
