@@ -31,7 +31,8 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
   For the whole matrix:
     "lu"          dense factors with partial pivoting, for small systems (-pc_lu_max_size)
     "amg"         multigrid by smoothed aggregation (Vanek, Mandel, Brezina 1996), with P's near null space
-                  (PoiseMatSetCoordinates, PoiseMatSetNearNullSpace), else constants. Aggregates are of a
+                  (PoiseMatSetCoordinates, PoiseMatSetNearNullSpace), else constants, or of a P in bad scaling
+                  or of hierarchic elements a vector that set-up finds. Aggregates are of a
                   rank's own rows; small levels are held and computed by every rank
                   (-pc_amg_redundant_size). M is symmetric positive definite where P is. It follows P's
                   values, and cannot be kept while these change: see -pc_amg_refresh

@@ -627,6 +627,7 @@ enum {
   BITS_PLATE_CSR,
   BITS_WIND,
   BITS_L1,
+  BITS_SCALED,
   BITS
 };
 
@@ -634,7 +635,11 @@ static PoiseMat MatrixOfBits(PoiseContext ctx, int which)
 {
   PoiseMat A = NULL;
   Grid g = {.dim = 3, .k = 13, .vary = which == BITS_DROPPED ? 40 : 0.9, .wind = which == BITS_WIND ? 1 : 0};
-  if (which < BITS_BEAM || which >= BITS_WIND) return GridOf(ctx, g);
+  if (which < BITS_BEAM || which >= BITS_WIND) {
+    A = GridOf(ctx, g);
+    if (which == BITS_SCALED) ScaleBy(A, Power);
+    return A;
+  }
   bool csr = which == BITS_BEAM_CSR || which == BITS_PLATE_CSR;
   Beam b = BeamOf(which == BITS_BEAM ? 3 : 2, which == BITS_FREE, csr ? "csr" : "bcsr");
   if (which == BITS_PLATE || which == BITS_PLATE_CSR) b.aspect = 10, b.width = 16;
@@ -655,6 +660,7 @@ static uint64_t BitsOf(PoiseContext ctx, int which)
   CHECK(Made(pc)->count > 1);
   bool drops = which == BITS_DROPPED || which == BITS_PLATE || which == BITS_PLATE_CSR;
   CHECK(!drops || Made(pc)->level[0].graph.dropped > 0);
+  CHECK(Made(pc)->scaled == (which == BITS_SCALED));
   ScaleBy(A, Power);
   digest += 31 * Digest(pc);
   PoisePCDestroy(&pc);

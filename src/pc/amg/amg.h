@@ -133,6 +133,8 @@ typedef struct Amg {
   AmgBottom bottom;
   bool dense; /* the bottom is solved; else smoothed */
   AmgEnd ended;
+  bool scaled;          /* no near null space is given, and S A S is taken for A; see scaling.h */
+  bool relaxed;         /* none is given, and constants are smoothed */
   const char *fallback; /* why the bottom is smoothed; NULL: it is not */
   double low;      /* of a bottom that is smoothed: lower end of the spectrum of D^-1 A, over lambda, where
                            it is known to be short; else 0 */

@@ -21,6 +21,7 @@
 #include "ranks.h"
 #include "redundant.h"
 #include "rows.h"
+#include "scaling.h"
 #include "stages.h"
 #include "strength.h"
 #include "tentative.h"
@@ -69,7 +70,18 @@ typedef struct Scratch {       /* of a level's set-up */
   AmgModes near, coarse;       /* near null space with ghosts; of the next level */
   Buffer opposite, mean;       /* A^T in A's pattern; the symmetric part. Where A is not symmetric */
   PoiseMat Q;                  /* R^T, if it is not P */
+  AmgScaled scaled;
+  AmgMatrix like;  /* what lambda and strong connections are of, A or S A S; */
+  const double *d; /* its D^-1 */
 } Scratch;
+
+/* All but the coarse near null space. */
+static void ReleaseArrays(Scratch *w)
+{
+  Buffer *all[] = {&w->bad, &w->q, &w->own, &w->inverse, &w->near.b, &w->opposite, &w->mean};
+  for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+  poiseAmgScaledDestroy(&w->scaled);
+}
 
 typedef struct Building {
   PoisePC pc;
@@ -77,6 +89,7 @@ typedef struct Building {
   Amg *amg;
   bool fresh;           /* not only new values */
   bool outgrown;        /* for these the smoother is not enough, as it was */
+  bool looked;          /* constants were looked at */
   AmgModes modes, size; /* of the present level; size: of its diagonal entries, see OpenSizes */
   AmgStages stages;
 } Building;
@@ -181,12 +194,38 @@ static PoiseErr CheckDiagonal(Building *s, int k, const AmgMatrix *m, Scratch *w
   return k == 0 ? RefuseNode(s, s->amg->level[k].node, bad) : RefuseLevel(k);
 }
 
+/* D^-1 of l1-jacobi by sums of rows of S A S. Local. */
+static PoiseErr SumScaledRows(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
+{
+  double *smoother;
+  if (s->amg->way.smoother != AMG_JACOBI) return POISE_OK;
+  TRY(poiseBufferUpdate(&l->inverse, DEVICE, &smoother));
+  TRY(poiseAmgRowSums(s->ctx, &w->like, smoother, NULL));
+  for (int side = 0; side < 2; side++) TRY(poiseAmgScaleVector(s->ctx->device, m, d, &l->inverse));
+  return POISE_OK;
+}
+
+/* lambda, and what it is of: A, or S A S. mine: this rank's error so far. The caller agrees. */
+static PoiseErr Measure(Building *s, int k, PoiseErr mine, const AmgMatrix *m, const double *d, Scratch *w)
+{
+  AmgLevel *l = &s->amg->level[k];
+  PoiseErr e = mine;
+  w->like = *m, w->d = d;
+  if (s->amg->scaled) {
+    e = poiseAmgScale(s->ctx, e, m, d, &w->scaled);
+    if (!e) e = poiseBufferRead(&w->scaled.val, DEVICE, &w->like.A.val);
+    if (!e) e = poiseBufferRead(&w->scaled.inverse, DEVICE, &w->d);
+    if (!e) e = SumScaledRows(s, l, m, d, w);
+  }
+  return poiseAmgLambda(s->ctx, e, &w->like, w->d, &l->lambda, &l->sums);
+}
+
 /* D^-1, and lambda. With l1-jacobi the smoother's is 1. mine: this rank's error so far. */
 static PoiseErr Spectrum(Building *s, int k, PoiseErr mine, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
   PoiseErr e = mine ? mine : Diagonal(s, k, m, w, d);
-  e = poiseAmgLambda(s->ctx, e, m, *d, &l->lambda, &l->sums);
+  e = Measure(s, k, e, m, *d, w);
   TRY(Took(s, STAGE_LAMBDA, e ? e : CheckDiagonal(s, k, m, w, *d)));
   return CheckLambda(s, k, l->lambda);
 }
@@ -397,36 +436,93 @@ static bool IsAlone(const Amg *amg)
   return amg->ended == END_DOMINATED || amg->ended == END_MASS;
 }
 
-/* Is the smoother of level 0 enough, and why? Coarse levels are for errors like constants. Where sums of rows
-   are 2, as of M-matrices, it does not remove these. */
-static PoiseErr FindAlone(Building *s, const AmgMatrix *m, const double *d, AmgEnd *why)
+/* Are constants, without another near null space, far from that of A? Where sums of rows are 2, as of
+   M-matrices, they are not; nor where most rows cancel, but for boundaries: a row of the 7-point Laplacian
+   keeps 1/11 beside one. If so, is A badly scaled? */
+static PoiseErr AreFar(Building *s, const AmgMatrix *m, const double *d, bool *far)
 {
-  const double enough = 0.05, close = 2 * (1 + 1e-12);
-  const AmgLevel *l = &s->amg->level[0];
+  const double close = 2 * (1 + 1e-12), boundary = 0.1, nearer = 0.9;
+  Amg *amg = s->amg;
+  const AmgLevel *l = &amg->level[0];
   const double *b;
-  double left = 1;
-  bool constants = m->node == 1 && s->pc->P->near.n == 0;
-  *why = IsDominated(l) ? END_DOMINATED : END_NONE;
-  if (*why || !constants || l->sums <= close || KeepsP(s)) return POISE_OK;
+  AmgConstants are;
+  *far = m->node == 1 && s->pc->P->near.n == 0 && l->sums > close && !KeepsP(s);
+  if (!*far) return POISE_OK;
   TRY(PoiseAgree(s->ctx, poiseBufferRead(&s->modes.b, DEVICE, &b)));
-  TRY(poiseAmgLeft(s->ctx, m, d, b, (double)l->A->rows->N, l->lambda, &left));
+  TRY(poiseAmgIsFar(s->ctx, m, d, b, (double)l->A->rows->N, l->lambda, far));
+  if (!*far) return POISE_OK;
+  TRY(poiseAmgConstants(s->ctx, m, d, &are));
+  *far = are.one > boundary;
+  amg->scaled = *far && !amg->way.odd && are.scaled < nearer * are.one;
+  return POISE_OK;
+}
+
+/* Where A is badly scaled, lambda again. */
+static PoiseErr MeasureScaled(Building *s, const AmgMatrix *m, const double *d, Scratch *w)
+{
+  if (!s->amg->scaled) return POISE_OK;
+  TRY(PoiseAgree(s->ctx, Measure(s, 0, POISE_OK, m, d, w)));
+  return CheckLambda(s, 0, s->amg->level[0].lambda);
+}
+
+/* The near null space: the smoother's steps for A b = 0. *left: see poiseAmgRelax. */
+static PoiseErr Relax(Building *s, const AmgMatrix *m, const double *d, Scratch *w, double *left)
+{
+  Amg *amg = s->amg;
+  const AmgLevel *l = &amg->level[0];
+  double rows = (double)l->A->rows->N;
+  TRY(poiseAmgRelax(s->ctx, &w->like, w->d, &s->modes.b, rows, l->lambda, !amg->way.odd, left));
+  if (!amg->scaled) return POISE_OK;
+  return PoiseAgree(s->ctx, poiseAmgScaleVector(s->ctx->device, m, d, &s->modes.b));
+}
+
+/* Is the smoother of level 0 enough, and why? Coarse levels are for errors like constants. If it does not
+   remove these, it makes them a near null space. */
+static PoiseErr FindAlone(Building *s, const AmgMatrix *m, const double *d, Scratch *w, AmgEnd *why)
+{
+  const double enough = 0.05;
+  const AmgLevel *l = &s->amg->level[0];
+  double left;
+  bool far;
+  *why = IsDominated(l) ? END_DOMINATED : END_NONE;
+  if (*why) return POISE_OK;
+  TRY(AreFar(s, m, d, &far));
+  if (!far) return POISE_OK;
+  TRY(MeasureScaled(s, m, d, w));
+  if (IsDominated(l)) *why = END_DOMINATED;
+  if (*why) return POISE_OK;
+  TRY(Relax(s, m, d, w, &left));
+  s->amg->relaxed = left <= 1 && !s->amg->way.odd;
   if (left <= enough) *why = END_MASS;
   return POISE_OK;
+}
+
+/* Before levels are made. With new values nothing is chosen again but whether the smoother is enough. */
+static PoiseErr LookAtConstants(Building *s, const AmgMatrix *m, const double *d, Scratch *w, bool last,
+                                AmgEnd *why)
+{
+  Amg *amg = s->amg;
+  double left;
+  *why = END_NONE;
+  if (s->looked) return POISE_OK;
+  s->looked = true;
+  if (s->fresh ? !last : IsAlone(amg)) return FindAlone(s, m, d, w, why);
+  return (amg->relaxed || amg->scaled) && !KeepsP(s) ? Relax(s, m, d, w, &left) : POISE_OK;
 }
 
 /* What interpolation was made of, before the product takes the most memory. */
 static void ReleaseUsed(Building *s, Scratch *w)
 {
-  Buffer *all[] = {&w->bad, &w->q, &w->own, &w->inverse, &w->near.b, &s->modes.b, &w->opposite, &w->mean};
-  for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+  ReleaseArrays(w);
+  poiseBufferDestroy(&s->modes.b);
 }
 
 /* Of an A that is not symmetric: A^T for R, and the symmetric part, by which nodes are connected. */
-static PoiseErr Halves(Building *s, const AmgLevel *l, const AmgMatrix *m, Scratch *w, AmgMatrix *symmetric)
+static PoiseErr Halves(Building *s, const AmgLevel *l, Scratch *w, AmgMatrix *symmetric)
 {
-  *symmetric = *m;
+  *symmetric = w->like;
   if (!s->amg->way.odd || !(s->fresh || l->smoothed)) return POISE_OK;
-  PoiseErr e = poiseAmgOpposite(s->ctx, m, &w->opposite, &w->mean);
+  PoiseErr e = poiseAmgOpposite(s->ctx, &w->like, &w->opposite, &w->mean);
   if (!e) e = poiseBufferRead(&w->mean, DEVICE, &symmetric->A.val);
   return PoiseAgree(s->ctx, e);
 }
@@ -444,10 +540,10 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, AmgEnd *en
   TRY(Spectrum(s, k, e, &m, w, &d));
   *last = IsLast(s, k);
   *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? END_LEVELS : END_NONE;
-  if (k == 0 && (s->fresh ? !*last : IsAlone(s->amg))) TRY(FindAlone(s, &m, d, &alone));
+  if (k == 0) TRY(LookAtConstants(s, &m, d, w, *last, &alone));
   if (alone) *ended = s->amg->ended = alone;
   s->outgrown = !s->fresh && k == 0 && IsAlone(s->amg) && !alone;
-  if (!*last && !*ended) TRY(Halves(s, l, &m, w, &symmetric));
+  if (!*last && !*ended) TRY(Halves(s, l, w, &symmetric));
   if (s->fresh && !*last && !*ended) TRY(Coarsen(s, k, &symmetric, ended));
   *last = *last || *ended;
   if (*last) return POISE_OK;
@@ -544,8 +640,7 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
   bool stalls = s->fresh && ended && ended != END_DOMINATED && ended != END_MASS;
   if (stalls && PoiseSize(s->ctx) > 1 && s->amg->level[k].A->rows->N <= DenseMost(s->amg)) {
     TRY(MakeRedundant(s, k));
-    Buffer *all[] = {&w->own, &w->bad, &w->opposite, &w->mean};
-    for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+    ReleaseArrays(w);
     TRY(MakeLevel(s, k, w, last, &ended));
   }
   if (s->fresh) s->amg->ended = ended;
@@ -586,7 +681,7 @@ static PoiseErr MakeBottom(Building *s)
   AmgKnown known = {NULL, NULL, NULL};
   TRY(Read(l->A, l->node, NULL, &m));
   if (s->size.b.dev) TRY(poiseBufferRead(&s->size.b, DEVICE, &known.size));
-  if (l->node == 1 && s->modes.count == 1 && !KeepsP(s)) {
+  if (l->node == 1 && s->modes.count == 1 && !KeepsP(s) && !amg->scaled && !amg->relaxed) {
     TRY(poiseBufferRead(&l->inverse, DEVICE, &known.d));
     TRY(poiseBufferRead(&s->modes.b, DEVICE, &known.b));
   }
@@ -612,6 +707,8 @@ static PoiseErr Build(Building *s)
 {
   Amg *amg = s->amg;
   bool last = false;
+  s->looked = false;
+  if (s->fresh || IsAlone(amg)) amg->scaled = amg->relaxed = false;
   if (s->fresh) {
     TRY(PoiseAgree(s->ctx, poiseMatShare(s->pc->P, &amg->level[0].A)));
     amg->level[0].node = s->pc->P->block_size;
@@ -622,8 +719,8 @@ static PoiseErr Build(Building *s)
   for (; !last; k++) {
     Scratch w = {0};
     PoiseErr e = NextLevel(s, k, &w, &last);
-    Buffer *all[] = {&w.bad, &w.q, &w.own, &w.inverse, &w.near.b, &w.coarse.b, &w.opposite, &w.mean};
-    for (size_t b = 0; b < sizeof all / sizeof *all; b++) poiseBufferDestroy(all[b]);
+    ReleaseArrays(&w);
+    poiseBufferDestroy(&w.coarse.b);
     PoiseMatDestroy(&w.Q);
     TRY(e);
   }

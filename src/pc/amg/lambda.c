@@ -15,7 +15,8 @@
 #include "rows.h"
 #include "lambda_kernels.h"
 
-enum { PROBE = 12 }; /* steps of a smoother that is tried */
+enum { PROBE = 12 };            /* steps of a smoother that is tried, */
+static const double LOW = 0.05; /* from this part of lambda on */
 enum {
   EDGE = 1,
   STEPS = 7,
@@ -165,7 +166,7 @@ PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, con
   return e;
 }
 
-/* ---- what the smoother alone leaves ---------------------------------------------------------- */
+/* ---- what smoothing leaves of a vector ---------------------------------------------------------- */
 
 /* x = the vector that is tried. */
 static PoiseErr Begin(Device *dev, AmgPowerArgs *p, Scratch *s, const double *b)
@@ -202,31 +203,44 @@ static PoiseErr First(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const doubl
   return poiseDeviceFetch(ctx->device, s->sums[2], sizeof *squares, squares);
 }
 
-static PoiseErr Leave(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const double *b, double rows,
-                      double lambda, double *left)
+/* The steps from b on, the norm of each in `found`. */
+static PoiseErr Steps(PoiseContext ctx, AmgPowerArgs *p, Scratch *s, const double *b, double lambda,
+                      double *found)
 {
-  const double low = 0.05, near = 0.1;
-  double found[SUMS * NORM], first;
-  Device *dev = ctx->device;
-  bool alone = PoiseSize(ctx) == 1;
-  *left = 1;
+  double first;
   TRY(First(ctx, p, s, b, &first));
-  if (!(first > near * near * lambda * lambda * rows)) return POISE_OK;
-  PoiseErr e = Begin(dev, p, s, b);
+  PoiseErr e = Begin(ctx->device, p, s, b);
   for (int k = 0; k < PROBE; k++, e = POISE_OK)
-    TRY(Try(ctx, e, EDGE + 1 + k, Zero(k, low) * lambda / sqrt(first), p, s, &found[(EDGE + 1 + k) * NORM]));
-  if (alone) TRY(poiseDeviceFetch(dev, s->sums[2], sizeof found, found));
-  *left = 1 / sqrt(rows);
-  for (int k = 0; k < PROBE; k++) *left *= sqrt(found[(EDGE + 1 + k) * NORM]) / (Zero(k, low) * lambda);
-  return POISE_OK;
+    TRY(Try(ctx, e, EDGE + 1 + k, Zero(k, LOW) * lambda / sqrt(first), p, s, &found[(EDGE + 1 + k) * NORM]));
+  if (PoiseSize(ctx) > 1) return POISE_OK;
+  return poiseDeviceFetch(ctx->device, s->sums[2], SUMS * NORM * sizeof *found, found);
 }
 
-PoiseErr poiseAmgLeft(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
-                      double lambda, double *left)
+PoiseErr poiseAmgRelax(PoiseContext ctx, const AmgMatrix *m, const double *d, Buffer *b, double rows,
+                       double lambda, bool change, double *left)
 {
   Scratch s = {0};
   AmgPowerArgs p = {.n = m->nodes, .m = *m, .d = d};
-  PoiseErr e = Leave(ctx, &p, &s, b, rows, lambda, left);
+  double found[SUMS * NORM], *there;
+  PoiseErr e = PoiseAgree(ctx, poiseBufferUpdate(b, DEVICE, &there));
+  if (!e) e = Steps(ctx, &p, &s, there, lambda, found);
+  *left = 1 / sqrt(rows);
+  for (int k = 0; !e && k < PROBE; k++) *left *= sqrt(found[(EDGE + 1 + k) * NORM]) / (Zero(k, LOW) * lambda);
+  if (!e && change && *left <= 1)
+    e = poiseDeviceCopy(ctx->device, there, p.z, (size_t)p.n * sizeof *there, COPY_ON_DEVICE);
+  Close(&s);
+  return PoiseAgree(ctx, e);
+}
+
+PoiseErr poiseAmgIsFar(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
+                       double lambda, bool *far)
+{
+  const double near = 0.1;
+  double squares = 0;
+  Scratch s = {0};
+  AmgPowerArgs p = {.n = m->nodes, .m = *m, .d = d};
+  PoiseErr e = First(ctx, &p, &s, b, &squares);
+  *far = squares > near * near * lambda * lambda * rows;
   Close(&s);
   return e;
 }

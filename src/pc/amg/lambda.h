@@ -11,12 +11,15 @@
    this rank's error so far. Collective; the caller agrees. */
 PoiseErr poiseAmgLambda(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, const double *d, double *lambda,
                         double *sums);
-/* *left: what 12 steps of the Chebyshev iteration on [lambda / 20, lambda] leave of constants b, as a part
-   of their norm. 1, without these steps, where D^-1 A b is below 0.1 lambda b. Nodes have one row. The same
-   on all ranks. Collective; agrees. */
-PoiseErr poiseAmgLeft(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
-                      double lambda, double *left);
-/* Is A b = 0, but for rounding? Nodes have one row, and b numbers of about 1. As above. */
+/* Is D^-1 A b above 0.1 lambda b, for constants b? Nodes have one row. The same on all ranks. Collective;
+   agrees. */
+PoiseErr poiseAmgIsFar(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
+                       double lambda, bool *far);
+/* *left: what 12 steps of the Chebyshev iteration on [lambda / 20, lambda] for A b = 0 leave of constants b,
+   as a part of their norm. b becomes a multiple of that, if `change`, and it is not longer. As above. */
+PoiseErr poiseAmgRelax(PoiseContext ctx, const AmgMatrix *m, const double *d, Buffer *b, double rows,
+                       double lambda, bool change, double *left);
+/* Is A b = 0, but for rounding? b: numbers of about 1. As above. */
 PoiseErr poiseAmgIsNull(PoiseContext ctx, const AmgMatrix *m, const double *d, const double *b, double rows,
                         bool *null);
 /* *to: the sum of n numbers, and to[1] 1 over its root; or *to alone, the largest of numbers that are not

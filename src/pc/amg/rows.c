@@ -10,6 +10,7 @@
 #include "opposite_kernels.h"
 #include "ranks_kernels.h"
 #include "redundant_kernels.h"
+#include "scaling_kernels.h"
 #include "strength_kernels.h"
 #include "tentative_kernels.h"
 

@@ -248,6 +248,9 @@ PoiseErr poiseAmgView(PoisePC pc)
                  way.smoother == AMG_JACOBI ? "l1-jacobi" : "chebyshev", way.degree));
   if (!amg->count) return POISE_OK;
   if (way.odd) TRY(poisePrint(pc->ctx, "  A is not symmetric: the restriction is made of its transpose\n"));
+  if (amg->scaled)
+    TRY(poisePrint(pc->ctx, "  A is badly scaled: levels are made as of S A S, whose diagonal is 1\n"));
+  if (amg->relaxed) TRY(poisePrint(pc->ctx, "  the near null space is constants, smoothed for A b = 0\n"));
   TRY(poisePrint(pc->ctx, "  %5s %11s %12s %8s %9s %7s %10s\n", "level", "rows", "entries", "per row",
                  "aggregate", "lambda", "megabytes"));
   for (int k = 0; k < amg->count; k++) TRY(ViewLevel(pc, k));
