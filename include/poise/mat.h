@@ -493,6 +493,10 @@ POISE_API PoiseErr PoiseMatGetNearNullSpace(PoiseMat A, int *n, const PoiseVec *
   size becomes dim if it was 1. If a node has 1 unknown, A has no near null space afterwards: of a scalar
   problem it is the constants, which amg takes by itself.
 
+  A body of revolution is given by its section: dim = 2, places (radius, height), the two displacements in the
+  section as unknowns. Of the motions of the plane only the shift along the axis is rigid there, but amg needs
+  all three, as the others strain thin rings by little.
+
   Errors name the rank: POISE_ERR_SIZE if there are other numbers of unknowns, POISE_ERR_ARG for another dim,
   and for the first coordinate that is not finite. A then keeps what it had.
 */

@@ -262,14 +262,82 @@ static void TestKept(PoiseContext ctx)
   }
 }
 
+/* ---- bodies of revolution --------------------------------------------------------------------- */
+
+enum { WALL = 5, LENGTH = 401 };  /* points through the wall of a tube, and along it */
+static const double inside = 200; /* its radius, in cells of 1 x 1; Lame's constants are 1 and 1 */
+
+/* Strains rr, zz, around, rz at a point (r, z) of the cell, of displacements of its corners. */
+static void Strains(double r, double z, double radius, double B[4][8])
+{
+  for (int a = 0; a < 4; a++) {
+    double x = a % 2 ? r : 1 - r, y = a / 2 ? z : 1 - z, dx = a % 2 ? y : -y, dy = a / 2 ? x : -x;
+    const double u[] = {dx, 0, x * y / radius, dy}, w[] = {0, dy, 0, dx};
+    for (int e = 0; e < 4; e++) B[e][2 * a] = u[e], B[e][2 * a + 1] = w[e];
+  }
+}
+
+/* Of the ring whose inner radius is this, by 2 x 2 points of Gauss. */
+static void Ring(double radius, double K[64])
+{
+  for (int c = 0; c < 64; c++) K[c] = 0;
+  for (int g = 0; g < 4; g++) {
+    double off = sqrt(3) / 6, r = 0.5 + (g % 2 ? off : -off), z = 0.5 + (g / 2 ? off : -off), B[4][8];
+    Strains(r, z, radius + r, B);
+    for (int c = 0; c < 64; c++) {
+      const int i = c / 8, j = c % 8;
+      double s = (B[0][i] + B[1][i] + B[2][i]) * (B[0][j] + B[1][j] + B[2][j]) + B[3][i] * B[3][j];
+      for (int e = 0; e < 3; e++) s += 2 * B[e][i] * B[e][j];
+      K[c] += s * (radius + r) / 4;
+    }
+  }
+}
+
+/* One end of the tube stands on a bed of springs. Each rank adds the cells whose first corner it owns. */
+static PoiseMat TubeOf(PoiseContext ctx)
+{
+  const PoiseInt nodes = WALL * LENGTH, begin = nodes * PoiseRank(ctx) / PoiseSize(ctx),
+                 end = nodes * (PoiseRank(ctx) + 1) / PoiseSize(ctx);
+  PoiseMat A;
+  double K[64], bed = 1;
+  if (!CHECK_OK(PoiseMatCreate(ctx, 2 * (end - begin), 2 * (end - begin), 2 * nodes, 2 * nodes, &A))) exit(1);
+  for (PoiseInt i = begin; i < end; i++) {
+    PoiseInt rows[8];
+    for (int a = 0; a < 8; a++) rows[a] = 2 * (i + a / 2 % 2 + (a / 4) * WALL) + a % 2;
+    if (i < WALL) CHECK_OK(PoiseMatAddBlock(A, 1, &rows[1], 1, &rows[1], &bed));
+    if (i % WALL == WALL - 1 || i >= nodes - WALL) continue;
+    Ring(inside + (double)(i % WALL), K);
+    CHECK_OK(PoiseMatAddBlock(A, 8, rows, 8, rows, K));
+  }
+  CHECK_OK(PoiseMatAssemble(A));
+  CHECK_OK(PoiseMatSetBlockSize(A, 2));
+  return A;
+}
+
+/* Of a section, with places (radius, height), the motions of the plane. Only the shift along the axis costs
+   nothing, but the others strain each ring by little. */
+static void TestRevolution(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  PoiseMat A = TubeOf(ctx);
+  const PoiseInt first = A->rows->begin / 2, n = A->rows->n / 2;
+  double *x = calloc((size_t)(2 * n + 1), sizeof *x);
+  if (!CHECK(x)) exit(1);
+  for (PoiseInt i = 0; i < n; i++)
+    x[2 * i] = inside + (double)((first + i) % WALL), x[2 * i + 1] = (double)((first + i) / WALL);
+  int constants = Iterations(A, "cg", "amg");
+  CHECK_OK(PoiseMatSetCoordinates(A, 2, n, x));
+  int motions = Iterations(A, "cg", "amg");
+  CHECK(motions > 0 && 3 * motions <= constants);
+  free(x);
+  PoiseMatDestroy(&A);
+}
+
 static const Test tests[] = {
-    {"scaled", TestScaled, 0},
-    {"alike", TestAlike, 0},
-    {"refresh", TestRefresh, 0},
-    {"failures", TestFailures, 0},
-    {"hierarchic", TestHierarchic, 0},
-    {"kept", TestKept, 0},
-    {NULL, NULL, 0},
+    {"scaled", TestScaled, 0},         {"alike", TestAlike, 0},
+    {"refresh", TestRefresh, 0},       {"failures", TestFailures, 0},
+    {"hierarchic", TestHierarchic, 0}, {"kept", TestKept, 0},
+    {"revolution", TestRevolution, 0}, {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)
