@@ -494,13 +494,13 @@ OPTIONS = frozenset(
     "log_device_time log_view mat_bcsr_kernel mat_block_size mat_combine mat_csr_kernel mat_csri_chunk "
     "mat_csri_hubs mat_index16 mat_load_diagonal mat_local_type mat_order mat_partition "
     "mat_partition_weights mat_seg_length mat_seg_padded mat_type options_file options_left "
-    "pc_amg_aggregate_min pc_amg_coarse_size pc_amg_cycle pc_amg_degree pc_amg_levels pc_amg_precision "
-    "pc_amg_redundant_size pc_amg_refresh pc_amg_smoother pc_amg_threshold pc_amg_type pc_bjacobi_blocks "
-    "pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_kernel pc_factor_setup_sweeps "
-    "pc_factor_shift_amount pc_factor_shift_type pc_factor_sweeps pc_factor_zeropivot "
-    "pc_jacobi_fixdiagonal pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits "
-    "pc_sor_local_backward pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric "
-    "pc_type petsc_index_bits poise_view ranks solve_ranks version ".split()
+    "pc_amg_aggregate_min pc_amg_coarse_size pc_amg_cycle pc_amg_degree pc_amg_interpolation_degree "
+    "pc_amg_levels pc_amg_precision pc_amg_redundant_size pc_amg_refresh pc_amg_smoother pc_amg_threshold "
+    "pc_amg_type pc_bjacobi_blocks pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_kernel "
+    "pc_factor_setup_sweeps pc_factor_shift_amount pc_factor_shift_type pc_factor_sweeps "
+    "pc_factor_zeropivot pc_jacobi_fixdiagonal pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its "
+    "pc_sor_lits pc_sor_local_backward pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega "
+    "pc_sor_symmetric pc_type petsc_index_bits poise_view ranks solve_ranks version ".split()
 )
 
 # Those of the process, which objects do not read

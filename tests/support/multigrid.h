@@ -165,6 +165,40 @@ static inline PoiseErr Springs(PoiseContext ctx, Beam g, PoiseMat *A)
   return kept ? kept : e;
 }
 
+/* Bilinear elements on k x k points of a square, for diffusion of 1 along a direction of so many degrees, and
+   of `across` across it. neumann: without boundary values. */
+typedef struct Turned {
+  PoiseInt k;
+  double degrees, across;
+  bool neumann;
+} Turned;
+
+static inline double TurnedEntry(Turned g, PoiseInt i, PoiseInt j)
+{
+  double c = cos(g.degrees * acos(-1) / 180), s = sin(g.degrees * acos(-1) / 180),
+         mixed = (1 - g.across) * c * s;
+  PoiseInt first = g.neumann ? 0 : 1, n = g.k + 2 * first;
+  PoiseInt x = i % g.k + first, y = i / g.k + first, p = j % g.k + first, q = j / g.k + first;
+  Line a = LineOf(n, x, p, 1), b = LineOf(n, y, q, 1);
+  return (c * c + g.across * s * s) * a.stiff * b.mass + (s * s + g.across * c * c) * a.mass * b.stiff +
+         mixed * (a.slope * LineOf(n, q, y, 1).slope + LineOf(n, p, x, 1).slope * b.slope);
+}
+
+static inline PoiseMat TurnedOf(PoiseContext ctx, Turned g)
+{
+  PoiseMat A = NULL;
+  PoiseInt n = g.k * g.k;
+  if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, n, n, &A))) return NULL;
+  for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++)
+    for (PoiseInt at = 0; at < 9; at++) {
+      PoiseInt p = i % g.k + at % 3 - 1, q = i / g.k + at / 3 - 1, j = q * g.k + p;
+      if (p < 0 || p >= g.k || q < 0 || q >= g.k) continue;
+      CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &(double){TurnedEntry(g, i, j)}));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
 /* Component c of rigid motion m at a point: translations, then rotations in the planes of two axes. */
 static inline double Motion(int dim, int m, int c, const double *x)
 {

@@ -43,6 +43,7 @@
 #include "pc/amg/ranks_kernels.h"
 #include "pc/amg/redundant_kernels.h"
 #include "pc/amg/scaling_kernels.h"
+#include "pc/amg/steps_kernels.h"
 #include "pc/amg/strength_kernels.h"
 #include "pc/amg/tentative_kernels.h"
 #include "pc/blocks_kernels.h"

@@ -481,6 +481,11 @@ static void TestRefresh(PoiseContext ctx)
       CheckRefresh(A, options, way);
     }
     PoiseMatDestroy(&A);
+    SetOptions(ctx, "-x_pc_amg_interpolation_degree 3");
+    A = TurnedOf(ctx, (Turned){.k = 40, .degrees = 30, .across = 0.1});
+    CheckRefresh(A, options, way);
+    PoiseMatDestroy(&A);
+    SetOptions(ctx, "-x_pc_amg_interpolation_degree 1");
   }
   SetOptions(ctx, "-x_pc_amg_refresh values");
 }
@@ -628,13 +633,17 @@ enum {
   BITS_WIND,
   BITS_L1,
   BITS_SCALED,
+  BITS_STEPS,
   BITS
 };
 
 static PoiseMat MatrixOfBits(PoiseContext ctx, int which)
 {
   PoiseMat A = NULL;
-  Grid g = {.dim = 3, .k = 13, .vary = which == BITS_DROPPED ? 40 : 0.9, .wind = which == BITS_WIND ? 1 : 0};
+  Grid g = {.dim = 3,
+            .k = 13,
+            .vary = which == BITS_DROPPED || which == BITS_STEPS ? 40 : 0.9,
+            .wind = which == BITS_WIND ? 1 : 0};
   if (which < BITS_BEAM || which >= BITS_WIND) {
     A = GridOf(ctx, g);
     if (which == BITS_SCALED) ScaleBy(A, Power);
@@ -650,17 +659,20 @@ static PoiseMat MatrixOfBits(PoiseContext ctx, int which)
 /* Of the hierarchy, and of it with new values. */
 static uint64_t BitsOf(PoiseContext ctx, int which)
 {
-  static const char *const options[BITS] = {
-      [BITS_SECOND] = "-x_pc_amg_aggregate_min 3", [BITS_L1] = "-x_pc_amg_smoother jacobi"};
+  static const char *const options[BITS] = {[BITS_SECOND] = "-x_pc_amg_aggregate_min 3",
+                                            [BITS_L1] = "-x_pc_amg_smoother jacobi",
+                                            [BITS_STEPS] = "-x_pc_amg_interpolation_degree 3"};
   PoiseMat A = MatrixOfBits(ctx, which);
   SetOptions(ctx, "-x_pc_amg_aggregate_min 0 -x_pc_amg_smoother chebyshev -x_pc_amg_coarse_size 20 "
+                  "-x_pc_amg_interpolation_degree 1 "
                   "-x_pc_amg_precision double"); /* which levels have numbers in fp32 depends on the device */
   PoisePC pc = AmgOf(A, options[which] ? options[which] : few);
   uint64_t digest = Digest(pc);
   CHECK(Made(pc)->count > 1);
-  bool drops = which == BITS_DROPPED || which == BITS_PLATE || which == BITS_PLATE_CSR;
+  bool drops = which == BITS_DROPPED || which == BITS_STEPS || which == BITS_PLATE || which == BITS_PLATE_CSR;
   CHECK(!drops || Made(pc)->level[0].graph.dropped > 0);
   CHECK(Made(pc)->scaled == (which == BITS_SCALED));
+  CHECK((Made(pc)->level[0].steps > 0) == (which == BITS_STEPS));
   ScaleBy(A, Power);
   digest += 31 * Digest(pc);
   PoisePCDestroy(&pc);
@@ -849,6 +861,62 @@ static void TestHubs(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* ---- interpolation of more steps ------------------------------------------------------------- */
+
+static const char once[] = "-x_pc_amg_interpolation_degree 1";
+
+/* Diffusion in directions between those of the grid, which the strong neighbours of a point do not have. */
+static void TestTurned(PoiseContext ctx)
+{
+  for (int degrees = 30; degrees <= 45; degrees += 15) {
+    PoiseMat A = TurnedOf(ctx, (Turned){.k = 120, .degrees = degrees, .across = 1e-3});
+    int its = Iterations(A, "cg", "amg");
+    SetOptions(ctx, "-x_pc_amg_interpolation_degree 2");
+    CHECK(Iterations(A, "cg", "amg") <= 0.85 * its);
+    SetOptions(ctx, "-x_pc_amg_aggregate_min 3");
+    CHECK(Iterations(A, "cg", "amg") <= 0.6 * its);
+    PoisePC pc = AmgOf(A, few);
+    CHECK_INT(Made(pc)->level[0].steps, 1);
+    CheckSpd(pc);
+    PoisePCDestroy(&pc);
+    SetOptions(ctx, once);
+    SetOptions(ctx, "-x_pc_amg_aggregate_min 0");
+    PoiseMatDestroy(&A);
+  }
+}
+
+static double Size(PoiseInt i)
+{
+  return exp(3 * TestRandom(8, (uint64_t)i));
+}
+
+/* D A D, where constants are far from the near null space: steps would enlarge P. */
+static void TestEnlarged(PoiseContext ctx)
+{
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 60});
+  ScaleBy(A, Size);
+  int its = Iterations(A, "cg", "amg");
+  SetOptions(ctx, "-x_pc_amg_interpolation_degree 2");
+  CHECK(Iterations(A, "cg", "amg") <= 1.15 * its);
+  SetOptions(ctx, once);
+  PoiseMatDestroy(&A);
+}
+
+/* What more steps need is one row a node, and one vector. */
+static void TestRefused(PoiseContext ctx)
+{
+  PoiseMat A;
+  if (!CHECK_OK(Springs(ctx, BeamOf(3, false, "bcsr"), &A))) return;
+  PoisePC pc = AmgOf(A, "-x_pc_amg_interpolation_degree 2");
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED,
+            "-x_pc_amg_interpolation_degree 2: only 1 where A has 3 rows a node and 3 vectors");
+  SetOptions(ctx, once);
+  CHECK_OK(PoisePCSetFromOptions(pc));
+  CHECK_OK(PoisePCSetUp(pc));
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 static PoiseInt OnGrid(PoiseInt n, PoiseInt i, int e)
 {
   const PoiseInt k = 40;
@@ -858,6 +926,25 @@ static PoiseInt OnGrid(PoiseInt n, PoiseInt i, int e)
 static double Wild(PoiseInt i, int e)
 {
   return exp(4 * TestRandom(5, (uint64_t)(i * 2 + e)));
+}
+
+static PoiseInt OnRing(PoiseInt n, PoiseInt i, int e)
+{
+  return e == 0 ? (i + 1) % n : e == 1 ? (i + 2) % n : Anywhere(n, i, e);
+}
+
+/* In a graph without dimension a second step would fill the levels: there the first one is all. */
+static void TestFull(PoiseContext ctx)
+{
+  PoiseMat A = EdgesOf(ctx, 3000, 3, OnRing, Alike);
+  if (!A) return;
+  PoisePC pc = AmgOf(A, "-x_pc_amg_interpolation_degree 4");
+  const Amg *amg = Made(pc);
+  CHECK(amg->count > 1 && amg->level[0].smoothed && amg->level[0].steps == 0);
+  CHECK(Entries(amg, 1) < 4 * Entries(amg, 0));
+  PoisePCDestroy(&pc);
+  SetOptions(ctx, once);
+  PoiseMatDestroy(&A);
 }
 
 /* Beside much larger connections too, a node's best one is strong, so that none is left out. */
@@ -1056,6 +1143,9 @@ static void TestFailures(PoiseContext ctx)
   SetOptions(ctx, "-x_pc_amg_coarse_size 12");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, false});
   TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, true});
+  SetOptions(ctx, "-x_pc_amg_interpolation_degree 3");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, false});
+  SetOptions(ctx, once);
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w -x_pc_amg_degree 2");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){"wind", false});
   SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_degree 1");
@@ -1088,7 +1178,11 @@ int main(int argc, char **argv)
                                {"wind", TestWind, 0},
                                {"odd", TestOdd, 0},
                                {"pairs", TestPairs, TEST_SERIAL},
+                               {"turned", TestTurned, TEST_SERIAL},
+                               {"enlarged", TestEnlarged, TEST_SERIAL},
+                               {"refused", TestRefused, TEST_SERIAL},
                                {"bodies", TestBodies, TEST_SERIAL},
+                               {"full", TestFull, TEST_SERIAL},
                                {"wild", TestWild, TEST_SERIAL},
                                {"precision plain", TestPrecisionPlain, TEST_SERIAL},
                                {"peak", TestPeak, TEST_SERIAL},

@@ -5,6 +5,7 @@
 */
 #include "mat/object/mat_type.h"
 #include "pc/amg/cycle.h"
+#include "pc/amg/explain.h"
 #include "multigrid.h"
 
 static const char spread[] = /* in fp64, as numbers of levels are looked at */
@@ -116,6 +117,71 @@ static void TestLevels(PoiseContext ctx)
       PoiseMatDestroy(&A);
     }
   }
+}
+
+/* By A, D and lambda of l, v = P u after one step more than in w = P u. */
+static void CheckStep(const AmgLevel *l, PoiseVec w, PoiseVec v)
+{
+  PoiseVec d, z;
+  if (!CHECK_OK(PoiseVecDuplicate(w, &d)) || !CHECK_OK(PoiseVecDuplicate(w, &z))) return;
+  CHECK_OK(PoiseMatMult(l->A, w, z));
+  CHECK_OK(PoiseMatGetDiagonal(l->A, d));
+  CHECK_OK(PoiseVecPointwiseDivide(z, z, d));
+  CHECK_OK(PoiseVecAXPY(w, -4 / (3 * l->lambda), z));
+  CheckSame(w, v, 1e-12);
+  PoiseVecDestroy(&d);
+  PoiseVecDestroy(&z);
+}
+
+/* A level whose P has k steps beside one whose P has k + 1, where no connection is weak. */
+static void CheckSteps(const AmgLevel *l, const AmgLevel *next, int k)
+{
+  PoiseVec u, w, v;
+  CHECK(!l->weak && l->steps == k && next->steps == k + 1);
+  if (!CHECK_OK(PoiseMatCreateVecs(l->P, &u, &w)) || !CHECK_OK(PoiseVecDuplicate(w, &v))) return;
+  SampleFill(u, 4);
+  CHECK_OK(PoiseMatMult(l->P, u, w));
+  CHECK_OK(PoiseMatMult(next->P, u, v));
+  CheckStep(l, w, v);
+  PoiseVec *all[] = {&u, &v, &w};
+  for (int j = 0; j < 3; j++) PoiseVecDestroy(all[j]);
+}
+
+static const char *const of_degree[] = {"-x_pc_amg_interpolation_degree 1",
+                                        "-x_pc_amg_interpolation_degree 2",
+                                        "-x_pc_amg_interpolation_degree 3"};
+
+static void CheckDegrees(PoiseMat A, int most)
+{
+  PoisePC pc[3];
+  for (int k = 0; k < most; k++) {
+    pc[k] = AmgOf(A, of_degree[k]);
+    CheckLevels(pc[k]);
+    if (k) CheckSteps(&Made(pc[k - 1])->level[0], &Made(pc[k])->level[0], k - 1);
+  }
+  for (int k = 0; k < most; k++) PoisePCDestroy(&pc[k]);
+  PoiseMatDestroy(&A);
+}
+
+/* Each step is one of Jacobi; and where connections are weak, constants stay what they are. */
+static void TestDegrees(PoiseContext ctx)
+{
+  SetOptions(ctx, spread);
+  for (int layout = 0; layout < NLAYOUTS; layout++)
+    for (int dim = 1; dim <= 2; dim++) {
+      PoiseMat A;
+      if (!CHECK_OK(GridMatrix(ctx, layout, (Grid){.dim = dim, .k = dim == 1 ? 900 : 30}, &A))) return;
+      CheckDegrees(A, dim == 1 ? 3 : 2);
+    }
+  PoiseMat A = TurnedOf(ctx, (Turned){.k = 36, .degrees = 30, .across = 1e-3, .neumann = true});
+  PoisePC pc = AmgOf(A, of_degree[2]);
+  CHECK(Made(pc)->level[0].weak && Made(pc)->level[0].steps == 2);
+  CheckConstants(pc);
+  CheckLevels(pc);
+  CheckSpd(pc);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  SetOptions(ctx, of_degree[0]);
 }
 
 /* Strong connections alone make P's pattern, on the borders of ranks too, and none of its entries is 0. */
@@ -264,6 +330,12 @@ static void TestGrowth(PoiseContext ctx)
     AttachMotions(p.alone, b[k]);
     CheckGrowth(p);
   }
+  const Turned t = {.k = 100, .degrees = 45, .across = 1e-3};
+  SetOptions(ctx, of_degree[1]);
+  CheckGrowth((Pair){TurnedOf(ctx, t), TurnedOf(self, t)});
+  SetOptions(ctx, "-x_pc_amg_aggregate_min 3");
+  CheckGrowth((Pair){TurnedOf(ctx, t), TurnedOf(self, t)});
+  SetOptions(ctx, "-x_pc_amg_interpolation_degree 1 -x_pc_amg_aggregate_min 0");
 }
 
 /* ---- levels that every rank holds ------------------------------------------------------------ */
@@ -618,6 +690,9 @@ static void TestRefresh(PoiseContext ctx)
              of[k].word);
     PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
     CheckRefresh(A, options, of[k].way);
+    SetOptions(ctx, of_degree[2]);
+    CheckRefresh(A, options, of[k].way);
+    SetOptions(ctx, of_degree[0]);
     PoiseMatDestroy(&A);
     Beam b = {.dim = 3, .length = 10, .width = 4, .type = "bcsr"};
     if (!CHECK_OK(Springs(ctx, b, &A))) return;
@@ -642,6 +717,8 @@ static PoiseErr KeepBits(PoiseContext ctx, void *arg)
     PoisePC pc = Make(ctx, "amg", A, spread);
     SampleKeep(ctx, run, Digest(pc));
     PoisePCDestroy(&pc);
+    if (!beam) SampleKeep(ctx, run, Afresh(A, of_degree[2]));
+    SetOptions(ctx, of_degree[0]);
     PoiseMatDestroy(&A);
   }
   return POISE_OK;
@@ -713,6 +790,9 @@ static void TestFailures(PoiseContext ctx)
   if (poiseModelIsGpu(&ctx->device->model)) TEST_SKIP("thousands of set-ups: the mock has the same calls");
   SetOptions(ctx, "-x_pc_amg_redundant_size 12 -x_pc_amg_coarse_size 3 -x_pc_amg_threshold 0.2");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
+  SetOptions(ctx, of_degree[1]);
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
+  SetOptions(ctx, of_degree[0]);
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){true});
   SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold 0.4");
@@ -807,6 +887,45 @@ static void TestExplains(PoiseContext ctx)
   CheckExplains(GridOf(ctx, (Grid){.dim = 2, .k = 40, .wind = 0.5}), "gmres",
                 "A is not symmetric: try -x_pc_amg_smoother jacobi, or -x_pc_type ilu with gmres");
   SetOptions(ctx, "-x_pc_amg_smoother auto");
+}
+
+/* Has the view these words, after a solve of so many iterations for 8 digits? The first rank has it all. */
+static bool Says(PoisePC pc, int64_t iterations, const char *words, bool expected)
+{
+  char text[8192] = "";
+  CHECK_OK(PoisePCSetUp(pc));
+  pc->type->solved(pc, iterations, 8);
+  TEST_PRINTED(pc->ctx, text, sizeof text, PoisePCView(pc));
+  return PoiseRank(pc->ctx) > 0 || !strstr(text, words) == !expected;
+}
+
+/* The degree of interpolation is shown, and named where it could help, after a slow solve. */
+static void TestSlow(PoiseContext ctx)
+{
+  static const char higher[] = "try -x_pc_amg_interpolation_degree 2";
+  char text[200] = "";
+  SetOptions(ctx, spread);
+  PoiseMat A = TurnedOf(ctx, (Turned){.k = 40, .degrees = 45, .across = 1e-3});
+  PoisePC pc = AmgOf(A, spread);
+  CHECK(Says(pc, 40, higher, false));
+  CHECK_OK(poiseAmgExplain(pc, text, sizeof text));
+  CHECK(!*text);
+  CHECK(Says(pc, 56, higher, true));
+  CHECK_OK(poiseAmgExplain(pc, text, sizeof text));
+  CHECK(strstr(text, higher));
+  PoisePCDestroy(&pc);
+  pc = AmgOf(A, of_degree[1]);
+  CHECK(Says(pc, 56, "interpolation is of degree 2\n", true));
+  CHECK(Says(pc, 56, higher, false));
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  A = GridOf(ctx, (Grid){.dim = 2, .k = 40, .wind = 3});
+  pc = AmgOf(A, of_degree[1]);
+  CHECK(Says(pc, 56, "interpolation is of degree 1, as A is not symmetric", true));
+  CHECK(Made(pc)->level[0].steps == 0);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  SetOptions(ctx, of_degree[0]);
 }
 
 /* A ring with a wind, whose rows add up to 0: before its last level is factored it is known as singular. */
@@ -905,6 +1024,7 @@ static void TestSaddle(PoiseContext ctx)
 int main(int argc, char **argv)
 {
   static const Test tests[] = {{"levels", TestLevels, 0},
+                               {"degrees", TestDegrees, 0},
                                {"weak", TestWeak, 0},
                                {"hubs", TestHubs, 0},
                                {"symmetric", TestSymmetric, 0},
@@ -928,6 +1048,7 @@ int main(int argc, char **argv)
                                {"stays", TestStays, 0},
                                {"failures", TestFailures, 0},
                                {"explains", TestExplains, 0},
+                               {"slow", TestSlow, 0},
                                {"windy", TestWindy, 0},
                                {"saddle", TestSaddle, 0},
                                {NULL, NULL, 0}};

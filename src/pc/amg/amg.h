@@ -32,7 +32,7 @@ typedef enum AmgEnd { END_NONE, END_LEVELS, END_DOMINATED, END_MASS, END_APART, 
 
 typedef struct AmgOptions {
   double threshold;
-  PoiseInt aggregate_min, degree, coarse_size, levels, redundant_size;
+  PoiseInt aggregate_min, interpolation_degree, degree, coarse_size, levels, redundant_size;
   int type, smoother, cycle, refresh, precision;
 } AmgOptions;
 
@@ -80,8 +80,10 @@ typedef struct AmgLevel {
      next A keeps. away, on several ranks: off-rank restriction, the rows that other ranks own. NULL on the
      last level */
   PoiseMat A, P, R, away;
-  int node;       /* rows of a node */
-  double lambda;  /* of D^-1 A */
+  PoiseMat step, fewer[AMG_DEGREES]; /* of steps.c: S; P after 1, 2, ... steps, but not all */
+  int steps;                         /* that smoothed P beyond the first one */
+  int node;                          /* rows of a node */
+  double lambda;                     /* of D^-1 A */
   double sums;    /* the largest sum of a row of |D^-1 A|; infinity where nodes have several rows */
   Buffer inverse; /* D^-1, blocks of `side` rows; of a cycle times poiseAmgDamping */
   int side;

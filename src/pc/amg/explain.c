@@ -64,6 +64,17 @@ static bool LacksMotions(PoisePC pc)
   return pc->P->block_size > 1 && pc->P->near.n == 0;
 }
 
+bool poiseAmgIsSlow(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  const double many = 6,
+               least = 30; /* iterations a digit; in all, as the first digits of a solve are no sign */
+  const AmgPace *p = &amg->latest;
+  bool takes = amg->count > 1 && amg->level[0].node == 1 && pc->P->near.n <= 1 && !amg->way.odd;
+  return takes && amg->options.type == AMG_SMOOTHED && amg->options.interpolation_degree == 1 &&
+         (double)p->iterations >= least && (double)p->iterations > many * p->digits;
+}
+
 static void Explain(PoisePC pc, const Seen *of, char *text, size_t size)
 {
   const Amg *amg = pc->data;
@@ -94,6 +105,10 @@ static void Explain(PoisePC pc, const Seen *of, char *text, size_t size)
              "rows have large entries of the diagonal's sign, so that A is perhaps of neither diffusion nor "
              "elasticity: try %s icc",
              type);
+  else if (poiseAmgIsSlow(pc))
+    snprintf(text, size,
+             "perhaps diffusion has directions between those of the grid, or A is of fourth order: try %s 2",
+             poiseOptionsName(pc->ctx, pc->prefix, "pc_amg_interpolation_degree"));
 }
 
 PoiseErr poiseAmgExplain(PoisePC pc, char *text, size_t size)

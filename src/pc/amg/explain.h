@@ -8,4 +8,7 @@
 const char *poiseAmgWhyEnded(AmgEnd ended);
 PoiseErr poiseAmgExplain(PoisePC pc, char *text, size_t size); /* as PCType's */
 
+/* Did the latest solve take so many iterations that an interpolation of a higher degree might help? */
+bool poiseAmgIsSlow(PoisePC pc);
+
 #endif

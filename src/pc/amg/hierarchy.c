@@ -8,6 +8,7 @@
 #include "mat/order/arrange.h"
 #include "mat/product/ranks_plan.h"
 #include "poise/mat_multiply.h"
+#include "sys/options/options.h"
 #include "aggregate.h"
 #include "amg.h"
 #include "bottom.h"
@@ -23,6 +24,7 @@
 #include "rows.h"
 #include "scaling.h"
 #include "stages.h"
+#include "steps.h"
 #include "strength.h"
 #include "tentative.h"
 #include "transfer.h"
@@ -39,6 +41,7 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   poiseAmgVectorsDestroy(l);
   poiseAmgSingleDestroy(l);
   PoiseMatDestroy(&l->A);
+  poiseAmgStepsRelease(ctx, l, true);
   PoiseMatDestroy(&l->P);
   PoiseMatDestroy(&l->R);
   PoiseMatDestroy(&l->away);
@@ -350,6 +353,16 @@ static PoiseErr InterpolateOpposite(Building *s, AmgLevel *l, AmgInterpolation p
   return poiseAmgFillP(s->ctx, l, w->Q, &p);
 }
 
+/* What more steps than one make of P. Collective; agrees. */
+static PoiseErr Steps(Building *s, AmgLevel *l, const AmgInterpolation *p)
+{
+  const AmgOptions *o = &s->amg->options;
+  TRY(s->fresh ? poiseAmgSteps(s->ctx, l, p, (int)o->interpolation_degree)
+               : poiseAmgStepsAgain(s->ctx, l, p));
+  poiseAmgStepsRelease(s->ctx, l, o->refresh == AMG_REFRESH_ALL || MayKeepP(s->amg));
+  return POISE_OK;
+}
+
 static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
   int b = m->A.b ? (int)m->A.b : 1;
@@ -368,10 +381,10 @@ static PoiseErr Interpolate(Building *s, AmgLevel *l, const AmgMatrix *m, const 
   if (!e && l->smoothed) e = ReadSmoothing(s, l, m, d, w, &p);
   TRY(PoiseAgree(s->ctx, e));
   if (s->fresh) TRY(CreateP(s, l, &p));
-  e = poiseAmgFillP(s->ctx, l, l->P, &p);
-  if (l->smoothed && s->amg->way.odd) {
+  e = poiseAmgFillP(s->ctx, l, poiseAmgFirst(l), &p);
+  if (l->smoothed && (s->amg->way.odd || s->amg->options.interpolation_degree > 1)) {
     TRY(PoiseAgree(s->ctx, e));
-    e = InterpolateOpposite(s, l, p, w);
+    e = s->amg->way.odd ? InterpolateOpposite(s, l, p, w) : Steps(s, l, &p);
   }
   return Took(s, STAGE_INTERPOLATION, e);
 }
@@ -691,6 +704,19 @@ static PoiseErr MakeBottom(Building *s)
   return Took(s, STAGE_BOTTOM, POISE_OK);
 }
 
+/* More steps than one smooth by entries of A, each of a node. */
+static PoiseErr CheckSteps(const Building *s)
+{
+  const AmgOptions *o = &s->amg->options;
+  int degree = (int)o->interpolation_degree, node = s->amg->level[0].node;
+  if (degree == 1 || o->type != AMG_SMOOTHED || (node == 1 && s->modes.count == 1)) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "%s %d: only 1 where A has %d rows a node and %d vectors as near null space, as steps of a higher one "
+       "need nodes of one row and one vector",
+       poiseOptionsName(s->pc->ctx, s->pc->prefix, "pc_amg_interpolation_degree"), degree, node,
+       s->modes.count);
+}
+
 /* What A is, and so how a cycle works. */
 static PoiseErr Choose(Building *s)
 {
@@ -715,6 +741,7 @@ static PoiseErr Build(Building *s)
     TRY(Choose(s));
   }
   TRY(PoiseAgree(s->ctx, poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes)));
+  TRY(CheckSteps(s));
   int k = 0;
   for (; !last; k++) {
     Scratch w = {0};

@@ -11,6 +11,7 @@
 #include "ranks_kernels.h"
 #include "redundant_kernels.h"
 #include "scaling_kernels.h"
+#include "steps_kernels.h"
 #include "strength_kernels.h"
 #include "tentative_kernels.h"
 

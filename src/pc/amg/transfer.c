@@ -44,27 +44,28 @@ static PoiseErr MakeP(PoiseContext ctx, const AmgPlaces *places, const AmgInterp
   return LAUNCH(ctx->device, amg_from_places, &a);
 }
 
-/* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
-   four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all
-   meet, and the next level is full after one step. */
-static PoiseErr Fills(PoiseContext ctx, PoiseErr mine, int64_t connections, int64_t pairs, bool *fills)
+PoiseErr poiseAmgFills(PoiseContext ctx, PoiseErr mine, int most, int64_t connections, int64_t pairs,
+                       bool *fills)
 {
-  const int most = 4;
   double sum[] = {(double)pairs, (double)connections};
   TRY(poiseAgreeSum(ctx, mine, sum, 2));
   *fills = sum[0] > most * sum[1];
   return POISE_OK;
 }
 
+/* On meshes few aggregates meet at a node, for many connections: 1/2 to 3 pairs of them for a connection, in
+   four dimensions and with cells of high order too. In graphs with hubs, or without dimension, nearly all
+   meet, and the next level is full after one step. */
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills)
 {
+  const int most = 4;
   Csr c = {0};
   int64_t pairs = 0;
   *fills = false;
   PoiseErr e = MakeP(ctx, &l->places, p, &c, &pairs);
   if (!e)
     e = poiseMatCreateLocal(p->side > 1 ? &poiseMatType_bcsr : &poiseMatType_csr, l->A->rows, NULL, &l->P);
-  e = p->smooth ? Fills(ctx, e, l->connections, pairs, fills) : PoiseAgree(ctx, e);
+  e = p->smooth ? poiseAmgFills(ctx, e, most, l->connections, pairs, fills) : PoiseAgree(ctx, e);
   if (!e && !*fills)
     e = poiseLayoutCreate(ctx, p->aggregates * p->modes, POISE_DECIDE, "columns of the matrix", &l->P->cols);
   if (!e && !*fills) {
@@ -77,10 +78,10 @@ PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *
 }
 
 /* Places of P's columns, by which its values are found. */
-static PoiseErr Places(AmgLevel *l, int64_t per, Buffer *places)
+static PoiseErr Places(const AmgLevel *l, PoiseMat P, int64_t per, Buffer *places)
 {
-  Csr *c = &l->P->csr;
-  Device *dev = l->P->ctx->device;
+  Csr *c = &P->csr;
+  Device *dev = P->ctx->device;
   AmgPlaceArgs a = {.n = c->nz, .below = l->places.below * per, .nloc = c->nloc};
   TRY(poiseBufferRead(&c->col, DEVICE, &a.from));
   TRY(poiseAmgMake(dev, c->nz, sizeof *a.to, "places of columns", places, &a.to));
@@ -91,7 +92,7 @@ PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, PoiseMat P, const AmgInter
 {
   Buffer places = {0};
   bool apart = P->csr.nghost > 0;
-  PoiseErr e = apart ? Places(l, p->modes / p->side, &places) : POISE_OK;
+  PoiseErr e = apart ? Places(l, P, p->modes / p->side, &places) : POISE_OK;
   if (!e) e = poiseAmgInterpolate(ctx, p, &P->csr, apart ? &places : NULL);
   P->version.values++;
   poiseBufferDestroy(&places);

@@ -6,6 +6,10 @@
 #include "amg.h"
 #include "interpolation_kernels.h"
 
+/* Would a prolongation fill the next level, as more than `most` pairs of aggregates meet in it for each of so
+   many connections? mine: this rank's error so far. Collective; agrees. */
+PoiseErr poiseAmgFills(PoiseContext ctx, PoiseErr mine, int most, int64_t connections, int64_t pairs,
+                       bool *fills);
 /* l->P's pattern (*fills: there is none, as with it the next level would be full). Collective; agrees. */
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
 /* Values of P, or of Q, which has l->P's pattern. Local. */

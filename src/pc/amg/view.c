@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the hierarchy is, holds and moves. */
 #include "mat/object/mat.h"
+#include "sys/options/options.h"
 #include "amg.h"
 #include "bottom.h"
 #include "explain.h"
@@ -99,6 +100,8 @@ static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
   AddMatrix(l->P, sum);
   AddMatrix(l->R, sum);
   AddMatrix(l->away, sum);
+  AddMatrix(l->step, sum);
+  for (int k = 0; k < l->steps; k++) AddMatrix(l->fewer[k], sum);
   poiseBufferAdd(&l->inverse, sum);
   poiseBufferAdd(&l->aggregate, sum);
   poiseBufferAdd(&l->lists.start, sum);
@@ -188,6 +191,35 @@ static PoiseErr ViewPlain(PoisePC pc)
   return POISE_OK;
 }
 
+/* Steps that smooth interpolation, if not one for all levels. */
+static PoiseErr ViewSteps(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  int degree = (int)amg->options.interpolation_degree;
+  if (degree == 1 || amg->options.type != AMG_SMOOTHED) return POISE_OK;
+  TRY(poisePrint(pc->ctx, "  interpolation is of degree %d%s\n", amg->way.odd ? 1 : degree,
+                 amg->way.odd ? ", as A is not symmetric" : ""));
+  for (int k = 0; k + 1 < amg->count && !amg->way.odd; k++) {
+    const AmgLevel *l = &amg->level[k];
+    if (l->smoothed && l->steps + 1 < degree)
+      TRY(poisePrint(pc->ctx,
+                     "  interpolation from level %d is of degree %d, as more would fill that level\n", k + 1,
+                     l->steps + 1));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr ViewSlow(PoisePC pc)
+{
+  const AmgPace *p = &((const Amg *)pc->data)->latest;
+  if (!poiseAmgIsSlow(pc)) return POISE_OK;
+  return poisePrint(pc->ctx,
+                    "  the latest solve took %.1f iterations a digit: where diffusion has directions between "
+                    "those of the grid, or A is of fourth order, try %s 2\n",
+                    (double)p->iterations / p->digits,
+                    poiseOptionsName(pc->ctx, pc->prefix, "pc_amg_interpolation_degree"));
+}
+
 static PoiseErr ViewRedundant(PoisePC pc)
 {
   const AmgRedundant *r = &((const Amg *)pc->data)->redundant;
@@ -258,6 +290,7 @@ PoiseErr poiseAmgView(PoisePC pc)
   if (amg->ended)
     TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", poiseAmgWhyEnded(amg->ended)));
   TRY(ViewPlain(pc));
+  TRY(ViewSteps(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
   TRY(poisePrint(pc->ctx, "  the cycle works in %s%s%s\n", amg->single ? "fp32" : "fp64",
@@ -272,6 +305,7 @@ PoiseErr poiseAmgView(PoisePC pc)
         "best %lld for %.1f\n",
         (long long)amg->latest.iterations, amg->latest.digits, (long long)amg->best.iterations,
         amg->best.digits));
+  TRY(ViewSlow(pc));
   TRY(ViewSeconds(pc));
   return ViewPeak(pc);
 }
