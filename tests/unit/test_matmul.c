@@ -547,28 +547,35 @@ static void TestRefusals(PoiseContext ctx)
 
 /* ---- larger ones ----------------------------------------------------------------------------- */
 
-/* Rows of A and of A B around the lengths at which a GPU takes larger tables, and beyond the largest. */
+/* Rows of A and of A B around the lengths at which a GPU takes larger tables, and beyond the largest. So wide
+   that a thread of the host has no place for each column. */
 static const PoiseInt lengths[] = {0,   1,   15,  17,   31,   33,   64,   65,  127,
                                    129, 256, 300, 1025, 1100, 2047, 2049, 9000};
-enum { LENGTHS = sizeof lengths / sizeof *lengths, WIDE = 20000, FAR = 7919 };
+enum { LENGTHS = sizeof lengths / sizeof *lengths, HIGH = 20000, WIDE = 200000, FAR = 7919 };
 
-/* Row i has lengths[i] entries; row j of B has columns j and j + FAR, modulo WIDE. */
+/* Row i has lengths[i] entries; row j of B has two columns. */
+static PoiseInt LongColumn(PoiseInt j, int e)
+{
+  return (j * (WIDE / HIGH) + e * FAR) % WIDE;
+}
+
 static PoiseErr MakeLong(PoiseContext ctx, bool left, PoiseMat *A)
 {
-  PoiseInt M = left ? LENGTHS : WIDE, range[2];
+  PoiseInt M = left ? LENGTHS : HIGH, N = left ? HIGH : WIDE, range[2];
   *A = NULL;
   SampleRange(ctx, EVEN, M, range);
-  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, WIDE, A));
+  POISE_TRY(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, M, N, A));
   for (PoiseInt i = range[0]; i < range[1]; i++)
     for (PoiseInt k = 0; k < (left ? lengths[i] : 2); k++) {
-      PoiseInt j = left ? k * (WIDE / lengths[i]) : (i + k * FAR) % WIDE;
+      PoiseInt j = left ? k * (HIGH / lengths[i]) : LongColumn(i, (int)k);
       double v = TestRandom(left ? 5 : 6, (uint64_t)(i * WIDE + j));
       POISE_TRY(PoiseMatSetEntries(*A, 1, &i, &j, &v));
     }
   return PoiseMatAssemble(*A);
 }
 
-static void CheckLongRow(PoiseMat C, PoiseInt i)
+/* A's numbers are scaled by a power of 2. */
+static void CheckLongRow(PoiseMat C, PoiseInt i, double scale)
 {
   PoiseInt n, found = 0;
   const PoiseInt *cols;
@@ -576,9 +583,9 @@ static void CheckLongRow(PoiseMat C, PoiseInt i)
   double *sum = calloc(WIDE, sizeof *sum);
   bool *stored = calloc(WIDE, sizeof *stored), good = CHECK_OK(PoiseMatGetRow(C, i, &n, &cols, &v));
   for (PoiseInt k = 0; k < lengths[i]; k++) {
-    PoiseInt row = k * (WIDE / lengths[i]);
+    PoiseInt row = k * (HIGH / lengths[i]);
     for (int e = 0; e < 2; e++) {
-      PoiseInt j = (row + e * FAR) % WIDE;
+      PoiseInt j = LongColumn(row, e);
       volatile double product =
           TestRandom(5, (uint64_t)(i * WIDE + row)) * TestRandom(6, (uint64_t)(row * WIDE + j));
       sum[j] += product, stored[j] = true;
@@ -586,7 +593,7 @@ static void CheckLongRow(PoiseMat C, PoiseInt i)
   }
   for (PoiseInt j = 0; good && j < WIDE; j++) {
     if (!stored[j]) continue;
-    good = found < n && cols[found] == j && SampleBits(v[found]) == SampleBits(sum[j]);
+    good = found < n && cols[found] == j && SampleBits(v[found]) == SampleBits(scale * sum[j]);
     found++;
   }
   CHECK(good && found == n);
@@ -597,8 +604,10 @@ static void TestLongRows(PoiseContext ctx)
 {
   PoiseMat A, B, C = NULL;
   if (!CHECK_OK(MakeLong(ctx, true, &A)) || !CHECK_OK(MakeLong(ctx, false, &B))) return;
-  if (CHECK_OK(PoiseMatMatMult(A, B, &C)))
-    for (PoiseInt i = C->rows->begin; i < C->rows->begin + C->rows->n; i++) CheckLongRow(C, i);
+  for (double scale = 1; scale <= 4 && CHECK_OK(PoiseMatMatMult(A, B, &C)); scale *= 2) {
+    for (PoiseInt i = C->rows->begin; i < C->rows->begin + C->rows->n; i++) CheckLongRow(C, i, scale);
+    CHECK_OK(PoiseMatScale(A, 2));
+  }
   PoiseMatDestroy(&A);
   PoiseMatDestroy(&B);
   PoiseMatDestroy(&C);

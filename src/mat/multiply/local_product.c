@@ -48,7 +48,8 @@ static PoiseErr Offsets(Buffer *ptr, bool wide, CsrView *v)
 static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
 {
   LocalFactor *A = &p->A, *B = &p->B;
-  *a = (SpgemmArgs){.p = p->p, .q = p->q, .s = p->s, .columns = p->columns, .below = p->below};
+  *a = (SpgemmArgs){
+      .p = p->p, .q = p->q, .s = p->s, .columns = p->columns, .below = p->below, .any_order = p->any_order};
   TRY(poiseCsrPattern(A->csr, &a->A));
   TRY(poiseCsrPattern(B->csr, &a->B));
   if (A->turned) {
@@ -78,6 +79,16 @@ static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t counts[
   return POISE_OK;
 }
 
+/* A table of each thread of the host: with a place for each column of B, where all of these are no more than
+   A's entries, and a row's columns behind; else with a hash for its longest row. */
+static int64_t HostTable(SpgemmArgs *a, int64_t longest)
+{
+  const int64_t few = 4096;
+  int64_t row = INT64_C(1) << poiseSpgemmBits(longest);
+  a->direct = a->columns <= (a->A.nz + few) / a->tables;
+  return a->direct ? a->columns + row : 4 * row;
+}
+
 /* Tables for these rows: of each thread of the host; of some thread blocks of a GPU, for its last class, as
    many as keep it busy and fit in a quarter of a GB, or one. */
 static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t counts[SPGEMM_COUNTS])
@@ -90,6 +101,8 @@ static PoiseErr MakeTables(Device *dev, SpgemmArgs *a, Scratch *s, const int64_t
     int64_t fit = TABLE_INTEGERS / a->table_size;
     a->tables = rows < most ? rows : most;
     if (a->tables > fit && rows) a->tables = fit > 1 ? fit : 1;
+  } else {
+    a->table_size = HostTable(a, counts[SPGEMM_LONGEST]);
   }
   poiseBufferDestroy(&s->table);
   return Make(dev, a->tables * a->table_size, sizeof(int32_t), "tables of columns", &s->table, &a->table);
@@ -151,7 +164,7 @@ static int64_t MostKept(int64_t m)
   return most < MOST_KEPT ? MOST_KEPT : most < MORE_KEPT ? most : MORE_KEPT;
 }
 
-/* Lengths of rows, and their columns where there is room. */
+/* Lengths of rows, and on a GPU their columns where there is room. */
 static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
 {
   TRY(Make(dev, p->m, sizeof *a->work, "products of rows", &s->work, &a->work));
@@ -160,11 +173,25 @@ static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
   TRY(Classify(dev, a, s, p->counts));
   TRY(MakeTables(dev, a, s, p->counts));
   p->products = a->products = p->counts[SPGEMM_PRODUCTS];
-  a->room = p->counts[SPGEMM_ROOM] < INT32_MAX ? p->counts[SPGEMM_ROOM] : INT32_MAX;
   TRY(Make(dev, p->m, sizeof *a->length, "lengths of rows", &s->length, &a->length));
+  if (!dev->model.multiprocessors) return LAUNCH(dev, spgemm_count, a);
+  a->room = p->counts[SPGEMM_ROOM] < INT32_MAX ? p->counts[SPGEMM_ROOM] : INT32_MAX;
   TRY(Make(dev, p->m, sizeof *a->at, "places of kept columns", &s->at, &a->at));
   TRY(Make(dev, a->room, sizeof *a->kept, "kept columns", &s->kept, &a->kept));
   return LAUNCH(dev, spgemm_count, a);
+}
+
+/* Numbers of the factors, and where those of C go. */
+static PoiseErr OpenNumbers(LocalProduct *p, SpgemmArgs *a, Csr *C)
+{
+  TRY(poiseBufferRead(&p->A.csr->val, DEVICE, &a->A.val));
+  TRY(poiseBufferRead(&p->B.csr->val, DEVICE, &a->B.val));
+  a->ngiven = p->B.csr->nz;
+  if (p->B.received) TRY(poiseBufferRead(p->B.received, DEVICE, &a->received));
+  if (p->A.turned)
+    TRY(poiseBufferRead(&p->A.turned->from, DEVICE,
+                        p->A.turned->wide ? (void *)&a->from64 : (void *)&a->from32));
+  return poiseBufferWrite(&C->val, DEVICE, &a->val);
 }
 
 static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
@@ -173,18 +200,26 @@ static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
   TRY(Open(p, &a));
   TRY(Count(dev, p, &a, s));
   a.work = a.length; /* these decide about classes now */
+  poiseBufferDestroy(&s->work);
   TRY(OffsetsAndClasses(dev, a.A.m, a.length, C, &a, p->counts));
-  a.work = NULL;
+  a.work = a.length = NULL;
+  poiseBufferDestroy(&s->length);
   C->nloc = p->nloc;
   a.C.nz = C->nz;
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(Make(dev, C->nz, sizeof *a.col, "columns", &C->col, &a.col));
   TRY(MakeTables(dev, &a, s, p->counts));
-  TRY(LAUNCH(dev, spgemm_columns, &a));
-  poiseBufferDestroy(&s->kept);
   int64_t tile = (int64_t)p->p * p->s;
   if (C->nz > PTRDIFF_MAX / (int64_t)sizeof(double) / tile)
     FAIL(POISE_ERR_MEMORY, "values of %lld entries of a product", (long long)C->nz);
+  p->made = p->numbers && !dev->model.multiprocessors;
+  if (p->made) {
+    TRY(poiseBufferCreate(dev, (size_t)(C->nz * tile) * sizeof(double), "values", &C->val));
+    TRY(OpenNumbers(p, &a, C));
+  }
+  TRY(LAUNCH(dev, spgemm_columns, &a));
+  poiseBufferDestroy(&s->kept);
+  if (p->made) return POISE_OK;
   return poiseBufferCreate(dev, (size_t)(C->nz * tile) * sizeof(double), "values", &C->val);
 }
 
@@ -200,16 +235,9 @@ static PoiseErr MakeNumbers(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
 {
   SpgemmArgs a;
   TRY(Open(p, &a));
-  TRY(poiseBufferRead(&p->A.csr->val, DEVICE, &a.A.val));
-  TRY(poiseBufferRead(&p->B.csr->val, DEVICE, &a.B.val));
-  a.ngiven = p->B.csr->nz;
-  if (p->B.received) TRY(poiseBufferRead(p->B.received, DEVICE, &a.received));
-  if (p->A.turned)
-    TRY(poiseBufferRead(&p->A.turned->from, DEVICE,
-                        p->A.turned->wide ? (void *)&a.from64 : (void *)&a.from32));
+  TRY(OpenNumbers(p, &a, C));
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(poiseBufferRead(&C->col, DEVICE, &a.C.col));
-  TRY(poiseBufferWrite(&C->val, DEVICE, &a.val));
   a.products = p->products;
   a.C.nz = C->nz;
   TRY(MakeTables(dev, &a, s, p->counts));
@@ -219,6 +247,9 @@ static PoiseErr MakeNumbers(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
 PoiseErr poiseLocalNumbers(Device *dev, LocalProduct *p, Csr *C)
 {
   Scratch s = {0};
+  bool made = p->made;
+  p->made = false;
+  if (made) return POISE_OK;
   PoiseErr e = MakeNumbers(dev, p, &s, C);
   Release(&s);
   return e;

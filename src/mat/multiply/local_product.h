@@ -19,6 +19,9 @@ typedef struct LocalProduct {
   LocalFactor A, B;
   int p, q, s;                     /* tiles are p x q and q x s */
   int64_t m, columns, below, nloc; /* rows; as in SpgemmArgs */
+  bool any_order;                  /* of C's columns; as in SpgemmArgs */
+  bool numbers;                    /* the factors have theirs when C's pattern is made */
+  bool made;                       /* so had C, and poiseLocalNumbers need not make them */
   int64_t counts[SPGEMM_COUNTS];   /* of C's rows */
   int64_t products;                /* the most of a row */
 } LocalProduct;

@@ -147,6 +147,7 @@ static PoiseErr PatternAB(PoiseMat A, PoiseMat B, Multiplied *k, Csr *c)
 {
   LocalFactor left = {.csr = &A->csr};
   k->first = ProductOf(left, poiseFetchedFactor(&k->rows, &B->csr), A->csr.m, Columns(k, &B->csr));
+  k->first.numbers = !k->rows.ctx;
   if (k->rows.ctx) k->first.nloc = k->rows.nloc, k->first.below = k->rows.below;
   SetBlocks(A, &B->csr, poiseCsrSide(&A->csr), c);
   TRY(poiseLocalPattern(A->ctx->device, &k->first, c));
@@ -155,19 +156,24 @@ static PoiseErr PatternAB(PoiseMat A, PoiseMat B, Multiplied *k, Csr *c)
 
 /* The pattern of this rank's P^T (A P) in c, with the rows of all of P's columns here; on one rank those of
    C. Columns are in the order of their global numbers, those of A P too. */
-static PoiseErr PatternPtAP(PoiseMat A, PoiseMat P, Multiplied *k, Csr *c)
+static PoiseErr PatternPtAP(PoiseMat A, PoiseMat P, PoiseMat left, Multiplied *k, Csr *c)
 {
   Device *dev = A->ctx->device;
-  LocalFactor left = {.csr = &A->csr}, product = {.csr = &k->product},
-              turned = {.csr = &P->csr, .turned = &k->turned};
+  LocalFactor of = {.csr = &A->csr}, product = {.csr = &k->product},
+              turned = {.csr = &left->csr, .turned = &k->turned};
   int64_t columns = Columns(k, &P->csr);
   SetBlocks(A, &P->csr, poiseCsrSide(&A->csr), &k->product);
   SetBlocks(A, &P->csr, poiseCsrAcross(&P->csr), c);
-  k->first = ProductOf(left, poiseFetchedFactor(&k->rows, &P->csr), A->csr.m, columns);
+  k->first = ProductOf(of, poiseFetchedFactor(&k->rows, &P->csr), A->csr.m, columns);
+  k->first.any_order = true; /* C's entries are the same sums */
+  k->first.numbers = !k->rows.ctx;
+  TRY(poiseTransposedCreate(P, &k->turned)); /* it sorts, while there is room */
   TRY(poiseLocalPattern(dev, &k->first, &k->product));
-  TRY(poiseTransposedCreate(P, &k->turned));
   k->second = ProductOf(turned, product, P->csr.nloc + P->csr.nghost, columns);
-  return poiseLocalPattern(dev, &k->second, c);
+  k->second.numbers = k->first.made;
+  TRY(poiseLocalPattern(dev, &k->second, c));
+  if (k->second.made) poiseBufferForget(&k->product.val);
+  return POISE_OK;
 }
 
 /* The entries of this rank's part as triplets of C. Beside it a rank holds 16 bytes for each. */
@@ -192,10 +198,10 @@ static PoiseErr SharePart(PoiseMat P, Multiplied *k, PoiseMat C)
 }
 
 /* C's pattern, of the entries of all ranks. mine: this rank's error so far. */
-static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, PoiseErr mine, Multiplied *k, PoiseMat C)
+static PoiseErr SpreadPattern(PoiseMat A, PoiseMat P, PoiseMat left, PoiseErr mine, Multiplied *k, PoiseMat C)
 {
   Csr *part = &k->partial;
-  TRY(PoiseAgree(A->ctx, mine ? mine : PatternPtAP(A, P, k, part)));
+  TRY(PoiseAgree(A->ctx, mine ? mine : PatternPtAP(A, P, left, k, part)));
   if (part->b) TRY(PoiseMatSetBlockSize(C, part->b));
   if (part->b) TRY(PoiseMatSetType(C, "bcsr"));
   return poiseSharedRowsStay(C) ? SharePart(P, k, C) : ListPart(P, k, C);
@@ -209,7 +215,7 @@ static PoiseErr Take(PoiseMat C, PoiseErr mine, Csr *c)
   return poiseMatReplaceCsr(C, mine, c);
 }
 
-static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
+static PoiseErr Pattern(PoiseMat A, PoiseMat B, PoiseMat left, bool galerkin, PoiseMat C)
 {
   PoiseContext ctx = A->ctx;
   Csr c = {0};
@@ -217,9 +223,9 @@ static PoiseErr Pattern(PoiseMat A, PoiseMat B, bool galerkin, PoiseMat C)
   k->galerkin = galerkin;
   PoiseErr e = PoiseSize(ctx) > 1 ? poiseFetchPattern(A, B, &k->rows) : POISE_OK;
   if (galerkin && PoiseSize(ctx) > 1) {
-    TRY(SpreadPattern(A, B, e, k, C));
+    TRY(SpreadPattern(A, B, left, e, k, C));
   } else {
-    if (!e) e = galerkin ? PatternPtAP(A, B, k, &c) : PatternAB(A, B, k, &c);
+    if (!e) e = galerkin ? PatternPtAP(A, B, left, k, &c) : PatternAB(A, B, k, &c);
     TRY(Take(C, e, &c));
   }
   k->made[0] = A->version, k->made[1] = B->version, k->made[2] = C->version;
@@ -266,7 +272,7 @@ static PoiseErr Create(PoiseMat A, PoiseMat B, PoiseMat left, bool galerkin, Poi
                                    galerkin ? B->cols : A->rows, B->cols, C);
   if (!e) e = poiseAlloc(A->ctx, sizeof *(*C)->multiplied, "a product", &(*C)->multiplied);
   e = PoiseAgree(A->ctx, e);
-  if (!e) e = Pattern(A, B, galerkin, *C);
+  if (!e) e = Pattern(A, B, left, galerkin, *C);
   if (!e) e = Numbers(A, B, left, *C);
   if (e) PoiseMatDestroy(C);
   return e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Products of sparse matrices (SpGEMM) row by row, with a hash table for each row. A group of lanes does a
-  row: one lane on the host, some or all threads of a thread block on a GPU. The text is the same for all.
+  row: some or all threads of a thread block of a GPU. The host has kernels of its own (spgemm.c).
 
   Entries are tiles, stored column-major: p x q of A, q x s of B, p x s of C; scalars are 1 x 1. Lanes own
   different entries of C while one entry of A is multiplied, so products are added in the order of A's entries
@@ -30,6 +30,8 @@ typedef struct SpgemmArgs {
   const double *received; /* tiles of B from entry ngiven on */
   int64_t ngiven;
   int64_t columns; /* of B, as B.col numbers them: in the order of their global numbers */
+  int direct;      /* on the host: has each column a place in a table? */
+  int any_order;   /* on the host: C's columns are as in B.col, in any order. Nobody but it reads C */
   int64_t below;   /* C.col numbers them [owned | ghosts]; so many ghosts are below the C.nloc owned ones */
   int32_t *work;   /* products of each row, which bound its length and decide its class; NULL: C's rows do */
   int32_t *length; /* of C's rows */
