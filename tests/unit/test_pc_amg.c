@@ -1041,6 +1041,29 @@ static void TestBodies(PoiseContext ctx)
   free(body);
 }
 
+/* Of many rows some are looked at: wherever odd ones are that repeat, these are seen. */
+static void TestOddSample(PoiseContext ctx)
+{
+  static const PoiseInt every[] = {4, 256, 20}, at[] = {1, 200, 1}, wide[] = {1, 56, 1};
+  SetOptions(ctx, "-x_pc_amg_cycle auto");
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 200});
+    if (!A) return;
+    for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++) {
+      const PoiseInt j = i + 200;
+      PoiseInt place = i % every[k];
+      if (place >= at[k] && place < at[k] + wide[k] && j < 40000)
+        CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &(double){-1.5}));
+    }
+    CHECK_OK(PoiseMatAssemble(A));
+    PoisePC pc = AmgOf(A, "-x_pc_amg_levels 2");
+    CHECK_INT(Made(pc)->way.odd, k < 2);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+  SetOptions(ctx, "-x_pc_amg_levels 24");
+}
+
 /* ---- fp32 ------------------------------------------------------------------------------------ */
 
 static PoiseInt OnPartOfGrid(PoiseInt n, PoiseInt i, int e)
@@ -1177,6 +1200,7 @@ int main(int argc, char **argv)
                                {"hubs", TestHubs, TEST_SERIAL},
                                {"wind", TestWind, 0},
                                {"odd", TestOdd, 0},
+                               {"odd_sample", TestOddSample, 0},
                                {"pairs", TestPairs, TEST_SERIAL},
                                {"turned", TestTurned, TEST_SERIAL},
                                {"enlarged", TestEnlarged, TEST_SERIAL},

@@ -5,8 +5,8 @@
 
 #include "ranks.h"
 
-/* *odd: more than a tenth of the rows of all ranks are far from symmetric. mine: this rank's error so far.
-   Collective; agrees. */
+/* *odd: more than a tenth of the rows of all ranks are far from symmetric, as a sample of them says. mine:
+   this rank's error so far. Collective; agrees. */
 PoiseErr poiseAmgIsOdd(PoiseContext ctx, PoiseErr mine, const AmgMatrix *m, bool *odd);
 /* A^T in A's pattern, and (A + A^T) / 2. Entries of A^T elsewhere are left out. Local. */
 PoiseErr poiseAmgOpposite(PoiseContext ctx, const AmgMatrix *m, Buffer *of, Buffer *mean);

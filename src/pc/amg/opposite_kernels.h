@@ -8,8 +8,11 @@
 /* A row is far from symmetric above this part of its sums. */
 #define AMG_ODD 0.02
 
+enum { AMG_RUN = 64 }; /* rows that are looked at together */
+
 typedef struct AmgOppositeArgs {
-  int64_t n; /* own rows of blocks */
+  int64_t n;           /* rows of blocks that are looked at */
+  int64_t rows, apart; /* own ones; one of so many runs of them is looked at */
   AmgMatrix m;
   int32_t *odd;      /* is the row far from symmetric? NULL: nobody asks */
   double *of, *mean; /* a_ji, and (a_ij + a_ji) / 2; NULL: nobody asks */
@@ -57,17 +60,25 @@ POISE_INLINE double poiseAmgPair(const AmgOppositeArgs *o, int64_t k, int64_t ba
   return a;
 }
 
-/* By row sums of |a_ij - a_ji| and |a_ij| + |a_ji|. Traffic: A, and for each entry some of a row that is
-   near. */
-POISE_INLINE void amg_opposite_item(const AmgOppositeArgs *o, int64_t i)
+/* Runs of rows are read as fast as all, and have all components of a system. Of `apart` of them any one is
+   looked at, so that nothing that repeats is missed. */
+POISE_INLINE int64_t poiseAmgSampled(const AmgOppositeArgs *o, int64_t item)
+{
+  int64_t run = item / AMG_RUN, any = (poiseHash32((int32_t)run) >> 8) % o->apart;
+  return ((run * o->apart + any) * AMG_RUN + item % AMG_RUN) % o->rows;
+}
+
+/* By row sums of |a_ij - a_ji| and |a_ij| + |a_ji|. Traffic: the rows of A, and for each entry some of a row
+   that is near. */
+POISE_INLINE void amg_opposite_item(const AmgOppositeArgs *o, int64_t item)
 {
   const CsrView *A = &o->m.A;
-  int64_t b = A->b ? A->b : 1;
+  int64_t b = A->b ? A->b : 1, i = poiseAmgSampled(o, item);
   double differ = 0, all = 0;
   bool given = poiseAmgGivesValue(&o->m, i);
   for (int64_t k = poiseCsrOffset(A, i), last = poiseCsrOffset(A, i + 1); k < last; k++) {
-    int64_t j = A->col[k], back = j < o->n ? poiseAmgEntry(&o->m, j, i) : -1;
-    bool known = j < o->n && !given && !poiseAmgGivesValue(&o->m, j);
+    int64_t j = A->col[k], back = j < o->rows ? poiseAmgEntry(&o->m, j, i) : -1;
+    bool known = j < o->rows && !given && !poiseAmgGivesValue(&o->m, j);
     for (int64_t e = 0; e < b * b; e++) {
       double there, a = poiseAmgPair(o, k, back, known, e % b, e / b, &there);
       if (o->of) o->of[k * b * b + e] = there;
@@ -75,7 +86,7 @@ POISE_INLINE void amg_opposite_item(const AmgOppositeArgs *o, int64_t i)
       if (j != i) differ += fabs(a - there), all += fabs(a) + fabs(there);
     }
   }
-  if (o->odd) o->odd[i] = differ > AMG_ODD * all;
+  if (o->odd) o->odd[item] = differ > AMG_ODD * all;
 }
 
 #endif
