@@ -1097,6 +1097,28 @@ static void TestPrecisionPlain(PoiseContext ctx)
   SetOptions(ctx, ways[0]);
 }
 
+/* ---- the last level -------------------------------------------------------------------------- */
+
+/* Its inverse is cheap beside all the rest; but what has 600 rows itself is solved. */
+static void TestCoarseSize(PoiseContext ctx)
+{
+  SetOptions(ctx, "-x_pc_amg_coarse_size 0");
+  for (int k = 24; k < 200; k += 35) {
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = k});
+    if (!A) return;
+    PoiseInt numbers;
+    CHECK_OK(PoiseMatNonzeros(A, &numbers));
+    PoisePC pc = AmgOf(A, "-x_pc_amg_levels 24");
+    const Amg *amg = Made(pc);
+    double rows = (double)amg->level[amg->count - 1].A->rows->N;
+    CHECK(amg->dense && (amg->count == 1 ? rows <= 600 : pow(rows, 3) / 2 <= 20 * (double)numbers));
+    CHECK_INT(amg->count == 1, k * k <= 600);
+    CHECK_INT(amg->ended, END_NONE);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* What a fresh set-up takes, in bytes of A. Numbers of levels are held in one precision, but for
@@ -1201,6 +1223,7 @@ int main(int argc, char **argv)
                                {"wind", TestWind, 0},
                                {"odd", TestOdd, 0},
                                {"odd_sample", TestOddSample, 0},
+                               {"coarse_size", TestCoarseSize, 0},
                                {"pairs", TestPairs, TEST_SERIAL},
                                {"turned", TestTurned, TEST_SERIAL},
                                {"enlarged", TestEnlarged, TEST_SERIAL},

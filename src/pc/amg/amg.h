@@ -25,7 +25,7 @@ enum { AMG_SMOOTHED, AMG_UNSMOOTHED };                   /* type */
 enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values change */
 enum { AMG_SINGLE, AMG_DOUBLE };                         /* precision of the cycle */
 
-/* Why there is no further level, where the last one has more than coarse_size rows: no more are allowed; its
+/* Why there is no further level, where the last one has too many rows to be solved: no more are allowed; its
    rows are dominated by their diagonals; the smoother removes constants, as of mass matrices; no node has a
    strong neighbour; there are nearly as many aggregates as nodes. */
 typedef enum AmgEnd { END_NONE, END_LEVELS, END_DOMINATED, END_MASS, END_APART, END_STALLS } AmgEnd;
@@ -57,11 +57,17 @@ static inline AmgWay poiseAmgWay(const AmgOptions *o, bool odd)
                   .w_cycle = o->cycle ? o->cycle == AMG_W : odd};
 }
 
+/* A matrix of so many rows is solved. */
+static inline int64_t poiseAmgSolved(const AmgOptions *o)
+{
+  return o->coarse_size ? o->coarse_size : 600;
+}
+
 /* A level that every rank holds has at most so many rows, or few bytes (hierarchy.c). */
 static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
 {
   const int64_t usual = 50000, size = o->redundant_size < 0 ? usual : o->redundant_size;
-  return size > o->coarse_size ? size : o->coarse_size;
+  return size > poiseAmgSolved(o) ? size : poiseAmgSolved(o);
 }
 
 /*
@@ -137,6 +143,7 @@ typedef struct Amg {
   AmgEnd ended;
   bool scaled;          /* no near null space is given, and S A S is taken for A; see scaling.h */
   bool relaxed;         /* none is given, and constants are smoothed */
+  int64_t solved;       /* coarse levels of so many rows are the last */
   const char *fallback; /* why the bottom is smoothed; NULL: it is not */
   double low;      /* of a bottom that is smoothed: lower end of the spectrum of D^-1 A, over lambda, where
                            it is known to be short; else 0 */

@@ -425,7 +425,7 @@ static bool KeepsP(const Building *s)
 /* Rows of a bottom that is solved, if it must be as large as that. */
 static int64_t DenseMost(const Amg *amg)
 {
-  return amg->options.coarse_size > DENSE_MOST ? amg->options.coarse_size : DENSE_MOST;
+  return poiseAmgSolved(&amg->options) > DENSE_MOST ? poiseAmgSolved(&amg->options) : DENSE_MOST;
 }
 
 /* Is level k the last one? */
@@ -433,7 +433,8 @@ static bool IsLast(const Building *s, int k)
 {
   const AmgOptions *o = &s->amg->options;
   if (!s->fresh) return k + 1 == s->amg->count;
-  return s->amg->level[k].A->rows->N <= o->coarse_size || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS;
+  int64_t most = k == 0 ? poiseAmgSolved(o) : s->amg->solved;
+  return s->amg->level[k].A->rows->N <= most || k + 1 == (int)o->levels || k + 1 == AMG_LEVELS;
 }
 
 /* Do the other entries of each row add up to at most 0.9 of its diagonal entry? Then all eigenvalues of
@@ -552,7 +553,7 @@ static PoiseErr MakeLevel(Building *s, int k, Scratch *w, bool *last, AmgEnd *en
   PoiseErr e = Read(l->A, l->node, l->ghosts, &m);
   TRY(Spectrum(s, k, e, &m, w, &d));
   *last = IsLast(s, k);
-  *ended = *last && l->A->rows->N > s->amg->options.coarse_size ? END_LEVELS : END_NONE;
+  *ended = *last && l->A->rows->N > poiseAmgSolved(&s->amg->options) ? END_LEVELS : END_NONE;
   if (k == 0) TRY(LookAtConstants(s, &m, d, w, *last, &alone));
   if (alone) *ended = s->amg->ended = alone;
   s->outgrown = !s->fresh && k == 0 && IsAlone(s->amg) && !alone;
@@ -656,14 +657,15 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
     ReleaseArrays(w);
     TRY(MakeLevel(s, k, w, last, &ended));
   }
-  if (s->fresh) s->amg->ended = ended;
+  bool small = k > 0 && s->amg->level[k].A->rows->N <= poiseAmgSolved(&s->amg->options);
+  if (s->fresh) s->amg->ended = small ? END_NONE : ended;
   return POISE_OK;
 }
 
 /* Is the bottom to be solved? Where coarsening has ended by itself that soon costs more than it saves. */
 static bool IsSmall(const Amg *amg, int64_t rows)
 {
-  if (rows <= amg->options.coarse_size) return true;
+  if (rows <= poiseAmgSolved(&amg->options)) return true;
   if (IsAlone(amg)) return false;
   return rows <= (amg->ended == END_LEVELS ? DENSE_MOST : DENSE_STALLED);
 }
@@ -717,6 +719,19 @@ static PoiseErr CheckSteps(const Building *s)
        s->modes.count);
 }
 
+/* Rows of a coarse level that is solved. The inverse takes half their cube of multiply-adds, and set-up some
+   hundreds for each number of A: 20 are small beside these. */
+static PoiseErr ChooseSolved(Building *s)
+{
+  const double each = 20;
+  PoiseInt numbers;
+  s->amg->solved = poiseAmgSolved(&s->amg->options);
+  if (s->amg->options.coarse_size) return POISE_OK;
+  TRY(PoiseMatNonzeros(s->pc->P, &numbers));
+  s->amg->solved = (int64_t)fmin((double)s->amg->solved, cbrt(2 * each * (double)numbers));
+  return POISE_OK;
+}
+
 /* What A is, and so how a cycle works. */
 static PoiseErr Choose(Building *s)
 {
@@ -739,6 +754,7 @@ static PoiseErr Build(Building *s)
     TRY(PoiseAgree(s->ctx, poiseMatShare(s->pc->P, &amg->level[0].A)));
     amg->level[0].node = s->pc->P->block_size;
     TRY(Choose(s));
+    TRY(ChooseSolved(s));
   }
   TRY(PoiseAgree(s->ctx, poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes)));
   TRY(CheckSteps(s));
