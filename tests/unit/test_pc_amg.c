@@ -296,6 +296,43 @@ static void TestBeam(PoiseContext ctx)
   }
 }
 
+/* Scalars with a block size are copied to blocks, where these are smaller: then all is as if A had blocks. */
+static PoiseMat First(PoisePC pc)
+{
+  const Amg *amg = Made(pc);
+  return poiseAmgIsRedundant(amg, 0) ? amg->redundant.A : amg->level[0].A;
+}
+
+static void TestCopy(PoiseContext ctx)
+{
+  static const char *const types[] = {"csr", "bcsr"};
+  uint64_t digest[2][2];
+  PoiseMat A;
+  PoisePC pc;
+  SetOptions(ctx, few);
+  for (int t = 0; t < 2; t++) {
+    if (!CHECK_OK(Springs(ctx, BeamOf(3, false, types[t]), &A))) return;
+    AttachMotions(A, BeamOf(3, false, NULL));
+    pc = AmgOf(A, "-x_pc_amg_precision double");
+    digest[t][0] = Digest(pc);
+    CHECK_INT(First(pc)->csr.b, 3);
+    CHECK((First(pc) == A) == (t == 1));
+    CHECK_OK(PoiseMatScale(A, 2));
+    digest[t][1] = Digest(pc);
+    CHECK(Made(pc)->refreshed);
+    PoisePCDestroy(&pc);
+    CheckRefresh(A, "-x_pc_amg_precision single", AMG_VALUES);
+    PoiseMatDestroy(&A);
+  }
+  CHECK(digest[0][0] == digest[1][0] && digest[0][1] == digest[1][1] && digest[0][0] != digest[0][1]);
+  A = GridOf(ctx, (Grid){.dim = 2, .k = 56});
+  CHECK_OK(PoiseMatSetBlockSize(A, 2)); /* its blocks are half empty */
+  pc = AmgOf(A, few);
+  CHECK(First(pc) == A);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 /* Without supports the coarsest matrix has the rigid motions as its null space, and no more. */
 static void TestFree(PoiseContext ctx)
 {
@@ -1221,6 +1258,7 @@ int main(int argc, char **argv)
                                {"elastic", TestElastic, TEST_SERIAL},
                                {"hubs", TestHubs, TEST_SERIAL},
                                {"wind", TestWind, 0},
+                               {"copy", TestCopy, 0},
                                {"odd", TestOdd, 0},
                                {"odd_sample", TestOddSample, 0},
                                {"coarse_size", TestCoarseSize, 0},

@@ -11,6 +11,7 @@
 #include "sys/options/options.h"
 #include "aggregate.h"
 #include "amg.h"
+#include "blocks.h"
 #include "bottom.h"
 #include "diagonal.h"
 #include "hierarchy.h"
@@ -751,10 +752,14 @@ static PoiseErr Build(Building *s)
   s->looked = false;
   if (s->fresh || IsAlone(amg)) amg->scaled = amg->relaxed = false;
   if (s->fresh) {
-    TRY(PoiseAgree(s->ctx, poiseMatShare(s->pc->P, &amg->level[0].A)));
+    int modes = s->pc->P->near.n ? s->pc->P->near.n : s->pc->P->block_size;
+    TRY(poiseAmgBlocksCreate(s->pc->P, modes, &amg->level[0].A));
     amg->level[0].node = s->pc->P->block_size;
     TRY(Choose(s));
     TRY(ChooseSolved(s));
+  } else {
+    PoiseMat A = poiseAmgIsRedundant(amg, 0) ? amg->redundant.A : amg->level[0].A;
+    TRY(PoiseAgree(s->ctx, poiseAmgBlocksNumbers(s->pc->P, A)));
   }
   TRY(PoiseAgree(s->ctx, poiseAmgModes(s->pc->P, amg->level[0].node, &s->modes)));
   TRY(CheckSteps(s));

@@ -57,15 +57,16 @@ static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char 
 }
 
 /* Of a bottom that is solved the dense inverse is kept, or factors. */
-static int List(Amg *amg, Array *array)
+static int List(PoisePC pc, Array *array)
 {
+  Amg *amg = pc->data;
   Array *a = array;
   bool stays = amg->options.refresh == AMG_INTERPOLATION;
   for (int k = 0; k < amg->count; k++) {
     AmgLevel *l = &amg->level[k];
     int64_t n = l->A->rows->n;
     bool bottom = k + 1 == amg->count, dense = bottom && amg->dense;
-    ListMatrix(k, 1, l->A, k == 0, "values of a level", dense ? NULL : &l->single.A, a++);
+    ListMatrix(k, 1, l->A, l->A == pc->P, "values of a level", dense ? NULL : &l->single.A, a++);
     if (!dense)
       *a++ = (Array){k,     -1,   n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level",
                      false, false};
@@ -207,7 +208,7 @@ PoiseErr poiseAmgNarrow(PoisePC pc)
     return POISE_OK;
   }
   PoiseErr e = Lacks(amg, &why);
-  int count = List(amg, array);
+  int count = List(pc, array);
   Found found = {.lacks = why != NULL};
   if (!e && !why) e = FindLargest(pc->ctx, array, count, &scratch, found.largest);
   poiseBufferDestroy(&scratch);

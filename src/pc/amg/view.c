@@ -177,6 +177,15 @@ static PoiseErr ViewComplexity(PoisePC pc)
                     rows / (double)pc->P->rows->N);
 }
 
+static PoiseErr ViewCopy(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  PoiseMat A = poiseAmgIsRedundant(amg, 0) ? amg->redundant.A : amg->level[0].A;
+  if (A == pc->P) return POISE_OK;
+  return poisePrint(pc->ctx, "  level 0 is a copy of the matrix in blocks of %d x %d\n", A->block_size,
+                    A->block_size);
+}
+
 /* Where only the fill of a level keeps interpolation from being smoothed. */
 static PoiseErr ViewPlain(PoisePC pc)
 {
@@ -289,6 +298,7 @@ PoiseErr poiseAmgView(PoisePC pc)
   TRY(ViewComplexity(pc));
   if (amg->ended)
     TRY(poisePrint(pc->ctx, "  there are no more levels, as %s\n", poiseAmgWhyEnded(amg->ended)));
+  TRY(ViewCopy(pc));
   TRY(ViewPlain(pc));
   TRY(ViewSteps(pc));
   TRY(ViewRedundant(pc));
