@@ -44,8 +44,17 @@ static PoiseErr Offsets(Buffer *ptr, bool wide, CsrView *v)
   return poiseBufferRead(ptr, DEVICE, wide ? (void *)&v->ptr64 : (void *)&v->ptr32);
 }
 
+/* Has each column of B a place in a table of each thread of the host? Where all of these are no more than A's
+   entries. */
+static bool IsDirect(const Device *dev, const SpgemmArgs *a)
+{
+  const int64_t few = 4096;
+  return !dev->model.multiprocessors && a->columns <= (a->A.nz + few) / dev->threads &&
+         a->columns <= INT32_MAX / 2;
+}
+
 /* Patterns of the factors on the device, and numbers of C's columns. */
-static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
+static PoiseErr Open(const Device *dev, LocalProduct *p, SpgemmArgs *a)
 {
   LocalFactor *A = &p->A, *B = &p->B;
   *a = (SpgemmArgs){
@@ -62,6 +71,7 @@ static PoiseErr Open(LocalProduct *p, SpgemmArgs *a)
   }
   a->A.m = p->m;
   a->C.nloc = p->nloc;
+  a->direct = IsDirect(dev, a);
   return POISE_OK;
 }
 
@@ -79,13 +89,10 @@ static PoiseErr Classify(Device *dev, SpgemmArgs *a, Scratch *s, int64_t counts[
   return POISE_OK;
 }
 
-/* A table of each thread of the host: with a place for each column of B, where all of these are no more than
-   A's entries, and a row's columns behind; else with a hash for its longest row. */
-static int64_t HostTable(SpgemmArgs *a, int64_t longest)
+/* Room for a row's columns is behind the places, or behind a hash for the longest row. */
+static int64_t HostTable(const SpgemmArgs *a, int64_t longest)
 {
-  const int64_t few = 4096;
   int64_t row = INT64_C(1) << poiseSpgemmBits(longest);
-  a->direct = a->columns <= (a->A.nz + few) / a->tables;
   return a->direct ? a->columns + row : 4 * row;
 }
 
@@ -164,13 +171,19 @@ static int64_t MostKept(int64_t m)
   return most < MOST_KEPT ? MOST_KEPT : most < MORE_KEPT ? most : MORE_KEPT;
 }
 
-/* Lengths of rows, and on a GPU their columns where there is room. */
-static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
+/* Products of rows, which bound their lengths. */
+static PoiseErr CountProducts(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
 {
   TRY(Make(dev, p->m, sizeof *a->work, "products of rows", &s->work, &a->work));
   TRY(LAUNCH(dev, spgemm_work, a));
   a->most_kept = MostKept(p->m);
-  TRY(Classify(dev, a, s, p->counts));
+  return Classify(dev, a, s, p->counts);
+}
+
+/* Lengths of rows, and on a GPU their columns where there is room. */
+static PoiseErr Count(Device *dev, LocalProduct *p, SpgemmArgs *a, Scratch *s)
+{
+  if (!a->direct) TRY(CountProducts(dev, p, a, s));
   TRY(MakeTables(dev, a, s, p->counts));
   p->products = a->products = p->counts[SPGEMM_PRODUCTS];
   TRY(Make(dev, p->m, sizeof *a->length, "lengths of rows", &s->length, &a->length));
@@ -197,7 +210,7 @@ static PoiseErr OpenNumbers(LocalProduct *p, SpgemmArgs *a, Csr *C)
 static PoiseErr MakePattern(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
 {
   SpgemmArgs a;
-  TRY(Open(p, &a));
+  TRY(Open(dev, p, &a));
   TRY(Count(dev, p, &a, s));
   a.work = a.length; /* these decide about classes now */
   poiseBufferDestroy(&s->work);
@@ -234,7 +247,7 @@ PoiseErr poiseLocalPattern(Device *dev, LocalProduct *p, Csr *C)
 static PoiseErr MakeNumbers(Device *dev, LocalProduct *p, Scratch *s, Csr *C)
 {
   SpgemmArgs a;
-  TRY(Open(p, &a));
+  TRY(Open(dev, p, &a));
   TRY(OpenNumbers(p, &a, C));
   TRY(Offsets(&C->ptr, C->wide, &a.C));
   TRY(poiseBufferRead(&C->col, DEVICE, &a.C.col));
