@@ -102,9 +102,10 @@ static void Count(const SpgemmArgs *a, int64_t i, Table *t)
   a->length[i] = t->n;
 }
 
-/* The products of row i, whose columns take the numbers that they are met in; `col` has those columns. */
+/* The products of row i, whose columns take the numbers that they are met in; `col` has those columns. here:
+   all rows of B are. */
 POISE_INLINE void Multiply(const SpgemmArgs *a, int64_t i, Table *t, int32_t *col, int p, int q, int s,
-                           bool direct)
+                           bool direct, bool here)
 {
   const CsrView A = a->A, B = a->B;
   Table mine = *t; /* a copy stays in registers */
@@ -119,7 +120,7 @@ POISE_INLINE void Multiply(const SpgemmArgs *a, int64_t i, Table *t, int32_t *co
                                : e;
     const double *x = A.val + from * p * q;
     for (int64_t f = poiseCsrOffset(&B, row); f < end; f++) {
-      const double *y = f < ngiven ? B.val + f * q * s : a->received + (f - ngiven) * q * s;
+      const double *y = here || f < ngiven ? B.val + f * q * s : a->received + (f - ngiven) * q * s;
       int64_t k = Number(&mine, B.col[f], direct);
       if (col) col[k] = B.col[f];
       poiseTileMultiply(p, q, s, x, turned ? q : 1, turned ? 1 : p, y, val + k * p * s, 0, 1);
@@ -128,24 +129,34 @@ POISE_INLINE void Multiply(const SpgemmArgs *a, int64_t i, Table *t, int32_t *co
   t->n = mine.n;
 }
 
-/* Sizes that are known when this is compiled. */
-static void MultiplyTiles(const SpgemmArgs *a, int64_t i, Table *t, int32_t *col)
+/* Sizes that are known when this is compiled. Functions of their own have registers enough. */
+typedef void RowProduct(const SpgemmArgs *a, int64_t i, Table *t, int32_t *col);
+
+static void Scalars(const SpgemmArgs *a, int64_t i, Table *t, int32_t *col)
+{
+  Multiply(a, i, t, col, 1, 1, 1, true, true);
+}
+
+static void Tiles(const SpgemmArgs *a, int64_t i, Table *t, int32_t *col)
 {
   bool direct = a->direct;
-  if (a->p == 1 && a->q == 1 && a->s == 1 && direct)
-    Multiply(a, i, t, col, 1, 1, 1, true);
-  else if (a->p == 1 && a->q == 1 && a->s == 1)
-    Multiply(a, i, t, col, 1, 1, 1, false);
+  if (a->p == 1 && a->q == 1 && a->s == 1)
+    Multiply(a, i, t, col, 1, 1, 1, direct, false);
   else if (a->p == 3 && a->q == 3 && a->s == 3)
-    Multiply(a, i, t, col, 3, 3, 3, direct);
+    Multiply(a, i, t, col, 3, 3, 3, direct, false);
   else if (a->p == 3 && a->q == 3 && a->s == 6)
-    Multiply(a, i, t, col, 3, 3, 6, direct);
+    Multiply(a, i, t, col, 3, 3, 6, direct, false);
   else if (a->p == 6 && a->q == 3 && a->s == 6)
-    Multiply(a, i, t, col, 6, 3, 6, direct);
+    Multiply(a, i, t, col, 6, 3, 6, direct, false);
   else if (a->p == 6 && a->q == 6 && a->s == 6)
-    Multiply(a, i, t, col, 6, 6, 6, direct);
+    Multiply(a, i, t, col, 6, 6, 6, direct, false);
   else
-    Multiply(a, i, t, col, a->p, a->q, a->s, direct);
+    Multiply(a, i, t, col, a->p, a->q, a->s, direct, false);
+}
+
+static RowProduct *ProductOf(const SpgemmArgs *a)
+{
+  return a->p == 1 && a->q == 1 && a->s == 1 && a->direct && !a->received ? Scalars : Tiles;
 }
 
 /* Tile k of n becomes what tile from[k] is; from is lost. */
@@ -166,14 +177,14 @@ static void Permute(int64_t n, int64_t size, int32_t *from, double *val)
 
 /* The columns of row i, and its numbers if they are asked for. They are sorted when all is there, unless
    nobody asks for an order. */
-static void Columns(const SpgemmArgs *a, int64_t i, Table *t)
+static void Columns(const SpgemmArgs *a, int64_t i, Table *t, RowProduct *product)
 {
   SpgemmGroup one = {.lanes = 1};
   int64_t to = poiseCsrOffset(&a->C, i);
   int32_t *col = a->any_order ? a->col + to : t->sorted;
   BeginRow(a, t);
   if (a->val)
-    MultiplyTiles(a, i, t, col);
+    product(a, i, t, col);
   else
     Collect(a, i, t, col, a->direct);
   if (a->any_order) return;
@@ -185,27 +196,28 @@ static void Columns(const SpgemmArgs *a, int64_t i, Table *t)
 }
 
 /* Numbers for columns that are there. */
-static void Numbers(const SpgemmArgs *a, int64_t i, Table *t)
+static void Numbers(const SpgemmArgs *a, int64_t i, Table *t, RowProduct *product)
 {
   BeginRow(a, t);
   for (int64_t k = poiseCsrOffset(&a->C, i), last = poiseCsrOffset(&a->C, i + 1); k < last; k++) {
     int32_t column = a->any_order ? a->C.col[k] : poisePlaceOfLocal(a->below, a->C.nloc, a->C.col[k]);
     (void)Number(t, column, a->direct);
   }
-  MultiplyTiles(a, i, t, NULL);
+  product(a, i, t, NULL);
 }
 
 static PoiseErr Rows(const SpgemmArgs *a, Task task)
 {
   int64_t nblock = (a->A.m + ROWS - 1) / ROWS;
+  RowProduct *product = ProductOf(a);
   HOST_PARALLEL_ITEMS((int)a->tables, nblock > HOST_FEW_BLOCKS)
   for (int64_t w = 0; w < a->tables; w++) {
     Table t = OpenTable(a, w);
     for (int64_t b = w; b < nblock; b += a->tables)
       for (int64_t i = b * ROWS; i < (b + 1) * ROWS && i < a->A.m; i++) {
         if (task == COUNT) Count(a, i, &t);
-        if (task == COLUMNS) Columns(a, i, &t);
-        if (task == NUMBERS) Numbers(a, i, &t);
+        if (task == COLUMNS) Columns(a, i, &t, product);
+        if (task == NUMBERS) Numbers(a, i, &t, product);
       }
   }
   return POISE_OK;
