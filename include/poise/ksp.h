@@ -71,6 +71,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "chebyshev"   A and M symmetric positive definite. Bounds of the spectrum of M^-1 A are given or estimated
     "richardson"  x += scale M^-1 (b - A x)
     "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS. A nonzero guess is POISE_ERR_ARG
+    "auto"        looks at A, and tries methods with preconditioners of their own until |b - A x| is at most
+                  the larger one of rtol |b| and atol. The solver's preconditioner is not used. Iterations are
+                  those of all that were tried, and PoiseKSPReasonDetail names the one that solved
 
   The default is gmres, as in PETSc. PETSc's words "bcgs" (bicgstab) and "none" (preonly) are understood.
   Option: -ksp_type.

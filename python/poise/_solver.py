@@ -53,7 +53,8 @@ class Solver(Handle):
         What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share.
     method
         ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"gmres"``, ``"fgmres"``, ``"minres"``, ``"chebyshev"``,
-        ``"richardson"`` or ``"preonly"``.
+        ``"richardson"`` or ``"preonly"``; or ``"auto"``, which looks at A and chooses method and
+        preconditioner by itself.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"sor"``,
         ``"bjacobi"``, ``"lu"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a sparse or dense matrix, a
@@ -543,7 +544,7 @@ class _Weak:
 def solve(
     A: Any,
     b: Any,
-    method: str = "gmres",
+    method: str | None = None,
     *,
     pc: Any = "none",
     rtol: float | None = None,
@@ -557,14 +558,19 @@ def solve(
 ) -> NDArray[np.float64]:
     """Solve A x = b once, with A of shape (n, n), and b and x of shape (n,) or (n, k).
 
-    Parameters and x are those of `Solver` and `Solver.solve`. Raises `NotConverged` if the solve did not
-    converge.
+    Parameters and x are those of `Solver` and `Solver.solve`. But without method and preconditioner the
+    method is ``"auto"``. Raises `NotConverged` if the solve did not converge.
 
     Examples
     --------
+    >>> x = poise.solve(A, b)
     >>> x = poise.solve(A, b, "cg", pc="jacobi", rtol=1e-8)
     >>> x = poise.solve(A, b, options="-ksp_type gmres -ksp_gmres_restart 50 -pc_type ilu")
     """
+    if method is None:
+        chosen = pc != "none" if isinstance(pc, str) else True
+        chosen = chosen or "pc_type" in options or "pc_type" in keywords or "side" in keywords
+        method = "gmres" if chosen or "norm" in keywords else "auto"
     with Solver(
         A, method, pc=pc, rtol=rtol, atol=atol, maxiter=maxiter, options=options, **keywords
     ) as solver:

@@ -69,6 +69,19 @@ def test_waiting_threads(said):
         assert has["GOMP_SPINCOUNT"] == said.get("GOMP_SPINCOUNT", "1000")
 
 
+def test_auto(A, b):
+    """Without a method poise.solve finds one, for any A; with a preconditioner it is gmres, as ever."""
+    near(A, poise.solve(A, b, rtol=1e-8), b)
+    wind = (A + sp.diags([0.5, -0.5], [0, 1], A.shape)).tocsr()
+    near(wind, poise.solve(wind, b, rtol=1e-8), b)
+    hollow = sp.bmat([[A, sp.identity(b.size)], [sp.identity(b.size), None]]).tocsr()
+    both = np.concatenate([b, b])
+    near(hollow, poise.solve(hollow, both, rtol=1e-8), both)
+    near(A, poise.solve(A, b, pc="jacobi", rtol=1e-8, maxiter=5000), b)
+    with poise.Solver(A, "auto") as solver:
+        near(A, solver.solve(b), b, 1e-4)
+
+
 @pytest.mark.parametrize("method", ["cg", "prcg", "bicgstab", "gmres", "fgmres", "minres"])
 @pytest.mark.parametrize("pc", ["none", "jacobi"])
 def test_methods(A, b, method, pc):

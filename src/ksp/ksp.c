@@ -16,6 +16,7 @@ static const KSPType *const types[] = {
 #define KSP_TYPE(name) &poiseKSPType_##name,
 #include "types.def"
 #undef KSP_TYPE
+    &poiseKSPType_auto,
 };
 enum { NTYPES = sizeof types / sizeof *types };
 
@@ -40,7 +41,7 @@ SAME(NORM_NATURAL, POISE_KSP_NORM_NATURAL);
 #define KSP_TYPE(name) " " #name
 static const char type_help[] = "method:"
 #include "types.def"
-    ;
+                                " auto";
 #undef KSP_TYPE
 
 static const PoiseOption options[] = {
@@ -116,6 +117,7 @@ static PoiseErr SetType(PoiseKSP ksp, const KSPType *type)
     return e;
   }
   poiseKSPRelease(ksp);
+  if (ksp->type && ksp->type->destroy) ksp->type->destroy(ksp);
   poiseFree(ksp->ctx, &ksp->data);
   ksp->type = type;
   ksp->data = data;
@@ -146,6 +148,7 @@ void poiseKSPDestroy(PoiseKSP *ksp)
   if (!k) return;
   PoiseContext ctx = k->ctx;
   poiseKSPRelease(k);
+  if (k->type && k->type->destroy) k->type->destroy(k);
   poiseFree(ctx, &k->data);
   poiseFree(ctx, &k->prefix);
   poiseFree(ctx, &k->history.norms);
@@ -499,7 +502,7 @@ static PoiseErr ViewResult(PoiseKSP ksp)
 
 static PoiseErr View(PoiseKSP ksp)
 {
-  if (poiseKSPDivides(ksp)) return poiseKSPViewDivided(ksp);
+  if (poiseKSPDivides(ksp) && !ksp->type->solve) return poiseKSPViewDivided(ksp);
   TRY(poisePrint(ksp->ctx, "KSP%s%s: type %s\n", ksp->prefix ? " " : "", ksp->prefix ? ksp->prefix : "",
                  ksp->type->name));
   TRY(poisePrint(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
@@ -511,6 +514,7 @@ static PoiseErr View(PoiseKSP ksp)
     TRY(poisePrint(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
                    ksp->A->left.n));
   TRY(ViewResult(ksp));
+  if (ksp->type->solve) return POISE_OK; /* the solvers of its own show theirs */
   TRY(PoisePCView(ksp->pc));
   if (ksp->arranged) TRY(poiseKSPViewReordered(ksp));
   PoiseMat A = poiseKSPGiven(ksp), P = ksp->arranged ? ksp->given_P : ksp->pc->P;

@@ -60,13 +60,19 @@ struct KSPType {
   /* Has the method ended where a restart from x may gain? Then *norm is the norm at its start. NULL:
      never. */
   bool (*stalls)(PoiseKSP, double *norm);
-  void (*explain)(PoiseKSP);  /* describe a solve that has ended, by poiseKSPSay; may be NULL */
-  PoiseErr (*view)(PoiseKSP); /* may be NULL */
+  void (*explain)(PoiseKSP); /* describe a solve that has ended, by poiseKSPSay; may be NULL */
+  /* The whole solve, by solvers of its own: nothing else of the method is used but norms, setup and view, and
+     it tells its result. NULL: it has none. */
+  PoiseErr (*solve)(PoiseKSP, PoiseVec b, PoiseVec x);
+  PoiseKSP (*inner)(PoiseKSP); /* the solver of its own that it has now, or NULL; NULL likewise */
+  PoiseErr (*view)(PoiseKSP);  /* may be NULL */
+  void (*destroy)(PoiseKSP);   /* frees the contents of ksp->data; may be NULL */
 };
 
 #define KSP_TYPE(name) extern const KSPType poiseKSPType_##name;
 #include "types.def"
 #undef KSP_TYPE
+extern const KSPType poiseKSPType_auto;
 
 /* ---- products and M (operator.c) ------------------------------------------------------------- */
 

@@ -297,7 +297,9 @@ PoiseErr PoiseKSPSetUp(PoiseKSP ksp)
   TRY(poiseKSPChoose(ksp, &side, &norm));
   poiseLogBegin(ksp->ctx, EVENT_KSPSetUp);
   ksp->alone[0] = 0; /* settings may have changed */
-  PoiseErr e = poiseKSPDivides(ksp) ? SetUpGathered(ksp, side, norm) : SetUp(ksp, side, norm);
+  PoiseErr e = ksp->type->solve       ? ksp->type->setup(ksp)
+               : poiseKSPDivides(ksp) ? SetUpGathered(ksp, side, norm)
+                                      : SetUp(ksp, side, norm);
   poiseLogEnd(ksp->ctx, EVENT_KSPSetUp, 0, 0);
   return e;
 }
@@ -336,6 +338,9 @@ PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoiseP
   MatPlan plan;
   *p = matrix;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  if (ksp->type->solve)
+    FAIL(POISE_ERR_UNSUPPORTED, "what method %s will need is not known before it has looked at A",
+         ksp->type->name);
   TRY(poiseKSPCheckWhole(ksp, "PoiseKSPPredictBytes"));
   TRY(poiseMatPredict(A, counts, &plan, &matrix));
   if (PoiseSize(ksp->ctx) > 1 && poiseMatMovesRows(A)) p->beyond = "rows that -mat_partition moves";
@@ -352,6 +357,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   CALLED(OBJECT(ksp), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   poiseKSPAddParts(ksp, bytes);
+  if (ksp->type->inner) poiseKSPAddBytes(ksp->type->inner(ksp), NULL, bytes);
   if (!ksp->layout) return POISE_OK;
   poiseBufferAdd(&ksp->scalars.slot_buffer, bytes);
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);

@@ -266,7 +266,7 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 /* A solve that has run, and whether it went well: in words, and as an error where that was asked for. */
 static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
 {
-  if (!poiseKSPDivides(ksp)) TRY(poiseKSPExplain(ksp, b)); /* the solvers inside have */
+  if (!poiseKSPDivides(ksp) && !ksp->type->solve) TRY(poiseKSPExplain(ksp, b)); /* solvers inside have */
   if (ksp->options.converged_reason) TRY(poisePrinted(ksp->ctx, poiseKSPPrintReason(ksp)));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->result.reason < 0)
@@ -296,7 +296,8 @@ static void TellPC(PoiseKSP ksp)
 {
   const double least = 0.1, few = 1, most = 16, norm = ksp->result.rnorm; /* digits */
   double gained = norm == 0 ? most : log10(ksp->solve.first / norm);
-  if (poiseKSPDivides(ksp) || ksp->borrows || !ksp->pc->type->solved) return; /* solvers inside tell theirs */
+  if (poiseKSPDivides(ksp) || ksp->type->solve) return; /* solvers inside tell theirs */
+  if (ksp->borrows || !ksp->pc->type->solved) return;
   if (ksp->norm == POISE_KSP_NORM_NONE || ksp->result.its == 0) return;
   if (ksp->result.reason > 0 && !(gained >= few)) return;
   ksp->pc->type->solved(ksp->pc, ksp->result.its, fmin(fmax(gained, least), most)); /* of NaN: least */
@@ -323,6 +324,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(PoiseAgree(ksp->ctx, CheckVectors(ksp, b, x)));
   poiseLogBegin(ksp->ctx, EVENT_KSPSolve);
   ksp->solve.running = true;
+  if (ksp->type->solve) return Ended(ksp, ksp->type->solve(ksp, b, x), b, x);
   if (poiseKSPDivides(ksp)) return Ended(ksp, poiseKSPRunDivided(ksp, b, x), b, x);
   poiseKSPProgressBegin(ksp); /* else the solver inside shows it */
   PoiseErr e = PoiseAgree(ksp->ctx, Prepare(ksp));

@@ -63,7 +63,8 @@ if ! diff <(find src/sys -mindepth 1 -maxdepth 1 | LC_ALL=C sort) - <<< "$known"
   echo "^ src/sys holds sys.h and the folders that this script knows" >&2
   bad=1
 fi
-mapfile -t methods < <(grep -lE '^const KSPType poiseKSPType_' src/ksp/*.c)
+mapfile -t methods < <(grep -lE '^const KSPType poiseKSPType_' src/ksp/*.c |
+  grep -v /auto.c) # which has solvers of its own
 refuse "a method includes methods.h and what methods share" \
   '(ksp/)?(claim|divided|dots|inside|ksp|loop|monitor|operator|reordered|running|scale|solve)\.h' \
   "${methods[@]}"

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Method auto: a ladder of methods and preconditioners, the cheapest first, which it takes by what it sees of
+  A. A solver inside works for each rung, within a budget of iterations. It goes on while its pace promises
+  an end. A rung that has failed leaves its x to the next one, if that is better than what there was. Only
+  b - A x tells whether a solve has succeeded. What did is tried first in the next solve.
+
+  The ladder is a table of words and reasons. Its numbers are of methods, not of machines.
+*/
+#include <float.h>
+
+#include "auto.h"
+#include "inside.h"
+#include "methods.h"
+#include "setup.h"
+#include "solve.h"
+
+/* ---- the ladder ------------------------------------------------------------------------------ */
+
+enum { WORDS = 2 };
+
+typedef struct Rung {
+  bool (*fits)(const Facts *);
+  const char *method, *pc;
+  const char *words[WORDS][2]; /* options besides, and their values */
+  bool brief;                  /* there is a surer one: it is given few iterations */
+  const char *why;
+} Rung;
+
+static bool IsShell(const Facts *f)
+{
+  return !f->stored;
+}
+
+static bool IsSymmetricShell(const Facts *f)
+{
+  return !f->stored && f->symmetric;
+}
+
+/* A definite matrix has a diagonal of one sign. */
+static bool MayBeDefinite(const Facts *f)
+{
+  return f->stored && f->symmetric && (f->positive == f->rows || f->negative == f->rows);
+}
+
+/* Of fewer rows incomplete factors are good enough, and made sooner than levels. */
+static bool IsLargeDefinite(const Facts *f)
+{
+  return MayBeDefinite(f) && f->rows > 20000;
+}
+
+/* Factors take milliseconds. */
+static bool IsSmall(const Facts *f)
+{
+  return f->stored && f->rows <= 2000 && f->entries <= 5e4;
+}
+
+static bool HasDiagonal(const Facts *f)
+{
+  return f->stored && f->zero == 0;
+}
+
+static bool IsOther(const Facts *f)
+{
+  return HasDiagonal(f) && !MayBeDefinite(f);
+}
+
+static bool IsSymmetric(const Facts *f)
+{
+  return f->stored && f->symmetric;
+}
+
+static bool IsSymmetricHollow(const Facts *f)
+{
+  return IsSymmetric(f) && f->zero > 0;
+}
+
+/* SuperLU takes seconds for so many entries. */
+static bool IsFactoredSoon(const Facts *f)
+{
+  return f->stored && f->entries <= 2.5e6 && !IsSmall(f);
+}
+
+static bool IsFactoredLate(const Facts *f)
+{
+  return f->stored && f->entries > 2.5e6 && f->entries <= 5e7;
+}
+
+#define RIGHT              \
+  {                        \
+    "ksp_pc_side", "right" \
+  }
+#define FACTORS                     \
+  {                                 \
+    RIGHT,                          \
+    {                               \
+      "pc_factor_solver", "superlu" \
+    }                               \
+  }
+
+static const Rung ladder[] = {
+    {IsSymmetricShell, "minres", "none", {{NULL}}, false, "symmetric, and offers its products alone"},
+    {IsShell, "gmres", "none", {{NULL}}, false, "offers its products alone"},
+    {IsSmall, "gmres", "lu", FACTORS, false, "small: factors take milliseconds"},
+    {IsLargeDefinite, "cg", "amg", {{NULL}}, true, "perhaps definite, and large: its iterations do not grow"},
+    {MayBeDefinite, "cg", "icc", {{NULL}}, true, "perhaps definite: symmetric, with a diagonal of one sign"},
+    {IsOther, "bicgstab", "ilu", {RIGHT}, true, "a diagonal without zeros"},
+    {IsSymmetricHollow, "minres", "none", {{NULL}}, true, "symmetric, with zeros on the diagonal"},
+    {IsFactoredSoon, "gmres", "lu", FACTORS, false, "factors solve what is not singular"},
+    {MayBeDefinite, "cg", "jacobi", {{NULL}}, false, "perhaps definite: cheap iterations"},
+    {IsSymmetric, "minres", "jacobi", {{NULL}}, false, "symmetric: its norm never grows"},
+    {HasDiagonal, "gmres", "ilu", {RIGHT, {"ksp_gmres_restart", "100"}}, false, "its norm never grows"},
+    {HasDiagonal, "bicgstab", "jacobi", {RIGHT}, false, "needs no factors"},
+    {IsFactoredLate, "gmres", "lu", FACTORS, false, "the last resort, which takes long"},
+};
+enum { RUNGS = sizeof ladder / sizeof *ladder };
+
+/* ---- the solver inside ----------------------------------------------------------------------- */
+
+enum { AUTO_TEXT = 160 };
+
+typedef struct Tried { /* what became of a rung in the latest solve */
+  bool tried;
+  PoiseKSPReason reason; /* or the error */
+  PoiseErr error;
+  PoiseInt its;
+  double norm;          /* |b - A x| afterwards */
+  char text[AUTO_TEXT]; /* of the error */
+} Tried;
+
+typedef struct Auto {
+  PoiseKSP inner;
+  int rung, won; /* of the solver inside; that has succeeded; RUNGS: none */
+  bool looked;
+  Version seen; /* of A when it was looked at */
+  Facts facts;
+  Tried tried[RUNGS];
+} Auto;
+
+static PoiseErr Open(PoiseKSP ksp)
+{
+  Auto *a = ksp->data;
+  char prefix[POISE_OPTION_LENGTH];
+  if (a->inner) return POISE_OK;
+  snprintf(prefix, sizeof prefix, "%sauto_", ksp->prefix ? ksp->prefix : "");
+  TRY(PoiseKSPCreate(ksp->ctx, &a->inner));
+  a->rung = a->won = RUNGS;
+  return PoiseKSPSetOptionsPrefix(a->inner, prefix);
+}
+
+/* Set options of the solver inside, or clear them. */
+static PoiseErr SetWords(PoiseKSP inner, const Rung *r, bool set)
+{
+  char key[POISE_OPTION_LENGTH];
+  for (int k = 0; k < WORDS && r->words[k][0]; k++) {
+    snprintf(key, sizeof key, "%s%s", inner->prefix, r->words[k][0]);
+    TRY(set ? PoiseOptionsSet(inner->ctx, key, r->words[k][1]) : PoiseOptionsClear(inner->ctx, key));
+  }
+  return POISE_OK;
+}
+
+/* The solver inside becomes that of a rung. */
+static PoiseErr Climb(PoiseKSP ksp, int rung)
+{
+  Auto *a = ksp->data;
+  const Rung *r = &ladder[rung];
+  PoisePC pc;
+  if (a->rung == rung) return POISE_OK;
+  a->rung = RUNGS;
+  TRY(PoiseKSPGetPC(a->inner, &pc));
+  a->inner->options.side = 0; /* the method's own, unless a word says which */
+  TRY(PoiseKSPSetType(a->inner, r->method));
+  TRY(PoisePCSetType(pc, r->pc));
+  TRY(SetWords(a->inner, r, true));
+  PoiseErr e = PoiseKSPSetFromOptions(a->inner);
+  PoiseErr cleared = SetWords(a->inner, r, false);
+  TRY(e ? e : cleared);
+  a->rung = rung;
+  return POISE_OK;
+}
+
+/* What the application has asked of the solver around it. */
+static void TakeSettings(PoiseKSP ksp, PoiseKSP inner)
+{
+  const KSPOptions *from = &ksp->options;
+  KSPOptions *to = &inner->options;
+  to->rtol = from->rtol, to->atol = from->atol, to->dtol = from->dtol;
+  to->monitor = from->monitor, to->every = from->every, to->lines = from->lines;
+  to->true_residual = from->true_residual, to->progress = from->progress;
+  to->norm = POISE_KSP_NORM_DEFAULT;
+  to->verify = 1;
+  inner->user = ksp->user;
+  inner->history.keep = ksp->history.keep;
+  for (unsigned norms = inner->type->left | inner->type->right; norms & NORM(UNPRECONDITIONED); norms = 0)
+    to->norm = POISE_KSP_NORM_UNPRECONDITIONED;
+}
+
+/* ---- a rung ---------------------------------------------------------------------------------- */
+
+typedef struct Climbing { /* a solve */
+  PoiseVec b, x, kept;
+  double goal, best; /* |b - A x| that is asked for; of the kept x, which is x between rungs */
+  bool guess;        /* x is one */
+  PoiseInt its, left;
+} Climbing;
+
+/* The error of a rung that cannot work for this A, on some rank, is no error of the solve. Collective. */
+static PoiseErr Forgive(PoiseContext ctx, PoiseErr e, char text[AUTO_TEXT])
+{
+  ErrorState error;
+  bool can = e == POISE_ERR_NUMERIC || e == POISE_ERR_UNSUPPORTED || e == POISE_ERR_SIZE ||
+             e == POISE_ERR_MEMORY || e == POISE_ERR_REMOTE;
+  int64_t stays = e && !can;
+  if (e) poiseErrorSave(&error);
+  TRY(poiseCommMaxInt(ctx->comm, &stays, 1));
+  if (e) poiseErrorRestore(&error);
+  if (stays) return PoiseAgree(ctx, e);
+  if (e) snprintf(text, AUTO_TEXT, "%s", PoiseErrorMessage());
+  PoiseErrorClear();
+  return POISE_OK;
+}
+
+/* Iterations that are given at first. Those of cg grow with the side of a grid, which a plane has most of. A
+   hundred products cost about what sparse factors of a grid do. So a brief rung has so many that it wastes no
+   more than these take. */
+static PoiseInt Budget(const Facts *f, int rung)
+{
+  return ladder[rung].brief ? 40 : (PoiseInt)(200 + 4 * sqrt(f->rows));
+}
+
+/* Norms of a rung come behind those of others. */
+static PoiseErr Append(PoiseKSP ksp, const KSPHistory *from)
+{
+  KSPHistory *to = &ksp->history;
+  const size_t one = sizeof *to->norms, used = (size_t)to->size * one, more = (size_t)from->size * one;
+  if (!to->keep || !more) return POISE_OK;
+  if (to->size + from->size > to->capacity) {
+    TRY(poiseRealloc(ksp->ctx, used + more, used, "residual history", &to->norms));
+    to->capacity = to->size + from->size;
+  }
+  memcpy(to->norms + to->size, from->norms, more);
+  to->size += from->size;
+  return POISE_OK;
+}
+
+/* Solve, from x if there is a guess. *e: an error that is forgiven. Collective; agrees. */
+static PoiseErr Run(PoiseKSP ksp, Climbing *c, PoiseInt most, PoiseErr *e)
+{
+  Auto *a = ksp->data;
+  PoiseKSP inner = a->inner;
+  Tried *t = &a->tried[a->rung];
+  inner->options.guess_nonzero = c->guess;
+  inner->options.maxits = most < c->left ? most : c->left;
+  *e = PoiseKSPSetOperators(inner, ksp->given_A, ksp->given_P);
+  if (!*e) *e = poiseKSPSolve(inner, c->b, c->x);
+  TRY(Forgive(ksp->ctx, *e, t->text));
+  t->reason = *e ? POISE_DIVERGED_ERROR : inner->result.reason;
+  t->its += *e ? 0 : inner->result.its;
+  c->its += *e ? 0 : inner->result.its;
+  c->left -= *e ? 0 : inner->result.its;
+  if (*e) return POISE_OK;
+  TRY(PoiseAgree(ksp->ctx, Append(ksp, &inner->history)));
+  return PoiseKSPTrueResidual(inner, c->b, c->x, &t->norm);
+}
+
+/* Keep x if it is the best yet, or else go back to what is. */
+static PoiseErr Keep(Climbing *c, double norm)
+{
+  bool better = norm < c->best;
+  if (better) c->best = norm, c->guess = true;
+  return better ? PoiseVecCopy(c->x, c->kept) : PoiseVecCopy(c->kept, c->x);
+}
+
+/* Iterations that a solve needs besides its budget to end, by its pace; 0: too many. */
+static PoiseInt More(double before, double now, double goal, PoiseInt its)
+{
+  const double most = 3;
+  double gained = log(before / now), missing = log(now / goal);
+  if (!(gained > 0) || !(missing < most * gained)) return 0;
+  return (PoiseInt)(1.5 * missing / gained * (double)its) + 10;
+}
+
+/* One rung. *done: x is the solution. */
+static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
+{
+  const int again = 3; /* times: a claim that b - A x refutes by little, a solve that has used its budget */
+  Auto *a = ksp->data;
+  Tried *t = &a->tried[rung];
+  PoiseErr failed;
+  PoiseInt most = Budget(&a->facts, rung);
+  *t = (Tried){.tried = true, .norm = INFINITY};
+  failed = Climb(ksp, rung);
+  TRY(Forgive(ksp->ctx, failed, t->text));
+  t->error = failed;
+  if (failed) return POISE_OK;
+  TakeSettings(ksp, a->inner);
+  for (int round = 0; most > 0 && c->left > 0; round++) {
+    double before = c->best;
+    TRY(Run(ksp, c, most, &t->error));
+    if (t->error) return Keep(c, INFINITY);
+    bool claims = t->reason > 0, right = t->norm <= c->goal || (claims && a->inner->solve.claim.rounding);
+    TRY(Keep(c, t->norm));
+    *done = right && poiseFinite(t->norm);
+    if (*done) return POISE_OK;
+    bool may = round < (ladder[rung].brief ? 1 : again) && t->norm < before;
+    if (may && !claims) may = t->reason == POISE_DIVERGED_ITS;
+    most = !may ? 0 : claims ? most : More(before, t->norm, c->goal, most);
+  }
+  return POISE_OK;
+}
+
+/* ---- a solve --------------------------------------------------------------------------------- */
+
+static PoiseErr Look(PoiseKSP ksp)
+{
+  Auto *a = ksp->data;
+  PoiseMat A = poiseKSPGiven(ksp);
+  int64_t stale = !a->looked || poiseMatChanged(&a->seen, A) & CHANGED_PATTERN || !poiseMatHolds(A);
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &stale, 1));
+  if (!stale) return POISE_OK;
+  a->looked = false;
+  a->won = RUNGS;
+  TRY(poiseKSPLookAt(A, &a->facts));
+  a->seen = A->version;
+  a->looked = true;
+  return POISE_OK;
+}
+
+static PoiseErr SetUp_Auto(PoiseKSP ksp)
+{
+  TRY(Open(ksp));
+  return Look(ksp);
+}
+
+static PoiseErr Begin(PoiseKSP ksp, Climbing *c)
+{
+  double norm;
+  TRY(PoiseVecNorm(c->b, POISE_NORM_2, &norm));
+  c->goal = fmax(ksp->options.rtol * norm, ksp->options.atol);
+  c->best = norm;
+  c->guess = ksp->options.guess_nonzero != 0;
+  c->left = ksp->options.maxits;
+  if (c->guess) TRY(PoiseKSPTrueResidual(((Auto *)ksp->data)->inner, c->b, c->x, &c->best));
+  if (!c->guess) TRY(PoiseVecSet(c->x, 0));
+  return PoiseVecCopy(c->x, c->kept);
+}
+
+static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
+{
+  Auto *a = ksp->data;
+  int first = a->won;
+  for (int k = 0; k < RUNGS; k++) a->tried[k] = (Tried){0};
+  if (first < RUNGS) TRY(Try(ksp, c, first, done));
+  for (int k = 0; k < RUNGS && !*done; k++)
+    if (k != first && ladder[k].fits(&a->facts)) {
+      TRY(Try(ksp, c, k, done));
+      if (*done) a->won = k;
+    }
+  return POISE_OK;
+}
+
+/* A rung in words. */
+static void Name(int rung, char *text, size_t size)
+{
+  const Rung *r = &ladder[rung];
+  int n = snprintf(text, size, "-ksp_type %s -pc_type %s", r->method, r->pc);
+  for (int k = 0; k < WORDS && r->words[k][0] && n < (int)size; k++)
+    n += snprintf(text + n, size - (size_t)n, " -%s %s", r->words[k][0], r->words[k][1]);
+}
+
+/* What factors said of A; "": nothing. */
+static const char *Verdict(const Auto *a)
+{
+  for (int k = 0; k < RUNGS; k++)
+    if (!strcmp(ladder[k].pc, "lu") && a->tried[k].error) return a->tried[k].text;
+  return "";
+}
+
+static void Tell(PoiseKSP ksp, const Climbing *c, bool done)
+{
+  Auto *a = ksp->data;
+  char name[POISE_OPTION_LENGTH];
+  const char *verdict = Verdict(a);
+  KSPResult *r = &ksp->result;
+  r->its = c->its;
+  r->rnorm = c->best;
+  r->reason = done ? POISE_CONVERGED_RTOL : POISE_DIVERGED_ITS;
+  ksp->norm = POISE_KSP_NORM_UNPRECONDITIONED;
+  if (done && a->won == RUNGS) return; /* the guess was right, or b is 0 */
+  if (done) Name(a->won, name, sizeof name);
+  if (done)
+    poiseKSPSay(ksp, "solved by %s", name);
+  else
+    poiseKSPSay(ksp, "no method reached |b - A x| = %.3g, the best has %.3g%s%s; -ksp_view tells of all",
+                c->goal, c->best, *verdict ? "; " : "", verdict);
+}
+
+static PoiseErr Solve_Auto(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  Climbing c = {.b = b, .x = x};
+  bool done = false;
+  ksp->result.its = ksp->history.size = 0;
+  ksp->result.reason = POISE_ITERATING;
+  PoiseErr e = PoiseVecDuplicate(x, &c.kept);
+  if (!e) e = PoiseKSPSetOperators(((Auto *)ksp->data)->inner, ksp->given_A, ksp->given_P);
+  if (!e) e = Begin(ksp, &c);
+  if (!e && c.best <= c.goal)
+    done = true;
+  else if (!e)
+    e = TryAll(ksp, &c, &done);
+  PoiseVecDestroy(&c.kept);
+  if (!e) Tell(ksp, &c, done);
+  return e;
+}
+
+/* ---- view ------------------------------------------------------------------------------------ */
+
+static PoiseErr ViewFacts(PoiseKSP ksp)
+{
+  const Facts *f = &((Auto *)ksp->data)->facts;
+  TRY(poisePrint(ksp->ctx, "  seen: %.0f rows, %s", f->rows, f->symmetric ? "symmetric" : "not symmetric"));
+  if (!f->stored) return poisePrint(ksp->ctx, ", a shell\n");
+  return poisePrint(ksp->ctx, ", %.0f entries; of the diagonal %.0f positive, %.0f negative, %.0f zero\n",
+                    f->entries, f->positive, f->negative, f->zero);
+}
+
+static PoiseErr ViewRung(PoiseKSP ksp, int k)
+{
+  const Tried *t = &((Auto *)ksp->data)->tried[k];
+  char name[POISE_OPTION_LENGTH];
+  Name(k, name, sizeof name);
+  TRY(poisePrint(ksp->ctx, "  %s (%s): ", name, ladder[k].why));
+  if (t->error) return poisePrint(ksp->ctx, "%s\n", t->text);
+  return poisePrint(ksp->ctx, "%s after %lld iterations, |b - A x| %.3g\n", PoiseKSPReasonString(t->reason),
+                    (long long)t->its, t->norm);
+}
+
+static PoiseErr View_Auto(PoiseKSP ksp)
+{
+  const Auto *a = ksp->data;
+  if (!a->looked) return POISE_OK;
+  TRY(ViewFacts(ksp));
+  for (int k = 0; k < RUNGS; k++)
+    if (a->tried[k].tried) TRY(ViewRung(ksp, k));
+  return a->rung < RUNGS ? PoiseKSPView(a->inner) : POISE_OK;
+}
+
+static PoiseKSP Inner_Auto(PoiseKSP ksp)
+{
+  return ((Auto *)ksp->data)->inner;
+}
+
+static void Destroy_Auto(PoiseKSP ksp)
+{
+  poiseKSPDestroy(&((Auto *)ksp->data)->inner);
+}
+
+const KSPType poiseKSPType_auto = {
+    .name = "auto",
+    .size = sizeof(Auto),
+    .flexible = true,
+    .right = NORM(UNPRECONDITIONED),
+    .setup = SetUp_Auto,
+    .solve = Solve_Auto,
+    .inner = Inner_Auto,
+    .view = View_Auto,
+    .destroy = Destroy_Auto,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  What method auto sees of a matrix. Symmetry is told by products, so any type and any number of ranks will
+  do: of random u and v, (u, B v) and (v, B u) are the same to rounding if B is symmetric, and else almost
+  never. B is S A S with S = |diag(A)|^-1/2, so that large entries hide no others. Rounding of a sum is far
+  below sqrt(eps); what differs by less is as good as symmetric for a method that expects it.
+*/
+#include <float.h>
+
+#include "auto.h"
+
+/* s, the diagonal of A, becomes that of S; where it is 0 it becomes 1. */
+static PoiseErr ScaleOf(PoiseVec s, Facts *f)
+{
+  double *p;
+  PoiseInt n = PoiseVecLocalSize(s);
+  TRY(PoiseVecGetUpdate(s, &p));
+  for (PoiseInt i = 0; i < n; i++) {
+    double a = p[i], root = sqrt(fabs(a));
+    f->positive += a > 0, f->negative += a < 0, f->zero += a == 0;
+    p[i] = root > 0 && poiseFinite(root) ? 1 / root : 1;
+  }
+  return PoiseVecRestore(s, &p);
+}
+
+static PoiseErr LookAtDiagonal(PoiseMat A, PoiseVec s, Facts *f)
+{
+  TRY(PoiseMatGetDiagonal(A, s));
+  PoiseErr e = PoiseAgree(A->ctx, ScaleOf(s, f));
+  double count[] = {f->positive, f->negative, f->zero};
+  if (!e) e = PoiseSum(A->ctx, 3, count);
+  f->positive = count[0], f->negative = count[1], f->zero = count[2];
+  return e;
+}
+
+/* y = S A S u, by t */
+static PoiseErr Multiply(PoiseMat A, PoiseVec s, PoiseVec u, PoiseVec t, PoiseVec y)
+{
+  TRY(PoiseVecPointwiseMult(t, s, u));
+  TRY(PoiseMatMult(A, t, y));
+  return PoiseVecPointwiseMult(y, s, y);
+}
+
+/* Is |(u, B v) - (v, B u)| small beside |u| |B v| + |v| |B u|? w: five vectors, s first. */
+static PoiseErr LookAtSymmetry(PoiseMat A, PoiseVec *w, Facts *f)
+{
+  const double enough = sqrt(DBL_EPSILON) / 100;
+  PoiseVec s = w[0], u = w[1], v = w[2], t = w[3], y = w[4];
+  double ubv, vbu, uu, vv, yy, size;
+  TRY(PoiseVecSetRandom(u, 1));
+  TRY(PoiseVecSetRandom(v, 2));
+  TRY(PoiseVecDot(u, u, &uu));
+  TRY(PoiseVecDot(v, v, &vv));
+  TRY(Multiply(A, s, v, t, y));
+  TRY(PoiseVecDot(u, y, &ubv));
+  TRY(PoiseVecDot(y, y, &yy));
+  size = sqrt(uu) * sqrt(yy);
+  TRY(Multiply(A, s, u, t, y));
+  TRY(PoiseVecDot(v, y, &vbu));
+  TRY(PoiseVecDot(y, y, &yy));
+  size += sqrt(vv) * sqrt(yy);
+  if (!poiseFinite(size))
+    FAIL(POISE_ERR_NUMERIC, "A x is not finite for a random x: A has entries that are not, or that overflow");
+  f->symmetric = fabs(ubv - vbu) <= enough * size;
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPLookAt(PoiseMat A, Facts *f)
+{
+  enum { VECTORS = 5 };
+  PoiseVec w[VECTORS] = {NULL};
+  PoiseInt entries = 0;
+  PoiseErr e = POISE_OK;
+  *f = (Facts){.rows = (double)A->rows->N, .stored = poiseMatHolds(A)};
+  if (f->stored) e = PoiseMatNonzeros(A, &entries);
+  f->entries = (double)entries;
+  for (int k = 0; !e && k < VECTORS; k++) e = PoiseMatCreateVecs(A, &w[k], NULL);
+  if (!e) e = f->stored ? LookAtDiagonal(A, w[0], f) : PoiseVecSet(w[0], 1);
+  if (!e) e = LookAtSymmetry(A, w, f);
+  for (int k = 0; k < VECTORS; k++) PoiseVecDestroy(&w[k]);
+  return e;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Method auto: what it sees, which rung solves, what it keeps, and what it says where none does. */
+#include "ksp/auto.h"
+#include "pc/lu.h"
+#include "problem.h"
+
+/* ---- matrices that are a function of (i, j) -------------------------------------------------- */
+
+typedef struct Kind {
+  const char *name;
+  PoiseInt side; /* of a grid of the plane */
+  double wind;   /* upwind differences */
+  int hollow;    /* so many rows and columns behind those of the grid: each the sum of some of its values */
+} Kind;
+
+static double ValueAt(const Kind *k, PoiseInt i, PoiseInt j)
+{
+  PoiseInt n = k->side * k->side, x = i % k->side, y = i / k->side;
+  if (i >= n || j >= n) {
+    PoiseInt low = i < j ? i : j, high = i < j ? j : i;
+    return low < n && low % k->hollow == high - n ? 1 : 0;
+  }
+  if (i == j) return 4 + k->wind;
+  if (j == i - 1 && x > 0) return -1 - k->wind;
+  return (j == i + 1 && x + 1 < k->side) || (j == i - k->side && y > 0) ||
+                 (j == i + k->side && y + 1 < k->side)
+             ? -1
+             : 0;
+}
+
+static PoiseErr Create(PoiseContext ctx, const Kind *k, double factor, PoiseMat *A)
+{
+  PoiseInt n = k->side * k->side, N = n + k->hollow, begin, m;
+  PoiseSplit(ctx, N, &begin, &m);
+  POISE_TRY(PoiseMatCreate(ctx, m, m, N, N, A));
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt j = 0; j < N; j++) {
+      bool near = i >= n || j >= n || (j >= i - k->side && j <= i + k->side);
+      double v = near ? factor * ValueAt(k, i, j) : 0;
+      if (v != 0) POISE_TRY(PoiseMatAddBlock(*A, 1, &i, 1, &j, &v));
+      if (i < n && j < n && j < i - k->side) j = i - k->side - 1; /* nothing is between */
+      if (i < n && j < n && j > i + k->side) j = n - 1;
+    }
+  return PoiseMatAssemble(*A);
+}
+
+static bool Open(PoiseContext ctx, const Kind *k, Problem *p)
+{
+  PoiseMat A = NULL;
+  return CHECK_OK(Create(ctx, k, 1, &A)) && ProblemOpen(A, p) && CHECK_OK(PoiseVecSetRandom(p->b, 7)) &&
+         CHECK_OK(PoiseKSPSetType(p->ksp, "auto")) &&
+         CHECK_OK(PoiseKSPSetTolerances(p->ksp, 1e-9, -1, -1, -1));
+}
+
+/* |b - A x| / |b| */
+static double Left(const Problem *p)
+{
+  double norm = NAN, size = NAN;
+  CHECK_OK(PoiseKSPTrueResidual(p->ksp, p->b, p->x, &norm));
+  CHECK_OK(PoiseVecNorm(p->b, POISE_NORM_2, &size));
+  return norm / size;
+}
+
+/* How often words are in the view. */
+static int Count(const Problem *p, const char *words)
+{
+  char text[16000];
+  int n = 0;
+  PoiseContext ctx = PoiseKSPContext(p->ksp);
+  FILE *out = TestPrintBegin(ctx);
+  CHECK_OK(PoiseKSPView(p->ksp));
+  TestPrintEnd(ctx, out, text, sizeof text);
+  for (const char *at = strstr(text, words); at; at = strstr(at + 1, words)) n++;
+  return n;
+}
+
+static void CheckSolved(const Problem *p, const char *by)
+{
+  CHECK(PoiseKSPConvergedReason(p->ksp) > 0);
+  CHECK(Left(p) <= 1e-9 * (1 + 1e-12));
+  CHECK(strstr(PoiseKSPReasonDetail(p->ksp), by) != NULL);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void TestFacts(PoiseContext ctx)
+{
+  static const Kind kinds[] = {{"plane", 9, 0, 0}, {"wind", 9, 3, 0}, {"hollow", 9, 0, 5}};
+  for (int k = 0; k < 3; k++) {
+    PoiseMat A = NULL;
+    Facts f;
+    if (!CHECK_OK(Create(ctx, &kinds[k], 1e-12, &A)) || !CHECK_OK(poiseKSPLookAt(A, &f))) return;
+    CHECK(f.stored && f.symmetric == (k != 1));
+    CHECK(f.rows == 81 + (k == 2 ? 5 : 0) && f.positive == 81 && f.negative == 0);
+    CHECK(f.zero == f.rows - 81);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* By which rung, of those that the library has. */
+static void TestRungs(PoiseContext ctx)
+{
+  static const struct {
+    Kind kind;
+    const char *by, *without; /* with and without SuperLU; NULL: not at all */
+  } cases[] = {{{"small", 20, 0, 0}, "-pc_type lu", "-pc_type icc"},
+               {{"plane", 46, 0, 0}, "-pc_type icc", "-pc_type icc"},
+               {{"large", 142, 0, 0}, "-pc_type amg", "-pc_type amg"},
+               {{"wind", 46, 5, 0}, "-pc_type ilu", "-pc_type ilu"},
+               {{"hollow", 46, 0, 7}, "-pc_type lu", NULL}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const char *by = poiseSuperLUIsThere() ? cases[k].by : cases[k].without;
+    Problem p;
+    if (!by || !Open(ctx, &cases[k].kind, &p)) continue;
+    CHECK_OK(PoiseKSPKeepHistory(p.ksp, 1));
+    if (CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x))) CheckSolved(&p, by);
+    PoiseInt n;
+    const double *norms;
+    CHECK_OK(PoiseKSPHistory(p.ksp, &n, &norms));
+    CHECK(n > PoiseKSPIterations(p.ksp));
+    ProblemClose(&p);
+  }
+}
+
+/* What has solved comes first with new values; a new pattern is looked at. */
+static void TestAgain(PoiseContext ctx)
+{
+  static const Kind hollow = {"hollow", 46, 0, 7}, wind = {"wind", 46, 5, 0};
+  Problem p;
+  PoiseMat B = NULL;
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  if (!Open(ctx, &hollow, &p)) return;
+  bool first = PoiseRank(ctx) == 0;
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(Count(&p, "|b - A x|"), first ? 2 : 0); /* minres, then factors */
+  CHECK_OK(PoiseMatScale(p.A, 2));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CheckSolved(&p, "-pc_type lu");
+  CHECK_INT(Count(&p, "|b - A x|"), first);
+  CHECK_OK(Create(ctx, &wind, 1, &B));
+  CHECK_OK(PoiseKSPSetOperators(p.ksp, B, NULL));
+  PoiseVecDestroy(&p.x), PoiseVecDestroy(&p.b);
+  CHECK_OK(PoiseMatCreateVecs(B, &p.x, &p.b));
+  CHECK_OK(PoiseVecSetRandom(p.b, 9));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CheckSolved(&p, "-pc_type ilu");
+  PoiseMatDestroy(&B);
+  ProblemClose(&p);
+}
+
+/* b = 0, and a guess that is the solution, or near it. */
+static void TestGuess(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 46, 0, 0};
+  Problem p;
+  double norm;
+  if (!Open(ctx, &plane, &p)) return;
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(p.ksp, 1));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(PoiseKSPIterations(p.ksp), 0);
+  CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
+  CHECK_OK(PoiseVecScale(p.x, 1 + 1e-6));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CheckSolved(&p, "cg");
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(p.ksp, 0));
+  CHECK_OK(PoiseVecSet(p.b, 0));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_OK(PoiseVecNorm(p.x, POISE_NORM_2, &norm));
+  CHECK(norm == 0 && PoiseKSPConvergedReason(p.ksp) > 0);
+  ProblemClose(&p);
+}
+
+/* A row of zeros: x is none, which is said, and no worse than 0. Entries that are not finite are an error. */
+static void TestHopeless(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 12, 0, 0};
+  Problem p;
+  PoiseInt row = 3, begin, end;
+  if (!Open(ctx, &plane, &p)) return;
+  PoiseVecRange(p.b, &begin, &end);
+  for (int k = 0; k < 2; k++) {
+    double v = k ? NAN : 0;
+    for (PoiseInt j = 0; row >= begin && row < end && j < 144; j++)
+      if (ValueAt(&plane, row, j) != 0) CHECK_OK(PoiseMatSetEntries(p.A, 1, &row, &j, &v));
+    CHECK_OK(PoiseMatAssemble(p.A));
+    if (k) {
+      PoiseMat B = NULL;
+      CHECK_OK(PoiseMatDuplicate(p.A, 1, &B));
+      CHECK_OK(PoiseKSPSetOperators(p.ksp, B, NULL)); /* looked at */
+      CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_NUMERIC, "not finite");
+      CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
+      PoiseMatDestroy(&B);
+      break;
+    }
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_ITS);
+    CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "no method reached") != NULL);
+    if (poiseSuperLUIsThere()) CHECK(strstr(PoiseKSPReasonDetail(p.ksp), "row 3 is 0") != NULL);
+    CHECK(Left(&p) <= 1);
+  }
+  ProblemClose(&p);
+}
+
+/* ---- shells ---------------------------------------------------------------------------------- */
+
+static PoiseErr Mult(void *arg, PoiseVec x, PoiseVec y)
+{
+  return PoiseMatMult(arg, x, y);
+}
+
+static void TestShells(PoiseContext ctx)
+{
+  static const Kind kinds[] = {{"plane", 20, 0, 0}, {"wind", 20, 5, 0}};
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+    PoiseMat S = NULL;
+    PoiseInt m;
+    if (!Open(ctx, &kinds[k], &p)) return;
+    PoiseMatLocalSizes(p.A, &m, NULL);
+    CHECK_OK(
+        PoiseMatCreateShell(ctx, m, m, POISE_DECIDE, POISE_DECIDE, &(PoiseShell){.mult = Mult}, p.A, &S));
+    CHECK_OK(PoiseKSPSetOperators(p.ksp, S, NULL));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, k ? "gmres" : "minres");
+    PoiseMatDestroy(&S);
+    ProblemClose(&p);
+  }
+}
+
+/* ---- memory, and others' settings ------------------------------------------------------------ */
+
+static PoiseErr Body(PoiseContext ctx, void *arg)
+{
+  static const Kind plane = {"plane", 12, 2, 0};
+  PoiseMat A = NULL;
+  PoiseVec x = NULL, b = NULL;
+  PoiseKSP ksp = NULL;
+  (void)arg;
+  PoiseErr e = Create(ctx, &plane, 1, &A);
+  if (!e) e = PoiseMatCreateVecs(A, &x, &b);
+  if (!e) e = PoiseVecSet(b, 1);
+  if (!e) e = PoiseKSPCreate(ctx, &ksp);
+  if (!e) e = PoiseKSPSetType(ksp, "auto");
+  if (!e) e = PoiseKSPSetOperators(ksp, A, NULL);
+  if (!e) e = PoiseKSPSolve(ksp, b, x);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&b);
+  PoiseVecDestroy(&x);
+  PoiseMatDestroy(&A);
+  return e;
+}
+
+/* Memory that is missing fails a rung, which others may do without, or the solve; nothing is lost. */
+static void TestMemory(PoiseContext ctx)
+{
+  PoiseBytes held;
+  PoisePrediction will;
+  static const Kind plane = {"plane", 12, 0, 0};
+  Problem p;
+  CHECK_OK(Body(ctx, NULL));
+  if (!Open(ctx, &plane, &p)) return;
+  CHECK_ERR(PoiseKSPPredictBytes(p.ksp, &(PoiseMatCounts){0}, &will), POISE_ERR_UNSUPPORTED, "looked at A");
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_OK(PoiseKSPBytes(p.ksp, &held));
+  CHECK(held.host + held.device > 0);
+  CHECK_OK(PoiseKSPSetType(p.ksp, "cg")); /* its solvers go */
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_OK(PoiseKSPSetNormType(p.ksp, POISE_KSP_NORM_NATURAL));
+  CHECK_OK(PoiseKSPSetType(p.ksp, "auto"));
+  CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "natural");
+  ProblemClose(&p);
+}
+
+static PoiseErr Told(PoiseKSP ksp, PoiseInt k, double norm, void *arg)
+{
+  (void)ksp, (void)norm;
+  *(PoiseInt *)arg += k >= 0;
+  return POISE_OK;
+}
+
+/* Monitors hear of the solvers inside, and their options have the prefix of auto. */
+static void TestSettings(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 46, 0, 0};
+  Problem p;
+  PoiseInt told = 0;
+  if (!Open(ctx, &plane, &p)) return;
+  CHECK_OK(PoiseKSPSetOptionsPrefix(p.ksp, "x_"));
+  CHECK_OK(PoiseOptionsSet(ctx, "x_auto_pc_factor_shift_type", "none"));
+  CHECK_OK(PoiseKSPAddMonitor(p.ksp, Told, &told));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(told > PoiseKSPIterations(p.ksp));
+  CHECK_INT(Count(&p, "shift none"), PoiseRank(ctx) == 0);
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 3)); /* of all rungs */
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(PoiseKSPIterations(p.ksp) <= 3);
+  CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_ITS);
+  ProblemClose(&p);
+}
+
+static PoiseErr Lie(PoiseKSP ksp, PoiseInt k, double norm, PoiseKSPReason *reason, void *arg)
+{
+  (void)ksp, (void)norm, (void)arg;
+  *reason = k > 0 ? POISE_CONVERGED_RTOL : POISE_ITERATING;
+  return POISE_OK;
+}
+
+/* A claim counts only if b - A x agrees. Factors are right at once. */
+static void TestLies(PoiseContext ctx)
+{
+  static const Kind wind = {"wind", 46, 5, 0};
+  Problem p;
+  if (!Open(ctx, &wind, &p)) return;
+  CHECK_OK(PoiseKSPSetConvergenceTest(p.ksp, Lie, NULL));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  if (poiseSuperLUIsThere())
+    CheckSolved(&p, "-pc_type lu");
+  else
+    CHECK(PoiseKSPConvergedReason(p.ksp) < 0 && Left(&p) < 1);
+  ProblemClose(&p);
+}
+
+static const Test tests[] = {{"facts", TestFacts, 0},       {"rungs", TestRungs, 0},
+                             {"again", TestAgain, 0},       {"guess", TestGuess, 0},
+                             {"hopeless", TestHopeless, 0}, {"shells", TestShells, 0},
+                             {"memory", TestMemory, 0},     {"settings", TestSettings, 0},
+                             {"lies", TestLies, 0},         {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "ksp_auto", tests);
+}
