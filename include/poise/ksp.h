@@ -64,6 +64,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "prcg"        "cg" in one pass over the vectors, for a diagonal M (Chen & Carson 2020). If a solve takes
                   more iterations than there are rows, it may take some per cent more of them
     "bicgstab"    (also "bcgs") any A
+    "cgs"         any A: conjugate gradients squared (Sonneveld 1989)
+    "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is the bound sqrt(m + 1)
+                  tau of the residual's after m half steps, two of which are an iteration
     "gmres"       any A
     "fgmres"      any A, preconditioned from the right. M may differ between applications (see below)
     "minres"      A symmetric, M symmetric positive definite. Its preconditioned norm is |M^-1 r_0| times the

@@ -72,15 +72,7 @@ static void Phase(PoiseKSP ksp, int id, PhaseArgs a, int y, int dot0, int dot1)
 static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
 {
   double **v = ksp->v;
-  bool left = ksp->side == POISE_PC_LEFT;
-  Fuse f = {0};
-  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[W], BI_ALPHA);
-  poiseKSPResidual(ksp, b, ksp->work[left ? W : R]);
-  poiseKSPAddDot(ksp, &f, NULL, BI_RHO);
-  if (left)
-    poiseKSPPrecondition(ksp, ksp->work[W], ksp->work[R], &f);
-  else
-    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, v[R], NULL, &f);
+  int relative_to_b = poiseKSPStartResidual(ksp, b, R, W, BI_RHO);
   poiseKSPPhase(
       ksp, PHASE_bicgstab_start,
       (PhaseArgs){READS(BI_R, v[R]), WRITES(BI_P, v[P]), WRITES(BI_RHAT, v[RHAT]), .k = relative_to_b},

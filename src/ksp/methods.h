@@ -115,6 +115,9 @@ void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
 /* SLOT_NORM0 = |b| in the norm in use; nothing if the guess is zero. t: scratch. Returns whether rtol is
    relative to it. */
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot);
+/* Work vector r = the first residual, M^-1 (b - A x0) from the left, with (r, r) in the slot. t: scratch, a
+   work vector too. Returns whether rtol is relative to the norm of b. */
+int poiseKSPStartResidual(PoiseKSP ksp, PoiseVec b, int r, int t, int slot);
 typedef struct {
   int r, z;   /* work vectors */
   int rz, zz; /* slots of the dots (r, z) and (z, z), or NO_SLOT */

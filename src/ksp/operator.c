@@ -148,6 +148,20 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
   return 1;
 }
 
+int poiseKSPStartResidual(PoiseKSP ksp, PoiseVec b, int r, int t, int slot)
+{
+  bool left = ksp->side == POISE_PC_LEFT;
+  int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[t], slot);
+  Fuse f = {0};
+  poiseKSPResidual(ksp, b, ksp->work[left ? t : r]);
+  poiseKSPAddDot(ksp, &f, NULL, slot);
+  if (left)
+    poiseKSPPrecondition(ksp, ksp->work[t], ksp->work[r], &f);
+  else
+    poiseKSPMaxpy(ksp, 0, NULL, 1, NULL, ksp->v[r], NULL, &f);
+  return relative_to_b;
+}
+
 void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t)
 {
   bool identity = poiseKSPIsIdentity(ksp);

@@ -226,10 +226,10 @@ static void Between(const PoisePrediction *p, const PoiseBytes *now)
 /* What is predicted of objects is what they then hold. */
 static void TestBytes(PoiseContext ctx)
 {
-  static const char *const methods[] = {"cg",     "prcg",   "bicgstab",  "gmres",
-                                        "fgmres", "minres", "chebyshev", "richardson"};
+  static const char *const methods[] = {"cg",     "prcg",      "bicgstab",   "gmres", "fgmres",
+                                        "minres", "chebyshev", "richardson", "cgs",   "tfqmr"};
   static const char *const pcs[] = {"jacobi", "none", "ilu", "pbjacobi", "sor", "icc", "lu", "jacobi"};
-  for (int k = 0; k < 8; k++) {
+  for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
     Dense D = System(SPD, N);
     PoiseMat A = MatOf(ctx, &D, 4, 0);
     PoiseVec x, b;
@@ -240,12 +240,12 @@ static void TestBytes(PoiseContext ctx)
     PoiseInt m;
     int64_t plain, left, total, *ptr, *col;
     double *val;
-    ApiCase("%s, %s, %s", methods[k], pcs[k], types[k % 4]);
+    ApiCase("%s, %s, %s", methods[k], pcs[k % 8], types[k % 4]);
     CHECK_OK(PoiseMatSetType(A, types[k % 4]));
     CHECK_OK(PoiseKSPCreate(ctx, &ksp));
     CHECK_OK(PoiseKSPSetType(ksp, methods[k]));
     CHECK_OK(PoiseKSPGetPC(ksp, &pc));
-    CHECK_OK(PoisePCSetType(pc, pcs[k]));
+    CHECK_OK(PoisePCSetType(pc, pcs[k % 8]));
     CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
     CHECK_OK(PoiseMatPredictBytes(A, NULL, &of[0]));
     CHECK_OK(PoisePCPredictBytes(pc, NULL, &of[1]));

@@ -5,9 +5,9 @@
 
 enum { N = 64 };
 
-static const char *const types[] = {"cg",     "prcg",   "bicgstab",  "gmres",
-                                    "fgmres", "minres", "chebyshev", "richardson"};
-enum { TYPES = 8 };
+static const char *const types[] = {"cg",     "prcg",      "bicgstab",   "gmres", "fgmres",
+                                    "minres", "chebyshev", "richardson", "cgs",   "tfqmr"};
+enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct Solver {
   Dense D;

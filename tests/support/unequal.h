@@ -89,7 +89,8 @@ static const Case cases[] = {
     {"cg", "jacobi", 0},   {"cg", "none", 1},         {"cg", "pbjacobi", 0},   {"cg", "bjacobi", 0},
     {"prcg", "jacobi", 0}, {"bicgstab", "jacobi", 0}, {"gmres", "bjacobi", 0}, {"gmres", "pbjacobi", 1},
     {"fgmres", "ksp", 0},  {"minres", "jacobi", 0},   {"chebyshev", "sor", 0}, {"richardson", "jacobi", 0},
-    {"preonly", "lu", 0},  {"gmres", "icc", 0},       {"cg", "ilu", 0},
+    {"preonly", "lu", 0},  {"gmres", "icc", 0},       {"cg", "ilu", 0},        {"cgs", "jacobi", 0},
+    {"tfqmr", "ilu", 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

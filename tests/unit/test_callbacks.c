@@ -104,12 +104,13 @@ static int Open(PoiseMat A, const char *type, const char *pc, Problem *s)
 
 /* ---- shells ---------------------------------------------------------------------------------- */
 
-static const char *const methods[] = {"cg", "gmres", "bicgstab", "minres"};
+static const char *const methods[] = {"cg", "gmres", "bicgstab", "minres", "cgs", "tfqmr"};
+enum { METHODS = sizeof methods / sizeof *methods };
 
 /* A shell of a shell of a shell is what it is made of, to the last bit, in products and in solves. */
 static void TestShells(PoiseContext ctx)
 {
-  for (int t = 0; t < 4; t++) {
+  for (int t = 0; t < METHODS; t++) {
     uint64_t bits[2][2];
     PoiseInt its[2];
     for (int nested = 0; nested < 2; nested++) {
@@ -145,7 +146,7 @@ static void TestShells(PoiseContext ctx)
 /* The product is a solve: A^-1 x = b has the solution A b. */
 static void TestSolveInProduct(PoiseContext ctx)
 {
-  for (int t = 0; t < 4; t++) {
+  for (int t = 0; t < METHODS; t++) {
     Problem s;
     Level level = {.A = Chain(ctx, 1)};
     level.ksp = Solver(level.A, t % 2 ? "gmres" : "cg", "jacobi");
@@ -224,7 +225,7 @@ static void CloseGuest(Problem two[2], Guest *g)
    solution. */
 static void TestMonitors(PoiseContext ctx)
 {
-  for (int t = 0; t < 4; t++) {
+  for (int t = 0; t < METHODS; t++) {
     Problem two[2];
     Guest g;
     double difference;
@@ -258,7 +259,7 @@ static void TestMonitors(PoiseContext ctx)
 
 static void TestTests(PoiseContext ctx)
 {
-  for (int t = 0; t < 4; t++)
+  for (int t = 0; t < METHODS; t++)
     for (int side = 0; side < 2; side++) {
       Problem two[2];
       Guest g;
@@ -292,7 +293,7 @@ static PoiseErr Saying(int times, const char *words, PoiseErr e)
 static void TestShellErrors(PoiseContext ctx)
 {
   bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
-  for (int t = 0; t < 4; t++)
+  for (int t = 0; t < METHODS; t++)
     for (int call = 2; call < 6; call++) {
       Problem s;
       char words[32];

@@ -392,8 +392,12 @@ static void TestGoesOn(PoiseContext ctx)
       "-ksp_type fgmres -ksp_gmres_restart 30",
       "-ksp_type bicgstab",
       "-ksp_type bicgstab -ksp_pc_side right",
+      "-ksp_type cgs",
+      "-ksp_type cgs -ksp_pc_side right",
+      "-ksp_type tfqmr",
+      "-ksp_type tfqmr -ksp_pc_side right",
   };
-  for (int k = 0; k < 22; k++) {
+  for (size_t k = 0; k < 2 * sizeof all / sizeof *all; k++) {
     const char *words = all[k / 2];
     bool jacobi = k % 2 == 0;
     char full[200];
@@ -629,12 +633,13 @@ static void TestDropped(PoiseContext ctx)
 /* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
 static void TestScaling(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",     "prcg",     "minres",     "gmres",
-                                      "fgmres", "bicgstab", "richardson", "chebyshev"};
+  static const char *const types[] = {"cg",       "prcg",       "minres",    "gmres", "fgmres",
+                                      "bicgstab", "richardson", "chebyshev", "cgs",   "tfqmr"};
+  enum { TYPES = sizeof types / sizeof *types };
   static const int powers[] = {-600, -500, 520, 700};
-  for (int k = 0; k < 64; k++) {
-    const char *type = types[k % 8];
-    int power = powers[k / 8 % 4], guess = k / 32;
+  for (int k = 0; k < 8 * TYPES; k++) {
+    const char *type = types[k % TYPES];
+    int power = powers[k / TYPES % 4], guess = k / (4 * TYPES);
     double b[MOST], x0[MOST];
     char words[200];
     Problem p;
@@ -704,24 +709,26 @@ static void TestTiny(PoiseContext ctx)
    of 1e-100, whose square is not 0. */
 static void TestTinyBesideGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson"};
+  static const char *const types[] = {"cg",       "prcg",       "minres", "gmres", "fgmres",
+                                      "bicgstab", "richardson", "cgs",    "tfqmr"};
+  enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[] = {1e-100, 1e-155, 1e-170};
   double b[MOST], x0[MOST];
-  for (int k = 0; k < 7 * 3; k++) {
+  for (int k = 0; k < TYPES * 3; k++) {
     char words[200];
     Problem p;
     for (int i = 0; i < 40; i++)
-      b[i] = sizes[k / 7] * TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
+      b[i] = sizes[k / TYPES] * TestRandom(1, (uint64_t)i), x0[i] = TestRandom(2, (uint64_t)i);
     snprintf(words, sizeof words,
              "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_divtol 1e300 -ksp_rtol 1e-6 "
              "-ksp_initial_guess_nonzero yes "
              "-ksp_max_it 5000",
-             types[k % 7]);
+             types[k % TYPES]);
     if (!Open(ctx, 40, Grid, b, words, &p)) return;
     CHECK_OK(SampleToVec(x0, p.x));
     Outcome o = SolveOnly(&p);
     CHECK(o.reason < 0 || TrueResidual(&p) < 1e-4);
-    if (k % 7 == 0) CHECK(o.reason > 0);
+    if (k % TYPES == 0) CHECK(o.reason > 0);
     CHECK_OK(PoiseKSPSetTolerances(p.ksp, -1, -1, 1e4, -1));
     CHECK_OK(SampleToVec(x0, p.x));
     CHECK_INT(SolveOnly(&p).reason, POISE_DIVERGED_DTOL);
@@ -750,12 +757,14 @@ static double LargestResidual(const Problem *p)
    scaled too, so that M^-1 b is 0 by underflow. */
 static void TestAbsurdGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "richardson"};
+  static const char *const types[] = {"cg",       "prcg",       "minres", "gmres", "fgmres",
+                                      "bicgstab", "richardson", "cgs",    "tfqmr"};
+  enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[][3] = {
       {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
   double b[MOST], x0[MOST];
-  for (int k = 0; k < 7 * 4; k++) {
-    const double *size = sizes[k / 7];
+  for (int k = 0; k < TYPES * 4; k++) {
+    const double *size = sizes[k / TYPES];
     char words[200];
     Problem p;
     for (int i = 0; i < 40; i++)
@@ -763,7 +772,7 @@ static void TestAbsurdGuess(PoiseContext ctx)
     snprintf(words, sizeof words,
              "-ksp_type %s -pc_type jacobi -ksp_atol 0 -ksp_rtol 1e-6 -ksp_initial_guess_nonzero yes "
              "-ksp_max_it 100",
-             types[k % 7]);
+             types[k % TYPES]);
     if (!Open(ctx, 40, Grid, b, words, &p)) return;
     CHECK_OK(PoiseMatScale(p.A, size[2]));
     CHECK_OK(SampleToVec(x0, p.x));
@@ -779,10 +788,10 @@ static void TestAbsurdGuess(PoiseContext ctx)
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab"};
+  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "cgs", "tfqmr"};
   double b[MOST];
   for (int i = 0; i < 40; i++) b[i] = 1e170;
-  for (int k = 0; k < 6; k++) {
+  for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
     char words[200];
     Problem p;
     snprintf(words, sizeof words, "-ksp_type %s -ksp_norm_type none -ksp_max_it 15", types[k]);

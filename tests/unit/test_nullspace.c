@@ -113,6 +113,9 @@ static void TestSolving(PoiseContext ctx)
     Solving(ctx, 2, 1, "minres", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
     Solving(ctx, 2, 1, "fgmres", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
     Solving(ctx, 1, 1, "bicgstab", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
+    Solving(ctx, 2, 1, "cgs", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 1, "tfqmr", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 1, "tfqmr", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
   }
 }
 
