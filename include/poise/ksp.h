@@ -65,8 +65,10 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                   more iterations than there are rows, it may take some per cent more of them
     "bicgstab"    (also "bcgs") any A
     "cgs"         any A: conjugate gradients squared (Sonneveld 1989)
-    "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is the bound sqrt(m + 1)
-                  tau of the residual's after m half steps, two of which are an iteration
+    "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is a bound of that of
+                  the residual, sqrt(m + 1) tau after m half steps, two of which are an iteration
+    "idr"         any A: IDR(s), induced dimension reduction (Sonneveld & van Gijzen 2008), in its
+                  biorthogonal form (2011). s: -ksp_idr_s; -ksp_idr_smoothing keeps its norm from growing
     "gmres"       any A
     "fgmres"      any A, preconditioned from the right. M may differ between applications (see below)
     "minres"      A symmetric, M symmetric positive definite. Its preconditioned norm is |M^-1 r_0| times the

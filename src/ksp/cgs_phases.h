@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vector phases of CGS (Sonneveld 1989; see cgs.c for the whole iteration). tfqmr begins with the same. */
+/* The vector phases of CGS (Sonneveld 1989; see cgs.c for the whole iteration), of which tfqmr has most. */
 #ifndef POISE_CGS_PHASES_H
 #define POISE_CGS_PHASES_H
 

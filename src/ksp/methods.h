@@ -102,6 +102,7 @@ void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);      /* the solution 
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t); /* t = the solution + M^-1 u */
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y);        /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
+void poiseKSPRandom(PoiseKSP ksp, PoiseVec x, uint64_t seed); /* as PoiseVecSetRandom */
 
 /* ---- the start (operator.c) ------------------------------------------------------------------ */
 

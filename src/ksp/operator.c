@@ -189,3 +189,8 @@ void poiseKSPZero(PoiseKSP ksp, PoiseVec x)
 {
   poiseKSPFailed(ksp, PoiseVecSet(x, 0));
 }
+
+void poiseKSPRandom(PoiseKSP ksp, PoiseVec x, uint64_t seed)
+{
+  poiseKSPFailed(ksp, PoiseVecSetRandom(x, seed));
+}

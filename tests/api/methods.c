@@ -5,7 +5,13 @@
 */
 #include "api.h"
 
-enum { N = 24, STEPS = 6, NONE = 1 << POISE_KSP_NORM_NONE, PRE = 1 << POISE_KSP_NORM_PRECONDITIONED };
+enum {
+  N = 24,
+  STEPS = 6,
+  MOST_S = 4,
+  NONE = 1 << POISE_KSP_NORM_NONE,
+  PRE = 1 << POISE_KSP_NORM_PRECONDITIONED
+};
 enum { TRUE = 1 << POISE_KSP_NORM_UNPRECONDITIONED, NATURAL = 1 << POISE_KSP_NORM_NATURAL };
 
 typedef struct Method {
@@ -25,6 +31,7 @@ static const Method methods[] = {
      {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"cgs", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"tfqmr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"idr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"gmres", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"fgmres", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"minres", INDEFINITE, NONE | PRE | NATURAL, 0, {"none", "jacobi"}},
@@ -41,6 +48,9 @@ typedef struct Problem {
   double b[N], x0[N], exact[N];
   double scale, emin, emax;
   int restart;
+  int s; /* of idr, and its shadow space */
+  bool smooths;
+  double shadow[MOST_S][N];
   double bound; /* of the residual norm, where a method reports that: set by its definition */
 } Problem;
 
@@ -195,6 +205,56 @@ static void CGS(Problem *p, bool right, bool smooth, int k, double *x)
   Correct(p, right, y, x);
 }
 
+/* IDR(s) in its biorthogonal form, with one dot after the other, as van Gijzen and Sonneveld have it. */
+static void IDR(const Problem *p, bool right, int its, double *x)
+{
+  double r[N], y[N] = {0}, g[MOST_S][N] = {{0}}, u[MOST_S][N] = {{0}}, m[MOST_S][MOST_S] = {{0}}, f[MOST_S];
+  double v[N], t[N], rs[N], ys[N] = {0}, omega = 1;
+  int s = p->s;
+  FirstResidual(p, right, x, r);
+  memcpy(rs, r, sizeof r);
+  for (int k = 0; k < s; k++) m[k][k] = 1;
+  for (int it = 0; it < its; it++) {
+    int k = it % (s + 1);
+    for (int i = 0; k == 0 && i < s; i++) f[i] = Dot(N, p->shadow[i], r);
+    if (k < s) {
+      double c[MOST_S];
+      memcpy(v, r, sizeof v);
+      for (int i = k; i < s; i++) {
+        c[i] = f[i];
+        for (int j = k; j < i; j++) c[i] -= m[i][j] * c[j];
+        c[i] /= m[i][i];
+        for (int l = 0; l < N; l++) v[l] -= c[i] * g[i][l];
+      }
+      for (int l = 0; l < N; l++) {
+        double sum = omega * v[l];
+        for (int i = k; i < s; i++) sum += c[i] * u[i][l];
+        u[k][l] = sum;
+      }
+      ApplyK(p, right, u[k], g[k]);
+      for (int i = 0; i < k; i++) {
+        double alpha = Dot(N, p->shadow[i], g[k]) / m[i][i];
+        for (int l = 0; l < N; l++) g[k][l] -= alpha * g[i][l], u[k][l] -= alpha * u[i][l];
+      }
+      for (int i = k; i < s; i++) m[i][k] = Dot(N, p->shadow[i], g[k]);
+      double beta = f[k] / m[k][k];
+      for (int l = 0; l < N; l++) r[l] -= beta * g[k][l], y[l] += beta * u[k][l];
+      for (int i = k + 1; i < s; i++) f[i] -= beta * m[i][k];
+    } else {
+      ApplyK(p, right, r, t);
+      double tr = Dot(N, t, r), angle = tr / (Norm(N, t) * Norm(N, r));
+      omega = tr / Dot(N, t, t);
+      if (fabs(angle) < 0.7) omega *= 0.7 / fabs(angle);
+      for (int l = 0; l < N; l++) y[l] += omega * r[l], r[l] -= omega * t[l];
+    }
+    double d[N];
+    for (int l = 0; l < N; l++) d[l] = rs[l] - r[l];
+    double gamma = p->smooths ? Dot(N, rs, d) / Dot(N, d, d) : 1;
+    for (int l = 0; l < N; l++) rs[l] -= gamma * d[l], ys[l] -= gamma * (ys[l] - y[l]);
+  }
+  Correct(p, right, ys, x);
+}
+
 /* The error is T_k((theta - M A) / delta) / T_k(theta / delta) times the first one. */
 static void Chebyshev(const Problem *p, int k, double *x)
 {
@@ -224,6 +284,8 @@ static void Iterate(Problem *p, const char *type, bool right, int k, double *x)
     BiCGSTAB(p, right, k, x);
   } else if (!strcmp(type, "cgs") || !strcmp(type, "tfqmr")) {
     CGS(p, right, *type == 't', k, x);
+  } else if (!strcmp(type, "idr")) {
+    IDR(p, right, k, x);
   } else if (!strcmp(type, "chebyshev")) {
     Chebyshev(p, k, x);
   } else if (!strcmp(type, "richardson") || !strcmp(type, "preonly")) {
@@ -321,9 +383,17 @@ static void Problems(PoiseContext ctx, const Method *m, const char *type_of_pc, 
       p.restart = norm % 2 ? 4 : 30;
       if (strcmp(type_of_pc, "jacobi")) p.emin = 0.2, p.emax = 3;
       CHECK_OK(PoiseOptionsSet(ctx, "ksp_replay", replay == 0 ? "0" : replay == 1 ? "1" : "8"));
+      p.s = seed % 2 ? 2 : 4;
+      p.smooths = norm % 2;
+      for (int i = 0; i < p.s; i++) {
+        CHECK_OK(PoiseVecSetRandom(b, (uint64_t)i));
+        VecAll(b, p.shadow[i]);
+      }
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_idr_s", p.s == 2 ? "2" : "4"));
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_idr_smoothing", p.smooths ? "yes" : "no"));
       CHECK_OK(PoiseKSPCreate(ctx, &ksp));
-      CHECK_OK(PoiseKSPSetFromOptions(ksp));
       CHECK_OK(PoiseKSPSetType(ksp, m->type));
+      CHECK_OK(PoiseKSPSetFromOptions(ksp));
       CHECK_OK(PoiseKSPGetPC(ksp, &pc));
       CHECK_OK(PoisePCSetType(pc, type_of_pc));
       CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));

@@ -5,8 +5,8 @@
 
 enum { N = 64 };
 
-static const char *const types[] = {"cg",     "prcg",      "bicgstab",   "gmres", "fgmres",
-                                    "minres", "chebyshev", "richardson", "cgs",   "tfqmr"};
+static const char *const types[] = {"cg",        "prcg",       "bicgstab", "gmres", "fgmres", "minres",
+                                    "chebyshev", "richardson", "cgs",      "tfqmr", "idr"};
 enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct Solver {

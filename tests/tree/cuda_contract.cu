@@ -12,6 +12,7 @@
 #include "ksp/cg_phases.h"
 #include "ksp/cgs_phases.h"
 #include "ksp/gmres_phases.h"
+#include "ksp/idr_phases.h"
 #include "ksp/minres_phases.h"
 #include "ksp/phases.h"
 #include "ksp/prcg_phases.h"

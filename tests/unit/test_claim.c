@@ -396,6 +396,8 @@ static void TestGoesOn(PoiseContext ctx)
       "-ksp_type cgs -ksp_pc_side right",
       "-ksp_type tfqmr",
       "-ksp_type tfqmr -ksp_pc_side right",
+      "-ksp_type idr",
+      "-ksp_type idr -ksp_idr_smoothing -ksp_idr_s 1 -ksp_pc_side right",
   };
   for (size_t k = 0; k < 2 * sizeof all / sizeof *all; k++) {
     const char *words = all[k / 2];
@@ -633,8 +635,8 @@ static void TestDropped(PoiseContext ctx)
 /* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
 static void TestScaling(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",       "prcg",       "minres",    "gmres", "fgmres",
-                                      "bicgstab", "richardson", "chebyshev", "cgs",   "tfqmr"};
+  static const char *const types[] = {"cg",         "prcg",      "minres", "gmres", "fgmres", "bicgstab",
+                                      "richardson", "chebyshev", "cgs",    "tfqmr", "idr"};
   enum { TYPES = sizeof types / sizeof *types };
   static const int powers[] = {-600, -500, 520, 700};
   for (int k = 0; k < 8 * TYPES; k++) {
@@ -710,7 +712,7 @@ static void TestTiny(PoiseContext ctx)
 static void TestTinyBesideGuess(PoiseContext ctx)
 {
   static const char *const types[] = {"cg",       "prcg",       "minres", "gmres", "fgmres",
-                                      "bicgstab", "richardson", "cgs",    "tfqmr"};
+                                      "bicgstab", "richardson", "cgs",    "tfqmr", "idr"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[] = {1e-100, 1e-155, 1e-170};
   double b[MOST], x0[MOST];
@@ -758,7 +760,7 @@ static double LargestResidual(const Problem *p)
 static void TestAbsurdGuess(PoiseContext ctx)
 {
   static const char *const types[] = {"cg",       "prcg",       "minres", "gmres", "fgmres",
-                                      "bicgstab", "richardson", "cgs",    "tfqmr"};
+                                      "bicgstab", "richardson", "cgs",    "tfqmr", "idr"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[][3] = {
       {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
@@ -788,7 +790,8 @@ static void TestAbsurdGuess(PoiseContext ctx)
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg", "prcg", "minres", "gmres", "fgmres", "bicgstab", "cgs", "tfqmr"};
+  static const char *const types[] = {"cg",       "prcg", "minres", "gmres", "fgmres",
+                                      "bicgstab", "cgs",  "tfqmr",  "idr"};
   double b[MOST];
   for (int i = 0; i < 40; i++) b[i] = 1e170;
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
