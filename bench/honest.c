@@ -71,6 +71,8 @@ static const Way ways[] = {
     {"cgs", "cgs", "", NULL, RIGHT},
     {"tfqmr", "tfqmr", "", NULL, PRE},
     {"tfqmr", "tfqmr", "", NULL, RIGHT},
+    {"bicgstabl", "bicgstabl", "", NULL, PRE},
+    {"bicgstabl", "bicgstabl", "", NULL, RIGHT},
     {"idr", "idr", "", NULL, PRE},
     {"idr", "idr", "", NULL, RIGHT},
     {"chebyshev", "chebyshev", "", NULL, PRE},

@@ -64,6 +64,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "prcg"        "cg" in one pass over the vectors, for a diagonal M (Chen & Carson 2020). If a solve takes
                   more iterations than there are rows, it may take some per cent more of them
     "bicgstab"    (also "bcgs") any A
+    "bicgstabl"   (also "bcgsl") any A: BiCGstab(l) (Sleijpen & Fokkema 1993), l by -ksp_bcgsl_ell. Its
+                  polynomials come every l iterations of two products
     "cgs"         any A: conjugate gradients squared (Sonneveld 1989)
     "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is a bound of that of
                   the residual, sqrt(m + 1) tau after m half steps, two of which are an iteration
@@ -71,6 +73,10 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                   biorthogonal form (2011). s: -ksp_idr_s; -ksp_idr_smoothing keeps its norm from growing
     "gmres"       any A
     "fgmres"      any A, preconditioned from the right. M may differ between applications (see below)
+    "gcr"         as "fgmres": generalised conjugate residuals, with x and b - A x in each iteration. Cycles
+                  are of -ksp_gcr_restart iterations
+    "fcg"         A and M symmetric positive definite; M may differ between applications (Notay 2000).
+                  Directions are made orthogonal to -ksp_fcg_mmax of those before at most
     "minres"      A symmetric, M symmetric positive definite. Its preconditioned norm is |M^-1 r_0| times the
                   decrease of the natural norm
     "chebyshev"   A and M symmetric positive definite. Bounds of the spectrum of M^-1 A are given or estimated
@@ -249,10 +255,10 @@ POISE_API PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x);
 
   A method that stops when it has converged makes M vary between applications. Inside a preconditioner all
   methods vary, except preonly, and richardson and chebyshev with norm none and no user's test. These vary too
-  if the preconditioner inside them does. Three methods accept an M that varies: fgmres; preonly, which
-  applies it once; and richardson, which computes b - A x anew each time. With another method PoiseKSPSetUp
-  and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked into: the user
-  answers for it.
+  if the preconditioner inside them does. Five methods accept an M that varies: fgmres, gcr and fcg; preonly,
+  which applies it once; and richardson, which computes b - A x anew each time. With another method
+  PoiseKSPSetUp and PoiseKSPSolve return POISE_ERR_UNSUPPORTED, naming what varies. A shell is not looked
+  into: the user answers for it.
 
   If the outer solver has rearranged its matrix, the solvers inside have the rows of the copy. Their Solve and
   TrueResidual, and matrices set for them, are then POISE_ERR_UNSUPPORTED. So are BuildSolution, PoisePCApply

@@ -27,7 +27,7 @@ _NORMS = {
 }
 _NEVER = ("minres", "preonly")  # methods that cannot watch |b - A x|
 # those that can if the preconditioner is on the right
-_FROM_THE_RIGHT = ("gmres", "bicgstab", "cgs", "tfqmr", "idr")
+_FROM_THE_RIGHT = ("gmres", "bicgstab", "bicgstabl", "cgs", "tfqmr", "idr")
 _MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
 _PASSES = 10  # most solves of one right-hand side, where another norm is watched
 _SIDES = {"left": c.POISE_PC_LEFT, "right": c.POISE_PC_RIGHT}
@@ -53,8 +53,9 @@ class Solver(Handle):
     A
         What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share.
     method
-        ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"cgs"``, ``"tfqmr"``, ``"idr"``, ``"gmres"``, ``"fgmres"``,
-        ``"minres"``, ``"chebyshev"``, ``"richardson"`` or ``"preonly"``.
+        ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"idr"``,
+        ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"chebyshev"``,
+        ``"richardson"`` or ``"preonly"``.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"sor"``,
         ``"bjacobi"``, ``"lu"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a sparse or dense matrix, a

@@ -32,8 +32,15 @@ static const Method methods[] = {
     {"cgs", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"tfqmr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"idr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"bicgstabl",
+     CONVECTION,
+     NONE | PRE,
+     NONE | TRUE,
+     {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"gmres", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"fgmres", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"fcg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi", "pbjacobi", "icc", "sor", "bjacobi"}},
+    {"gcr", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"minres", INDEFINITE, NONE | PRE | NATURAL, 0, {"none", "jacobi"}},
     {"minres", SPD, NONE | PRE | NATURAL, 0, {"pbjacobi", "icc", "sor"}},
     {"chebyshev", SPD, NONE | PRE | TRUE, 0, {"none", "jacobi", "icc", "sor"}},
@@ -48,7 +55,8 @@ typedef struct Problem {
   double b[N], x0[N], exact[N];
   double scale, emin, emax;
   int restart;
-  int s; /* of idr, and its shadow space */
+  int ell; /* of bicgstabl */
+  int s;   /* of idr, and its shadow space */
   bool smooths;
   double shadow[MOST_S][N];
   double bound; /* of the residual norm, where a method reports that: set by its definition */
@@ -255,6 +263,50 @@ static void IDR(const Problem *p, bool right, int its, double *x)
   Correct(p, right, ys, x);
 }
 
+/* BiCGstab(l) as Sleijpen and Fokkema have it, with modified Gram-Schmidt for its polynomials. */
+static void BiCGstabL(const Problem *p, bool right, int its, double *x)
+{
+  double r[MOST_S + 1][N] = {{0}}, u[MOST_S + 1][N] = {{0}}, hat[N], y[N] = {0}, rho = 1, alpha = 0,
+                    omega = 1;
+  int l = p->ell;
+  FirstResidual(p, right, x, r[0]);
+  memcpy(hat, r[0], sizeof hat);
+  for (int it = 0; it < its; it++) {
+    int j = it % l;
+    if (j == 0) rho *= -omega;
+    double now = Dot(N, r[j], hat), beta = alpha * now / rho;
+    rho = now;
+    for (int i = 0; i <= j; i++)
+      for (int k = 0; k < N; k++) u[i][k] = r[i][k] - beta * u[i][k];
+    ApplyK(p, right, u[j], u[j + 1]);
+    alpha = rho / Dot(N, u[j + 1], hat);
+    for (int i = 0; i <= j; i++)
+      for (int k = 0; k < N; k++) r[i][k] -= alpha * u[i + 1][k];
+    ApplyK(p, right, r[j], r[j + 1]);
+    for (int k = 0; k < N; k++) y[k] += alpha * u[0][k];
+    if (j < l - 1) continue;
+    double q[MOST_S + 1][N], tau[MOST_S + 1][MOST_S + 1] = {{0}}, g[MOST_S + 1], gamma[MOST_S + 1];
+    for (int b = 1; b <= l; b++) {
+      memcpy(q[b], r[b], sizeof q[b]);
+      for (int i = 1; i < b; i++) {
+        tau[i][b] = Dot(N, q[i], q[b]) / Dot(N, q[i], q[i]);
+        for (int k = 0; k < N; k++) q[b][k] -= tau[i][b] * q[i][k];
+      }
+      g[b] = Dot(N, r[0], q[b]) / Dot(N, q[b], q[b]);
+    }
+    for (int b = l; b > 0; b--) {
+      gamma[b] = g[b];
+      for (int i = b + 1; i <= l; i++) gamma[b] -= tau[b][i] * gamma[i];
+    }
+    for (int b = 1; b <= l; b++)
+      for (int k = 0; k < N; k++) y[k] += gamma[b] * r[b - 1][k];
+    for (int b = 1; b <= l; b++)
+      for (int k = 0; k < N; k++) r[0][k] -= gamma[b] * r[b][k], u[0][k] -= gamma[b] * u[b][k];
+    omega = gamma[l];
+  }
+  Correct(p, right, y, x);
+}
+
 /* The error is T_k((theta - M A) / delta) / T_k(theta / delta) times the first one. */
 static void Chebyshev(const Problem *p, int k, double *x)
 {
@@ -284,6 +336,8 @@ static void Iterate(Problem *p, const char *type, bool right, int k, double *x)
     BiCGSTAB(p, right, k, x);
   } else if (!strcmp(type, "cgs") || !strcmp(type, "tfqmr")) {
     CGS(p, right, *type == 't', k, x);
+  } else if (!strcmp(type, "bicgstabl")) {
+    BiCGstabL(p, right, k, x);
   } else if (!strcmp(type, "idr")) {
     IDR(p, right, k, x);
   } else if (!strcmp(type, "chebyshev")) {
@@ -294,7 +348,7 @@ static void Iterate(Problem *p, const char *type, bool right, int k, double *x)
       DenseMult(&p->M, r, z);
       for (int i = 0; i < N; i++) x[i] += (*type == 'r' ? p->scale : 1) * z[i];
     }
-  } else if (strstr(type, "gmres")) {
+  } else if (strstr(type, "gmres") || !strcmp(type, "gcr")) {
     for (; k > p->restart; k -= p->restart) Project(p, type, right, p->restart, x);
     Project(p, type, right, k, x);
   } else {
@@ -390,6 +444,10 @@ static void Problems(PoiseContext ctx, const Method *m, const char *type_of_pc, 
         VecAll(b, p.shadow[i]);
       }
       CHECK_OK(PoiseOptionsSet(ctx, "ksp_idr_s", p.s == 2 ? "2" : "4"));
+      p.ell = 1 + (seed + norm) % 4;
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_bcgsl_ell", (const char *[]){"1", "2", "3", "4"}[p.ell - 1]));
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_gcr_restart", "4"));
+      CHECK_OK(PoiseOptionsSet(ctx, "ksp_fcg_mmax", p.ell % 2 ? "2" : "30"));
       CHECK_OK(PoiseOptionsSet(ctx, "ksp_idr_smoothing", p.smooths ? "yes" : "no"));
       CHECK_OK(PoiseKSPCreate(ctx, &ksp));
       CHECK_OK(PoiseKSPSetType(ksp, m->type));

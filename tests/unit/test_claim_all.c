@@ -359,7 +359,7 @@ static void JudgeEasy(Stage *t, const Case *c, const Ended *e)
 {
   unsigned flags = c->s->line->flags;
   if (c->norm == POISE_KSP_NORM_NONE || !(flags & EASY)) return;
-  if (flags & SPD && Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr") &&
+  if (flags & SPD && Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr") &&
       Usual(c, "none jacobi pbjacobi ilu icc sor bjacobi lu ksp"))
     Expect(t, c, e, e->reason > 0, "SPD: not converged");
   if (flags & NEGATIVE && Is(c, "cg prcg") && Usual(c, "none jacobi pbjacobi ilu sor bjacobi lu"))
@@ -372,7 +372,7 @@ static void JudgeFirst(Stage *t, const Case *c, const Ended *e, const Norms *fir
   bool exact = c->s->line->flags & INTEGER && c->s->line->guess == NO_GUESS && c->s->line->nulls == UNTOLD;
   bool stops =
       c->norm != POISE_KSP_NORM_NATURAL && c->norm != POISE_KSP_NORM_NONE && Tested(c, first, first) <= limit;
-  if (!Is(c, "cg prcg minres") || !isfinite(first->plain) || !(first->plain > 0) || stops) return;
+  if (!Is(c, "cg prcg minres fcg") || !isfinite(first->plain) || !(first->plain > 0) || stops) return;
   if (first->rz == 0 && exact && (c->pc->shell != OTHER || Usual(c, "none jacobi")))
     Expect(t, c, e, e->reason == POISE_DIVERGED_INDEFINITE_PC && e->its == 0,
            "(r, z) = 0: not INDEFINITE_PC");

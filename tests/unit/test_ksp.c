@@ -115,6 +115,12 @@ static const Case cases[] = {
     {"cgs", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
     {"tfqmr", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
     {"tfqmr", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
+    {"bicgstabl", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
+    {"bicgstabl", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
+    {"fcg", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
+    {"fcg", POISE_PC_LEFT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
+    {"fcg", POISE_PC_LEFT, POISE_KSP_NORM_NATURAL, 0},
+    {"gcr", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
     {"idr", POISE_PC_LEFT, POISE_KSP_NORM_PRECONDITIONED, 0},
     {"idr", POISE_PC_RIGHT, POISE_KSP_NORM_UNPRECONDITIONED, 0},
     {"cg", POISE_PC_LEFT, POISE_KSP_NORM_NONE, 0},
@@ -126,7 +132,7 @@ static const char *const pcs[] = {"none", "jacobi", "pbjacobi"};
 
 static bool IsCG(const char *type)
 {
-  return !strcmp(type, "cg") || !strcmp(type, "prcg");
+  return !strcmp(type, "cg") || !strcmp(type, "prcg") || !strcmp(type, "fcg");
 }
 
 /* Is it in the book below? Definitions of the other methods: tests/api/methods.c. */
@@ -581,7 +587,8 @@ static PoiseKSPReason Solve(PoiseContext ctx, int n, const double *a, const doub
   return reason;
 }
 
-static const char *const types[] = {"cg", "bicgstab", "gmres", "cgs", "tfqmr", "idr"};
+static const char *const types[] = {"cg",  "bicgstab",  "gmres", "cgs", "tfqmr",
+                                    "idr", "bicgstabl", "fcg",   "gcr"};
 
 static void TestZeroRightHandSide(PoiseContext ctx)
 {
@@ -638,8 +645,8 @@ static void CheckDetail(Problem *s, const char *detail)
 /* The first row that is not finite is named, of A, P or b, by the number that the application gave it. */
 static void TestFirstNaN(PoiseContext ctx)
 {
-  static const char *const all[] = {"cg",     "prcg",       "bicgstab", "gmres", "fgmres",
-                                    "minres", "richardson", "cgs",      "tfqmr", "idr"};
+  static const char *const all[] = {"cg",  "prcg",  "bicgstab", "gmres",     "fgmres", "minres", "richardson",
+                                    "cgs", "tfqmr", "idr",      "bicgstabl", "fcg",    "gcr"};
   enum { TYPES = sizeof all / sizeof *all };
   for (int k = 0; k < 2 * TYPES; k++) {
     Problem s;
@@ -687,8 +694,9 @@ static void TestFirstNaN(PoiseContext ctx)
 static void TestRepeats(PoiseContext ctx)
 {
   static const Grid grid = {SPD, 40, 32};
-  static const char *const all[] = {"cg",        "prcg",       "bicgstab", "gmres", "fgmres", "minres",
-                                    "chebyshev", "richardson", "preonly",  "cgs",   "tfqmr",  "idr"};
+  static const char *const all[] = {"cg",     "prcg",      "bicgstab",   "gmres",   "fgmres",
+                                    "minres", "chebyshev", "richardson", "preonly", "cgs",
+                                    "tfqmr",  "idr",       "bicgstabl",  "fcg",     "gcr"};
   for (size_t t = 0; t < sizeof all / sizeof *all; t++) {
     Problem s;
     PoisePC pc;
@@ -718,8 +726,8 @@ static void TestRepeats(PoiseContext ctx)
    break down, as squares vanish; but to cg and preonly all seems well until x is looked at. */
 static void TestOverflow(PoiseContext ctx)
 {
-  static const char *const all[] = {"cg",     "preonly", "richardson", "bicgstab", "gmres",
-                                    "fgmres", "minres",  "cgs",        "tfqmr",    "idr"};
+  static const char *const all[] = {"cg",  "preonly", "richardson", "bicgstab",  "gmres", "fgmres", "minres",
+                                    "cgs", "tfqmr",   "idr",        "bicgstabl", "fcg",   "gcr"};
   double a[] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[] = {1e150, 1e150, 1e150},
          small[] = {1e80, 1e80, 1e80}, x[3];
   PoiseInt its;

@@ -353,6 +353,98 @@ static void TestFgmresChanging(PoiseContext ctx)
   }
 }
 
+/* What the entry i of a preconditioner is multiplied by in its k-th application: no number for all i. */
+static double EntryFactor(int k, int64_t i)
+{
+  return 1 + 0.5 * (double)((k + i) % 3);
+}
+
+/* Norms |r| of fcg: each direction is A-orthogonal to the `most` before it, by Notay's truncation. */
+static void FlexibleCG(const Dense *d, int most, double *norms)
+{
+  static _Thread_local double p[STEPS][N], q[STEPS][N];
+  double r[N], z[N];
+  memcpy(r, d->b, sizeof r);
+  for (int k = 0; k <= STEPS; k++) {
+    int kept = k % (most + 1) ? k % (most + 1) : 1;
+    norms[k] = Norm(r);
+    if (k == STEPS) return;
+    for (int i = 0; i < N; i++) z[i] = EntryFactor(k, i) * d->m[i] * r[i];
+    memcpy(p[k], z, sizeof z);
+    for (int j = k > kept ? k - kept : 0; j < k; j++) {
+      double s = Dot(z, q[j]) / Dot(p[j], q[j]);
+      for (int i = 0; i < N; i++) p[k][i] -= s * p[j][i];
+    }
+    for (int i = 0; i < N; i++) q[k][i] = Dot(d->a[i], p[k]);
+    double alpha = Dot(p[k], r) / Dot(p[k], q[k]);
+    for (int i = 0; i < N; i++) r[i] -= alpha * q[k][i];
+  }
+}
+
+/* Norms |r| of gcr: A times each direction is orthogonal to the others of its cycle, by modified
+   Gram-Schmidt.
+   */
+static void ConjugateResiduals(const Dense *d, int restart, double *norms)
+{
+  static _Thread_local double q[STEPS][N];
+  double r[N], z[N];
+  memcpy(r, d->b, sizeof r);
+  for (int k = 0; k <= STEPS; k++) {
+    norms[k] = Norm(r);
+    if (k == STEPS) return;
+    for (int i = 0; i < N; i++) z[i] = EntryFactor(k, i) * d->m[i] * r[i];
+    for (int i = 0; i < N; i++) q[k][i] = Dot(d->a[i], z);
+    Orthonormalise(q + k - k % restart, k % restart, q[k]);
+    double s = Dot(q[k], r);
+    for (int i = 0; i < N; i++) r[i] -= s * q[k][i];
+  }
+}
+
+static PoiseErr ApplyEntries(void *arg, PoiseVec r, PoiseVec z)
+{
+  Changing *c = arg;
+  double *v;
+  PoiseInt begin, end;
+  TRY(PoiseVecPointwiseMult(z, c->m, r));
+  TRY(PoiseVecGetUpdate(z, &v));
+  PoiseVecRange(z, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++) v[i - begin] *= EntryFactor(c->applied, i);
+  c->applied++;
+  return PoiseVecRestore(z, &v);
+}
+
+/* fcg and gcr with a preconditioner that changes otherwise in each entry, and with truncation or restarts. */
+static void TestFlexible(PoiseContext ctx)
+{
+  static const char *const options[] = {
+      "-ksp_type fcg -pc_type none -ksp_norm_type unpreconditioned -ksp_fcg_mmax 3",
+      "-ksp_type fcg -ksp_fcg_mmax 30",
+      "-ksp_type gcr -ksp_norm_type default -ksp_gcr_restart 4",
+      "-ksp_type gcr -ksp_gcr_restart 30",
+  };
+  Dense d;
+  double norms[STEPS + 1];
+  for (int k = 0; k < 4; k++) {
+    Problem p;
+    Changing c = {0};
+    PoisePC pc;
+    DenseFill(&d, k < 2 ? SPD : CONVECTION, SPD, true);
+    if (k < 2)
+      FlexibleCG(&d, k ? 30 : 3, norms);
+    else
+      ConjugateResiduals(&d, k < 3 ? 4 : 30, norms);
+    if (!CHECK_OK(Open(ctx, k < 2 ? SPD : CONVECTION, SPD, options[k], &p))) return;
+    CHECK_OK(PoiseVecDuplicate(p.b, &c.m));
+    CHECK_OK(PoiseMatGetDiagonal(p.P, c.m));
+    CHECK_OK(PoiseVecReciprocal(c.m));
+    CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
+    CHECK_OK(PoisePCSetShell(pc, &(PoiseShellPC){.apply = ApplyEntries}, &c));
+    CheckHistory(&p, norms, options[k]);
+    PoiseVecDestroy(&c.m);
+    ProblemClose(&p);
+  }
+}
+
 static void TestFgmres(PoiseContext ctx)
 {
   static const char *const options[] = {
@@ -1042,6 +1134,7 @@ static const Test tests[] = {
     {"minres", TestMinres, 0},
     {"fgmres", TestFgmres, 0},
     {"fgmres changing", TestFgmresChanging, 0},
+    {"flexible", TestFlexible, 0},
     {"prediction", TestPrediction, TEST_SERIAL | TEST_HOST_ONLY},
     {"other restart", TestOtherRestart, 0},
     {"estimate", TestEstimate, 0},

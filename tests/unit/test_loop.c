@@ -208,7 +208,8 @@ static void TestRefused(PoiseContext ctx)
 enum { N = 900, SIDE = 30, SEEN = 2100 };
 
 static const char *const methods[] = {"cg",         "prcg",      "bicgstab", "gmres", "minres",
-                                      "richardson", "chebyshev", "cgs",      "tfqmr", "idr"};
+                                      "richardson", "chebyshev", "cgs",      "tfqmr", "idr",
+                                      "bicgstabl",  "fcg",       "gcr"};
 enum { NMETHODS = sizeof methods / sizeof *methods };
 
 typedef struct Solver {
