@@ -1298,6 +1298,16 @@ module poise
       type(c_ptr), value :: ksp
       real(c_double), value :: tolerance
     end function
+    integer(c_int) function PoiseKSPGCRSetRestart(ksp, restart) bind(c, name="PoiseKSPGCRSetRestart")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: restart
+    end function
+    integer(c_int) function PoiseKSPFCGSetMmax(ksp, most) bind(c, name="PoiseKSPFCGSetMmax")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: most
+    end function
     integer(c_int) function PoiseKSPRichardsonSetScale(ksp, scale) bind(c, &
       name="PoiseKSPRichardsonSetScale")
       import

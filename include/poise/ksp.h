@@ -157,6 +157,10 @@ POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart);
    most `tolerance` times the norm at the start of the cycle. A larger difference is DIVERGED_BREAKDOWN,
    and PoiseKSPReasonDetail has both norms. Default 0.1. Option: -ksp_gmres_breakdown_tolerance. */
 POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
+/* For gcr: iterations of a cycle. Default 30. Option: -ksp_gcr_restart. */
+POISE_API PoiseErr PoiseKSPGCRSetRestart(PoiseKSP ksp, int restart);
+/* For fcg: the most directions that a new one is made orthogonal to. Default 30. Option: -ksp_fcg_mmax. */
+POISE_API PoiseErr PoiseKSPFCGSetMmax(PoiseKSP ksp, int most);
 /* For richardson: the scale of its correction. Default 1. Option: -ksp_richardson_scale. */
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, emin < emax, both of one sign. They are then not estimated. */

@@ -451,6 +451,8 @@ FUNCTIONS = {
     "PoiseKSPSetProgress": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGMRESSetRestart": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGMRESSetBreakdownTolerance": (PoiseErr, [PoiseKSP, c_double]),
+    "PoiseKSPGCRSetRestart": (PoiseErr, [PoiseKSP, c_int]),
+    "PoiseKSPFCGSetMmax": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPRichardsonSetScale": (PoiseErr, [PoiseKSP, c_double]),
     "PoiseKSPChebyshevSetEigenvalues": (PoiseErr, [PoiseKSP, c_double, c_double]),
     "PoiseKSPSetReusePreconditioner": (PoiseErr, [PoiseKSP, c_int]),

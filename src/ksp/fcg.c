@@ -9,6 +9,7 @@
 */
 #include "cg.h"
 #include "directions_phases.h"
+#include "setup.h"
 
 enum { D = Z + 1 }; /* work vectors, behind those of cg: from here d_0 ... d_mmax, then c_0 ... c_mmax */
 
@@ -23,6 +24,17 @@ static const PoiseOption options[] = {
      "most directions that those of fcg are made orthogonal to"},
     {0},
 };
+
+PoiseErr PoiseKSPFCGSetMmax(PoiseKSP ksp, int most)
+{
+  CALLED(OBJECT(ksp));
+  if (ksp->type != &poiseKSPType_fcg) return POISE_OK; /* as PETSc: no effect on other methods */
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPFCGSetMmax"));
+  if (most < 1 || most > 10000) FAIL(POISE_ERR_ARG, "an mmax of %d is not between 1 and 10000", most);
+  if (((FCG *)ksp->data)->most != most) poiseKSPRelease(ksp);
+  ((FCG *)ksp->data)->most = most;
+  return POISE_OK;
+}
 
 static int Cycle_FCG(PoiseKSP ksp)
 {

@@ -10,6 +10,7 @@
 */
 #include "directions_phases.h"
 #include "methods.h"
+#include "setup.h"
 
 enum { X, R, T, D }; /* work vectors: from D on d_0 ... d_m-1, then c_0 ... c_m-1 */
 
@@ -22,6 +23,18 @@ static const PoiseOption options[] = {
      "iterations between restarts of gcr"},
     {0},
 };
+
+PoiseErr PoiseKSPGCRSetRestart(PoiseKSP ksp, int restart)
+{
+  CALLED(OBJECT(ksp));
+  if (ksp->type != &poiseKSPType_gcr) return POISE_OK; /* as PETSc: no effect on other methods */
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGCRSetRestart"));
+  if (restart < 1 || restart > 10000)
+    FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
+  if (((GCR *)ksp->data)->restart != restart) poiseKSPRelease(ksp);
+  ((GCR *)ksp->data)->restart = restart;
+  return POISE_OK;
+}
 
 static int Restart(PoiseKSP ksp)
 {

@@ -44,6 +44,8 @@ KSP_OPTION(Maxits, PoiseKSPSetTolerances(o->ksp, -1, -1, -1, 8), o->ksp->options
 KSP_OPTION(Guess, PoiseKSPSetInitialGuessNonzero(o->ksp, 1), o->ksp->options.guess_nonzero)
 KSP_OPTION(Error, PoiseKSPSetErrorIfNotConverged(o->ksp, 1), o->ksp->options.error_if_not_converged)
 KSP_OPTION(Restart, PoiseKSPGMRESSetRestart(o->ksp, 5), poiseGMRESRestart(o->ksp))
+KSP_OPTION(RestartGCR, PoiseKSPGCRSetRestart(o->ksp, 5), o->ksp->type->cycle(o->ksp))
+KSP_OPTION(Mmax, PoiseKSPFCGSetMmax(o->ksp, 5), o->ksp->type->cycle(o->ksp))
 KSP_OPTION(PCType, PoisePCSetType(o->pc, "sor"), PoisePCType(o->pc)[0])
 KSP_OPTION(MatType, PoiseMatSetType(o->A, "csri"), PoiseMatType(o->A)[3])
 KSP_OPTION(BlockSize, PoiseMatSetBlockSize(o->A, 3), PoiseMatBlockSize(o->A))
@@ -183,6 +185,8 @@ static const Setter setters[] = {
     {"KSPSetReusePreconditioner", "fgmres", "ksp", "ksp_reuse_preconditioner no", SetReuse, GetReuse, false},
     {"KSPGMRESSetRestart", "gmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
     {"KSPGMRESSetRestart", "fgmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
+    {"KSPGCRSetRestart", "gcr", NULL, "ksp_gcr_restart 9", SetRestartGCR, GetRestartGCR, false},
+    {"KSPFCGSetMmax", "fcg", NULL, "ksp_fcg_mmax 9", SetMmax, GetMmax, false},
     {"KSPRichardsonSetScale", "richardson", "jacobi", "ksp_richardson_scale 0.5", SetScale, Norm, false},
     {"KSPChebyshevSetEigenvalues", "chebyshev", "jacobi", "ksp_chebyshev_eigenvalues 0.1,1.5", SetBounds,
      Norm, false},

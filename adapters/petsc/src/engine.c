@@ -40,6 +40,7 @@ PetscErrorCode RestartOf(KSP ksp, PetscInt *restart)
   *restart = 0;
   PetscTryMethod(ksp, "KSPGMRESGetRestart_C", (KSP, PetscInt *), (ksp, restart));
   PetscTryMethod(ksp, "KSPGCRGetRestart_C", (KSP, PetscInt *), (ksp, restart));
+  if (!strcmp(DataOf(ksp)->method, "fcg")) PetscCall(KSPFCGGetMmax(ksp, restart));
   PetscFunctionReturn(0);
 }
 
@@ -51,7 +52,11 @@ static PetscErrorCode SetOfMethods(KSP ksp, Engine *e)
   PetscFunctionBegin;
   PetscCall(RestartOf(ksp, &restart));
   PetscCall(SaidOf(ksp, &said));
-  if (restart && restart != e->restart) POISE_CALL(PoiseKSPGMRESSetRestart(e->ksp, (int)restart));
+  if (restart && restart != e->restart) { /* each has an effect on its method alone */
+    POISE_CALL(PoiseKSPGMRESSetRestart(e->ksp, (int)restart));
+    POISE_CALL(PoiseKSPGCRSetRestart(e->ksp, (int)restart));
+    POISE_CALL(PoiseKSPFCGSetMmax(e->ksp, (int)restart));
+  }
   if (said.scale != e->said.scale) POISE_CALL(PoiseKSPRichardsonSetScale(e->ksp, said.scale));
   if (said.breakdown != e->said.breakdown)
     POISE_CALL(PoiseKSPGMRESSetBreakdownTolerance(e->ksp, said.breakdown));

@@ -83,7 +83,7 @@ static PetscErrorCode SetReason(KSP ksp, const Engine *e)
     ksp->reason = ReasonOf(reason);
   /* PETSc's methods call it so if no test has been asked to go without norm */
   if (reason == POISE_CONVERGED_ITS && ksp->converged == KSPConvergedDefault &&
-      strcmp(d->method, "preonly") && strcmp(d->method, "richardson"))
+      strcmp(d->method, "preonly") && strcmp(d->method, "richardson") && strcmp(d->method, "gcr"))
     ksp->reason = KSP_DIVERGED_ITS;
   if (reason == POISE_DIVERGED_NANORINF && !e->own) {
     PetscCall(PCGetFailedReason(ksp->pc, &failed));

@@ -14,7 +14,8 @@
 /* ---- words ----------------------------------------------------------------------------------- */
 
 /* Words for methods whose iterates are those of one of Poise. pipecg2 is none, as it looks at every second
-   iteration, nor are pipefgmres and pipegcr, which need not give what fgmres does. */
+   iteration, nor are pipefgmres and pipegcr, which need not give what fgmres does, nor bcgsl, which looks at
+   the end of a cycle only. PETSc has no idr: its bcgs stands in where Poise's idr cannot work. */
 static const struct {
   const char *word, *poise, *petsc;
 } words[] = {
@@ -27,10 +28,15 @@ static const struct {
     {"bicgstab", "bicgstab", "bcgs"},
     {"ibcgs", "bicgstab", "ibcgs"},
     {"pipebcgs", "bicgstab", "pipebcgs"},
+    {"bicgstabl", "bicgstabl", "bcgsl"},
+    {"cgs", "cgs", "cgs"},
+    {"tfqmr", "tfqmr", "tfqmr"},
+    {"idr", "idr", "bcgs"},
+    {"fcg", "fcg", "fcg"},
     {"gmres", "gmres", "gmres"},
     {"pgmres", "gmres", "pgmres"},
     {"fgmres", "fgmres", "fgmres"},
-    {"gcr", "fgmres", "gcr"},
+    {"gcr", "gcr", "gcr"},
     {"minres", "minres", "minres"},
     {"chebyshev", "chebyshev", "chebyshev"},
     {"richardson", "richardson", "richardson"},

@@ -6,15 +6,28 @@
 /* Does Poise's method watch this norm, with the preconditioner on this side? */
 static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
 {
+  static const char *const of_both_sides[] = {"gmres", "bicgstab", "bicgstabl", "cgs", "tfqmr", "idr"};
   const PetscBool left = side == PC_LEFT ? PETSC_TRUE : PETSC_FALSE, none = norm == KSP_NORM_NONE,
                   plain = norm == KSP_NORM_UNPRECONDITIONED;
   if (side == PC_SYMMETRIC) return PETSC_FALSE;
   if (!strcmp(method, "preonly")) return PETSC_TRUE;
-  if (!strcmp(method, "fgmres")) return !left && (plain || none);
-  if (!strcmp(method, "gmres") || !strcmp(method, "bicgstab")) return none || plain != left;
-  if (!strcmp(method, "cg") || !strcmp(method, "prcg")) return left;
+  if (!strcmp(method, "fgmres") || !strcmp(method, "gcr")) return !left && (plain || none);
+  if (!strcmp(method, "cg") || !strcmp(method, "prcg") || !strcmp(method, "fcg")) return left;
+  for (size_t i = 0; i < sizeof of_both_sides / sizeof *of_both_sides; i++)
+    if (!strcmp(method, of_both_sides[i])) return none || (norm != KSP_NORM_NATURAL && plain != left);
   if (!strcmp(method, "minres")) return left && !plain;
   return left && norm != KSP_NORM_NATURAL;
+}
+
+/* Poise's fcg has Notay's. */
+static PetscErrorCode TruncationOfFCG(KSP ksp, const char **other)
+{
+  KSPFCDTruncationType type;
+  PetscFunctionBegin;
+  if (strcmp(DataOf(ksp)->method, "fcg")) PetscFunctionReturn(0);
+  PetscCall(KSPFCGGetTruncationType(ksp, &type));
+  if (type != KSP_FCD_TRUNC_TYPE_NOTAY) *other = "KSPFCGSetTruncationType";
+  PetscFunctionReturn(0);
 }
 
 /* What the program has said of the method that Poise's has not, or NULL. */
@@ -31,6 +44,7 @@ static PetscErrorCode Otherwise(KSP ksp, const char **other)
   PetscCall(OrthogonalizationOf(ksp, &classical, &refines));
   *other = said.other;
   if (*d->other) *other = d->other;
+  PetscCall(TruncationOfFCG(ksp, other));
   PetscCall(LaterSettings(ksp, d->method, other));
   if (restart > 10000) *other = "a restart of more than 10000";
   const PetscBool orthogonalizes = strstr(d->method, "gmres") ? PETSC_TRUE : PETSC_FALSE;

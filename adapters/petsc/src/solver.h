@@ -62,7 +62,7 @@ PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z);
 PetscErrorCode DropEngine(Engine *e);
 /* Make the engine of A or of A^T ready to solve as the KSP now asks. */
 PetscErrorCode Follow(KSP ksp, PetscBool transposed);
-/* The restart of PETSc's method, 0 if it has none. */
+/* The restart of PETSc's method, of fcg its mmax; 0 if it has none. */
 PetscErrorCode RestartOf(KSP ksp, PetscInt *restart);
 /* -poise_strict: what is PETSc's is told, or refused. */
 PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why);

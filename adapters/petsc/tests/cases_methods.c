@@ -25,8 +25,8 @@ static PetscErrorCode Same(const char *method, const char *pc, Prepare prepare, 
 
 static PetscErrorCode OwnMethods(void)
 {
-  static const char *const methods[] = {"symmlq", "fcg",    "pipefcg", "lgmres", "bcgsl", "qmrcgs",
-                                        "fbcgs",  "fbcgsr", "tfqmr",   "cr",     "cgs",   "pipecg2"};
+  static const char *const methods[] = {"symmlq", "pipefcg", "lgmres", "bcgsl",  "qmrcgs",
+                                        "fbcgs",  "fbcgsr",  "cr",     "pipecg2"};
   char words[64];
   PetscFunctionBegin;
   for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
@@ -46,6 +46,75 @@ static PetscErrorCode Bcgsl(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPSetType(ksp, KSPBCGSL));
   PetscCall(KSPBCGSLSetEll(ksp, 4));
+  PetscFunctionReturn(0);
+}
+
+/* PETSc's has two norms an iteration, of which the second is Poise's, or a last one that is its first. It has
+   none before these. */
+static PetscErrorCode HalfSteps(void)
+{
+  Problem p;
+  Mat A;
+  PetscInt n[2], its[2];
+  KSPConvergedReason reason[2];
+  const PetscReal *h[2];
+  PetscReal size, norm;
+  PetscFunctionBegin;
+  for (int side = 0; side < 2; side++) {
+    PetscCall(MakeMat(MATAIJ, 4, 0, 0, &A));
+    PetscCall(Begin(A, NULL, "tfqmr", "jacobi", &p));
+    for (int k = 0; k < 2; k++) {
+      KSP ksp = k ? p.poise : p.petsc;
+      PetscCall(KSPSetPCSide(ksp, side ? PC_RIGHT : PC_LEFT));
+      PetscCall(KSPSolve(ksp, p.b, k ? p.y : p.x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason[k]));
+      PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+      PetscCall(KSPGetResidualHistory(ksp, &h[k], &n[k]));
+    }
+    SAYS(p.poise, "Poise's tfqmr");
+    CHECK(reason[0] == reason[1] && reason[1] > 0 && its[0] == its[1] && n[1] == its[1] + 1);
+    for (PetscInt i = 1; i < n[1] && n[0] > 0; i++) {
+      const PetscReal of_petsc = h[0][PetscMin(2 * i - 1, n[0] - 1)];
+      CHECK(PetscAbsReal(of_petsc - h[1][i]) <= 1e-6 * of_petsc + 1e-9 * h[0][0]);
+    }
+    PetscCall(VecNorm(p.x, NORM_2, &size));
+    PetscCall(VecAXPY(p.x, -1, p.y));
+    PetscCall(VecNorm(p.x, NORM_2, &norm));
+    CHECK(norm <= 1e-6 * size);
+    PetscCall(End(&p));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* A method that PETSc has not. */
+static PetscErrorCode OfPoiseAlone(void)
+{
+  static const char *const methods[] = {"idr", "bicgstabl"};
+  Problem p;
+  Mat A;
+  KSPConvergedReason reason;
+  PetscReal norm, size;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 4, 0, 0, &A));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_ksp_type", methods[k]));
+    PetscCall(KSPSetFromOptions(p.poise));
+    PetscCall(KSPSetTolerances(p.poise, 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+    PetscCall(KSPSolve(p.poise, p.b, p.y));
+    PetscCall(KSPGetConvergedReason(p.poise, &reason));
+    CHECK(reason > 0);
+    SAYS(p.poise, k ? "Poise's bicgstabl" : "Poise's idr");
+    PetscCall(VecNorm(p.b, NORM_2, &size));
+    PetscCall(MatMult(A, p.y, p.x));
+    PetscCall(VecAXPY(p.x, -1, p.b));
+    PetscCall(VecNorm(p.x, NORM_2, &norm));
+    CHECK(norm <= 1e-7 * size);
+    PetscCall(PetscOptionsClearValue(NULL, "-b_poise_ksp_type"));
+    PetscCall(End(&p));
+  }
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
 }
 
@@ -171,7 +240,7 @@ static PetscErrorCode InCode(void)
   PetscFunctionBegin;
   PetscCall(Same(NULL, NULL, Restart, "Poise's gmres"));
   PetscCall(Same("gmres", NULL, Restart, "restart 5"));
-  PetscCall(Same(NULL, NULL, RestartGCR, "Poise's fgmres, for gcr"));
+  PetscCall(Same(NULL, NULL, RestartGCR, "Poise's gcr"));
   PetscCall(Same(NULL, NULL, Scale, "Poise's richardson"));
   PetscCall(Same(NULL, NULL, Bounds, "Poise's chebyshev"));
   PetscCall(Same(NULL, NULL, Estimated, "Poise's chebyshev"));
@@ -247,6 +316,9 @@ static const struct {
     {"gmres", "ksp_gmres_modifiedgramschmidt", "PETSc's own gmres"},
     {"gmres", "ksp_gmres_haptol 1e-9", "Poise's gmres has not: -ksp_gmres_haptol"},
     {"gcr", "ksp_gcr_restart 6", "restart 6"},
+    {"fcg", "ksp_fcg_mmax 3", "most directions kept: 3"},
+    {"fcg", "ksp_fcg_truncation_type standard", "Poise's fcg has not: KSPFCGSetTruncationType"},
+    {"cgs", "ksp_pc_side right", "Poise's cgs"},
     {"richardson", "ksp_richardson_scale 0.3", "Poise's richardson"},
     {"richardson", "ksp_richardson_self_scale", "PETSc's own richardson"},
     {"cg", "ksp_cg_single_reduction", "Poise's cg"},
@@ -442,6 +514,8 @@ const Case of_methods[] = {
     {"PETSc's methods", OwnMethods},
     {"the same in code", OwnInCode},
     {"trust regions", AsTAO},
+    {"half steps", HalfSteps},
+    {"of Poise alone", OfPoiseAlone},
     {"least squares", LeastSquares},
     {"settings in code", InCode},
     {"after options", AfterOptions},
