@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Incomplete factors without fill, on the pattern of the rank's own block: set-up with shifts, application,
-  and the host kernels. The factors' entries have the places of P's, so that new values need no allocation.
-  They have columns of their own, so that they outlive P's pattern.
+  Incomplete factors of the rank's own block: set-up with shifts, application, and the host kernels. Without
+  fill the factors' entries have the places of P's. Fill (fill.c) makes a wider pattern, and P's values are
+  spread over it, with zeros; all else is the same. New values need no allocation. Columns are the factors'
+  own, so that they outlive P's pattern.
 
   Shifts are PETSc's: nonzero adds shift_amount to the whole diagonal, twice as much at each further try;
   positive_definite looks, by bisection in at most 5 steps, for a small part of the shift that would make the
@@ -16,12 +17,13 @@
 #include "mat/order/arrange.h"
 #include "mat/object/bytes.h"
 #include "factor.h"
+#include "fill.h"
 #include "factor_library.h"
 #include "factor_sweeps.h"
 #include "jacobi_sweeps.h"
 #include "triangles.h"
 #include "pc_device.h"
-#include "pivot.h"
+#include "triangle_entries_kernels.h"
 #include "triangles_host.h"
 
 enum { NONE, NONZERO, POSITIVE_DEFINITE, INBLOCKS }; /* in the order of FACTOR_SHIFT_TYPE */
@@ -66,6 +68,7 @@ static void Release(Incomplete *f)
   poiseBufferDestroy(&f->lu);
   poiseBufferDestroy(&f->d);
   poiseBufferDestroy(&f->result);
+  poiseBufferDestroy(&f->a);
   poiseBufferDestroy(&f->other);
   for (int k = 0; k < 2; k++) poiseBufferDestroy(&f->work[k]);
 }
@@ -79,13 +82,20 @@ static PoiseErr Make(Device *dev, size_t numbers, const char *what, Buffer *b)
   return poiseBufferWrite(b, DEVICE, &there);
 }
 
+/* Places of the factors' entries: with those of other ranks' columns, where they are P's. */
+static int64_t Entries(PoisePC pc, const Incomplete *f)
+{
+  return f->levels ? f->triangular.nz : pc->P->csr.nz;
+}
+
 static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Device *dev = pc->ctx->device;
   size_t b = (size_t)poiseTriangularSide(&f->triangular), rows = (size_t)pc->P->rows->n;
-  size_t numbers = (size_t)poiseCsrScalars(&pc->P->csr);
+  size_t numbers = (size_t)Entries(pc, f) * b * b;
   if (f->built != f->triangular.built) {
     Release(f);
+    if (f->levels) TRY(poiseBufferCreate(dev, numbers * sizeof(double), "values with fill", &f->a));
     TRY(poiseBufferCreate(dev, numbers * sizeof(double), "incomplete factors", &f->lu));
     TRY(poiseBufferCreate(dev, b * rows * sizeof(double), "inverse pivots", &f->d));
     TRY(poiseBufferCreate(dev, RESULTS * sizeof(double), "refused pivot", &f->result));
@@ -94,6 +104,22 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
   if (f->setup_sweeps && !symmetric) TRY(Make(dev, numbers, "factors of a sweep", &f->other));
   for (int k = 0; f->sweeps && k < 2; k++) TRY(Make(dev, rows, "vector of Jacobi sweeps", &f->work[k]));
   return POISE_OK;
+}
+
+/* P's values on the pattern of the factors, on the device. */
+static PoiseErr Values(PoisePC pc, Incomplete *f, const double **a)
+{
+  return poiseBufferRead(f->levels ? &f->a : &pc->P->csr.val, DEVICE, a);
+}
+
+static PoiseErr Spread(PoisePC pc, Incomplete *f)
+{
+  FactorSpreadArgs a = {.n = f->triangular.n};
+  if (!f->levels) return POISE_OK;
+  TRY(poiseCsrView(&pc->P->csr, &a.A));
+  TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
+  TRY(poiseBufferUpdate(&f->a, DEVICE, &a.out));
+  return LAUNCH(pc->ctx->device, factor_spread, &a);
 }
 
 static int Sign(const Incomplete *f)
@@ -113,7 +139,7 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   if (!f->setup_sweeps) TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
   TRY(poiseTriangularWork(&f->triangular, &a.work));
-  TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
+  TRY(Values(pc, f, &a.a));
   TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
   TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.refused));
@@ -129,7 +155,7 @@ static PoiseErr FindTop(PoisePC pc, Incomplete *f, Search *s)
   DominanceArgs a = {.floor = f->zero_pivot, .sign = Sign(f)};
   const double *result;
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
-  TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.a));
+  TRY(Values(pc, f, &a.a));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
   TRY(LAUNCH(pc->ctx->device, dominance, &a));
   TRY(poiseBufferRead(&f->result, HOST, &result));
@@ -268,17 +294,37 @@ static bool Spreads(const Device *dev, const Incomplete *f, bool symmetric)
   return dev->ops->is_host && !symmetric && !f->setup_sweeps;
 }
 
+/* The pattern of the factors, if that of P or the levels of fill are new. */
+static PoiseErr FindPattern(PoisePC pc, Incomplete *f, bool symmetric)
+{
+  Triangular *t = &f->triangular;
+  int64_t built = t->built;
+  if (f->filled != f->levels || t->directions < Directions(f)) t->seen = (Version){0};
+  f->filled = -1;
+  TRY(poiseTriangularSetup(pc, t, true, false, f->levels ? 0 : Directions(f)));
+  if (f->levels && t->built != built) {
+    f->own = t->nz;
+    TRY(CheckSymmetric(pc, f, symmetric));
+    TRY(poiseFill(pc, t, f->levels, f->mirrored, Directions(f)));
+    t->seen = pc->P->version;
+    f->checked = t->built; /* the factors' pattern is as symmetric as P's */
+  }
+  f->filled = f->levels;
+  return POISE_OK;
+}
+
 static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
 {
   TRY(poiseFactorLibraryFind(pc));
   TRY(poiseJacobiSweepsCheck(pc));
-  TRY(poiseTriangularSetup(pc, &f->triangular, true, false, Directions(f)));
+  TRY(FindPattern(pc, f, symmetric));
   TRY(poiseFactorLibraryCheck(pc));
   TRY(poiseFactorSweepsCheck(pc));
   if (symmetric || f->setup_sweeps) TRY(CheckSymmetric(pc, f, symmetric));
   if (Spreads(pc->ctx->device, f, symmetric) && !f->triangular.b)
     TRY(poiseTriangularNeedWork(pc, &f->triangular));
-  return Allocate(pc, f, symmetric);
+  TRY(Allocate(pc, f, symmetric));
+  return Spread(pc, f);
 }
 
 /* If no shift makes the pivots of -A usable, as when A is not symmetric: factor A itself with shifts, on
@@ -370,13 +416,22 @@ static PoiseErr PrintSeconds(PoisePC pc, const Incomplete *f)
                     most[0], most[1], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_setup_sweeps"));
 }
 
+static PoiseErr PrintFill(PoisePC pc, const Incomplete *f)
+{
+  double sums[] = {f->built && f->levels ? (double)f->triangular.nz : 0, (double)f->own};
+  TRY(PoiseSum(pc->ctx, 2, sums));
+  if (sums[0] <= 0) return POISE_OK;
+  return poisePrint(pc->ctx, "  the factors have %.3g entries, %.3g times those of the matrix\n", sums[0],
+                    sums[0] / sums[1]);
+}
+
 PoiseErr poiseFactorView(PoisePC pc)
 {
   static const char *const names[] = {"none", "nonzero", "positive_definite", "inblocks"};
   const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
-  TRY(poisePrint(pc->ctx, f->negative ? "  fill of level 0 of -A" : "  fill of level 0"));
+  TRY(poisePrint(pc->ctx, "  fill of level %d%s", (int)f->levels, f->negative ? " of -A" : ""));
   if (f->triangular.b) TRY(poisePrint(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
   TRY(poisePrint(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(poisePrint(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
@@ -387,6 +442,7 @@ PoiseErr poiseFactorView(PoisePC pc)
   else
     TRY(poisePrint(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
                    pc->ctx->device->ops->name));
+  TRY(PrintFill(pc, f));
   TRY(PrintSeconds(pc, f));
   return poiseTriangularPrint(pc, &f->triangular);
 }
@@ -398,6 +454,7 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   poiseBufferAdd(&f->lu, sum);
   poiseBufferAdd(&f->d, sum);
   poiseBufferAdd(&f->result, sum);
+  poiseBufferAdd(&f->a, sum);
   poiseBufferAdd(&f->other, sum);
   for (int k = 0; k < 2; k++) poiseBufferAdd(&f->work[k], sum);
   sum->device += f->plan.bytes;
@@ -414,6 +471,10 @@ PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, Poi
     poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   if (f->setup_sweeps && !symmetric) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
   if (f->sweeps) poisePredict(dev, 16 * pc->P->rows->n, ON_DEVICE, p);
+  if (f->levels) {
+    poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
+    p->beyond = "entries of levels of fill, which depend on the pattern";
+  }
   if (!strcmp(f->kernel, "own")) return POISE_OK;
   if (!poiseSingleRows(dev)) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   p->beyond = "what the library asks for";

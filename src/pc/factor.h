@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Incomplete factors without fill, for ilu and icc; pc->data is an Incomplete. */
+/* Incomplete factors, for ilu and icc; pc->data is an Incomplete. */
 #ifndef POISE_FACTOR_H
 #define POISE_FACTOR_H
 
@@ -11,10 +11,13 @@ typedef struct Incomplete {
   char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
   PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
                                        0: exact */
+  PoiseInt levels, filled;          /* of fill: wanted; those of `triangular` (-1: none) */
   Triangular triangular;
+  int64_t own;            /* entries of P's block */
   int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
   bool mirrored;          /* the pattern is symmetric */
   Buffer lu, d, result;
+  Buffer a;       /* P's values with zeros for fill, if there is any */
   Buffer other;   /* values of the sweep before, of an ilu by sweeps */
   Buffer work[2]; /* vectors, for Jacobi sweeps */
   bool negative;  /* M is minus the factorisation of -A (icc) */
@@ -51,6 +54,12 @@ typedef struct Incomplete {
         "offsets and no columns of other ranks; the loop of a solver is then not replayed"                  \
   }
 
+#define FACTOR_LEVELS                                                                                   \
+  {                                                                                                     \
+    "pc_factor_levels", POISE_OPTION_INT, offsetof(Incomplete, levels), "0", 0, 1000, NULL,             \
+        "levels of fill: the factors have an entry (i, j) where a path of at most so many rows before " \
+        "both leads from i to j in the graph of the matrix"                                             \
+  }
 #define FACTOR_SWEEPS                                                                                     \
   {                                                                                                       \
     "pc_factor_sweeps", POISE_OPTION_INT, offsetof(Incomplete, sweeps), "0", 0, 1000, NULL,               \
@@ -63,8 +72,8 @@ typedef struct Incomplete {
   }
 
 #define FACTOR_OPTIONS(shift_type)                                                                     \
-  FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, FACTOR_SWEEPS, \
-      FACTOR_SETUP_SWEEPS
+  FACTOR_LEVELS, FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, \
+      FACTOR_SWEEPS, FACTOR_SETUP_SWEEPS
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

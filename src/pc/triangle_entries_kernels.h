@@ -15,23 +15,14 @@
 
 /* ---- where the triangles are ----------------------------------------------------------------- */
 
-/* Offsets of A's n rows, of the width of A's: begin (n + 1) and end of the owned columns, NULL: not wanted,
-   and the diagonal entry. *missing is raised if one is not there. */
+/* Offsets of A's n rows, of the width of A's: begin (n + 1) and end of the owned columns, both NULL: not
+   wanted, and the diagonal entry. *missing is raised if one is not there. */
 typedef struct TriangleOffsetsArgs {
   int64_t n;
   CsrView A;
   void *begin, *diag, *end;
   int32_t *missing;
 } TriangleOffsetsArgs;
-
-POISE_INLINE void poiseSetOffset(const TriangleOffsetsArgs *a, void *offsets, int64_t i, int64_t k)
-{
-  if (!offsets) return;
-  if (a->A.ptr64)
-    ((int64_t *)offsets)[i] = k;
-  else
-    ((int32_t *)offsets)[i] = (int32_t)k;
-}
 
 POISE_INLINE void triangle_offsets_range(const TriangleOffsetsArgs *a, int64_t i, int64_t *begin,
                                          int64_t *end)
@@ -49,10 +40,12 @@ POISE_INLINE void triangle_offsets_entry(const TriangleOffsetsArgs *a, int64_t i
   while (first < last && col[first] >= a->A.nloc) first++;
   int64_t diag = poiseSeek(col, first, last, (int32_t)i);
   if (diag == last || col[diag] != i) poiseRaise(a->missing);
-  poiseSetOffset(a, a->begin, i, first);
-  poiseSetOffset(a, a->diag, i, diag);
-  if (a->end) poiseSetOffset(a, a->end, i, poiseSeek(col, diag, last, (int32_t)a->A.nloc));
-  if (i == a->n - 1) poiseSetOffset(a, a->begin, a->n, a->A.nz);
+  int wide = a->A.ptr64 != NULL;
+  poiseSetOffset(wide, a->diag, i, diag);
+  if (!a->begin) return;
+  poiseSetOffset(wide, a->begin, i, first);
+  poiseSetOffset(wide, a->end, i, poiseSeek(col, diag, last, (int32_t)a->A.nloc));
+  if (i == a->n - 1) poiseSetOffset(wide, a->begin, a->n, a->A.nz);
 }
 
 /* *missing is raised if an entry (i, j) has no entry (j, i). */
@@ -73,6 +66,32 @@ POISE_INLINE void triangle_check_entry(const TriangleCheckArgs *a, int64_t i, in
   int64_t j = t->col[k], end = poiseOffset(t, t->end, j),
           at = poiseSeek(t->col, poiseOffset(t, t->begin, j), end, (int32_t)i);
   if (at == end || t->col[at] != i) poiseRaise(a->missing);
+}
+
+/* ---- fill ------------------------------------------------------------------------------------ */
+
+/* factor_spread: the entries of A's owned columns to their places in the pattern t, of the same block size,
+   which has them all. What A has not stays as it is in `out`. */
+typedef struct FactorSpreadArgs {
+  int64_t n;
+  CsrView A;
+  Triangles t;
+  double *out;
+} FactorSpreadArgs;
+
+POISE_INLINE void factor_spread_range(const FactorSpreadArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  *begin = poiseCsrOffset(&a->A, i), *end = poiseCsrOffset(&a->A, i + 1);
+}
+
+POISE_INLINE void factor_spread_entry(const FactorSpreadArgs *a, int64_t i, int64_t k)
+{
+  const Triangles *t = &a->t;
+  int64_t size = t->b ? (int64_t)t->b * t->b : 1;
+  int32_t j = a->A.col[k];
+  if (j >= a->A.nloc) return;
+  double *out = a->out + poiseSeek(t->col, poiseOffset(t, t->begin, i), poiseOffset(t, t->end, i), j) * size;
+  for (int64_t q = 0; q < size; q++) out[q] = a->A.val[k * size + q];
 }
 
 /* ---- factors by sweeps ----------------------------------------------------------------------- */

@@ -301,10 +301,21 @@ static PoiseErr BuildLevels(PoisePC pc, Triangular *t, bool guess, int direction
   return e;
 }
 
-PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, int directions)
+/* Levels and working memory, once the triangles are there. All is copied now, as a captured loop needs it. */
+static PoiseErr Finish(PoisePC pc, Triangular *t, bool guess, int directions)
 {
   Triangles view;
   Levels levels;
+  TRY(BuildLevels(pc, t, guess, directions));
+  TRY(poiseTriangularView(pc, t, DEVICE, &view));
+  for (int k = 0; k < directions; k++) TRY(poiseTriangularLevels(t, k, &levels));
+  if (directions && poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
+  t->built++;
+  return POISE_OK;
+}
+
+PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, int directions)
+{
   if (!(poiseMatChanged(&t->seen, pc->P) & CHANGED_PATTERN) && t->directions >= directions) return POISE_OK;
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
@@ -312,13 +323,39 @@ PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, i
   pc->generation++;
   TRY(Allocate(pc, t, own));
   TRY(FindOffsets(pc, t));
-  TRY(BuildLevels(pc, t, guess, directions));
-  TRY(poiseTriangularView(pc, t, DEVICE, &view)); /* copied now, as a captured loop needs all of it */
-  for (int k = 0; k < directions; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (directions && poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
+  TRY(Finish(pc, t, guess, directions));
   t->seen = pc->P->version;
-  t->built++;
   return POISE_OK;
+}
+
+/* Write begin, diag and col of so many rows. */
+static PoiseErr Adopt(PoisePC pc, Triangular *t, const int64_t *ptr, Buffer *col)
+{
+  Device *dev = pc->ctx->device;
+  size_t offset = t->wide ? sizeof(int64_t) : sizeof(int32_t), bytes = (size_t)t->n * offset;
+  const int32_t *column;
+  void *begin, *diag;
+  t->col = *col;
+  *col = (Buffer){0};
+  TRY(poiseBufferCreate(dev, bytes + offset, "offsets of factors", &t->begin));
+  TRY(poiseBufferCreate(dev, bytes, "offsets of the diagonal", &t->diag));
+  TRY(poiseBufferRead(&t->col, HOST, &column));
+  TRY(poiseBufferWrite(&t->begin, HOST, &begin));
+  TRY(poiseBufferWrite(&t->diag, HOST, &diag));
+  for (int64_t i = 0; i <= t->n; i++) poiseSetOffset(t->wide, begin, i, ptr[i]);
+  for (int64_t i = 0; i < t->n; i++)
+    poiseSetOffset(t->wide, diag, i, poiseSeek(column, ptr[i], ptr[i + 1], (int32_t)i));
+  return POISE_OK;
+}
+
+PoiseErr poiseTriangularReplace(PoisePC pc, Triangular *t, int b, int64_t n, const int64_t *ptr, Buffer *col,
+                                int directions)
+{
+  poiseTriangularDestroy(t);
+  pc->generation++;
+  *t = (Triangular){.built = t->built, .own = true, .wide = ptr[n] > INT32_MAX, .b = b, .n = n, .nz = ptr[n]};
+  TRY(Adopt(pc, t, ptr, col));
+  return Finish(pc, t, false, directions);
 }
 
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels)

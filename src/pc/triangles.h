@@ -25,6 +25,11 @@ typedef struct Triangular {
    sweeps will start from a guess, so a row must not change before the rows that read its old value.
    POISE_ERR_NUMERIC names a row without a diagonal entry. Local. */
 PoiseErr poiseTriangularSetup(PoisePC pc, Triangular *t, bool own, bool guess, int directions);
+/* Other triangles in their place: of n rows with the offsets ptr, on the host, and columns that ascend, with
+   a diagonal, which t takes from the caller. It is not for a pattern of P any more, until the caller sets
+   `seen`. Local. */
+PoiseErr poiseTriangularReplace(PoisePC pc, Triangular *t, int b, int64_t n, const int64_t *ptr, Buffer *col,
+                                int directions);
 /* The kernels' view of the triangles on one side. */
 PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *view);
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);

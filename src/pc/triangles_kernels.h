@@ -21,6 +21,14 @@ POISE_INLINE int64_t poiseOffset(const Triangles *t, const void *offsets, int64_
   return t->wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
 }
 
+POISE_INLINE void poiseSetOffset(int wide, void *offsets, int64_t i, int64_t k)
+{
+  if (wide)
+    ((int64_t *)offsets)[i] = k;
+  else
+    ((int32_t *)offsets)[i] = (int32_t)k;
+}
+
 /* The first of the ascending columns [k, end) that is at least c. Takes few steps if it is near k. */
 POISE_INLINE int64_t poiseSeek(const int32_t *col, int64_t k, int64_t end, int32_t c)
 {
