@@ -136,11 +136,12 @@ static PetscErrorCode ReadIncomplete(Reader *r)
   PetscCall(PCFactorGetLevels(r->pc, &levels));
   PetscCall(PCFactorGetAllowDiagonalFill(r->pc, &fill));
   PetscCall(ReadLibrary(r));
-  if (levels || fill || r->note->drops) r->because = "Poise's factors have no fill";
+  if (fill || r->note->drops) r->because = "Poise's factors have no such fill";
   if (r->note->ordered) r->because = "Poise's factors have the matrix's own order";
   if (r->note->pivots || r->note->unpivoted) r->because = "Poise's factors have no such pivoting";
   if (cholesky && IsOfBlocks(r->pc->pmat)) r->because = "Poise's icc of a matrix of blocks is one of blocks";
   if (amount < 0 || zero < 0) r->because = "Poise takes no negative shifts";
+  PetscCall(AddInt(r, "pc_factor_levels", levels, 0));
   PetscCall(AddWord(r, "pc_factor_shift_type", shifts[shift], cholesky ? "positive_definite" : "none"));
   PetscCall(AddReal(r, "pc_factor_shift_amount", amount, usual_zero));
   PetscCall(AddReal(r, "pc_factor_zeropivot", zero, usual_zero));

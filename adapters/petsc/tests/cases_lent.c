@@ -38,6 +38,11 @@ static PetscErrorCode Levels(PC pc)
   return PCFactorSetLevels(pc, 2);
 }
 
+static PetscErrorCode DiagonalFill(PC pc)
+{
+  return PCFactorSetAllowDiagonalFill(pc, PETSC_TRUE);
+}
+
 static PetscErrorCode Shift(PC pc)
 {
   PetscFunctionBegin;
@@ -100,8 +105,9 @@ static const struct {
     {"jacobi", RowSum, 3, "PETSc's, through a shell (Poise's jacobi takes the diagonal as it is)"},
     {"jacobi", UseAbs, 3, "PETSc's, through a shell"},
     {"jacobi", FixNone, 3, "Poise's own jacobi"},
-    {"ilu", Levels, 3, "PETSc's, through a shell (Poise's factors have no fill)"},
-    {"icc", Levels, 3, "PETSc's, through a shell"},
+    {"ilu", Levels, 3, "Poise's own ilu"},
+    {"icc", Levels, 3, "Poise's own icc"},
+    {"ilu", DiagonalFill, 3, "PETSc's, through a shell (Poise's factors have no such fill)"},
     {"ilu", Shift, 3, "Poise's own ilu"},
     {"ilu", Reorder, 2, "PETSc's, through a shell (Poise's factors have the matrix's own order)"},
     {"ilu", Natural, 2, "Poise's own ilu"},
@@ -151,11 +157,12 @@ static PetscErrorCode SettingsByOption(void)
       {"sor", {"pc_sor_omega", "pc_sor_local_forward"}, {"1.3", NULL}, "Poise's own sor"},
       {"sor", {"pc_sor_diagonal_shift"}, {"0.5"}, "PETSc's, through a shell"},
       {"ilu", {"pc_factor_mat_ordering_type"}, {"natural"}, "Poise's own ilu"},
-      {"ilu", {"pc_factor_levels"}, {"1"}, "PETSc's, through a shell"},
+      {"ilu", {"pc_factor_levels"}, {"1"}, "Poise's own ilu"},
       {"ilu", {"pc_factor_nonzeros_along_diagonal"}, {NULL}, "PETSc's, through a shell"},
       {"bjacobi", {"sub_pc_type", "sub_pc_sor_omega"}, {"sor", "1.3"}, "Poise's own bjacobi"},
       {"bjacobi", {"sub_pc_type", "pc_bjacobi_local_blocks"}, {"icc", "2"}, "Poise's own bjacobi"},
-      {"bjacobi", {"sub_pc_factor_levels"}, {"2"}, "through a shell (Poise's factors have no fill)"},
+      {"bjacobi", {"sub_pc_factor_levels"}, {"2"}, "Poise's own bjacobi"},
+      {"bjacobi", {"sub_pc_factor_diagonal_fill"}, {NULL}, "through a shell (Poise's factors have no such"},
       {"bjacobi", {"sub_pc_type", "sub_pc_jacobi_type"}, {"jacobi", "rowmax"}, "through a shell"},
       {"bjacobi", {"sub_ksp_type", "sub_ksp_max_it"}, {"gmres", "2"}, "through a shell (its blocks have"},
       {"bjacobi", {"sub_pc_type"}, {"lu"}, "through a shell (Poise has no such PC in the blocks)"},
