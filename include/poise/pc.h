@@ -23,10 +23,16 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
 
   On the block that each rank owns (on several ranks: block Jacobi with one block per rank). For a matrix of
   blocks (type bcsr) these take blocks as their entries:
-    "ilu", "icc"  incomplete LU and Cholesky factors without fill (level 0). icc reads the upper triangle of a
-                  symmetric pattern. If the whole diagonal of A is negative, icc factors -A, and M is negative
-                  definite
+    "ilu", "icc"  incomplete LU and Cholesky factors, without fill or with levels of it (-pc_factor_levels).
+                  icc reads the upper triangle of a symmetric pattern. If the whole diagonal of A is negative,
+                  icc factors -A, and M is negative definite
     "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
+
+  On the same block, by numbers, with set-up on one thread of the host:
+    "ilut"        incomplete LU factors by thresholds (Saad 1994): what is small is dropped
+                  (-pc_factor_drop_tol), and rows keep the largest entries (-pc_factor_fill); columns are
+                  exchanged for larger pivots if -pc_factor_pivoting is not 0. A may lack diagonal entries
+    "ict"         the same of U^T D^-1 U, for a symmetric A; else as icc
 
   For the whole matrix:
     "lu"          dense factors with partial pivoting, for small systems (-pc_lu_max_size)
@@ -53,8 +59,8 @@ POISE_API PoiseErr PoisePCSetOptionsPrefix(PoisePC pc, const char *prefix);
 POISE_API PoiseErr PoisePCSetFromOptions(PoisePC pc);
 /* Build M from P's present values; PoiseKSPSetUp calls it. It does nothing if P did not change, or if the
    solver that owns pc is to keep it (PoiseKSPSetReusePreconditioner). A zero or missing diagonal entry, a
-   singular block, or a zero pivot is POISE_ERR_NUMERIC naming the row. For icc a pattern that is not
-   symmetric is POISE_ERR_UNSUPPORTED naming an entry. */
+   singular block, or a zero pivot is POISE_ERR_NUMERIC naming the row. For icc and ict a pattern that is
+   not symmetric is POISE_ERR_UNSUPPORTED naming an entry. */
 POISE_API PoiseErr PoisePCSetUp(PoisePC pc);
 /* z = M^-1 r, with vectors of P's rows. If a solver has rearranged P (PoiseMatSetOrder,
    PoiseMatSetPartition), these are the rows of the P that was set. */
@@ -85,6 +91,8 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
   The result is exact, except for these:
     ilu, icc, sor  the order of rows: up to 24 bytes for each row (of bcsr, each row of blocks) on each side.
                    On cuda 16 of them are certain
+    ilu, icc       with levels of fill, what these add: see `beyond`
+    ilut, ict      factors of no more than the diagonal, or of all entries that -pc_factor_fill allows
     bjacobi        on several ranks, or of several blocks: matrices of its own. Only the bytes of their values
                    are certain. The number of entries in the blocks is known if the matrix is assembled and
                    counts is NULL. Otherwise several blocks are assumed to divide the entries as they divide
@@ -94,9 +102,10 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
     ksp, bjacobi   that are kept, with an iterative solver inside: the copy of the matrix, on the host as far
                    as it is used there
 
-  Set-up also holds up to 8 bytes per row on the host meanwhile. The call makes the solvers inside (bjacobi,
-  ksp). It allocates nothing that grows with sizes, unless it must fetch the pattern to the host to count
-  entries in blocks.
+  Set-up also holds up to 8 bytes per row on the host meanwhile; with levels of fill 8 bytes per row and
+  thread, and the columns of the factors twice; ilut and ict 200 bytes per row, and the factors twice. The
+  call makes the solvers inside (bjacobi, ksp). It allocates nothing that grows with sizes, unless it must
+  fetch the pattern to the host to count entries in blocks.
 
   Errors are those of PoiseMatPredictBytes, and all that a set-up would refuse in sizes and options. If the
   solver will first rearrange its matrices, `beyond` says so. If it has others to rearrange, the result is

@@ -18,6 +18,7 @@
 #include "mat/object/bytes.h"
 #include "factor.h"
 #include "fill.h"
+#include "thresholds.h"
 #include "factor_library.h"
 #include "factor_sweeps.h"
 #include "jacobi_sweeps.h"
@@ -69,6 +70,8 @@ static void Release(Incomplete *f)
   poiseBufferDestroy(&f->d);
   poiseBufferDestroy(&f->result);
   poiseBufferDestroy(&f->a);
+  poiseBufferDestroy(&f->places);
+  PoiseVecDestroy(&f->moved);
   poiseBufferDestroy(&f->other);
   for (int k = 0; k < 2; k++) poiseBufferDestroy(&f->work[k]);
 }
@@ -88,6 +91,14 @@ static int64_t Entries(PoisePC pc, const Incomplete *f)
   return f->levels ? f->triangular.nz : pc->P->csr.nz;
 }
 
+static PoiseErr AllocateWork(PoisePC pc, Incomplete *f)
+{
+  size_t rows = (size_t)pc->P->rows->n;
+  for (int k = 0; f->sweeps && k < 2; k++)
+    TRY(Make(pc->ctx->device, rows, "vector of Jacobi sweeps", &f->work[k]));
+  return POISE_OK;
+}
+
 static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Device *dev = pc->ctx->device;
@@ -102,8 +113,7 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
     f->built = f->triangular.built;
   }
   if (f->setup_sweeps && !symmetric) TRY(Make(dev, numbers, "factors of a sweep", &f->other));
-  for (int k = 0; f->sweeps && k < 2; k++) TRY(Make(dev, rows, "vector of Jacobi sweeps", &f->work[k]));
-  return POISE_OK;
+  return AllocateWork(pc, f);
 }
 
 /* P's values on the pattern of the factors, on the device. */
@@ -127,6 +137,17 @@ static int Sign(const Incomplete *f)
   return f->negative ? -1 : 1;
 }
 
+/* The pattern follows from the values, so all that was made for another one is dropped. */
+static PoiseErr TryThresholds(PoisePC pc, Incomplete *f, const FactorArgs *rule, const double **result)
+{
+  poiseFactorLibraryDrop(pc);
+  Release(f);
+  TRY(poiseThresholds(pc, f, rule));
+  f->built = f->triangular.built;
+  *result = f->refused;
+  return AllocateWork(pc, f);
+}
+
 /* Factor with this shift; result[REFUSED_...] says how it went. */
 static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, const double **result)
 {
@@ -136,6 +157,7 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
                   .shift = Sign(f) * shift,
                   .zero = f->zero_pivot,
                   .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};
+  if (f->fill > 0) return TryThresholds(pc, f, &a, result);
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   if (!f->setup_sweeps) TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
   TRY(poiseTriangularWork(&f->triangular, &a.work));
@@ -148,19 +170,29 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
   return poiseBufferRead(&f->result, HOST, result);
 }
 
-/* The shift that makes the block diagonally dominant, and a tenth more. What is dominant but for rounding,
-   such as a graph's Laplacian, gets all of it: a search would cost several factorisations for nothing. */
-static PoiseErr FindTop(PoisePC pc, Incomplete *f, Search *s)
+/* How much a row's diagonal falls short of dominance, at most, or zero_pivot. */
+static PoiseErr FindLack(PoisePC pc, Incomplete *f, double *lack)
 {
   DominanceArgs a = {.floor = f->zero_pivot, .sign = Sign(f)};
   const double *result;
+  if (f->fill > 0) return poiseThresholdsLack(pc, a.floor, a.sign, lack);
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
   TRY(Values(pc, f, &a.a));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.lack));
   TRY(LAUNCH(pc->ctx->device, dominance, &a));
   TRY(poiseBufferRead(&f->result, HOST, &result));
-  s->top = 1.1 * result[LACK];
-  if (result[LACK] <= f->zero_pivot) s->most = 0;
+  *lack = result[LACK];
+  return POISE_OK;
+}
+
+/* The shift that makes the block diagonally dominant, and a tenth more. What is dominant but for rounding,
+   such as a graph's Laplacian, gets all of it: a search would cost several factorisations for nothing. */
+static PoiseErr FindTop(PoisePC pc, Incomplete *f, Search *s)
+{
+  double lack;
+  TRY(FindLack(pc, f, &lack));
+  s->top = 1.1 * lack;
+  if (lack <= f->zero_pivot) s->most = 0;
   return POISE_OK;
 }
 
@@ -276,7 +308,7 @@ static PoiseErr HasNegativeDiagonal(PoisePC pc, bool *has)
 static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
 {
   bool refused = result && result[REFUSED_ROW] >= 0 && result[REFUSED_PIVOT] < 0,
-       empty = result && !f->triangular.n;
+       empty = result && !pc->P->rows->n;
   double some[2] = {refused, !refused && !empty};
   TRY(PoiseMax(pc->ctx, 2, some));
   return some[0] > 0 && some[1] == 0 ? HasNegativeDiagonal(pc, &f->negative) : POISE_OK;
@@ -313,10 +345,22 @@ static PoiseErr FindPattern(PoisePC pc, Incomplete *f, bool symmetric)
   return POISE_OK;
 }
 
+/* Thresholds find their pattern as they factor. A symmetric one is looked for in P. */
+static PoiseErr PrepareThresholds(PoisePC pc, Incomplete *f, bool symmetric)
+{
+  f->triangular.seen = (Version){0};
+  TRY(poisePCCheckStored(pc));
+  TRY(poiseMatCheckSquare(pc->P));
+  if (!symmetric) return POISE_OK;
+  TRY(poiseTriangularSetup(pc, &f->triangular, true, false, 0));
+  return CheckSymmetric(pc, f, symmetric);
+}
+
 static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
 {
   TRY(poiseFactorLibraryFind(pc));
   TRY(poiseJacobiSweepsCheck(pc));
+  if (f->fill > 0) return PrepareThresholds(pc, f, symmetric);
   TRY(FindPattern(pc, f, symmetric));
   TRY(poiseFactorLibraryCheck(pc));
   TRY(poiseFactorSweepsCheck(pc));
@@ -363,7 +407,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 
 /* ---- application ----------------------------------------------------------------------------- */
 
-PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+static PoiseErr Solve(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Incomplete *f = pc->data;
   if (f->library) return poiseFactorLibraryApply(pc, r, z, skip, fuse);
@@ -382,6 +426,19 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
   return poiseTriangularSweep(pc, &f->triangular, &upper);
 }
 
+PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  Incomplete *f = pc->data;
+  FactorPermuteArgs a = {.n = pc->P->rows->n, .skip = skip};
+  if (!f->moved) return Solve(pc, r, z, skip, fuse);
+  TRY(Solve(pc, r, f->moved, skip, NULL));
+  TRY(poiseBufferRead(&f->places, DEVICE, &a.place));
+  TRY(poiseVecRead(f->moved, &a.x));
+  TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y));
+  TRY(LAUNCH(pc->ctx->device, factor_permute, &a));
+  return poiseVecFuse(z, skip, fuse);
+}
+
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
 {
   const Incomplete *f = pc->data;
@@ -390,6 +447,7 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
   *flops = sweeps * (2 * b * b * ((double)f->triangular.nz - n) - b * n) + 2 * b * b * n;
   /* exact: z is written, read and written; a sweep with a triangle reads two vectors and writes one */
   *bytes = sweeps * poiseTriangularTraffic(&f->triangular) + (8 * b * b + 32 * b) * n;
+  if (f->moved) *bytes += 20 * n;
   if (f->sweeps) *bytes += (48 * sweeps - 32 - (f->triangular.b ? 0 : 8)) * b * n;
 }
 
@@ -416,9 +474,19 @@ static PoiseErr PrintSeconds(PoisePC pc, const Incomplete *f)
                     most[0], most[1], poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_setup_sweeps"));
 }
 
+static PoiseErr PrintKind(PoisePC pc, const Incomplete *f)
+{
+  const char *of = f->negative ? " of -A" : "";
+  if (f->fill == 0) return poisePrint(pc->ctx, "  fill of level %d%s", (int)f->levels, of);
+  TRY(poisePrint(pc->ctx, "  fill%s by thresholds: from %g of a row on, at most %g times its entries", of,
+                 f->drop_tol, f->fill));
+  return f->pivoting > 0 ? poisePrint(pc->ctx, ", pivoting %g", f->pivoting) : POISE_OK;
+}
+
 static PoiseErr PrintFill(PoisePC pc, const Incomplete *f)
 {
-  double sums[] = {f->built && f->levels ? (double)f->triangular.nz : 0, (double)f->own};
+  bool filled = f->built && (f->levels || f->fill > 0);
+  double sums[] = {filled ? (double)f->triangular.nz : 0, (double)f->own};
   TRY(PoiseSum(pc->ctx, 2, sums));
   if (sums[0] <= 0) return POISE_OK;
   return poisePrint(pc->ctx, "  the factors have %.3g entries, %.3g times those of the matrix\n", sums[0],
@@ -431,7 +499,7 @@ PoiseErr poiseFactorView(PoisePC pc)
   const Incomplete *f = pc->data;
   double most[] = {f->shift, f->tries};
   TRY(PoiseMax(pc->ctx, 2, most));
-  TRY(poisePrint(pc->ctx, "  fill of level %d%s", (int)f->levels, f->negative ? " of -A" : ""));
+  TRY(PrintKind(pc, f));
   if (f->triangular.b) TRY(poisePrint(pc->ctx, " of blocks of %d x %d", f->triangular.b, f->triangular.b));
   TRY(poisePrint(pc->ctx, ", shift %s", names[f->shift_type]));
   if (most[1] > 0) TRY(poisePrint(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
@@ -455,15 +523,44 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   poiseBufferAdd(&f->d, sum);
   poiseBufferAdd(&f->result, sum);
   poiseBufferAdd(&f->a, sum);
+  poiseBufferAdd(&f->places, sum);
+  if (f->moved) poiseBufferAdd(&f->moved->data, sum);
   poiseBufferAdd(&f->other, sum);
   for (int k = 0; k < 2; k++) poiseBufferAdd(&f->work[k], sum);
   sum->device += f->plan.bytes;
+}
+
+/* Factors of numbers, of so many entries. */
+static PoiseErr PredictEntries(PoisePC pc, const Incomplete *f, int64_t entries, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  int64_t n = pc->P->rows->n;
+  MatPlan plan = {.m = n, .nloc = n, .nz = entries, .wide = entries > INT32_MAX};
+  TRY(poiseTriangularPredict(pc, true, Directions(f), &plan, p));
+  poisePredict(dev, 8 * (entries + n), ON_BOTH, p);
+  if (f->sweeps) poisePredict(dev, 16 * n, ON_DEVICE, p);
+  if (f->pivoting > 0) poisePredict(dev, 4 * n, ON_BOTH, p);
+  if (f->pivoting > 0) poisePredict(dev, 8 * n, ON_DEVICE, p);
+  return POISE_OK;
+}
+
+/* Rows keep nothing beside their diagonal, or all that they may. */
+static PoiseErr PredictThresholds(PoisePC pc, const Incomplete *f, const MatPlan *plan, PoisePrediction *p)
+{
+  PoisePrediction least = {.beyond = NULL}, most = least;
+  int64_t n = pc->P->rows->n;
+  TRY(PredictEntries(pc, f, n, &least));
+  TRY(PredictEntries(pc, f, poiseThresholdsMost(f, n, poisePlanScalars(plan)), &most));
+  poisePredictEither(&least, &most);
+  poisePredictSum(&most, p);
+  return POISE_OK;
 }
 
 PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
   const Incomplete *f = pc->data;
+  if (f->fill > 0) return PredictThresholds(pc, f, plan, p);
   TRY(poiseTriangularPredict(pc, true, Directions(f), plan, p));
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);

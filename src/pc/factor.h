@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Incomplete factors, for ilu and icc; pc->data is an Incomplete. */
+/* Incomplete factors, for ilu, icc, ilut and ict; pc->data is an Incomplete. */
 #ifndef POISE_FACTOR_H
 #define POISE_FACTOR_H
 
@@ -11,9 +11,13 @@ typedef struct Incomplete {
   char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
   PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
                                        0: exact */
+  double drop_tol, fill, pivoting;  /* thresholds (thresholds.c); fill = 0: there are none, but levels */
   PoiseInt levels, filled;          /* of fill: wanted; those of `triangular` (-1: none) */
   Triangular triangular;
-  int64_t own;            /* entries of P's block */
+  int64_t own;       /* entries of P's block */
+  double refused[2]; /* by thresholds: as FactorArgs.refused */
+  Buffer places;     /* of columns, if they were exchanged: z_c = moved_places[c] */
+  PoiseVec moved;
   int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
   bool mirrored;          /* the pattern is symmetric */
   Buffer lu, d, result;
@@ -69,6 +73,19 @@ typedef struct Incomplete {
   {                                                                                                     \
     "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
         "sweeps over all entries at once that approximate the factors; 0: exact factors, row after row" \
+  }
+
+#define FACTOR_DROP_TOL                                                                                \
+  {                                                                                                    \
+    "pc_factor_drop_tol", POISE_OPTION_REAL, offsetof(Incomplete, drop_tol), "1e-3", 0, 1, NULL,       \
+        "entries of a row of the factors that are smaller, beside the norm of the row of the matrix, " \
+        "are dropped"                                                                                  \
+  }
+#define FACTOR_FILL                                                                                      \
+  {                                                                                                      \
+    "pc_factor_fill", POISE_OPTION_REAL, offsetof(Incomplete, fill), "10", 0.01, 1e6, NULL,              \
+        "the most entries of a row of the factors, as a multiple of those of the matrix's: each factor " \
+        "has half of them at most, beside the diagonal"                                                  \
   }
 
 #define FACTOR_OPTIONS(shift_type)                                                                     \

@@ -94,6 +94,25 @@ POISE_INLINE void factor_spread_entry(const FactorSpreadArgs *a, int64_t i, int6
   for (int64_t q = 0; q < size; q++) out[q] = a->A.val[k * size + q];
 }
 
+/* factor_permute: y_i = x[place_i], unless skipped. */
+typedef struct FactorPermuteArgs {
+  int64_t n;
+  const int32_t *place;
+  const double *x, *skip;
+  double *y;
+} FactorPermuteArgs;
+
+POISE_INLINE void factor_permute_range(const FactorPermuteArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  *begin = i, *end = a->skip && *a->skip != 0 ? i : i + 1;
+}
+
+POISE_INLINE void factor_permute_entry(const FactorPermuteArgs *a, int64_t i, int64_t k)
+{
+  (void)k;
+  a->y[i] = a->x[a->place[i]];
+}
+
 /* ---- factors by sweeps ----------------------------------------------------------------------- */
 
 /*

@@ -126,11 +126,10 @@ typedef struct Sequence {
 } Sequence;
 
 static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "pcsr"};
-static const char *const ksp_types[] = {"cg",     "prcg",      "bicgstab",   "gmres",   "fgmres",
-                                        "minres", "chebyshev", "richardson", "preonly", "cgs",
-                                        "tfqmr",  "idr",       "bicgstabl",  "fcg",     "gcr"};
-static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu", "icc",
-                                       "sor",  "bjacobi", "lu",       "ksp", "shell"};
+static const char *const ksp_types[] = {"cg",     "prcg",      "bicgstab",   "gmres",  "fgmres",
+                                        "minres", "chebyshev", "richardson", "preonly"};
+static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "ilut",
+                                       "ict",  "sor",    "bjacobi",  "lu",  "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
 static const char *const inner_pcs[] = {"none", "jacobi", "ilu", "sor", "icc"};
 static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
@@ -437,7 +436,7 @@ static PoiseErr WriteInner(Sequence *s, const char *prefix, const char *inner, c
 static PoiseErr WritePC(Sequence *s, const char *prefix, const PCModel *pc)
 {
   char sweep[64];
-  bool factor = !strcmp(pc->type, "ilu") || !strcmp(pc->type, "icc");
+  bool factor = !strncmp(pc->type, "il", 2) || !strncmp(pc->type, "ic", 2);
   POISE_TRY(SetOption(s, prefix, "pc_type", pc->type));
   POISE_TRY(SetOption(s, prefix, "pc_jacobi_fixdiagonal", pc->fix ? "yes" : "no"));
   if (factor) POISE_TRY(SetOption(s, prefix, "pc_factor_shift_type", shifts[pc->shift]));
@@ -1216,7 +1215,7 @@ static void PCDefaults(Model *m, const char *type)
 {
   int k = Is(type, "ksp");
   m->pc = (PCModel){.type = type, .omega = 4, .its = 1, .lits = 1, .largest = 4096};
-  m->pc.shift = Is(type, "icc") ? 2 : 0;
+  m->pc.shift = Is(type, "icc") || Is(type, "ict") ? 2 : 0;
   m->pc.inner = m->configured ? m->option[k] : inside[k];
   m->built = m->unknown = false;
 }
@@ -1259,7 +1258,8 @@ static void PCOption(Sequence *s)
   PCModel *pc = &next.pc;
   if (IsKept(s)) return;
   if (Is(pc->type, "jacobi")) pc->fix = Draw(s, 2);
-  if (Is(pc->type, "ilu") || Is(pc->type, "icc")) pc->shift = Draw(s, LENGTH(shifts));
+  if (Is(pc->type, "ilu") || Is(pc->type, "icc") || Is(pc->type, "ilut") || Is(pc->type, "ict"))
+    pc->shift = Draw(s, LENGTH(shifts));
   if (Is(pc->type, "sor"))
     pc->omega = 1 + Draw(s, 7), pc->its = 1 + Draw(s, 2), pc->lits = 1 + Draw(s, 2),
     pc->sweep = Draw(s, LENGTH(sweeps));
@@ -1392,7 +1392,7 @@ static void Wrong(Sequence *s)
   Say(s, "wrong calls");
   Did(s, PoiseKSPGetPC(s->ksp, &pc));
   CHECK_ERR(PoiseKSPSetType(s->ksp, "cgs"), POISE_ERR_OPTION, "cgs");
-  CHECK_ERR(PoisePCSetType(pc, "ilut"), POISE_ERR_OPTION, "ilut");
+  CHECK_ERR(PoisePCSetType(pc, "ilupt"), POISE_ERR_OPTION, "ilupt");
   CHECK_ERR(PoiseMatSetType(s->mat[0], "ell"), POISE_ERR_OPTION, "ell");
   CHECK_ERR(PoiseKSPSetTolerances(s->ksp, 2, 1, 1, 1), POISE_ERR_ARG, "tolerance");
   CHECK_ERR(PoiseKSPSetNormType(s->ksp, (PoiseNormType)7), POISE_ERR_ARG, "norm");
