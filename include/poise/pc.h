@@ -91,7 +91,8 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
   The result is exact, except for these:
     ilu, icc, sor  the order of rows: up to 24 bytes for each row (of bcsr, each row of blocks) on each side.
                    On cuda 16 of them are certain
-    ilu, icc       with levels of fill, what these add: see `beyond`
+    ilu, icc       with levels of fill: what these add is counted in the entries that are assembled, which
+                   takes as long as to find them in a set-up. With counts it is not known: see `beyond`
     ilut, ict      factors of no more than the diagonal, or of all entries that -pc_factor_fill allows
     bjacobi        on several ranks, or of several blocks: matrices of its own. Only the bytes of their values
                    are certain. The number of entries in the blocks is known if the matrix is assembled and

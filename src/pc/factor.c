@@ -556,10 +556,31 @@ static PoiseErr PredictThresholds(PoisePC pc, const Incomplete *f, const MatPlan
   return POISE_OK;
 }
 
-PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p)
+/* The sizes of the factors. Entries of levels are counted, if there are any to begin with. */
+static PoiseErr PlanFill(PoisePC pc, const Incomplete *f, MatPlan *plan)
+{
+  Triangular t = {.built = 0};
+  int64_t generation = pc->generation;
+  bool mirrored;
+  if (!f->levels) return POISE_OK;
+  if (plan->nghost) plan->nz = plan->m; /* what is known of the owned columns */
+  plan->nghost = 0;
+  if (plan->counts) return POISE_OK;
+  PoiseErr e = poiseTriangularSetup(pc, &t, true, false, 0);
+  if (!e) e = poiseTriangularIsSymmetric(pc, &t, &mirrored);
+  if (!e) e = poiseFillCount(pc, &t, f->levels, mirrored, &plan->nz);
+  poiseTriangularDestroy(&t);
+  pc->generation = generation; /* M itself is as it was */
+  plan->wide = plan->nz > INT32_MAX;
+  return e;
+}
+
+PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
   const Incomplete *f = pc->data;
+  MatPlan factors = *matrix, *plan = &factors;
+  TRY(PlanFill(pc, f, plan));
   if (f->fill > 0) return PredictThresholds(pc, f, plan, p);
   TRY(poiseTriangularPredict(pc, true, Directions(f), plan, p));
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
@@ -568,10 +589,8 @@ PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, Poi
     poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   if (f->setup_sweeps && !symmetric) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
   if (f->sweeps) poisePredict(dev, 16 * pc->P->rows->n, ON_DEVICE, p);
-  if (f->levels) {
-    poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
-    p->beyond = "entries of levels of fill, which depend on the pattern";
-  }
+  if (f->levels) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
+  if (f->levels && plan->counts) p->beyond = "entries of levels of fill, which depend on the pattern";
   if (!strcmp(f->kernel, "own")) return POISE_OK;
   if (!poiseSingleRows(dev)) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   p->beyond = "what the library asks for";

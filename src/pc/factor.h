@@ -98,7 +98,7 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
 PoiseErr poiseFactorView(PoisePC pc);
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
 const char *poiseFactorEager(PoisePC pc);
-PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *plan, PoisePrediction *p);
+PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, PoisePrediction *p);
 void poiseFactorDestroy(PoisePC pc);
 
 #endif

@@ -102,17 +102,18 @@ static void SearchRows(const Search *s, Lists *l)
   }
 }
 
-static PoiseErr FindLists(PoisePC pc, const Triangles *graph, PoiseInt levels, Lists *l)
+/* Make the lists, or their offsets alone. */
+static PoiseErr FindLists(PoisePC pc, const Triangles *graph, PoiseInt levels, bool alone, Lists *l)
 {
   Search s = {.dev = pc->ctx->device, .graph = graph, .levels = levels};
   int64_t n = graph->n, threads = s.dev->threads > 1 ? s.dev->threads : 1;
+  PoiseErr e = POISE_OK;
   TRY(poiseAllocArray(pc->ctx, n + 1, sizeof(int64_t), "offsets of fill", &l->ptr));
   TRY(poiseAllocArray(pc->ctx, 2 * n * threads, sizeof(int32_t), "searches for fill", &s.room));
-  l->ptr[0] = 0;
   SearchRows(&s, l);
   SumUp(l->ptr, n);
-  PoiseErr e = poiseAllocArray(pc->ctx, l->ptr[n], sizeof(int32_t), "columns of fill", &l->col);
-  if (!e && l->ptr[n]) SearchRows(&s, l);
+  if (!alone) e = poiseAllocArray(pc->ctx, l->ptr[n], sizeof(int32_t), "columns of fill", &l->col);
+  if (l->col) SearchRows(&s, l);
   poiseFree(pc->ctx, &s.room);
   return e;
 }
@@ -177,16 +178,36 @@ static PoiseErr Join(PoisePC pc, Triangular *t, const Lists *above, const Lists 
   return e;
 }
 
-PoiseErr poiseFill(PoisePC pc, Triangular *t, PoiseInt levels, bool mirrored, int directions)
+/* What rows have right of their diagonals, and columns below them: nothing of these if it is the same. */
+static PoiseErr FindBoth(PoisePC pc, Triangular *t, PoiseInt levels, bool mirrored, bool alone, Lists *above,
+                         Lists *below)
 {
   Triangles graph, turned;
-  Lists edges = {0}, above = {0}, below = {0};
-  int64_t *ptr = NULL;
+  Lists edges = {0};
   TRY(poiseTriangularView(pc, t, HOST, &graph));
-  PoiseErr e = FindLists(pc, &graph, levels, &above);
+  PoiseErr e = FindLists(pc, &graph, levels, alone, above);
   if (!e && !mirrored) e = TurnRound(pc, &graph, &edges, &turned);
-  if (!e && !mirrored) e = FindLists(pc, &turned, levels, &below);
+  if (!e && !mirrored) e = FindLists(pc, &turned, levels, alone, below);
   FreeLists(pc, &edges);
+  return e;
+}
+
+PoiseErr poiseFillCount(PoisePC pc, Triangular *t, PoiseInt levels, bool mirrored, int64_t *entries)
+{
+  Lists above = {0}, below = {0};
+  int64_t n = t->n;
+  PoiseErr e = FindBoth(pc, t, levels, mirrored, true, &above, &below);
+  if (!e) *entries = n + above.ptr[n] + (mirrored ? above.ptr[n] : below.ptr[n]);
+  FreeLists(pc, &above);
+  FreeLists(pc, &below);
+  return e;
+}
+
+PoiseErr poiseFill(PoisePC pc, Triangular *t, PoiseInt levels, bool mirrored, int directions)
+{
+  Lists above = {0}, below = {0};
+  int64_t *ptr = NULL;
+  PoiseErr e = FindBoth(pc, t, levels, mirrored, false, &above, &below);
   if (!e) e = poiseAllocArray(pc->ctx, t->n + 1, sizeof *ptr, "offsets of factors", &ptr);
   if (!e) e = Join(pc, t, &above, mirrored ? &above : &below, ptr, directions);
   poiseFree(pc->ctx, &ptr);

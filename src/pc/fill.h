@@ -9,5 +9,7 @@
    `levels`, and find their levels in so many directions. mirrored: the pattern is symmetric. After a failure
    t is to be set up anew. Local. */
 PoiseErr poiseFill(PoisePC pc, Triangular *t, PoiseInt levels, bool mirrored, int directions);
+/* Only count the entries that the factors will have. */
+PoiseErr poiseFillCount(PoisePC pc, Triangular *t, PoiseInt levels, bool mirrored, int64_t *entries);
 
 #endif

@@ -366,6 +366,40 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* What it will hold is counted, or said not to be known. */
+static void TestPredict(PoiseContext ctx)
+{
+  static const char *const types[] = {"ilu", "icc"};
+  for (int k = 0; k < 16; k++) {
+    Shape rows = ShapeOf(ctx, k % 2 ? SYMMETRIC : ANY, EVEN, 40), s = rows;
+    PoisePrediction p;
+    PoiseBytes held;
+    int b = k / 8 ? 3 : 1;
+    s.n *= b, s.begin *= b, s.end *= b, s.diagonal = 30;
+    if (k % 2) s.kind = SYMMETRIC;
+    PoiseMat A = BlockMatrix(ctx, &rows, &s, b, b > 1 ? "bcsr" : "csr");
+    PoisePC pc = Make(ctx, types[k % 2], A, NULL);
+    CHECK_OK(PoisePCSetOptionsPrefix(pc, "x_"));
+    SetOptions(ctx, k / 4 % 2 ? "-x_pc_factor_sweeps 2" : "-x_pc_factor_sweeps 0");
+    SetLevels(pc, 1 + k / 2 % 2);
+    CHECK_OK(PoisePCPredictBytes(pc, &(PoiseMatCounts){.nonzeros = 9 * b * b * (s.end - s.begin)}, &p));
+    CHECK(p.beyond != NULL);
+    CHECK_OK(PoisePCPredictBytes(pc, NULL, &p));
+    CHECK(!p.beyond);
+    CHECK_OK(PoisePCSetUp(pc));
+    int64_t generation = pc->generation;
+    CHECK_OK(PoisePCBytes(pc, &held));
+    CHECK(p.least.host <= held.host && held.host <= p.most.host);
+    CHECK(p.least.device <= held.device && held.device <= p.most.device);
+    CHECK(p.most.device <= 2 * p.least.device + 100);
+    CHECK_OK(PoisePCPredictBytes(pc, NULL, &p));
+    CHECK_INT(pc->generation, generation);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+  SetOptions(ctx, "-x_pc_factor_sweeps 0");
+}
+
 static const Test tests[] = {{"levels", TestLevels, 0},
                              {"exact", TestExact, 0},
                              {"blocks", TestBlocks, 0},
@@ -377,6 +411,7 @@ static const Test tests[] = {{"levels", TestLevels, 0},
                              {"fuse_and_skip", TestFuseAndSkip, 0},
                              {"iterations", TestIterations, 0},
                              {"view", TestView, 0},
+                             {"predict", TestPredict, 0},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
