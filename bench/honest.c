@@ -60,6 +60,8 @@ static const Way ways[] = {
     {"prcg", "prcg", "", "none jacobi", NAT},
     {"minres", "minres", "", NULL, PRE},
     {"minres", "minres", "", NULL, NAT},
+    {"symmlq", "symmlq", "", NULL, PRE},
+    {"symmlq", "symmlq", "", NULL, NAT},
     {"gmres", "gmres", "", NULL, PRE},
     {"gmres", "gmres", "", NULL, RIGHT},
     {"gmres-refined", "gmres", "refined_", NULL, PRE},
@@ -140,13 +142,13 @@ static PoiseErr AllNorms(System *s, PoisePC pc, PoiseVec x, Norms *of)
   return POISE_OK;
 }
 
-/* The one that a method tests. Of minres it is |M^-1 r0| times the decrease of the natural one
+/* The one that a method tests. Of minres and symmlq it is |M^-1 r0| times the decrease of the natural one
    (src/ksp/minres.c). */
 static long double Tested(const Way *way, const Norms *first, const Norms *of)
 {
   if (way->norm == POISE_KSP_NORM_UNPRECONDITIONED) return of->plain;
   if (way->norm == POISE_KSP_NORM_NATURAL) return of->natural;
-  if (strcmp(way->type, "minres") != 0) return of->preconditioned;
+  if (strcmp(way->type, "minres") && strcmp(way->type, "symmlq")) return of->preconditioned;
   return first->natural > 0 ? first->preconditioned * (of->natural / first->natural) : of->preconditioned;
 }
 

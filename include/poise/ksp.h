@@ -79,6 +79,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                   Directions are made orthogonal to -ksp_fcg_mmax of those before at most
     "minres"      A symmetric, M symmetric positive definite. Its preconditioned norm is |M^-1 r_0| times the
                   decrease of the natural norm
+    "symmlq"      A symmetric and not singular, M symmetric positive definite (Paige & Saunders 1975). Norms
+                  as of "minres", at the x of conjugate gradients, which is the result
     "chebyshev"   A and M symmetric positive definite. Bounds of the spectrum of M^-1 A are given or estimated
     "richardson"  x += scale M^-1 (b - A x)
     "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS. A nonzero guess is POISE_ERR_ARG

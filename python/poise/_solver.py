@@ -25,7 +25,7 @@ _NORMS = {
     "unpreconditioned": c.POISE_KSP_NORM_UNPRECONDITIONED,
     "natural": c.POISE_KSP_NORM_NATURAL,
 }
-_NEVER = ("minres", "preonly")  # methods that cannot watch |b - A x|
+_NEVER = ("minres", "symmlq", "preonly")  # methods that cannot watch |b - A x|
 # those that can if the preconditioner is on the right
 _FROM_THE_RIGHT = ("gmres", "bicgstab", "bicgstabl", "cgs", "tfqmr", "idr")
 _MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
@@ -54,9 +54,8 @@ class Solver(Handle):
         What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share.
     method
         ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"idr"``,
-        ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"chebyshev"``,
-        ``"richardson"`` or ``"preonly"``; or ``"auto"``, which looks at A and chooses method and
-        preconditioner by itself.
+        ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"symmlq"``, ``"chebyshev"``,
+        ``"richardson"`` or ``"preonly"``.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"ilut"``,
         ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a sparse or dense

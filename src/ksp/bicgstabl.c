@@ -86,7 +86,7 @@ static void Direction(PoiseKSP ksp, int j)
   }
 }
 
-/* r_i -= alpha u_i+1 for i <= j; x += alpha u_0; (r_0, r_0) */
+/* r_i -= alpha u_i+1 for i <= j; x += alpha u_0; (r_0, r_0), unless a polynomial changes that */
 static void Residual(PoiseKSP ksp, int j)
 {
   double **r = ksp->v + R, **u = ksp->v + U(ksp);
@@ -95,7 +95,7 @@ static void Residual(PoiseKSP ksp, int j)
     for (int k = 0; k < BL_PAIRS_BESIDE_X && first + k <= j; k++)
       a.in[BL_R + k] = a.out[BL_R + k] = r[first + k], a.in[BL_U + k] = u[first + k + 1];
     if (!first) a.in[BL_X] = a.out[BL_X] = ksp->v[Unknown(ksp)], a.in[BL_U_0] = u[0];
-    poiseKSPPhase(ksp, PHASE_bicgstabl_residual, a, first ? NO_SLOT : BL_RR, NO_SLOT);
+    poiseKSPPhase(ksp, PHASE_bicgstabl_residual, a, first || j == L(ksp) - 1 ? NO_SLOT : BL_RR, NO_SLOT);
   }
 }
 
@@ -145,6 +145,11 @@ static PoiseVec Solution_BiCGstabL(PoiseKSP ksp)
   return Unknown(ksp) != X ? poiseKSPUnwound(ksp, ksp->work[Y(ksp)], ksp->work[W]) : ksp->work[X];
 }
 
+static bool Stalls_BiCGstabL(PoiseKSP ksp, double *norm)
+{
+  return poiseKSPBrokeDown(ksp, BL_FIRST, norm);
+}
+
 static PoiseErr View_BiCGstabL(PoiseKSP ksp)
 {
   return poisePrint(ksp->ctx, "  polynomials of degree %d\n", L(ksp));
@@ -166,5 +171,6 @@ const KSPType poiseKSPType_bicgstabl = {
     .finish = Finish_BiCGstabL,
     .foreseen = true,
     .solution = Solution_BiCGstabL,
+    .stalls = Stalls_BiCGstabL,
     .view = View_BiCGstabL,
 };

@@ -23,6 +23,7 @@ enum {
   BL_UR, /* (u_j+1, r^) */
   BL_ALPHA,
   BL_OMEGA,
+  BL_FIRST, /* norm at the start */
   BL_END
 };
 
@@ -45,6 +46,7 @@ PROLOGUE(bicgstabl_start)
   double rr = in[BL_RR], norm = sqrt(rr);
   int reason = poiseTestFirst(in, a, norm, (int)a->k);
   out[BL_RHO + a->parity] = rr;
+  out[BL_FIRST] = norm;
   return !poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && rr == 0 ? REASON_ATOL : reason);
 }
 

@@ -5,7 +5,8 @@
   M^-1 t, of the M^-1 t that A was multiplied by. So b - A x is r to rounding, also where M works in fp32.
 
   Its residual polynomial is the square of that of the biconjugate gradients: no products with the transpose,
-  but residuals that jump. Where (r^, v) or (r^, r) vanishes it has broken down.
+  but residuals that jump. Where (r^, v) or (r^, r) vanishes it has broken down,
+  and starts again from x while that gains.
 
   Vectors read and written per iteration, beside two matrices and two preconditioners: p, r^, v (product); v,
   u, q, t (q); t, v (product); v, r, r, t, x, x, r^ (update); r, q, u, p, p (direction): 21.
@@ -34,6 +35,11 @@ void poiseCGSProducts(PoiseKSP ksp, int q)
                 (PhaseArgs){READS(CGS_V, v[V]), READS(CGS_U, v[U]), WRITES(CGS_Q, v[q]), WRITES(CGS_T, v[T])},
                 NO_SLOT, NO_SLOT);
   poiseKSPOperator(ksp, ksp->work[T], ksp->work[W], ksp->work[V], NULL); /* v = K t */
+}
+
+bool poiseCGSStalls(PoiseKSP ksp, double *norm)
+{
+  return poiseKSPBrokeDown(ksp, CGS_FIRST, norm);
 }
 
 static int Vectors_CGS(PoiseKSP ksp)
@@ -67,4 +73,5 @@ const KSPType poiseKSPType_cgs = {
     .vectors = Vectors_CGS,
     .start = poiseCGSStart,
     .iterate = Iterate_CGS,
+    .stalls = poiseCGSStalls,
 };

@@ -17,6 +17,7 @@ enum {
   TFQMR_TAU_ODD,
   CGS_VR, /* (r^, v) */
   CGS_ALPHA,
+  CGS_FIRST, /* norm at the start */
   CGS_END
 };
 
@@ -26,7 +27,7 @@ PROLOGUE(cgs_start)
   double rr = in[CGS_RR + a->parity], norm = sqrt(rr);
   int reason = poiseTestFirst(in, a, norm, (int)a->k);
   out[CGS_RHO + a->parity] = rr;
-  out[TFQMR_TAU + a->parity] = norm;
+  out[TFQMR_TAU + a->parity] = out[CGS_FIRST] = norm;
   return !poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && rr == 0 ? REASON_ATOL : reason);
 }
 

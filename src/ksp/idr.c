@@ -183,6 +183,11 @@ static PoiseVec Solution_IDR(PoiseKSP ksp)
   return ksp->work[Smooths(ksp) ? XS(ksp) : X];
 }
 
+static bool Stalls_IDR(PoiseKSP ksp, double *norm)
+{
+  return poiseKSPBrokeDown(ksp, IDR_FIRST, norm);
+}
+
 static PoiseErr View_IDR(PoiseKSP ksp)
 {
   return poisePrint(ksp->ctx, "  shadow space of %d vectors%s\n", S(ksp),
@@ -204,5 +209,6 @@ const KSPType poiseKSPType_idr = {
     .finish = Finish_IDR,
     .foreseen = true,
     .solution = Solution_IDR,
+    .stalls = Stalls_IDR,
     .view = View_IDR,
 };

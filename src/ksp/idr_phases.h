@@ -24,7 +24,8 @@ enum {
   IDR_BETA, /* r -= beta g */
   IDR_RSD,  /* of d = rs - r: (rs, d), (d, d) */
   IDR_DD,
-  IDR_SS, /* (rs, rs) */
+  IDR_SS,    /* (rs, rs) */
+  IDR_FIRST, /* norm at the start */
   IDR_END
 };
 
@@ -58,6 +59,7 @@ PROLOGUE(idr_start)
   for (int64_t k = 0; k < s; k++)
     for (int64_t i = 0; i < s; i++) poiseIDRColumn(a->array, s, k)[i] = i == k;
   out[IDR_OMEGA] = 1;
+  out[IDR_FIRST] = norm;
   poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && norm == 0 ? REASON_ATOL : reason);
   return 0;
 }

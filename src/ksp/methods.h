@@ -173,6 +173,9 @@ void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *d
    in vain. At the end of a cycle it tests by a kernel more. That is every iteration where the host looks at
    each, or an iteration takes long; else `most`. */
 int poiseKSPLateCycle(PoiseKSP ksp, int most);
+/* A method that starts with a shadow residual of its own has broken down, after some iterations: started
+   again from its x, it has another one (KSPType.stalls). first: the slot of the norm at its start. */
+bool poiseKSPBrokeDown(PoiseKSP ksp, int first, double *norm);
 /* Add to ksp->result.detail, behind a semicolon. */
 void poiseKSPSay(PoiseKSP ksp, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -10,10 +10,7 @@
   (product); q, r, r_old, d, r, z (lanczos); z, w, w_old, x, w, x (update): 14. Another preconditioner adds
   its own traffic. Dense blocks are an epilogue of lanczos.
 */
-#include "methods.h"
-#include "minres_phases.h"
-
-enum { X, Q, R, R_ODD, Z, Z_ODD, W, W_ODD };
+#include "minres.h"
 
 static int Vectors_MINRES(PoiseKSP ksp)
 {
@@ -21,7 +18,7 @@ static int Vectors_MINRES(PoiseKSP ksp)
   return W_ODD + 1;
 }
 
-static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
+void poiseLanczosStart(PoiseKSP ksp, PoiseVec b)
 {
   Fuse f = {0};
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[Z_ODD], MR_ZQ);
@@ -39,27 +36,45 @@ static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
       (PhaseArgs){.flags = (int)ksp->norm, .k = relative_to_b, .c = {{.value = ksp->A->null.n > 0}}});
   poiseKSPZero(ksp, ksp->work[R_ODD]);
   poiseKSPZero(ksp, ksp->work[W]);
-  poiseKSPZero(ksp, ksp->work[W_ODD]);
 }
 
-static void Iterate_MINRES(PoiseKSP ksp, int j)
+/* M = I: z is r. */
+int poiseLanczosZ(PoiseKSP ksp)
+{
+  return (poiseKSPIsIdentity(ksp) ? R : Z) + ksp->loop.parity;
+}
+
+void poiseLanczosStep(PoiseKSP ksp)
 {
   double **v = ksp->v;
-  int now = ksp->loop.parity, next = !now, z = poiseKSPIsIdentity(ksp) ? R : Z; /* M = I: z is r */
+  int now = ksp->loop.parity, next = !now, z = poiseLanczosZ(ksp);
   PhaseArgs lanczos = {READS(MR_Q, v[Q]), READS(MR_R, v[R + now]), READS(MR_D, ksp->M.diagonal),
                        WRITES(MR_R_OLD, v[R + next]), WRITES(MR_Z, ksp->M.diagonal ? v[Z + next] : NULL)};
   Fuse zq = {0};
-  (void)j;
-  poiseKSPAddDot(ksp, &zq, v[z + now], MR_ZQ);
-  poiseKSPMult(ksp, ksp->work[z + now], ksp->work[Q], &zq); /* q = A z, (z, q) */
+  poiseKSPAddDot(ksp, &zq, v[z], MR_ZQ);
+  poiseKSPMult(ksp, ksp->work[z], ksp->work[Q], &zq); /* q = A z, (z, q) */
   /* alpha = (z, q) / beta^2; r', z', beta'^2 = (r', z') */
   if (ksp->M.pointwise)
     poiseKSPPhase(ksp, PHASE_minres_lanczos, lanczos, MR_RZ + next, NO_SLOT);
   else
     poiseKSPPhasePrecondition(ksp, PHASE_minres_lanczos, lanczos, NO_SLOT, NO_SLOT,
                               (Application){R + next, Z + next, MR_RZ + next, NO_SLOT});
+}
+
+static void Start_MINRES(PoiseKSP ksp, PoiseVec b)
+{
+  poiseLanczosStart(ksp, b);
+  poiseKSPZero(ksp, ksp->work[W_ODD]);
+}
+
+static void Iterate_MINRES(PoiseKSP ksp, int j)
+{
+  double **v = ksp->v;
+  int now = ksp->loop.parity, next = !now;
+  (void)j;
+  poiseLanczosStep(ksp);
   poiseKSPPhase(ksp, PHASE_minres_update, /* rotate; w = ...; x += tau w; converged? */
-                (PhaseArgs){READS(MR_Z, v[z + now]), READS(MR_W1, v[W + next]), WRITES(MR_X, v[X]),
+                (PhaseArgs){READS(MR_Z, v[poiseLanczosZ(ksp)]), READS(MR_W1, v[W + next]), WRITES(MR_X, v[X]),
                             WRITES(MR_W2, v[W + now])},
                 NO_SLOT, NO_SLOT);
 }

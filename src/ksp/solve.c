@@ -147,6 +147,15 @@ static void LookAtDelivery(PoiseKSP ksp, const double *slots)
     ksp->result.reason = POISE_DIVERGED_NANORINF;
 }
 
+/* Without a norm nobody asks what it has gained, and it goes on to the last iteration. */
+bool poiseKSPBrokeDown(PoiseKSP ksp, int first, double *norm)
+{
+  const double *slots = ksp->result.slots;
+  *norm = ksp->norm == POISE_KSP_NORM_NONE ? 0 : slots[first];
+  return ksp->result.reason == POISE_DIVERGED_BREAKDOWN && (int)slots[SLOT_REASON] == REASON_BREAKDOWN &&
+         ksp->result.its > ksp->solve.base;
+}
+
 /* Must a stalled method start again from x? It does while the norms at its starts halve. */
 static bool Retries(PoiseKSP ksp)
 {

@@ -68,4 +68,5 @@ const KSPType poiseKSPType_tfqmr = {
     .finish = Finish_TFQMR,
     .foreseen = true,
     .solution = Solution_TFQMR,
+    .stalls = poiseCGSStalls,
 };

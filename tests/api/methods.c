@@ -43,6 +43,8 @@ static const Method methods[] = {
     {"gcr", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"minres", INDEFINITE, NONE | PRE | NATURAL, 0, {"none", "jacobi"}},
     {"minres", SPD, NONE | PRE | NATURAL, 0, {"pbjacobi", "icc", "sor"}},
+    {"symmlq", INDEFINITE, NONE | PRE | NATURAL, 0, {"none", "jacobi"}},
+    {"symmlq", SPD, NONE | PRE | NATURAL, 0, {"pbjacobi", "icc", "sor"}},
     {"chebyshev", SPD, NONE | PRE | TRUE, 0, {"none", "jacobi", "icc", "sor"}},
     {"richardson", CONVECTION, NONE | PRE | TRUE, 0, {"jacobi", "pbjacobi", "ilu", "sor"}},
     {"preonly", CONVECTION, NONE, NONE, {"none", "jacobi", "ilu", "lu"}},
@@ -97,8 +99,8 @@ static void Krylov(const Problem *p, const double *r, int k, double v[][N])
   }
 }
 
-/* x += of that space, so that (w_i, r) = 0: w = V (cg), W A V with W = M (minres), M'M (left gmres), 1
-   (right). */
+/* x += of that space, so that (w_i, r) = 0: w = V (cg, symmlq), W A V with W = M (minres), M'M (left gmres),
+   1 (right). */
 static void Project(const Problem *p, const char *type, bool right, int k, double *x)
 {
   double v[STEPS + 1][N], av[STEPS + 1][N], w[STEPS + 1][N], r[N], t[N], y[STEPS + 1], rhs[STEPS + 1];
@@ -107,7 +109,7 @@ static void Project(const Problem *p, const char *type, bool right, int k, doubl
   Krylov(p, r, k, v);
   for (int j = 0; j < k; j++) {
     DenseMult(&p->A, v[j], av[j]);
-    memcpy(w[j], strstr(type, "cg") ? v[j] : av[j], sizeof w[j]);
+    memcpy(w[j], strstr(type, "cg") || !strcmp(type, "symmlq") ? v[j] : av[j], sizeof w[j]);
     if (!strcmp(type, "minres")) DenseMult(&p->M, av[j], w[j]);
     if (!strcmp(type, "gmres") && !right) {
       DenseMult(&p->M, av[j], t);
@@ -403,7 +405,7 @@ static void Steps(PoiseContext ctx, PoiseKSP ksp, Problem *p, const char *type, 
     CHECK_OK(PoiseKSPHistory(ksp, &count, &history));
     if (!CHECK_INT(count, k + 1)) continue;
     double told = NormOf(p, norm, want);
-    if (!strcmp(type, "minres") &&
+    if ((!strcmp(type, "minres") || !strcmp(type, "symmlq")) &&
         norm == POISE_KSP_NORM_PRECONDITIONED) /* as PETSc's was: decreases as the natural one */
       told = NormOf(p, norm, p->x0) * NormOf(p, POISE_KSP_NORM_NATURAL, want) /
              NormOf(p, POISE_KSP_NORM_NATURAL, p->x0);

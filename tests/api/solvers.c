@@ -7,7 +7,7 @@ enum { N = 64 };
 
 static const char *const types[] = {"cg",     "prcg",      "bicgstab",   "gmres", "fgmres",
                                     "minres", "chebyshev", "richardson", "cgs",   "tfqmr",
-                                    "idr",    "bicgstabl", "fcg",        "gcr"};
+                                    "idr",    "bicgstabl", "fcg",        "gcr",   "symmlq"};
 enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct Solver {

@@ -20,6 +20,7 @@
 #include "ksp/prcg_phases.h"
 #include "ksp/preonly_phases.h"
 #include "ksp/stationary_phases.h"
+#include "ksp/symmlq_phases.h"
 #include "ksp/tfqmr_phases.h"
 #include "mat/product/bcsr_kernels.h"
 #include "mat/assembly/coo_kernels.h"

@@ -400,6 +400,8 @@ static void TestGoesOn(PoiseContext ctx)
       "-ksp_type fcg -ksp_norm_type natural",
       "-ksp_type fcg -ksp_norm_type default -ksp_fcg_mmax 2",
       "-ksp_type gcr -ksp_gcr_restart 7",
+      "-ksp_type symmlq",
+      "-ksp_type symmlq -ksp_norm_type natural",
       "-ksp_type bicgstabl",
       "-ksp_type bicgstabl -ksp_bcgsl_ell 5 -ksp_pc_side right",
       "-ksp_type idr -ksp_idr_smoothing -ksp_idr_s 1 -ksp_pc_side right",
@@ -642,7 +644,7 @@ static void TestScaling(PoiseContext ctx)
 {
   static const char *const types[] = {"cg",       "prcg",       "minres",    "gmres", "fgmres",
                                       "bicgstab", "richardson", "chebyshev", "cgs",   "tfqmr",
-                                      "idr",      "bicgstabl",  "fcg",       "gcr"};
+                                      "idr",      "bicgstabl",  "fcg",       "gcr",   "symmlq"};
   enum { TYPES = sizeof types / sizeof *types };
   static const int powers[] = {-600, -500, 520, 700};
   for (int k = 0; k < 8 * TYPES; k++) {
@@ -719,7 +721,7 @@ static void TestTinyBesideGuess(PoiseContext ctx)
 {
   static const char *const types[] = {"cg",        "prcg",       "minres", "gmres", "fgmres",
                                       "bicgstab",  "richardson", "cgs",    "tfqmr", "idr",
-                                      "bicgstabl", "fcg",        "gcr"};
+                                      "bicgstabl", "fcg",        "gcr",    "symmlq"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[] = {1e-100, 1e-155, 1e-170};
   double b[MOST], x0[MOST];
@@ -768,7 +770,7 @@ static void TestAbsurdGuess(PoiseContext ctx)
 {
   static const char *const types[] = {"cg",        "prcg",       "minres", "gmres", "fgmres",
                                       "bicgstab",  "richardson", "cgs",    "tfqmr", "idr",
-                                      "bicgstabl", "fcg",        "gcr"};
+                                      "bicgstabl", "fcg",        "gcr",    "symmlq"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[][3] = {
       {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
@@ -798,8 +800,8 @@ static void TestAbsurdGuess(PoiseContext ctx)
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",  "prcg",  "minres", "gmres",     "fgmres", "bicgstab",
-                                      "cgs", "tfqmr", "idr",    "bicgstabl", "fcg",    "gcr"};
+  static const char *const types[] = {"cg",    "prcg", "minres",    "gmres", "fgmres", "bicgstab", "cgs",
+                                      "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq"};
   double b[MOST];
   for (int i = 0; i < 40; i++) b[i] = 1e170;
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

@@ -201,13 +201,14 @@ static PoiseErr NormsAt(Stage *t, PoisePC pc, const Case *c, const double *x, No
   return NormsOf(t, pc, c, r, of);
 }
 
-/* Of minres the preconditioned norm is |M^-1 r0| times the decrease of the natural one (src/ksp/minres.c).
+/* Of minres and symmlq the preconditioned norm is |M^-1 r0| times the decrease of the natural one
+   (src/ksp/minres.c).
    */
 static long double Tested(const Case *c, const Norms *first, const Norms *of)
 {
   if (c->norm == POISE_KSP_NORM_UNPRECONDITIONED) return of->plain;
   if (c->norm == POISE_KSP_NORM_NATURAL) return of->natural;
-  if (strcmp(c->method->name, "minres") || first->natural == 0) return of->preconditioned;
+  if (!c->method->factor || first->natural == 0) return of->preconditioned;
   return first->preconditioned * (of->natural / first->natural);
 }
 
@@ -359,7 +360,7 @@ static void JudgeEasy(Stage *t, const Case *c, const Ended *e)
 {
   unsigned flags = c->s->line->flags;
   if (c->norm == POISE_KSP_NORM_NONE || !(flags & EASY)) return;
-  if (flags & SPD && Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr") &&
+  if (flags & SPD && Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq") &&
       Usual(c, "none jacobi pbjacobi ilu icc sor bjacobi lu ksp"))
     Expect(t, c, e, e->reason > 0, "SPD: not converged");
   if (flags & NEGATIVE && Is(c, "cg prcg") && Usual(c, "none jacobi pbjacobi ilu sor bjacobi lu"))
@@ -372,11 +373,11 @@ static void JudgeFirst(Stage *t, const Case *c, const Ended *e, const Norms *fir
   bool exact = c->s->line->flags & INTEGER && c->s->line->guess == NO_GUESS && c->s->line->nulls == UNTOLD;
   bool stops =
       c->norm != POISE_KSP_NORM_NATURAL && c->norm != POISE_KSP_NORM_NONE && Tested(c, first, first) <= limit;
-  if (!Is(c, "cg prcg minres fcg") || !isfinite(first->plain) || !(first->plain > 0) || stops) return;
+  if (!Is(c, "cg prcg minres fcg symmlq") || !isfinite(first->plain) || !(first->plain > 0) || stops) return;
   if (first->rz == 0 && exact && (c->pc->shell != OTHER || Usual(c, "none jacobi")))
     Expect(t, c, e, e->reason == POISE_DIVERGED_INDEFINITE_PC && e->its == 0,
            "(r, z) = 0: not INDEFINITE_PC");
-  if (Is(c, "minres") && first->rz < -1e-8L * first->sizes && first->natural > limit)
+  if (Is(c, "minres symmlq") && first->rz < -1e-8L * first->sizes && first->natural > limit)
     Expect(t, c, e,
            e->its == 0 && (e->reason == POISE_DIVERGED_INDEFINITE_PC || e->reason == POISE_DIVERGED_DTOL ||
                            e->reason == POISE_DIVERGED_NANORINF),

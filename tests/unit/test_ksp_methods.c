@@ -766,6 +766,35 @@ static void TestEdges(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* A = I + E / 2, E below the diagonal, and b = e_1: (r^, r) is exactly 0 after an iteration, but started
+   again the methods gain. */
+static void TestAfresh(PoiseContext ctx)
+{
+  static const char *const types[] = {"cgs", "bicgstabl", "bicgstab"};
+  enum { ROWS = 30 };
+  for (size_t t = 0; t < 2 * sizeof types / sizeof *types; t++) {
+    Problem p = {0};
+    double norm;
+    if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, ROWS, ROWS, &p.A))) return;
+    for (PoiseInt i = 0; i < ROWS; i++)
+      CHECK_OK(PoiseMatAddBlock(p.A, PoiseRank(ctx) == 0, &i, i ? 2 : 1, (PoiseInt[]){i, i - 1},
+                                (double[]){1, 0.5}));
+    if (CHECK_OK(PoiseMatAssemble(p.A)) && CHECK_OK(PoiseMatCreateVecs(p.A, &p.x, &p.b)) &&
+        CHECK_OK(PoiseKSPCreate(ctx, &p.ksp))) {
+      double b[ROWS] = {1};
+      CHECK_OK(SampleToVec(b, p.b));
+      CHECK_OK(PoiseKSPSetType(p.ksp, types[t / 2]));
+      CHECK_OK(PoiseKSPSetPCSide(p.ksp, t % 2 ? POISE_PC_RIGHT : POISE_PC_LEFT));
+      CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
+      CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-6, 0, -1, 100));
+      ExpectEnd(&p, POISE_CONVERGED_RTOL, -1);
+      CHECK_OK(PoiseKSPTrueResidual(p.ksp, p.b, p.x, &norm));
+      CHECK(norm <= 1e-6);
+    }
+    ProblemClose(&p);
+  }
+}
+
 /* diag(1, 1, 0, 0) and b of ones: every number of the iteration is exact, and the second column is zero. */
 static void TestSingular(PoiseContext ctx)
 {
@@ -1135,6 +1164,7 @@ static const Test tests[] = {
     {"fgmres", TestFgmres, 0},
     {"fgmres changing", TestFgmresChanging, 0},
     {"flexible", TestFlexible, 0},
+    {"afresh", TestAfresh, 0},
     {"prediction", TestPrediction, TEST_SERIAL | TEST_HOST_ONLY},
     {"other restart", TestOtherRestart, 0},
     {"estimate", TestEstimate, 0},

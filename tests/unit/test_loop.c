@@ -209,7 +209,7 @@ enum { N = 900, SIDE = 30, SEEN = 2100 };
 
 static const char *const methods[] = {"cg",         "prcg",      "bicgstab", "gmres", "minres",
                                       "richardson", "chebyshev", "cgs",      "tfqmr", "idr",
-                                      "bicgstabl",  "fcg",       "gcr"};
+                                      "bicgstabl",  "fcg",       "gcr",      "symmlq"};
 enum { NMETHODS = sizeof methods / sizeof *methods };
 
 typedef struct Solver {

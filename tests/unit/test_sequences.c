@@ -126,11 +126,11 @@ typedef struct Sequence {
 } Sequence;
 
 static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "pcsr"};
-static const char *const ksp_types[] = {"cg",     "prcg",      "bicgstab",   "gmres",   "fgmres",
-                                        "minres", "chebyshev", "richardson", "preonly", "cgs",
-                                        "tfqmr",  "idr",       "bicgstabl",  "fcg",     "gcr"};
-static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "ilut",
-                                       "ict",  "sor",    "bjacobi",  "lu",  "ksp", "shell"};
+static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres", "fgmres", "minres",
+                                        "chebyshev", "richardson", "preonly",  "cgs",   "tfqmr",  "idr",
+                                        "bicgstabl", "fcg",        "gcr",      "symmlq"};
+static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu", "icc",
+                                       "sor",  "bjacobi", "lu",       "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
 static const char *const inner_pcs[] = {"none", "jacobi", "ilu", "sor", "icc"};
 static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
@@ -863,7 +863,8 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   char text[80];
   bool claims = o->reason == POISE_CONVERGED_RTOL || o->reason == POISE_CONVERGED_ATOL;
   /* the natural norm times a factor */
-  bool times = !strcmp(k->type, "minres") && o->norm == POISE_KSP_NORM_PRECONDITIONED;
+  bool times =
+      (!strcmp(k->type, "minres") || !strcmp(k->type, "symmlq")) && o->norm == POISE_KSP_NORM_PRECONDITIONED;
   int type = times ? POISE_KSP_NORM_NATURAL : o->norm;
   bool rounding = strstr(o->detail, "true to rounding"); /* which M may enlarge; |b - A x| itself is small */
   if (rounding) type = POISE_KSP_NORM_UNPRECONDITIONED;
