@@ -165,6 +165,15 @@ static bool Retries(PoiseKSP ksp)
   return norm <= before / 2;
 }
 
+/* A method that was started again because it had stalled finds a residual at once that is far from its
+   recurrence's: it has broken down where it was. No norm of that start is told. */
+static void LookAtRetry(PoiseKSP ksp)
+{
+  bool retried = poiseFinite(ksp->solve.stalled) && ksp->result.its == ksp->solve.base;
+  if (retried && !ksp->solve.claim.refuted && ksp->result.reason == POISE_DIVERGED_DTOL)
+    ksp->result.reason = POISE_DIVERGED_BREAKDOWN;
+}
+
 /* Apply M to b - A x, if the claim cannot be judged without. */
 static PoiseErr CompleteCheck(PoiseKSP ksp)
 {
@@ -189,6 +198,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   *again = false;
   if (checks) TRY(CompleteCheck(ksp));
   if (checks) TRY(poiseKSPJudge(ksp, ksp->loop.status[0], again));
+  LookAtRetry(ksp);
   if (!*again) *again = Retries(ksp);
   return ksp->solve.scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }
