@@ -1228,7 +1228,9 @@ static void TestVaries(PoiseContext ctx)
     if (!Open(ctx, v->options, &s)) return;
     for (size_t m = 0; m < sizeof all_methods / sizeof *all_methods; m++) {
       const char *method = all_methods[m];
-      bool takes = !strcmp(method, "fgmres") || !strcmp(method, "preonly") || !strcmp(method, "richardson");
+      static const char *const flexible[] = {"fgmres", "fcg", "gcr", "preonly", "richardson"};
+      bool takes = false;
+      for (size_t f = 0; f < sizeof flexible / sizeof *flexible; f++) takes |= !strcmp(method, flexible[f]);
       char words[500];
       if (!strcmp(method, "prcg")) continue; /* which takes diagonals only */
       CHECK_OK(PoiseKSPSetType(s.ksp, method));
