@@ -180,7 +180,7 @@ static PoiseErr Climb(PoiseKSP ksp, int rung)
 }
 
 /* What the application has asked of the solver around it. */
-static void TakeSettings(PoiseKSP ksp, PoiseKSP inner)
+static PoiseErr TakeSettings(PoiseKSP ksp, PoiseKSP inner)
 {
   const KSPOptions *from = &ksp->options;
   KSPOptions *to = &inner->options;
@@ -193,6 +193,7 @@ static void TakeSettings(PoiseKSP ksp, PoiseKSP inner)
   inner->history.keep = ksp->history.keep;
   for (unsigned norms = inner->type->left | inner->type->right; norms & NORM(UNPRECONDITIONED); norms = 0)
     to->norm = POISE_KSP_NORM_UNPRECONDITIONED;
+  return PoiseKSPSetReusePreconditioner(inner, from->reuse);
 }
 
 /* ---- a rung ---------------------------------------------------------------------------------- */
@@ -293,7 +294,7 @@ static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
   TRY(Forgive(ksp->ctx, failed, t->text));
   t->error = failed;
   if (failed) return POISE_OK;
-  TakeSettings(ksp, a->inner);
+  TRY(TakeSettings(ksp, a->inner));
   for (int round = 0; most > 0 && c->left > 0; round++) {
     double before = c->best;
     TRY(Run(ksp, c, most, &t->error));
@@ -326,6 +327,14 @@ static PoiseErr Look(PoiseKSP ksp)
   return POISE_OK;
 }
 
+/* New values may be of another kind than those that were looked at. */
+static PoiseErr LookAnew(PoiseKSP ksp)
+{
+  Auto *a = ksp->data;
+  a->looked = false;
+  return Look(ksp);
+}
+
 static PoiseErr SetUp_Auto(PoiseKSP ksp)
 {
   TRY(Open(ksp));
@@ -351,6 +360,7 @@ static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
   int first = a->won;
   for (int k = 0; k < RUNGS; k++) a->tried[k] = (Tried){0};
   if (first < RUNGS) TRY(Try(ksp, c, first, done));
+  if (first < RUNGS && !*done) TRY(LookAnew(ksp));
   for (int k = 0; k < RUNGS && !*done; k++)
     if (k != first && ladder[k].fits(&a->facts)) {
       TRY(Try(ksp, c, k, done));
@@ -385,6 +395,7 @@ static void Tell(PoiseKSP ksp, const Climbing *c, bool done)
   r->its = c->its;
   r->rnorm = c->best;
   r->reason = done ? POISE_CONVERGED_RTOL : POISE_DIVERGED_ITS;
+  r->inconsistency = a->inner->result.inconsistency;
   ksp->norm = POISE_KSP_NORM_UNPRECONDITIONED;
   if (done && a->won == RUNGS) return; /* the guess was right, or b is 0 */
   if (done) Name(a->won, name, sizeof name);
@@ -406,10 +417,11 @@ static PoiseErr Solve_Auto(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (!e) e = Begin(ksp, &c);
   if (!e && c.best <= c.goal)
     done = true;
-  else if (!e)
+  else if (!e && !isnan(c.best))
     e = TryAll(ksp, &c, &done);
   PoiseVecDestroy(&c.kept);
   if (!e) Tell(ksp, &c, done);
+  if (!e && isnan(c.best)) ksp->result.reason = POISE_DIVERGED_NANORINF; /* b or the guess */
   return e;
 }
 

@@ -148,6 +148,31 @@ static void TestAgain(PoiseContext ctx)
   ProblemClose(&p);
 }
 
+/* New values of another kind: not symmetric, where what solved before needs that; and b that is NaN. */
+static void TestOtherValues(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 46, 0, 0};
+  Problem p;
+  PoiseInt begin, end, n = plane.side * plane.side;
+  if (!Open(ctx, &plane, &p)) return;
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CheckSolved(&p, "-ksp_type cg");
+  PoiseVecRange(p.b, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++)
+    for (PoiseInt j = i - 1; j <= i + 1; j += 2) {
+      double v = j < i ? -30 : 29;
+      if (j >= 0 && j < n && ValueAt(&plane, i, j) != 0) CHECK_OK(PoiseMatSetEntries(p.A, 1, &i, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(p.A));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
+  CHECK_INT(Count(&p, "not symmetric"), PoiseRank(ctx) == 0);
+  CHECK_OK(PoiseVecSet(p.b, NAN));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_NANORINF);
+  ProblemClose(&p);
+}
+
 /* b = 0, and a guess that is the solution, or near it. */
 static void TestGuess(PoiseContext ctx)
 {
@@ -321,11 +346,17 @@ static void TestLies(PoiseContext ctx)
   ProblemClose(&p);
 }
 
-static const Test tests[] = {{"facts", TestFacts, 0},       {"rungs", TestRungs, 0},
-                             {"again", TestAgain, 0},       {"guess", TestGuess, 0},
-                             {"hopeless", TestHopeless, 0}, {"shells", TestShells, 0},
-                             {"memory", TestMemory, 0},     {"settings", TestSettings, 0},
-                             {"lies", TestLies, 0},         {NULL, NULL, 0}};
+static const Test tests[] = {{"facts", TestFacts, 0},
+                             {"rungs", TestRungs, 0},
+                             {"again", TestAgain, 0},
+                             {"guess", TestGuess, 0},
+                             {"other_values", TestOtherValues, 0},
+                             {"hopeless", TestHopeless, 0},
+                             {"shells", TestShells, 0},
+                             {"memory", TestMemory, 0},
+                             {"settings", TestSettings, 0},
+                             {"lies", TestLies, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {
