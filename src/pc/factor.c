@@ -153,7 +153,7 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
 {
   FactorArgs a = {.symmetric = symmetric,
                   .sign = f->shift_type != POSITIVE_DEFINITE ? 0 : Sign(f),
-                  .relative = f->shift_type == POSITIVE_DEFINITE || f->shift_type == NONZERO,
+                  .relative = f->shift_type == POSITIVE_DEFINITE || f->shift_type == NONZERO || f->fill > 0,
                   .shift = Sign(f) * shift,
                   .zero = f->zero_pivot,
                   .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};

@@ -49,7 +49,7 @@ typedef struct Incomplete {
   {                                                                                                         \
     "pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(Incomplete, zero_pivot), "2.220446049250313e-14", 0, \
         1e300, NULL,                                                                                        \
-        "pivots up to this count as zero (nonzero, positive_definite: times the sum of the row)"            \
+        "pivots up to this count as zero (nonzero, positive_definite, ilut, ict: times the sum of the row)" \
   }
 #define FACTOR_KERNEL                                                                                       \
   {                                                                                                         \

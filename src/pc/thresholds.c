@@ -17,6 +17,8 @@
   with u_ki leave of it; u_ij is dropped, and the p_i largest are kept, as above, with c_j = |a_jj|^(-1/2),
   and |a_i| being that of the upper triangle. L is the transpose of D^-1 U.
 
+  With rule's `relative` a pivot is judged beside the sum of the other u_ij of its row, by the same sizes.
+
   A step costs the entries of the rows that it needs, and a heap for their order.
 */
 #include "mat/csr/csr_view.h"
@@ -269,17 +271,15 @@ static PoiseErr Store(Elimination *x, int64_t i, double pivot)
   int64_t at = x->ptr[i];
   double rest = 0;
   TRY(MakeRoom(x, at, x->lower.n + x->upper.n + 1));
-  for (int64_t k = 0; k < x->lower.n; k++, at++) {
+  for (int64_t k = 0; k < x->lower.n; k++, at++)
     x->col[at] = x->lower.e[k].at, x->val[at] = x->lower.e[k].value;
-    rest += fabs(x->val[at]);
-  }
   x->diag[i] = at++;
   for (int64_t k = 0; k < x->upper.n; k++, at++) {
     x->col[at] = x->upper.e[k].at, x->val[at] = x->upper.e[k].value;
-    rest += fabs(x->val[at]);
+    rest += x->upper.e[k].size;
   }
   if (x->broken) pivot = NAN;
-  x->inverse[i] = poiseInvertPivot(x->rule, pivot, rest);
+  x->inverse[i] = poiseInvertPivot(x->rule, pivot, rest / x->weight[x->column[i]]);
   if (x->rule->replace != 0 && x->inverse[i] != 0) pivot = 1 / x->inverse[i];
   x->col[x->diag[i]] = (int32_t)i, x->val[x->diag[i]] = pivot;
   x->row[0] = pivot * x->weight[x->column[i]];

@@ -257,6 +257,50 @@ static void TestSweeps(PoiseContext ctx)
     }
 }
 
+/* Widen the pattern of [begin, end) to levels of fill, of blocks of b: an entry has level 0, and elimination
+   of k gives (i, j) the sum of the levels of (i, k) and (k, j) and 1. */
+static void Widen(Dense *D, int begin, int end, int b, int levels)
+{
+  int n = (end - begin) / b, level[N * N];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) level[i * n + j] = D->has[(begin + i * b) * N + begin + j * b] ? 0 : 1000;
+  for (int k = 0; k < n; k++)
+    for (int i = k + 1; i < n; i++)
+      for (int j = k + 1; j < n; j++) {
+        int sum = level[i * n + k] + level[k * n + j] + 1;
+        if (sum < level[i * n + j]) level[i * n + j] = sum;
+      }
+  for (int i = begin; i < end; i++)
+    for (int j = begin; j < end; j++)
+      D->has[i * N + j] = level[(i - begin) / b * n + (j - begin) / b] <= levels;
+}
+
+/* Factors with fill; those of all levels, and of thresholds that drop nothing, are exact. */
+static void TestFill(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"ilu", "icc", "ilu", "ilut", "ict"};
+  static const int levels[] = {1, 2, 100, 100, 100};
+  for (int k = 0; k < 5; k++)
+    for (int c = 0; c < 8; c++) {
+      int b = 1 + c % 4, by = c / 4 && k < 3 ? b : 1;
+      char options[120];
+      ApiCase("%s, case %d, b %d, blocks %d", pcs[k], k, b, c / 4);
+      snprintf(options, sizeof options,
+               k < 3 ? "-pc_factor_levels %d" : "-pc_factor_drop_tol 0 -pc_factor_fill %d", levels[k]);
+      Dense D = Strong(b, !strncmp(pcs[k], "ic", 2), 210 + (uint64_t)c);
+      Setting s = Begin(ctx, &D, b, (k + c) % LAYOUTS, c / 4 ? "bcsr" : "csr", pcs[k], options);
+      CHECK_OK(PoisePCSetUp(s.pc));
+      for (int r = 0; r < PoiseSize(ctx); r++) {
+        Widen(&D, (int)s.starts[r], (int)s.starts[r + 1], by, levels[k]);
+        Incomplete(&D, (int)s.starts[r], (int)s.starts[r + 1], by, 0, s.u, s.w);
+      }
+      Apply(&s);
+      End(&s);
+      DenseFree(&D);
+    }
+  CHECK_OK(PoiseOptionsSetString(ctx, "-pc_factor_levels 0 -pc_factor_drop_tol 1e-3 -pc_factor_fill 10"));
+}
+
 /* Blocks of rows on a rank, with dense factors; or found in the pattern. */
 static void TestBlocks(PoiseContext ctx)
 {
@@ -429,6 +473,7 @@ static void TestDefinite(PoiseContext ctx)
 
 const Test pc_tests[] = {{"definitions", TestDefinitions},
                          {"sweeps", TestSweeps},
+                         {"fill", TestFill},
                          {"blocks", TestBlocks},
                          {"pivots", TestPivots},
                          {"shifts", TestShifts},
