@@ -119,18 +119,29 @@ static int32_t Pop(Elimination *x)
   return first;
 }
 
-/* w_c += v; c enters the row if it is not there. */
-static void Add(Elimination *x, int64_t i, int32_t c, double v)
+static void Enter(Elimination *x, int64_t i, int32_t c)
 {
-  if (x->mark[c] != i) {
-    x->mark[c] = (int32_t)i;
-    x->w[c] = 0;
-    if (x->place[c] < i)
-      Push(x, x->place[c]);
-    else
-      x->upper.e[x->upper.n++].at = c;
-  }
+  x->mark[c] = (int32_t)i;
+  x->w[c] = 0;
+  if (x->place[c] < i)
+    Push(x, x->place[c]);
+  else
+    x->upper.e[x->upper.n++].at = c;
+}
+
+/* w_c += v; c enters the row if it is not there. */
+POISE_INLINE void Add(Elimination *x, int64_t i, int32_t c, double v)
+{
+  if (x->mark[c] != i) Enter(x, i, c);
   x->w[c] += v;
+}
+
+/* w -= m times the entries [k, end) of a row of U. */
+static void Subtract(Elimination *x, int64_t i, double m, int64_t k, int64_t end)
+{
+  const int32_t *col = x->col;
+  const double *val = x->val;
+  for (; k < end; k++) Add(x, i, col[k], -m * val[k]);
 }
 
 /* The 2-norm, of numbers of any size. */
@@ -238,7 +249,7 @@ static void Eliminate(Elimination *x, int64_t i, double least)
     double l = x->w[x->column[k]] * x->inverse[k], size = fabs(l) * x->norm[k];
     if (size < least || l == 0) continue;
     x->lower.e[x->lower.n++] = (Item){k, l, size};
-    for (int64_t q = x->diag[k] + 1; q < x->ptr[k + 1]; q++) Add(x, i, x->col[q], -l * x->val[q]);
+    Subtract(x, i, l, x->diag[k] + 1, x->ptr[k + 1]);
   }
 }
 
@@ -318,7 +329,7 @@ static PoiseErr SymmetricRow(Elimination *x, int64_t i)
   for (int32_t k = x->head[i], after; k >= 0; k = after) {
     double l = x->val[x->next[k]] * x->inverse[k];
     after = x->chain[k];
-    for (int64_t q = x->next[k]; q < x->ptr[k + 1]; q++) Add(x, i, x->col[q], -l * x->val[q]);
+    Subtract(x, i, l, x->next[k], x->ptr[k + 1]);
     x->next[k]++;
     Chain(x, k);
   }
