@@ -409,11 +409,13 @@ static PoiseErr Permute(Elimination *x, Incomplete *f)
 {
   int32_t *place;
   const int32_t *there;
+  double *moved; /* made now, as a captured loop allocates nothing */
   TRY(poiseBufferCreate(x->pc->ctx->device, (size_t)x->n * sizeof *place, "places of columns", &f->places));
   TRY(poiseBufferWrite(&f->places, HOST, &place));
   memcpy(place, x->place, (size_t)x->n * sizeof *place);
   TRY(poiseBufferRead(&f->places, DEVICE, &there));
-  return poiseVecCreateLocal(x->pc->P->rows, &f->moved);
+  TRY(poiseVecCreateLocal(x->pc->P->rows, &f->moved));
+  return poiseVecWrite(f->moved, &moved);
 }
 
 static PoiseErr Deliver(Elimination *x, Incomplete *f)
