@@ -460,14 +460,43 @@ static void TestMemory(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* Factors with fill, of levels and by thresholds, whose pattern is new each time. */
+static void TestFill(PoiseContext ctx)
+{
+  static const char *const cases[][2] = {
+      {"ilu", "-x_pc_factor_levels 2\n-x_sub_pc_factor_levels 2"},
+      {"icc", "-x_pc_factor_levels 1\n-x_sub_pc_factor_levels 1"},
+      {"ict", "-x_pc_factor_drop_tol 1e-2\n-x_sub_pc_factor_drop_tol 1e-2"},
+      {"ilut", "-x_pc_factor_pivoting 1\n-x_sub_pc_factor_pivoting 1"}};
+  const char *library = Library(ctx);
+  for (int k = 0; k < 8 && library; k++) {
+    Shape s = ShapeOf(ctx, SYMMETRIC, k % 2 ? EVEN : LAST, 60), t = s;
+    t.seed = 7;
+    PoiseMat A = Matrix(ctx, &s), B = Matrix(ctx, &t);
+    PoisePC own = MakeBy(ctx, "own", k % 2, cases[k / 2][0], A, cases[k / 2][1]);
+    CHECK_OK(PoisePCSetUp(own)); /* before the options are the other's */
+    PoisePC pc = MakeBy(ctx, library, k % 2, cases[k / 2][0], A, cases[k / 2][1]);
+    for (int round = 0; round < 3; round++) {
+      CHECK_OK(PoisePCSetOperator(own, round == 1 ? B : A));
+      CHECK_OK(PoisePCSetOperator(pc, round == 1 ? B : A));
+      CheckSame(pc, own, 1e-12);
+      CHECK(poisePCEager(pc) && !poisePCEager(own));
+    }
+    PoisePCDestroy(&pc);
+    PoisePCDestroy(&own);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+  }
+  SetOptions(ctx, "-x_pc_factor_levels 0\n-x_sub_pc_factor_levels 0\n-x_pc_factor_drop_tol 1e-3\n"
+                  "-x_sub_pc_factor_drop_tol 1e-3\n-x_pc_factor_pivoting 0\n-x_sub_pc_factor_pivoting 0");
+}
+
 static const Test tests[] = {
-    {"choice", TestChoice, 0},   {"view", TestView, 0},
-    {"refused", TestRefused, 0}, {"factors", TestFactors, 0},
-    {"grid", TestGrid, 0},       {"shifts", TestShifts, 0},
-    {"fuse", TestFuse, 0},       {"refresh", TestRefresh, 0},
-    {"keep", TestKeep, 0},       {"bytes", TestBytes, 0},
-    {"solve", TestSolve, 0},     {"memory", TestMemory, 0},
-    {"nan", TestNan, 0},         {NULL, NULL, 0},
+    {"choice", TestChoice, 0},   {"view", TestView, 0},       {"refused", TestRefused, 0},
+    {"factors", TestFactors, 0}, {"grid", TestGrid, 0},       {"shifts", TestShifts, 0},
+    {"fuse", TestFuse, 0},       {"refresh", TestRefresh, 0}, {"keep", TestKeep, 0},
+    {"bytes", TestBytes, 0},     {"solve", TestSolve, 0},     {"memory", TestMemory, 0},
+    {"nan", TestNan, 0},         {"fill", TestFill, 0},       {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)
