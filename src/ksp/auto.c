@@ -17,7 +17,7 @@
 
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
-enum { WORDS = 2 };
+enum { WORDS = 3 };
 
 typedef struct Rung {
   bool (*fits)(const Facts *);
@@ -70,6 +70,11 @@ static bool IsSymmetric(const Facts *f)
   return f->stored && f->symmetric;
 }
 
+static bool IsAny(const Facts *f)
+{
+  return f->stored;
+}
+
 static bool IsSymmetricHollow(const Facts *f)
 {
   return IsSymmetric(f) && f->zero > 0;
@@ -98,6 +103,12 @@ static bool IsFactoredLate(const Facts *f)
     }                               \
   }
 
+#define THRESHOLDS                       \
+  RIGHT, {"pc_factor_drop_tol", "1e-4"}, \
+  {                                      \
+    "pc_factor_pivoting", "0.1"          \
+  }
+
 static const Rung ladder[] = {
     {IsSymmetricShell, "minres", "none", {{NULL}}, false, "symmetric, and offers its products alone"},
     {IsShell, "gmres", "none", {{NULL}}, false, "offers its products alone"},
@@ -109,7 +120,7 @@ static const Rung ladder[] = {
     {IsFactoredSoon, "gmres", "lu", FACTORS, false, "factors solve what is not singular"},
     {MayBeDefinite, "cg", "jacobi", {{NULL}}, false, "perhaps definite: cheap iterations"},
     {IsSymmetric, "minres", "jacobi", {{NULL}}, false, "symmetric: its norm never grows"},
-    {HasDiagonal, "gmres", "ilu", {RIGHT, {"ksp_gmres_restart", "100"}}, false, "its norm never grows"},
+    {IsAny, "gmres", "ilut", {THRESHOLDS}, false, "keeps what is large, and exchanges columns"},
     {HasDiagonal, "bicgstab", "jacobi", {RIGHT}, false, "needs no factors"},
     {IsFactoredLate, "gmres", "lu", FACTORS, false, "the last resort, which takes long"},
 };
