@@ -75,6 +75,7 @@ static const Way ways[] = {
     {"tfqmr", "tfqmr", "", NULL, RIGHT},
     {"bicgstabl", "bicgstabl", "", NULL, PRE},
     {"bicgstabl", "bicgstabl", "", NULL, RIGHT},
+    {"qmrcgs", "qmrcgs", "", NULL, RIGHT},
     {"idr", "idr", "", NULL, PRE},
     {"idr", "idr", "", NULL, RIGHT},
     {"chebyshev", "chebyshev", "", NULL, PRE},

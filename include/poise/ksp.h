@@ -69,6 +69,8 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "cgs"         any A: conjugate gradients squared (Sonneveld 1989)
     "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is a bound of that of
                   the residual, sqrt(m + 1) tau after m half steps, two of which are an iteration
+    "qmrcgs"      any A, preconditioned from the right: QMRCGSTAB (Chan et al. 1994). Its norm is that of the
+                  r of "bicgstab", as in PETSc
     "idr"         any A: IDR(s), induced dimension reduction (Sonneveld & van Gijzen 2008), in its
                   biorthogonal form (2011). s: -ksp_idr_s; -ksp_idr_smoothing keeps its norm from growing
     "gmres"       any A

@@ -53,10 +53,9 @@ class Solver(Handle):
     A
         What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share.
     method
-        ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"idr"``,
-        ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"symmlq"``, ``"chebyshev"``,
-        ``"richardson"`` or ``"preonly"``; or ``"auto"``, which looks at A and chooses method and
-        preconditioner by itself.
+        ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"qmrcgs"``,
+        ``"idr"``, ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"symmlq"``,
+        ``"chebyshev"``, ``"richardson"`` or ``"preonly"``.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"ilut"``,
         ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a sparse or dense

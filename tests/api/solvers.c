@@ -5,9 +5,9 @@
 
 enum { N = 64 };
 
-static const char *const types[] = {"cg",     "prcg",      "bicgstab",   "gmres", "fgmres",
-                                    "minres", "chebyshev", "richardson", "cgs",   "tfqmr",
-                                    "idr",    "bicgstabl", "fcg",        "gcr",   "symmlq"};
+static const char *const types[] = {"cg",        "prcg",       "bicgstab", "gmres", "fgmres", "minres",
+                                    "chebyshev", "richardson", "cgs",      "tfqmr", "idr",    "bicgstabl",
+                                    "fcg",       "gcr",        "symmlq",   "qmrcgs"};
 enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct Solver {

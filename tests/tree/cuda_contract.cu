@@ -19,6 +19,7 @@
 #include "ksp/phases.h"
 #include "ksp/prcg_phases.h"
 #include "ksp/preonly_phases.h"
+#include "ksp/qmrcgs_phases.h"
 #include "ksp/stationary_phases.h"
 #include "ksp/symmlq_phases.h"
 #include "ksp/tfqmr_phases.h"

@@ -401,6 +401,7 @@ static void TestGoesOn(PoiseContext ctx)
       "-ksp_type fcg -ksp_norm_type default -ksp_fcg_mmax 2",
       "-ksp_type gcr -ksp_gcr_restart 7",
       "-ksp_type symmlq",
+      "-ksp_type qmrcgs",
       "-ksp_type symmlq -ksp_norm_type natural",
       "-ksp_type bicgstabl",
       "-ksp_type bicgstabl -ksp_bcgsl_ell 5 -ksp_pc_side right",
@@ -642,9 +643,9 @@ static void TestDropped(PoiseContext ctx)
 /* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
 static void TestScaling(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",       "prcg",       "minres",    "gmres", "fgmres",
-                                      "bicgstab", "richardson", "chebyshev", "cgs",   "tfqmr",
-                                      "idr",      "bicgstabl",  "fcg",       "gcr",   "symmlq"};
+  static const char *const types[] = {"cg",         "prcg",      "minres", "gmres", "fgmres", "bicgstab",
+                                      "richardson", "chebyshev", "cgs",    "tfqmr", "idr",    "bicgstabl",
+                                      "fcg",        "gcr",       "symmlq", "qmrcgs"};
   enum { TYPES = sizeof types / sizeof *types };
   static const int powers[] = {-600, -500, 520, 700};
   for (int k = 0; k < 8 * TYPES; k++) {
@@ -719,9 +720,9 @@ static void TestTiny(PoiseContext ctx)
    of 1e-100, whose square is not 0. */
 static void TestTinyBesideGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",        "prcg",       "minres", "gmres", "fgmres",
-                                      "bicgstab",  "richardson", "cgs",    "tfqmr", "idr",
-                                      "bicgstabl", "fcg",        "gcr",    "symmlq"};
+  static const char *const types[] = {"cg",        "prcg",       "minres", "gmres",  "fgmres",
+                                      "bicgstab",  "richardson", "cgs",    "tfqmr",  "idr",
+                                      "bicgstabl", "fcg",        "gcr",    "symmlq", "qmrcgs"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[] = {1e-100, 1e-155, 1e-170};
   double b[MOST], x0[MOST];
@@ -768,9 +769,9 @@ static double LargestResidual(const Problem *p)
    scaled too, so that M^-1 b is 0 by underflow. */
 static void TestAbsurdGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",        "prcg",       "minres", "gmres", "fgmres",
-                                      "bicgstab",  "richardson", "cgs",    "tfqmr", "idr",
-                                      "bicgstabl", "fcg",        "gcr",    "symmlq"};
+  static const char *const types[] = {"cg",        "prcg",       "minres", "gmres",  "fgmres",
+                                      "bicgstab",  "richardson", "cgs",    "tfqmr",  "idr",
+                                      "bicgstabl", "fcg",        "gcr",    "symmlq", "qmrcgs"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[][3] = {
       {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
@@ -801,7 +802,7 @@ static void TestAbsurdGuess(PoiseContext ctx)
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
   static const char *const types[] = {"cg",    "prcg", "minres",    "gmres", "fgmres", "bicgstab", "cgs",
-                                      "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq"};
+                                      "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq",   "qmrcgs"};
   double b[MOST];
   for (int i = 0; i < 40; i++) b[i] = 1e170;
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

@@ -120,6 +120,7 @@ static void TestSolving(PoiseContext ctx)
     Solving(ctx, 2, 1, "fcg", pcs[k], POISE_KSP_NORM_NATURAL, POISE_PC_LEFT);
     Solving(ctx, 1, 1, "gcr", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
     Solving(ctx, 2, 1, "symmlq", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 1, "qmrcgs", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
     Solving(ctx, 2, 1, "idr", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
   }
 }

@@ -126,11 +126,11 @@ typedef struct Sequence {
 } Sequence;
 
 static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "pcsr"};
-static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres", "fgmres", "minres",
-                                        "chebyshev", "richardson", "preonly",  "cgs",   "tfqmr",  "idr",
-                                        "bicgstabl", "fcg",        "gcr",      "symmlq"};
-static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "ilut",
-                                       "ict",  "sor",    "bjacobi",  "lu",  "ksp", "shell"};
+static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
+                                        "chebyshev", "richardson", "preonly",  "cgs",    "tfqmr",  "idr",
+                                        "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs"};
+static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu", "icc",
+                                       "sor",  "bjacobi", "lu",       "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
 static const char *const inner_pcs[] = {"none", "jacobi", "ilu", "sor", "icc"};
 static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};

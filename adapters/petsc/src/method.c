@@ -31,6 +31,7 @@ static const struct {
     {"bicgstabl", "bicgstabl", "bcgsl"},
     {"cgs", "cgs", "cgs"},
     {"tfqmr", "tfqmr", "tfqmr"},
+    {"qmrcgs", "qmrcgs", "qmrcgs"},
     {"idr", "idr", "bcgs"},
     {"fcg", "fcg", "fcg"},
     {"gmres", "gmres", "gmres"},

@@ -11,7 +11,8 @@ static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
                   plain = norm == KSP_NORM_UNPRECONDITIONED;
   if (side == PC_SYMMETRIC) return PETSC_FALSE;
   if (!strcmp(method, "preonly")) return PETSC_TRUE;
-  if (!strcmp(method, "fgmres") || !strcmp(method, "gcr")) return !left && (plain || none);
+  if (!strcmp(method, "fgmres") || !strcmp(method, "gcr") || !strcmp(method, "qmrcgs"))
+    return !left && (plain || none);
   if (!strcmp(method, "cg") || !strcmp(method, "prcg") || !strcmp(method, "fcg")) return left;
   for (size_t i = 0; i < sizeof of_both_sides / sizeof *of_both_sides; i++)
     if (!strcmp(method, of_both_sides[i])) return none || (norm != KSP_NORM_NATURAL && plain != left);

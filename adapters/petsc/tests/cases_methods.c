@@ -25,7 +25,7 @@ static PetscErrorCode Same(const char *method, const char *pc, Prepare prepare, 
 
 static PetscErrorCode OwnMethods(void)
 {
-  static const char *const methods[] = {"symmlq", "pipefcg", "lgmres", "bcgsl",  "qmrcgs",
+  static const char *const methods[] = {"symmlq", "pipefcg", "lgmres", "bcgsl",
                                         "fbcgs",  "fbcgsr",  "cr",     "pipecg2"};
   char words[64];
   PetscFunctionBegin;

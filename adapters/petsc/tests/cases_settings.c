@@ -47,6 +47,7 @@ static PetscErrorCode NormsAndSides(void)
       {"cgs", "sor", KSP_NORM_UNPRECONDITIONED, PC_RIGHT},
       {"cgs", "jacobi", KSP_NORM_NONE, PC_LEFT},
       {"fcg", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
+      {"qmrcgs", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
       {"fcg", "sor", KSP_NORM_NATURAL, PC_LEFT},
       {"fcg", "jacobi", KSP_NORM_UNPRECONDITIONED, PC_LEFT},
       {"minres", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
