@@ -13,6 +13,8 @@
 
 enum { X, R, RHAT, P, V, T, W, SHAT, D, VECTORS };
 
+_Static_assert((int)QC_END <= (int)POISE_SLOTS, "qmrcgs has too many slots");
+
 static int Vectors_QMRCGS(PoiseKSP ksp)
 {
   (void)ksp;

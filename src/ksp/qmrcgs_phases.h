@@ -29,8 +29,6 @@ enum {
   QC_END
 };
 
-_Static_assert((int)QC_END <= (int)POISE_SLOTS, "qmrcgs has too many slots");
-
 /* qmrcgs_start: the first norm; p = r^ = r. k: rtol relative to |b|. */
 PROLOGUE(qmrcgs_start)
 {

@@ -1393,8 +1393,8 @@ static void Wrong(Sequence *s)
   PoisePC pc;
   Say(s, "wrong calls");
   Did(s, PoiseKSPGetPC(s->ksp, &pc));
-  CHECK_ERR(PoiseKSPSetType(s->ksp, "cgls"), POISE_ERR_OPTION, "cgls");
-  CHECK_ERR(PoisePCSetType(pc, "ilupt"), POISE_ERR_OPTION, "ilupt");
+  CHECK_ERR(PoiseKSPSetType(s->ksp, "cg2"), POISE_ERR_OPTION, "cg2");
+  CHECK_ERR(PoisePCSetType(pc, "ilut"), POISE_ERR_OPTION, "ilut");
   CHECK_ERR(PoiseMatSetType(s->mat[0], "ell"), POISE_ERR_OPTION, "ell");
   CHECK_ERR(PoiseKSPSetTolerances(s->ksp, 2, 1, 1, 1), POISE_ERR_ARG, "tolerance");
   CHECK_ERR(PoiseKSPSetNormType(s->ksp, (PoiseNormType)7), POISE_ERR_ARG, "norm");
