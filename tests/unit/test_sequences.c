@@ -129,8 +129,8 @@ static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "p
 static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
                                         "chebyshev", "richardson", "preonly",  "cgs",    "tfqmr",  "idr",
                                         "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs"};
-static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu", "icc",
-                                       "sor",  "bjacobi", "lu",       "ksp", "shell"};
+static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "ilut",
+                                       "ict",  "sor",    "bjacobi",  "lu",  "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
 static const char *const inner_pcs[] = {"none", "jacobi", "ilu", "sor", "icc"};
 static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
@@ -1394,7 +1394,7 @@ static void Wrong(Sequence *s)
   Say(s, "wrong calls");
   Did(s, PoiseKSPGetPC(s->ksp, &pc));
   CHECK_ERR(PoiseKSPSetType(s->ksp, "cg2"), POISE_ERR_OPTION, "cg2");
-  CHECK_ERR(PoisePCSetType(pc, "ilut"), POISE_ERR_OPTION, "ilut");
+  CHECK_ERR(PoisePCSetType(pc, "ilupt"), POISE_ERR_OPTION, "ilupt");
   CHECK_ERR(PoiseMatSetType(s->mat[0], "ell"), POISE_ERR_OPTION, "ell");
   CHECK_ERR(PoiseKSPSetTolerances(s->ksp, 2, 1, 1, 1), POISE_ERR_ARG, "tolerance");
   CHECK_ERR(PoiseKSPSetNormType(s->ksp, (PoiseNormType)7), POISE_ERR_ARG, "norm");
