@@ -76,11 +76,12 @@ def summary(rows, what):
               f"{sum(x <= 1.5 for x in ratios)}, within 3 times {sum(x <= 3 for x in ratios)} of "
               f"{len(ratios)}")
     if direct:
-        print(f"  - time beside sparse factors: above 2 times {sum(x > 2 for x in direct)} of {len(direct)}")
+        print(f"  - beside sparse factors: above 2 times {sum(x > 2 for x in direct)} of {len(direct)}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("--solve", required=True, help="the example solve")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=30, help="seconds of a solve")

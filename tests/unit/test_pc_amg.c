@@ -325,8 +325,8 @@ static void TestCopy(PoiseContext ctx)
     PoiseMatDestroy(&A);
   }
   CHECK(digest[0][0] == digest[1][0] && digest[0][1] == digest[1][1] && digest[0][0] != digest[0][1]);
-  A = GridOf(ctx, (Grid){.dim = 2, .k = 56});
-  CHECK_OK(PoiseMatSetBlockSize(A, 2)); /* its blocks are half empty */
+  A = GridOf(ctx, (Grid){.dim = 2, .k = 84}); /* by twos of rows, also on 3 and 7 ranks */
+  CHECK_OK(PoiseMatSetBlockSize(A, 2));       /* its blocks are half empty */
   pc = AmgOf(A, few);
   CHECK(First(pc) == A);
   PoisePCDestroy(&pc);

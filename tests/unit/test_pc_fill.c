@@ -336,7 +336,7 @@ static PoiseInt Iterations(PoiseMat A, const char *method, const char *type, con
   return its;
 }
 
-/* Each level takes fewer iterations than the one before. */
+/* Each level takes fewer iterations than the one before; in small parts of many ranks no more. */
 static void TestIterations(PoiseContext ctx)
 {
   PoiseMat A = Grid(ctx, 24, 24, 12, 0), B = Grid(ctx, 24, 24, 12, 0.3);
@@ -345,7 +345,8 @@ static void TestIterations(PoiseContext ctx)
     char text[60];
     snprintf(text, sizeof text, "-x_pc_factor_levels %d", k);
     PoiseInt cg = Iterations(A, "cg", "icc", text), gmres = Iterations(B, "gmres", "ilu", text);
-    CHECK(cg < before[0] && gmres < before[1]);
+    bool small = PoiseSize(ctx) > 4;
+    CHECK(cg < before[0] + small && gmres < before[1] + small);
     before[0] = cg, before[1] = gmres;
   }
   PoiseMatDestroy(&A);
