@@ -235,7 +235,8 @@ static PoiseErr SetUp_Chebyshev(PoiseKSP ksp)
   double t[4];
   TRY(ReadTransform(ksp, t));
   if (c->given) return POISE_OK;
-  const unsigned depends = CHANGED_PATTERN | CHANGED_VALUES | CHANGED_SPACES;
+  /* another product may round otherwise: so a solve depends on nothing that was before */
+  const unsigned depends = CHANGED_PATTERN | CHANGED_VALUES | CHANGED_SPACES | CHANGED_PRODUCT;
   if (poiseMatChanged(&c->seen, ksp->A) & depends || c->builds != ksp->pc->builds || c->taken != c->steps) {
     c->seen = (Version){0}; /* of no A, so a failure leaves no estimate */
     TRY(Estimate(ksp));

@@ -56,6 +56,7 @@ struct Divided {
   PoiseInt *start;      /* the first row of each part, and the number of rows; valid if A has been seen */
   Part *part;           /* by solver; in a group its leader has its own alone */
   bool built;           /* the solvers have been set up */
+  bool outlived;        /* `start` belongs to an earlier pattern, for a preconditioner that is kept */
   int b, guess, x;      /* parcels of the present solve, */
   PoiseVec solution;    /* whose x is the application's, */
   Side side;            /* on that side */
@@ -505,13 +506,14 @@ static PoiseErr Look(PoiseKSP ksp)
   PoiseMat A = ksp->given_A, P = ksp->given_P;
   unsigned mine[2] = {Changed(A, &d->A), P != A ? Changed(P, &d->P) : 0};
   int64_t any[2 * BITS];
+  if (d->outlived && !KeepsRows(ksp)) mine[0] = ~0u;
   if (mine[0] & CHANGED_PATTERN && P != A && !KeepsRows(ksp)) mine[1] = ~0u; /* P is cut like A */
   for (int k = 0; k < 2 * BITS; k++) any[k] = mine[k / BITS] >> k % BITS & 1;
   TRY(poiseCommMaxInt(ksp->ctx->comm, any, 2 * BITS));
   d->A.changed = d->P.changed = 0;
   for (int k = 0; k < 2 * BITS; k++)
     *(k < BITS ? &d->A.changed : &d->P.changed) |= (unsigned)any[k] << k % BITS;
-  if (d->A.changed & CHANGED_PATTERN) d->A.changed = ~0u;
+  if (d->A.changed & CHANGED_PATTERN) d->A.changed = ~0u, d->outlived = KeepsRows(ksp);
   if (d->P.changed & CHANGED_PATTERN) d->P.changed = ~0u;
   return POISE_OK;
 }
