@@ -222,8 +222,8 @@ static void Select(Elimination *x, Items *list, double least, int64_t most)
   x->broken |= !poiseFinite(sum);
   list->n = n;
   if (n <= most) return;
-  memcpy(x->ranked, list->e, (size_t)n * sizeof(Item));
-  qsort(x->ranked, (size_t)n, sizeof(Item), Larger);
+  if (n) memcpy(x->ranked, list->e, (size_t)n * sizeof(Item));
+  if (n) qsort(x->ranked, (size_t)n, sizeof(Item), Larger);
   const Item *last = &x->ranked[most - 1];
   list->n = 0;
   for (int64_t k = 0; k < n; k++)
@@ -335,7 +335,7 @@ static PoiseErr SymmetricRow(Elimination *x, int64_t i)
   }
   double pivot = TakePivot(x, i);
   Select(x, &x->upper, least, Keeps(x->f, entries));
-  qsort(x->upper.e, (size_t)x->upper.n, sizeof(Item), Before);
+  if (x->upper.n) qsort(x->upper.e, (size_t)x->upper.n, sizeof(Item), Before);
   TRY(Store(x, i, pivot));
   x->next[i] = x->diag[i] + 1;
   Chain(x, (int32_t)i);
@@ -350,15 +350,15 @@ static void Renumber(Elimination *x, int64_t i)
   int64_t n = 0;
   for (int64_t k = x->diag[i] + 1; k < x->ptr[i + 1]; k++)
     x->ranked[n++] = (Item){.at = x->place[x->col[k]], .value = x->val[k]};
-  qsort(x->ranked, (size_t)n, sizeof(Item), Before);
+  if (n) qsort(x->ranked, (size_t)n, sizeof(Item), Before);
   for (int64_t k = 0, at = x->diag[i] + 1; k < n; k++, at++)
     x->col[at] = x->ranked[k].at, x->val[at] = x->ranked[k].value;
 }
 
 static void Copy(const Elimination *x, int32_t *col, double *val)
 {
-  memcpy(col, x->col, (size_t)x->ptr[x->n] * sizeof *col);
-  memcpy(val, x->val, (size_t)x->ptr[x->n] * sizeof *val);
+  if (x->ptr[x->n]) memcpy(col, x->col, (size_t)x->ptr[x->n] * sizeof *col);
+  if (x->ptr[x->n]) memcpy(val, x->val, (size_t)x->ptr[x->n] * sizeof *val);
 }
 
 /* Rows of U and their mirrors. x->diag becomes the offsets of the rows, of which there are n + 1. */
@@ -397,7 +397,7 @@ static PoiseErr Fill(Elimination *x, Incomplete *f, const int64_t *ptr, Buffer *
   TRY(poiseBufferWrite(columns, HOST, &col));
   TRY(poiseBufferWrite(&f->lu, HOST, &val));
   TRY(poiseBufferWrite(&f->d, HOST, &d));
-  memcpy(d, x->inverse, (size_t)x->n * sizeof *d);
+  if (x->n) memcpy(d, x->inverse, (size_t)x->n * sizeof *d);
   if (x->rule->symmetric)
     Mirror(x, col, val);
   else
@@ -412,7 +412,7 @@ static PoiseErr Permute(Elimination *x, Incomplete *f)
   double *moved; /* made now, as a captured loop allocates nothing */
   TRY(poiseBufferCreate(x->pc->ctx->device, (size_t)x->n * sizeof *place, "places of columns", &f->places));
   TRY(poiseBufferWrite(&f->places, HOST, &place));
-  memcpy(place, x->place, (size_t)x->n * sizeof *place);
+  if (x->n) memcpy(place, x->place, (size_t)x->n * sizeof *place);
   TRY(poiseBufferRead(&f->places, DEVICE, &there));
   TRY(poiseVecCreateLocal(x->pc->P->rows, &f->moved));
   return poiseVecWrite(f->moved, &moved);
