@@ -91,38 +91,40 @@ static bool IsFactoredLate(const Facts *f)
   return f->stored && f->entries > 2.5e6 && f->entries <= 5e7;
 }
 
-#define RIGHT              \
-  {                        \
-    "ksp_pc_side", "right" \
-  }
-#define FACTORS                     \
-  {                                 \
-    RIGHT,                          \
-    {                               \
-      "pc_factor_solver", "superlu" \
-    }                               \
-  }
-
-#define THRESHOLDS                       \
-  RIGHT, {"pc_factor_drop_tol", "1e-4"}, \
-  {                                      \
-    "pc_factor_pivoting", "0.1"          \
-  }
-
 static const Rung ladder[] = {
     {IsSymmetricShell, "minres", "none", {{NULL}}, false, "symmetric, and offers its products alone"},
     {IsShell, "gmres", "none", {{NULL}}, false, "offers its products alone"},
-    {IsSmall, "gmres", "lu", FACTORS, false, "small: factors take milliseconds"},
+    {IsSmall,
+     "gmres",
+     "lu",
+     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
+     false,
+     "small: factors take milliseconds"},
     {IsLargeDefinite, "cg", "amg", {{NULL}}, true, "perhaps definite, and large: its iterations do not grow"},
     {MayBeDefinite, "cg", "icc", {{NULL}}, true, "perhaps definite: symmetric, with a diagonal of one sign"},
-    {IsOther, "bicgstab", "ilu", {RIGHT}, true, "a diagonal without zeros"},
+    {IsOther, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, true, "a diagonal without zeros"},
     {IsSymmetricHollow, "minres", "none", {{NULL}}, true, "symmetric, with zeros on the diagonal"},
-    {IsFactoredSoon, "gmres", "lu", FACTORS, false, "factors solve what is not singular"},
+    {IsFactoredSoon,
+     "gmres",
+     "lu",
+     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
+     false,
+     "factors solve what is not singular"},
     {MayBeDefinite, "cg", "jacobi", {{NULL}}, false, "perhaps definite: cheap iterations"},
     {IsSymmetric, "minres", "jacobi", {{NULL}}, false, "symmetric: its norm never grows"},
-    {IsAny, "gmres", "ilut", {THRESHOLDS}, false, "keeps what is large, and exchanges columns"},
-    {HasDiagonal, "bicgstab", "jacobi", {RIGHT}, false, "needs no factors"},
-    {IsFactoredLate, "gmres", "lu", FACTORS, false, "the last resort, which takes long"},
+    {IsAny,
+     "gmres",
+     "ilut",
+     {{"ksp_pc_side", "right"}, {"pc_factor_drop_tol", "1e-4"}, {"pc_factor_pivoting", "0.1"}},
+     false,
+     "keeps what is large, and exchanges columns"},
+    {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, false, "needs no factors"},
+    {IsFactoredLate,
+     "gmres",
+     "lu",
+     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
+     false,
+     "the last resort, which takes long"},
 };
 enum { RUNGS = sizeof ladder / sizeof *ladder };
 

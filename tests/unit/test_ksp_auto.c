@@ -227,6 +227,30 @@ static void TestHopeless(PoiseContext ctx)
   ProblemClose(&p);
 }
 
+/* A rung has its method's own side, whatever the one before had: no rung of a symmetric matrix without an
+   inverse is refused for it. */
+static void TestSides(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 12, 0, 0};
+  enum { ZERO = 3, ROWS = 144 };
+  Problem p;
+  PoiseInt begin, end;
+  double nothing = 0;
+  if (!Open(ctx, &plane, &p)) return;
+  PoiseVecRange(p.b, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++)
+    for (PoiseInt j = 0; j < ROWS; j++)
+      if ((i == ZERO || j == ZERO) && ValueAt(&plane, i, j) != 0)
+        CHECK_OK(PoiseMatSetEntries(p.A, 1, &i, &j, &nothing));
+  CHECK_OK(PoiseMatAssemble(p.A));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_ITS);
+  CHECK_INT(Count(&p, "-ksp_type minres -pc_type jacobi"), PoiseRank(ctx) == 0);
+  CHECK_INT(Count(&p, "does not offer"), 0);
+  CHECK_INT(Count(&p, "from the right with"), 0);
+  ProblemClose(&p);
+}
+
 /* ---- shells ---------------------------------------------------------------------------------- */
 
 static PoiseErr Mult(void *arg, PoiseVec x, PoiseVec y)
@@ -352,6 +376,7 @@ static const Test tests[] = {{"facts", TestFacts, 0},
                              {"guess", TestGuess, 0},
                              {"other_values", TestOtherValues, 0},
                              {"hopeless", TestHopeless, 0},
+                             {"sides", TestSides, 0},
                              {"shells", TestShells, 0},
                              {"memory", TestMemory, 0},
                              {"settings", TestSettings, 0},
