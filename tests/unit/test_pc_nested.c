@@ -1369,7 +1369,7 @@ static void TestMemory(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 33);
   PoiseMat A = Matrix(ctx, &s);
-  for (int k = 0; k < NTYPES; k++) {
+  for (int k = 0; k < Types(); k++) {
     PoisePC pc = Make(ctx, "none", A, all_types[k]);
     uint64_t expected = Apply(pc);
     PoisePCDestroy(&pc);
@@ -1381,7 +1381,7 @@ static void TestMemory(PoiseContext ctx)
 /* A second solve allocates nothing, whatever is inside. */
 static void TestSteadyMemory(PoiseContext ctx)
 {
-  for (int k = 0; k < NTYPES; k++) {
+  for (int k = 0; k < Types(); k++) {
     Problem s;
     if (!Open(ctx, all_types[k], &s)) return;
     CHECK_OK(PoiseKSPSetType(s.ksp, "fgmres"));
