@@ -45,9 +45,11 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
     "shell"       the user's own, see PoisePCSetShell
     "bjacobi"     a solver in each of any number of blocks, or small dense blocks. See ksp.h
     "ksp"         a solver on all ranks. See ksp.h
+    "auto"        one of these, chosen in each set-up with new values, by what is seen of P in two products
+                  and its diagonal: amg, icc, ilu, ilut, jacobi or none
 */
 POISE_API PoiseErr PoisePCSetType(PoisePC pc, const char *type);
-/* the name of the type; lent; not collective */
+/* the name of the type, or of the one that "auto" has chosen; lent; not collective */
 POISE_API const char *PoisePCType(PoisePC pc);
 /* The matrix that the preconditioner is built from. A reference is taken. Setting the same matrix again,
    unchanged, has no effect; a shell always counts as changed. For a solver's preconditioner P becomes the

@@ -1,132 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Method auto: a ladder of methods and preconditioners, the cheapest first, which it takes by what it sees of
-  A. A solver inside works for each rung, within a budget of iterations. It goes on while its pace promises
-  an end. A rung that has failed leaves its x to the next one, if that is better than what there was. Only
+  Method auto: a ladder of methods and preconditioners (ladder.c), which it takes by what it sees of A. A
+  solver inside works for each rung, within a budget of iterations. It goes on while its pace promises an
+  end. A rung that has failed leaves its x to the next one, if that is better than what there was. Only
   b - A x tells whether a solve has succeeded. What did is tried first in the next solve.
-
-  The ladder is a table of words and reasons. Its numbers are of methods, not of machines.
 */
 #include <float.h>
 
-#include "auto.h"
+#include "divided.h"
 #include "inside.h"
+#include "ladder.h"
 #include "methods.h"
 #include "setup.h"
 #include "solve.h"
-
-/* ---- the ladder ------------------------------------------------------------------------------ */
-
-enum { WORDS = 3 };
-
-typedef struct Rung {
-  bool (*fits)(const Facts *);
-  const char *method, *pc;
-  const char *words[WORDS][2]; /* options besides, and their values */
-  bool brief;                  /* there is a surer one: it is given few iterations */
-  const char *why;
-} Rung;
-
-static bool IsShell(const Facts *f)
-{
-  return !f->stored;
-}
-
-static bool IsSymmetricShell(const Facts *f)
-{
-  return !f->stored && f->symmetric;
-}
-
-/* A definite matrix has a diagonal of one sign. */
-static bool MayBeDefinite(const Facts *f)
-{
-  return f->stored && f->symmetric && (f->positive == f->rows || f->negative == f->rows);
-}
-
-/* Of fewer rows incomplete factors are good enough, and made sooner than levels. */
-static bool IsLargeDefinite(const Facts *f)
-{
-  return MayBeDefinite(f) && f->rows > 20000;
-}
-
-/* Factors take milliseconds. */
-static bool IsSmall(const Facts *f)
-{
-  return f->stored && f->rows <= 2000 && f->entries <= 5e4;
-}
-
-static bool HasDiagonal(const Facts *f)
-{
-  return f->stored && f->zero == 0;
-}
-
-static bool IsOther(const Facts *f)
-{
-  return HasDiagonal(f) && !MayBeDefinite(f);
-}
-
-static bool IsSymmetric(const Facts *f)
-{
-  return f->stored && f->symmetric;
-}
-
-static bool IsAny(const Facts *f)
-{
-  return f->stored;
-}
-
-static bool IsSymmetricHollow(const Facts *f)
-{
-  return IsSymmetric(f) && f->zero > 0;
-}
-
-/* SuperLU takes seconds for so many entries. */
-static bool IsFactoredSoon(const Facts *f)
-{
-  return f->stored && f->entries <= 2.5e6 && !IsSmall(f);
-}
-
-static bool IsFactoredLate(const Facts *f)
-{
-  return f->stored && f->entries > 2.5e6 && f->entries <= 5e7;
-}
-
-static const Rung ladder[] = {
-    {IsSymmetricShell, "minres", "none", {{NULL}}, false, "symmetric, and offers its products alone"},
-    {IsShell, "gmres", "none", {{NULL}}, false, "offers its products alone"},
-    {IsSmall,
-     "gmres",
-     "lu",
-     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
-     false,
-     "small: factors take milliseconds"},
-    {IsLargeDefinite, "cg", "amg", {{NULL}}, true, "perhaps definite, and large: its iterations do not grow"},
-    {MayBeDefinite, "cg", "icc", {{NULL}}, true, "perhaps definite: symmetric, with a diagonal of one sign"},
-    {IsOther, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, true, "a diagonal without zeros"},
-    {IsSymmetricHollow, "minres", "none", {{NULL}}, true, "symmetric, with zeros on the diagonal"},
-    {IsFactoredSoon,
-     "gmres",
-     "lu",
-     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
-     false,
-     "factors solve what is not singular"},
-    {MayBeDefinite, "cg", "jacobi", {{NULL}}, false, "perhaps definite: cheap iterations"},
-    {IsSymmetric, "minres", "jacobi", {{NULL}}, false, "symmetric: its norm never grows"},
-    {IsAny,
-     "gmres",
-     "ilut",
-     {{"ksp_pc_side", "right"}, {"pc_factor_drop_tol", "1e-4"}, {"pc_factor_pivoting", "0.1"}},
-     false,
-     "keeps what is large, and exchanges columns"},
-    {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, false, "needs no factors"},
-    {IsFactoredLate,
-     "gmres",
-     "lu",
-     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
-     false,
-     "the last resort, which takes long"},
-};
-enum { RUNGS = sizeof ladder / sizeof *ladder };
 
 /* ---- the solver inside ----------------------------------------------------------------------- */
 
@@ -161,32 +47,40 @@ static PoiseErr Open(PoiseKSP ksp)
   return PoiseKSPSetOptionsPrefix(a->inner, prefix);
 }
 
-/* Set options of the solver inside, or clear them. */
-static PoiseErr SetWords(PoiseKSP inner, const Rung *r, bool set)
+/* Has the application named a preconditioner? Then methods alone are chosen. */
+static bool HasNamed(PoiseKSP ksp)
 {
-  char key[POISE_OPTION_LENGTH];
-  for (int k = 0; k < WORDS && r->words[k][0]; k++) {
-    snprintf(key, sizeof key, "%s%s", inner->prefix, r->words[k][0]);
-    TRY(set ? PoiseOptionsSet(inner->ctx, key, r->words[k][1]) : PoiseOptionsClear(inner->ctx, key));
-  }
-  return POISE_OK;
+  return ksp->pc->named && strcmp(poisePCAsked(ksp->pc)->name, "auto") != 0;
+}
+
+static bool Fits(PoiseKSP ksp, int rung)
+{
+  const Auto *a = ksp->data;
+  return HasNamed(ksp) == !poiseLadder[rung].pc && poiseLadder[rung].fits(&a->facts);
+}
+
+static PoiseErr TakePreconditioner(PoiseKSP ksp, const Rung *r)
+{
+  PoiseKSP inner = ((Auto *)ksp->data)->inner;
+  if (!r->pc) return poiseKSPTakePC(ksp->pc, inner->pc);
+  TRY(PoisePCSetOptionsPrefix(inner->pc, inner->prefix));
+  return PoisePCSetType(inner->pc, r->pc);
 }
 
 /* The solver inside becomes that of a rung. */
 static PoiseErr Climb(PoiseKSP ksp, int rung)
 {
   Auto *a = ksp->data;
-  const Rung *r = &ladder[rung];
-  PoisePC pc;
-  if (a->rung == rung) return POISE_OK;
+  const Rung *r = &poiseLadder[rung];
+  bool mine[WORDS];
+  if (a->rung == rung) return r->pc ? POISE_OK : TakePreconditioner(ksp, r);
   a->rung = RUNGS;
-  TRY(PoiseKSPGetPC(a->inner, &pc));
   a->inner->options.side = 0; /* the method's own, unless a word says which */
   TRY(PoiseKSPSetType(a->inner, r->method));
-  TRY(PoisePCSetType(pc, r->pc));
-  TRY(SetWords(a->inner, r, true));
+  TRY(TakePreconditioner(ksp, r));
+  TRY(poiseWordsSet(ksp->ctx, a->inner->prefix, r->words, mine));
   PoiseErr e = PoiseKSPSetFromOptions(a->inner);
-  PoiseErr cleared = SetWords(a->inner, r, false);
+  PoiseErr cleared = poiseWordsClear(ksp->ctx, a->inner->prefix, r->words, mine);
   TRY(e ? e : cleared);
   a->rung = rung;
   return POISE_OK;
@@ -239,7 +133,7 @@ static PoiseErr Forgive(PoiseContext ctx, PoiseErr e, char text[AUTO_TEXT])
    more than these take. */
 static PoiseInt Budget(const Facts *f, int rung)
 {
-  return ladder[rung].brief ? 40 : (PoiseInt)(200 + 4 * sqrt(f->rows));
+  return poiseLadder[rung].brief ? 40 : (PoiseInt)(200 + 4 * sqrt(f->rows));
 }
 
 /* Norms of a rung come behind those of others. */
@@ -316,7 +210,7 @@ static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
     TRY(Keep(c, t->norm));
     *done = right && poiseFinite(t->norm);
     if (*done) return POISE_OK;
-    bool may = round < (ladder[rung].brief ? 1 : again) && t->norm < before;
+    bool may = round < (poiseLadder[rung].brief ? 1 : again) && t->norm < before;
     if (may && !claims) may = t->reason == POISE_DIVERGED_ITS;
     most = !may ? 0 : claims ? most : More(before, t->norm, c->goal, most);
   }
@@ -334,7 +228,7 @@ static PoiseErr Look(PoiseKSP ksp)
   if (!stale) return POISE_OK;
   a->looked = false;
   a->won = RUNGS;
-  TRY(poiseKSPLookAt(A, &a->facts));
+  TRY(poiseLookAt(A, &a->facts));
   a->seen = A->version;
   a->looked = true;
   return POISE_OK;
@@ -350,6 +244,9 @@ static PoiseErr LookAnew(PoiseKSP ksp)
 
 static PoiseErr SetUp_Auto(PoiseKSP ksp)
 {
+  if (!strcmp(ksp->pc->type->name, "shell"))
+    FAIL(POISE_ERR_UNSUPPORTED, "method auto does not take a preconditioner of the application's: name a "
+                                "method, e.g. -ksp_type fgmres");
   TRY(Open(ksp));
   return Look(ksp);
 }
@@ -370,12 +267,12 @@ static PoiseErr Begin(PoiseKSP ksp, Climbing *c)
 static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
 {
   Auto *a = ksp->data;
-  int first = a->won;
+  int first = a->won < RUNGS && HasNamed(ksp) == !poiseLadder[a->won].pc ? a->won : RUNGS;
   for (int k = 0; k < RUNGS; k++) a->tried[k] = (Tried){0};
   if (first < RUNGS) TRY(Try(ksp, c, first, done));
   if (first < RUNGS && !*done) TRY(LookAnew(ksp));
   for (int k = 0; k < RUNGS && !*done; k++)
-    if (k != first && ladder[k].fits(&a->facts)) {
+    if (k != first && Fits(ksp, k)) {
       TRY(Try(ksp, c, k, done));
       if (*done) a->won = k;
     }
@@ -383,19 +280,20 @@ static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
 }
 
 /* A rung in words. */
-static void Name(int rung, char *text, size_t size)
+static void Name(PoiseKSP ksp, int rung, char *text, size_t size)
 {
-  const Rung *r = &ladder[rung];
-  int n = snprintf(text, size, "-ksp_type %s -pc_type %s", r->method, r->pc);
-  for (int k = 0; k < WORDS && r->words[k][0] && n < (int)size; k++)
-    n += snprintf(text + n, size - (size_t)n, " -%s %s", r->words[k][0], r->words[k][1]);
+  const Rung *r = &poiseLadder[rung];
+  const char *pc = r->pc ? r->pc : poisePCAsked(ksp->pc)->name;
+  int n = snprintf(text, size, "-ksp_type %s -pc_type %s", r->method, pc);
+  for (int k = 0; k < WORDS && r->words[k].key && n < (int)size; k++)
+    n += snprintf(text + n, size - (size_t)n, " -%s %s", r->words[k].key, r->words[k].value);
 }
 
 /* What factors said of A; "": nothing. */
 static const char *Verdict(const Auto *a)
 {
   for (int k = 0; k < RUNGS; k++)
-    if (!strcmp(ladder[k].pc, "lu") && a->tried[k].error) return a->tried[k].text;
+    if (poiseLadder[k].pc && !strcmp(poiseLadder[k].pc, "lu") && a->tried[k].error) return a->tried[k].text;
   return "";
 }
 
@@ -411,7 +309,7 @@ static void Tell(PoiseKSP ksp, const Climbing *c, bool done)
   r->inconsistency = a->inner->result.inconsistency;
   ksp->norm = POISE_KSP_NORM_UNPRECONDITIONED;
   if (done && a->won == RUNGS) return; /* the guess was right, or b is 0 */
-  if (done) Name(a->won, name, sizeof name);
+  if (done) Name(ksp, a->won, name, sizeof name);
   if (done)
     poiseKSPSay(ksp, "solved by %s", name);
   else
@@ -453,8 +351,8 @@ static PoiseErr ViewRung(PoiseKSP ksp, int k)
 {
   const Tried *t = &((Auto *)ksp->data)->tried[k];
   char name[POISE_OPTION_LENGTH];
-  Name(k, name, sizeof name);
-  TRY(poisePrint(ksp->ctx, "  %s (%s): ", name, ladder[k].why));
+  Name(ksp, k, name, sizeof name);
+  TRY(poisePrint(ksp->ctx, "  %s (%s): ", name, poiseLadder[k].why));
   if (t->error) return poisePrint(ksp->ctx, "%s\n", t->text);
   return poisePrint(ksp->ctx, "%s after %lld iterations, |b - A x| %.3g\n", PoiseKSPReasonString(t->reason),
                     (long long)t->its, t->norm);

@@ -14,12 +14,14 @@ static bool SameText(const char *a, const char *b)
   return !strcmp(a ? a : "", b ? b : "");
 }
 
-static PoiseErr TakePC(PoisePC from, PoisePC to)
+PoiseErr poiseKSPTakePC(PoisePC from, PoisePC to)
 {
+  const PCType *asked = poisePCAsked(from);
   if (!SameText(from->prefix, to->prefix)) TRY(PoisePCSetOptionsPrefix(to, from->prefix));
   if (from->configured != to->configured) TRY(PoisePCSetFromOptions(to)); /* for the solvers inside */
   to->configured = from->configured;
-  if (from->type != to->type) TRY(PoisePCSetType(to, from->type->name));
+  if (asked != poisePCAsked(to)) TRY(PoisePCSetType(to, asked->name));
+  if (from->type != to->type) return POISE_OK; /* each chooses for itself */
   if (from->type->inherit) return from->type->inherit(from, to);
   if (from->type->options && poiseOptionsCopy(from->type->options, from->data, to->data)) {
     to->seen = (Version){0};
@@ -45,7 +47,7 @@ PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
   if (from->options.reuse != to->options.reuse) TRY(PoiseKSPSetReusePreconditioner(to, from->options.reuse));
   to->options = from->options;
   if (!prints) to->options.lines = NULL;
-  return TakePC(from->pc, to->pc);
+  return poiseKSPTakePC(from->pc, to->pc);
 }
 
 PoiseErr poiseKSPTakeInside(PoiseKSP from, PoiseKSP to)

@@ -104,15 +104,53 @@ PoiseErr PoisePCDestroy(PoisePC *pc)
   return POISE_OK;
 }
 
+const PCType *poisePCAsked(PoisePC pc)
+{
+  return pc->chooser ? pc->chooser : pc->type;
+}
+
+/* Of its type. */
+static PoiseErr ReadOptions(PoisePC pc)
+{
+  if (!pc->type->options) return POISE_OK;
+  TRY(pc->type->read ? pc->type->read(pc)
+                     : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
+  pc->seen = (Version){0};
+  pc->generation++;
+  return POISE_OK;
+}
+
+static const PCType *Named(const char *name)
+{
+  for (int i = 0; i < NTYPES; i++)
+    if (!strcmp(name, types[i]->name)) return types[i];
+  return NULL;
+}
+
+static PoiseErr UnknownType(const char *name)
+{
+  const char *names[NTYPES];
+  for (int i = 0; i < NTYPES; i++) names[i] = types[i]->name;
+  return poiseUnknownWord("preconditioner", name, NTYPES, names);
+}
+
 PoiseErr PoisePCSetType(PoisePC pc, const char *type)
 {
   CALLED(OBJECT(pc), GIVEN(type));
-  const char *names[NTYPES];
-  for (int i = 0; i < NTYPES; i++) {
-    names[i] = types[i]->name;
-    if (!strcmp(type, types[i]->name)) return SetType(pc, types[i]);
-  }
-  return poiseUnknownWord("preconditioner", type, NTYPES, names);
+  const PCType *t = Named(type);
+  if (!t) return UnknownType(type);
+  pc->named = true;
+  if (t == poisePCAsked(pc)) return POISE_OK;
+  pc->chooser = NULL;
+  return SetType(pc, t);
+}
+
+PoiseErr poisePCBecome(PoisePC pc, const char *name, const char *why)
+{
+  pc->chooser = poisePCAsked(pc);
+  pc->why = why;
+  TRY(SetType(pc, Named(name)));
+  return ReadOptions(pc);
 }
 
 const char *PoisePCType(PoisePC pc)
@@ -161,13 +199,7 @@ PoiseErr PoisePCSetFromOptions(PoisePC pc)
   if (PoiseOptionsHas(pc->ctx, pc->prefix, "pc_type", NULL))
     TRY(poiseOptionsRefuse(pc->ctx, pc->prefix, "pc_type", PoisePCSetType(pc, o.type)));
   pc->configured++;
-  if (pc->type->options) {
-    TRY(pc->type->read ? pc->type->read(pc)
-                       : PoiseOptionsRead(pc->ctx, pc->prefix, pc->type->options, pc->data));
-    pc->seen = (Version){0};
-    pc->generation++;
-  }
-  return POISE_OK;
+  return ReadOptions(pc);
 }
 
 PoiseErr poisePCCheckStored(PoisePC pc)
@@ -360,7 +392,8 @@ PoiseErr poisePCPrepare(PoisePC pc)
     return Ready(pc, keep);
   }
   poiseLogBegin(pc->ctx, EVENT_PCSetUp);
-  PoiseErr e = Build(pc);
+  PoiseErr e = poisePCAsked(pc)->choose ? poisePCAsked(pc)->choose(pc) : POISE_OK;
+  if (!e) e = Build(pc);
   poiseLogEnd(pc->ctx, EVENT_PCSetUp, 0, 0);
   return e;
 }
@@ -473,6 +506,7 @@ static PoiseErr View(PoisePC pc)
   double any = (double)(held.host + held.device);
   TRY(PoiseMax(pc->ctx, 1, &any));
   TRY(poisePrint(pc->ctx, "PC: type %s\n", pc->type->name));
+  if (pc->chooser) TRY(poisePrint(pc->ctx, "  %s chose it: %s\n", pc->chooser->name, pc->why));
   if (any > 0) TRY(poiseBytesPrint(pc->ctx, &held));
   return pc->type->view ? pc->type->view(pc) : POISE_OK;
 }

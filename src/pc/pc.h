@@ -32,6 +32,8 @@ typedef struct PCType {
   const char *(*eager)(PoisePC);
   /* Does M vary between applications, and why? NULL: it does not. Local, after a set-up. */
   bool (*varies)(PoisePC, Varying *why);
+  /* Become another type, the one that suits P (poisePCBecome). NULL: it is one. Collective; agrees. */
+  PoiseErr (*choose)(PoisePC);
   PoiseErr (*setup)(PoisePC); /* build M from pc->P's present values; pc.c agrees on local failures */
   /* Make and configure the solvers inside. NULL: READS_NOTHING. pc.c agrees on local failures. */
   PoiseErr (*reads)(PoisePC, Reads *);
@@ -86,6 +88,9 @@ struct PoisePC_s {
   const PCOwner *owner; /* NULL: it stands alone */
   void *solver;
   const PCType *type;
+  bool named;            /* the application has named a type */
+  const PCType *chooser; /* which has chosen the type, in place of the one that is named; NULL: none has */
+  const char *why;       /* it did */
   void *data;
   PoiseMat P;
   Version seen;       /* P's when M was built; all 0: it is to be built */
@@ -121,7 +126,10 @@ PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, called by th
 /* For ready: the sums of the generations and builds of the preconditioners inside. When one changes on any
    rank, pc's does on all. */
 void poisePCInside(PoisePC pc, int64_t generation, int64_t builds);
-const char *poisePCEager(PoisePC pc); /* as PCType's; once it is ready, alike on all ranks */
+/* For choose: become the type of this name, with the options that are set for it. */
+PoiseErr poisePCBecome(PoisePC pc, const char *name, const char *why);
+const PCType *poisePCAsked(PoisePC pc); /* the type that the application has asked for */
+const char *poisePCEager(PoisePC pc);   /* as PCType's; once it is ready, alike on all ranks */
 bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of the solvers inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);

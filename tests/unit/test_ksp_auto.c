@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Method auto: what it sees, which rung solves, what it keeps, and what it says where none does. */
-#include "ksp/auto.h"
+#include "pc/facts.h"
 #include "pc/lu.h"
 #include "problem.h"
 
@@ -89,7 +89,7 @@ static void TestFacts(PoiseContext ctx)
   for (int k = 0; k < 3; k++) {
     PoiseMat A = NULL;
     Facts f;
-    if (!CHECK_OK(Create(ctx, &kinds[k], 1e-12, &A)) || !CHECK_OK(poiseKSPLookAt(A, &f))) return;
+    if (!CHECK_OK(Create(ctx, &kinds[k], 1e-12, &A)) || !CHECK_OK(poiseLookAt(A, &f))) return;
     CHECK(f.stored && f.symmetric == (k != 1));
     CHECK(f.rows == 81 + (k == 2 ? 5 : 0) && f.positive == 81 && f.negative == 0);
     CHECK(f.zero == f.rows - 81);
@@ -148,22 +148,28 @@ static void TestAgain(PoiseContext ctx)
   ProblemClose(&p);
 }
 
+/* Values that are far from symmetric. */
+static void SetWind(Problem *p, const Kind *kind)
+{
+  PoiseInt begin, end, n = kind->side * kind->side;
+  PoiseVecRange(p->b, &begin, &end);
+  for (PoiseInt i = begin; i < end; i++)
+    for (PoiseInt j = i - 1; j <= i + 1; j += 2) {
+      double v = j < i ? -30 : 29;
+      if (j >= 0 && j < n && ValueAt(kind, i, j) != 0) CHECK_OK(PoiseMatSetEntries(p->A, 1, &i, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(p->A));
+}
+
 /* New values of another kind: not symmetric, where what solved before needs that; and b that is NaN. */
 static void TestOtherValues(PoiseContext ctx)
 {
   static const Kind plane = {"plane", 46, 0, 0};
   Problem p;
-  PoiseInt begin, end, n = plane.side * plane.side;
   if (!Open(ctx, &plane, &p)) return;
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CheckSolved(&p, "-ksp_type cg");
-  PoiseVecRange(p.b, &begin, &end);
-  for (PoiseInt i = begin; i < end; i++)
-    for (PoiseInt j = i - 1; j <= i + 1; j += 2) {
-      double v = j < i ? -30 : 29;
-      if (j >= 0 && j < n && ValueAt(&plane, i, j) != 0) CHECK_OK(PoiseMatSetEntries(p.A, 1, &i, &j, &v));
-    }
-  CHECK_OK(PoiseMatAssemble(p.A));
+  SetWind(&p, &plane);
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
   CHECK_INT(Count(&p, "not symmetric"), PoiseRank(ctx) == 0);
@@ -247,6 +253,92 @@ static void TestSides(PoiseContext ctx)
   CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_ITS);
   CHECK_INT(Count(&p, "-ksp_type minres -pc_type jacobi"), PoiseRank(ctx) == 0);
   CHECK_INT(Count(&p, "is not offered"), 0);
+  ProblemClose(&p);
+}
+
+/* ---- preconditioners ------------------------------------------------------------------------- */
+
+/* A preconditioner that is named stays; its method is chosen. */
+static void TestNamed(PoiseContext ctx)
+{
+  static const Kind kinds[] = {{"plane", 20, 0, 0}, {"wind", 20, 5, 0}};
+  static const char *const by[][2] = {
+      {"-ksp_type cg -pc_type jacobi", "-ksp_type cg -pc_type sor"},
+      {"-ksp_type bicgstab -pc_type jacobi", "-ksp_type bicgstab -pc_type sor"}};
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+    PoisePC pc;
+    if (!Open(ctx, &kinds[k], &p)) return;
+    CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, "jacobi"));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, by[k][0]);
+    CHECK_OK(PoiseOptionsSet(ctx, "pc_type", "sor"));
+    CHECK_OK(PoiseOptionsSet(ctx, "pc_sor_omega", "1.25"));
+    CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, by[k][1]);
+    CHECK_INT(Count(&p, "omega 1.25"), PoiseRank(ctx) == 0);
+    CHECK_OK(PoiseOptionsClear(ctx, "pc_type"));
+    CHECK_OK(PoiseOptionsClear(ctx, "pc_sor_omega"));
+    CHECK_OK(PoisePCSetType(pc, "auto"));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && !strstr(PoiseKSPReasonDetail(p.ksp), "-pc_type sor"));
+    CHECK_OK(PoisePCSetType(pc, "shell"));
+    CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "name a method");
+    ProblemClose(&p);
+  }
+}
+
+/* `auto` becomes the type that suits P; with new values too. Settings of that type are options. */
+static void TestChosen(PoiseContext ctx)
+{
+  static const struct {
+    Kind kind;
+    const char *method, *pc;
+  } cases[] = {{{"plane", 46, 0, 0}, "cg", "icc"},
+               {{"large", 142, 0, 0}, "cg", "amg"},
+               {{"wind", 46, 5, 0}, "bicgstab", "ilu"},
+               {{"hollow", 46, 0, 7}, "minres", "none"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    Problem p;
+    PoisePC pc;
+    if (!Open(ctx, &cases[k].kind, &p)) return;
+    CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
+    CHECK_OK(PoiseKSPSetType(p.ksp, cases[k].method));
+    CHECK_OK(PoisePCSetType(pc, "auto"));
+    CHECK(!strcmp(PoisePCType(pc), "auto"));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && !strcmp(PoisePCType(pc), cases[k].pc));
+    CHECK_INT(Count(&p, "auto chose it"), PoiseRank(ctx) == 0);
+    CHECK_OK(PoisePCSetType(pc, cases[k].pc)); /* named, it stays */
+    CHECK_INT(Count(&p, "auto chose it"), 0);
+    ProblemClose(&p);
+  }
+}
+
+static void TestChosenAnew(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 20, 0, 0};
+  Problem p;
+  PoisePC pc;
+  if (!Open(ctx, &plane, &p)) return;
+  CHECK_OK(PoiseKSPSetType(p.ksp, "fgmres"));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
+  CHECK_OK(PoiseOptionsSet(ctx, "pc_type", "auto"));
+  CHECK_OK(PoiseOptionsSet(ctx, "pc_factor_levels", "1"));
+  for (int k = 0; k < 2; k++) { /* options that are read again change nothing */
+    CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK(!strcmp(PoisePCType(pc), "icc"));
+    CHECK_INT(Count(&p, "fill of level 1"), PoiseRank(ctx) == 0);
+  }
+  SetWind(&p, &plane);
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(!strcmp(PoisePCType(pc), "ilu") && PoiseKSPConvergedReason(p.ksp) > 0);
+  CHECK_INT(Count(&p, "fill of level 1"), PoiseRank(ctx) == 0);
+  CHECK_OK(PoiseOptionsClear(ctx, "pc_type"));
+  CHECK_OK(PoiseOptionsClear(ctx, "pc_factor_levels"));
   ProblemClose(&p);
 }
 
@@ -370,6 +462,9 @@ static void TestLies(PoiseContext ctx)
 }
 
 static const Test tests[] = {{"facts", TestFacts, 0},
+                             {"named", TestNamed, 0},
+                             {"chosen", TestChosen, 0},
+                             {"chosen_anew", TestChosenAnew, 0},
                              {"rungs", TestRungs, 0},
                              {"again", TestAgain, 0},
                              {"guess", TestGuess, 0},

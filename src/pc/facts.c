@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  What method auto sees of a matrix. Symmetry is told by products, so any type and any number of ranks will
-  do: of random u and v, (u, B v) and (v, B u) are the same to rounding if B is symmetric, and else almost
-  never. B is S A S with S = |diag(A)|^-1/2, so that large entries hide no others. Rounding of a sum is far
-  below sqrt(eps); what differs by less is as good as symmetric for a method that expects it.
+  What auto sees of a matrix, be it a method or a preconditioner. Symmetry is told by products, so any type
+  and any number of ranks will do: of random u and v, (u, B v) and (v, B u) are the same to rounding if B is
+  symmetric, and else almost never. B is S A S with S = |diag(A)|^-1/2, so that large entries hide no others.
+  Rounding of a sum is far below sqrt(eps); what differs by less is as good as symmetric for a method that
+  expects it.
 */
 #include <float.h>
 
-#include "auto.h"
+#include "facts.h"
 
 /* s, the diagonal of A, becomes that of S; where it is 0 it becomes 1. */
 static PoiseErr ScaleOf(PoiseVec s, Facts *f)
@@ -33,12 +34,18 @@ static PoiseErr LookAtDiagonal(PoiseMat A, PoiseVec s, Facts *f)
   return e;
 }
 
-/* y = S A S u, by t */
+/* y = S A S u, by t. Collective; agrees. */
 static PoiseErr Multiply(PoiseMat A, PoiseVec s, PoiseVec u, PoiseVec t, PoiseVec y)
 {
-  TRY(PoiseVecPointwiseMult(t, s, u));
+  TRY(PoiseAgree(A->ctx, PoiseVecPointwiseMult(t, s, u)));
   TRY(PoiseMatMult(A, t, y));
-  return PoiseVecPointwiseMult(y, s, y);
+  return PoiseAgree(A->ctx, PoiseVecPointwiseMult(y, s, y));
+}
+
+static PoiseErr Draw(PoiseVec u, PoiseVec v)
+{
+  TRY(PoiseVecSetRandom(u, 1));
+  return PoiseVecSetRandom(v, 2);
 }
 
 /* Is |(u, B v) - (v, B u)| small beside |u| |B v| + |v| |B u|? w: five vectors, s first. */
@@ -47,8 +54,7 @@ static PoiseErr LookAtSymmetry(PoiseMat A, PoiseVec *w, Facts *f)
   const double enough = sqrt(DBL_EPSILON) / 100;
   PoiseVec s = w[0], u = w[1], v = w[2], t = w[3], y = w[4];
   double ubv, vbu, uu, vv, yy, size;
-  TRY(PoiseVecSetRandom(u, 1));
-  TRY(PoiseVecSetRandom(v, 2));
+  TRY(PoiseAgree(A->ctx, Draw(u, v)));
   TRY(PoiseVecDot(u, u, &uu));
   TRY(PoiseVecDot(v, v, &vv));
   TRY(Multiply(A, s, v, t, y));
@@ -65,7 +71,7 @@ static PoiseErr LookAtSymmetry(PoiseMat A, PoiseVec *w, Facts *f)
   return POISE_OK;
 }
 
-PoiseErr poiseKSPLookAt(PoiseMat A, Facts *f)
+PoiseErr poiseLookAt(PoiseMat A, Facts *f)
 {
   enum { VECTORS = 5 };
   PoiseVec w[VECTORS] = {NULL};
@@ -75,8 +81,41 @@ PoiseErr poiseKSPLookAt(PoiseMat A, Facts *f)
   if (f->stored) e = PoiseMatNonzeros(A, &entries);
   f->entries = (double)entries;
   for (int k = 0; !e && k < VECTORS; k++) e = PoiseMatCreateVecs(A, &w[k], NULL);
-  if (!e) e = f->stored ? LookAtDiagonal(A, w[0], f) : PoiseVecSet(w[0], 1);
+  if (!e) e = f->stored ? LookAtDiagonal(A, w[0], f) : PoiseAgree(A->ctx, PoiseVecSet(w[0], 1));
   if (!e) e = LookAtSymmetry(A, w, f);
   for (int k = 0; k < VECTORS; k++) PoiseVecDestroy(&w[k]);
   return e;
+}
+
+/* ---- options of a choice --------------------------------------------------------------------- */
+
+static PoiseErr Key(const char *prefix, const char *word, char key[POISE_OPTION_LENGTH])
+{
+  int n = snprintf(key, POISE_OPTION_LENGTH, "%s%s", prefix ? prefix : "", word);
+  if (n >= POISE_OPTION_LENGTH) FAIL(POISE_ERR_ARG, "option -%s%s is too long", prefix, word);
+  return POISE_OK;
+}
+
+PoiseErr poiseWordsSet(PoiseContext ctx, const char *prefix, const Word words[WORDS], bool mine[WORDS])
+{
+  char key[POISE_OPTION_LENGTH];
+  for (int k = 0; k < WORDS; k++) mine[k] = words[k].key && !PoiseOptionsHas(ctx, prefix, words[k].key, NULL);
+  for (int k = 0; k < WORDS; k++) {
+    if (!mine[k]) continue;
+    TRY(Key(prefix, words[k].key, key));
+    TRY(PoiseOptionsSet(ctx, key, words[k].value));
+  }
+  return POISE_OK;
+}
+
+PoiseErr poiseWordsClear(PoiseContext ctx, const char *prefix, const Word words[WORDS],
+                         const bool mine[WORDS])
+{
+  char key[POISE_OPTION_LENGTH];
+  for (int k = 0; k < WORDS; k++) {
+    if (!mine[k]) continue;
+    TRY(Key(prefix, words[k].key, key));
+    TRY(PoiseOptionsClear(ctx, key));
+  }
+  return POISE_OK;
 }

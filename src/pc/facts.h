@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is seen of a matrix before a method or a preconditioner is chosen for it. */
+#ifndef POISE_PC_FACTS_H
+#define POISE_PC_FACTS_H
+
+#include "mat/object/mat.h"
+
+typedef struct Facts { /* of A, on all ranks alike */
+  double rows, entries;
+  bool stored;                     /* it has entries to look at, else it is a shell */
+  bool symmetric;                  /* its products are, to rounding */
+  double positive, negative, zero; /* entries of the diagonal, if it is stored */
+} Facts;
+
+/* Look at A: two products, and its diagonal. Collective; agrees. */
+PoiseErr poiseLookAt(PoiseMat A, Facts *f);
+
+/* A definite matrix has a diagonal of one sign. */
+static inline bool poiseMayBeDefinite(const Facts *f)
+{
+  return f->stored && f->symmetric && (f->positive == f->rows || f->negative == f->rows);
+}
+
+/* Of fewer rows incomplete factors are good enough, and made sooner than levels. */
+static inline bool poiseMayBeLargeDefinite(const Facts *f)
+{
+  return poiseMayBeDefinite(f) && f->rows > 20000;
+}
+
+/* An option and its value, as one choice among others gives them. */
+typedef struct Word {
+  const char *key, *value;
+} Word;
+enum { WORDS = 3 };
+
+/* Set those that the application has not set (mine[k]), or clear these again. Local. */
+PoiseErr poiseWordsSet(PoiseContext ctx, const char *prefix, const Word words[WORDS], bool mine[WORDS]);
+PoiseErr poiseWordsClear(PoiseContext ctx, const char *prefix, const Word words[WORDS],
+                         const bool mine[WORDS]);
+
+#endif
