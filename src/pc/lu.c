@@ -51,6 +51,12 @@ static PoiseErr SetUp_LU(PoisePC pc)
   return Chosen(pc)->setup(pc);
 }
 
+static PoiseErr Foresee_LU(PoisePC pc, double *entries, double *flops)
+{
+  TRY(PoiseAgree(pc->ctx, CheckSquare(pc)));
+  return Chosen(pc)->foresee(pc, entries, flops);
+}
+
 static PoiseErr Apply_LU(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   return ((LU *)pc->data)->how->apply(pc, r, z, skip, fuse);
@@ -97,6 +103,7 @@ const PCType poisePCType_lu = {
     .options = options,
     .eager = Eager_LU,
     .setup = SetUp_LU,
+    .foresee = Foresee_LU,
     .apply = Apply_LU,
     .cost = Cost_LU,
     .view = View_LU,

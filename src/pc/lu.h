@@ -3,6 +3,7 @@
 #ifndef POISE_LU_H
 #define POISE_LU_H
 
+#include "elimination.h"
 #include "pc.h"
 
 enum { LU_AUTO, LU_DENSE, LU_SUPERLU }; /* -pc_factor_solver */
@@ -16,9 +17,14 @@ typedef struct DenseLU {
 
 typedef struct SparseFactors SparseFactors;
 
+/* Orders of columns: for any row exchanges (COLAMD); for A + A^T, by degree (MMD) or dissection (METIS). */
+typedef enum LUOrder { LU_BY_COLUMNS, LU_BY_DEGREE, LU_BY_DISSECTION } LUOrder;
+
 typedef struct SparseFacts { /* of factors, on all ranks */
-  double entries, bytes;     /* of L and U, without U's diagonal; of both */
-  double condition;          /* an estimate, of the scaled matrix in the 1-norm */
+  Foreseen foreseen;         /* before they are made */
+  LUOrder order;
+  double entries, bytes; /* of L and U, without U's diagonal; of both */
+  double condition;      /* an estimate, of the scaled matrix in the 1-norm */
 } SparseFacts;
 
 enum { SINGULAR_ROW = 1, SINGULAR_COLUMN }; /* what has no pivot */
@@ -54,8 +60,9 @@ bool poiseSuperLUIsThere(void);
 
 /* Factor A, n x n, by columns: ptr (n + 1), row (ascending in a column), val. They are taken over, also on
    failure. *f may hold factors of another matrix, whose order is used again if the pattern is the same. An
-   exactly singular A is no error, but there are no factors. */
-PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val,
+   exactly singular A is no error, but there are no factors. only: order the columns, which is kept, and
+   foresee the factors. */
+PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, bool only,
                             SparseFactors **f, Singular *singular, SparseFacts *facts);
 /* x = A^-1 x */
 PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x);

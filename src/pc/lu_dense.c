@@ -161,6 +161,14 @@ static PoiseErr SetUp_Dense(PoisePC pc)
   return result[REFUSED_ROW] < 0 ? POISE_OK : Refuse(pc, result);
 }
 
+static PoiseErr Foresee_Dense(PoisePC pc, double *entries, double *flops)
+{
+  double n = (double)pc->P->rows->N;
+  *entries = n * n;
+  *flops = 2.0 / 3 * n * n * n;
+  return POISE_OK;
+}
+
 /* ---- application ----------------------------------------------------------------------------- */
 
 static PoiseErr Collect(PoisePC pc, const double *own, const double *ghost, const double **full)
@@ -257,6 +265,7 @@ const PCType poiseLU_dense = {
     .name = "dense",
     .eager = Eager_Dense,
     .setup = SetUp_Dense,
+    .foresee = Foresee_Dense,
     .apply = Apply_Dense,
     .cost = Cost_Dense,
     .view = View_Dense,

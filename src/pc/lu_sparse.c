@@ -138,8 +138,8 @@ static PoiseErr MakeColumns(PoiseContext ctx, const Rows *r, int **ptr, int **ro
   return POISE_OK;
 }
 
-/* On the first rank. */
-static PoiseErr FactorRows(PoisePC pc, Rows *all, Result *result)
+/* On the first rank. only: order the columns, and foresee the factors. */
+static PoiseErr FactorRows(PoisePC pc, Rows *all, bool only, Result *result)
 {
   SparseLU *lu = Of(pc);
   int *ptr = NULL, *row = NULL;
@@ -147,7 +147,7 @@ static PoiseErr FactorRows(PoisePC pc, Rows *all, Result *result)
   PoiseErr e = MakeColumns(pc->ctx, all, &ptr, &row, &val);
   ReleaseRows(pc->ctx, all);
   if (!e)
-    return poiseSuperLUFactor(pc->ctx, lu->layout->N, &ptr, &row, &val, &lu->factors, &result->singular,
+    return poiseSuperLUFactor(pc->ctx, lu->layout->N, &ptr, &row, &val, only, &lu->factors, &result->singular,
                               &result->facts);
   poiseFree(pc->ctx, &ptr);
   poiseFree(pc->ctx, &row);
@@ -193,19 +193,33 @@ static PoiseErr Refuse(PoisePC pc, const Singular *s)
   FAIL(POISE_ERR_NUMERIC, "lu: no pivot is left for column %lld: the matrix is singular", (long long)name);
 }
 
-static PoiseErr SetUp_Sparse(PoisePC pc)
+/* Collective; agrees. */
+static PoiseErr Factor(PoisePC pc, bool only)
 {
   Rows all = {0};
   Result result = {0};
   Comm *comm = pc->ctx->comm;
   TRY(Prepare(pc));
   PoiseErr e = GatherRows(pc, &all);
-  if (!e) e = PoiseAgree(pc->ctx, IsFirst(pc) ? FactorRows(pc, &all, &result) : POISE_OK);
+  if (!e) e = PoiseAgree(pc->ctx, IsFirst(pc) ? FactorRows(pc, &all, only, &result) : POISE_OK);
   ReleaseRows(pc->ctx, &all);
   TRY(e);
   TRY(comm->ops->bcast(comm, &result, sizeof result, 0));
   Of(pc)->facts = result.facts;
   return result.singular.what ? Refuse(pc, &result.singular) : POISE_OK;
+}
+
+static PoiseErr SetUp_Sparse(PoisePC pc)
+{
+  return Factor(pc, false);
+}
+
+static PoiseErr Foresee_Sparse(PoisePC pc, double *entries, double *flops)
+{
+  TRY(Factor(pc, true));
+  *entries = Of(pc)->facts.foreseen.entries;
+  *flops = Of(pc)->facts.foreseen.flops;
+  return POISE_OK;
 }
 
 /* ---- application ----------------------------------------------------------------------------- */
@@ -235,14 +249,16 @@ static void Cost_Sparse(PoisePC pc, double *flops, double *bytes)
 
 static PoiseErr View_Sparse(PoisePC pc)
 {
+  static const char *const orders[] = {"COLAMD", "minimum degree of A + A^T", "nested dissection of A + A^T"};
   const SparseLU *lu = Of(pc);
   char bytes[24];
   if (!lu->layout) return POISE_OK;
   poiseBytesText(lu->facts.bytes, bytes);
   return poisePrint(pc->ctx,
-                    "  sparse factors of %lld rows by SuperLU, %.3g entries, %s on the first rank; condition "
-                    "(1-norm, scaled) about %.1e\n",
-                    (long long)lu->layout->N, lu->facts.entries, bytes, lu->facts.condition);
+                    "  sparse factors of %lld rows by SuperLU, %.3g entries (%.3g foreseen), %s on the first "
+                    "rank; order: %s; condition (1-norm, scaled) about %.1e\n",
+                    (long long)lu->layout->N, lu->facts.entries, lu->facts.foreseen.entries, bytes,
+                    orders[lu->facts.order], lu->facts.condition);
 }
 
 /* A's columns, the factors, and orders and scales of rows and columns. */
@@ -276,6 +292,7 @@ const PCType poiseLU_sparse = {
     .name = "superlu",
     .eager = Eager_Sparse,
     .setup = SetUp_Sparse,
+    .foresee = Foresee_Sparse,
     .apply = Apply_Sparse,
     .cost = Cost_Sparse,
     .view = View_Sparse,

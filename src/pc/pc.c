@@ -499,6 +499,17 @@ PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePred
   return poisePCPredict(pc, counts, p);
 }
 
+PoiseErr poisePCForesee(PoisePC pc, double *entries, double *flops)
+{
+  if (pc->owner) TRY(pc->owner->follow(pc->solver));
+  if (!pc->P)
+    FAIL(POISE_ERR_STATE,
+         "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
+  if (!pc->type->foresee)
+    FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s makes no factors of the whole matrix", pc->type->name);
+  return pc->type->foresee(pc, entries, flops);
+}
+
 static PoiseErr View(PoisePC pc)
 {
   PoiseBytes held;

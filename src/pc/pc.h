@@ -35,6 +35,9 @@ typedef struct PCType {
   /* Become another type, the one that suits P (poisePCBecome). NULL: it is one. Collective; agrees. */
   PoiseErr (*choose)(PoisePC);
   PoiseErr (*setup)(PoisePC); /* build M from pc->P's present values; pc.c agrees on local failures */
+  /* Entries and flops of the factors of a direct preconditioner, before they are made. What that takes, as an
+     order, is kept for set-up. NULL: it has none. Collective; agrees. */
+  PoiseErr (*foresee)(PoisePC, double *entries, double *flops);
   /* Make and configure the solvers inside. NULL: READS_NOTHING. pc.c agrees on local failures. */
   PoiseErr (*reads)(PoisePC, Reads *);
   /* Set up the solvers inside, after each setup and before each solve, as users may have changed them.
@@ -135,6 +138,9 @@ bool poisePCVaries(PoisePC pc, Varying *why);
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
+/* See PCType.foresee, for the present P; POISE_ERR_UNSUPPORTED: pc is not direct. A set-up with this P or
+   pattern then goes on from there. Collective; agrees. */
+PoiseErr poisePCForesee(PoisePC pc, double *entries, double *flops);
 /* p += the result of PoisePCPredictBytes. Collective; agrees. */
 PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
 PoiseErr poisePCCheckStored(PoisePC pc); /* fails if P has no entries, as a shell */

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sparse factors by SuperLU: J. W. Demmel, S. C. Eisenstat, J. R. Gilbert, X. S. Li, J. W. H. Liu, A
-   supernodal approach to sparse partial pivoting, SIAM J. Matrix Anal. Appl. 20, 1999. */
+/*
+  Sparse factors by SuperLU: J. W. Demmel, S. C. Eisenstat, J. R. Gilbert, X. S. Li, J. W. H. Liu, A
+  supernodal approach to sparse partial pivoting, SIAM J. Matrix Anal. Appl. 20, 1999.
+
+  Several orders of the columns are made, and that with the fewest flops is taken. COLAMD's suits any row
+  exchanges. If nearly all pivots can be taken from the diagonal, orders of A + A^T mostly fill less: minimum
+  degree, and nested dissection where the factors take much longer than that does.
+*/
+#include <limits.h>
 #include <slu_ddefs.h>
 
+#include "mat/order/graph.h"
 #include "lu.h"
 
 struct SparseFactors {
@@ -12,6 +20,10 @@ struct SparseFactors {
   int *to_row, *to_column, *tree; /* its permutations and elimination tree */
   double *row_scale, *column_scale;
   char scaled[4]; /* N, R, C or B: which scales are in use */
+  bool ordered;   /* to_column is an order for the pattern, and for such a diagonal */
+  bool diagonal;  /* see HasPivots */
+  LUOrder order;
+  Foreseen foreseen;
   superlu_options_t options;
   SuperMatrix L, U;
   bool factored;
@@ -52,45 +64,9 @@ void poiseSuperLUDestroy(PoiseContext ctx, SparseFactors **factors)
   poiseFree(ctx, factors);
 }
 
-/* Is the pattern symmetric, with a diagonal that is not 0? Then an order for A + A^T fills less, and small
-   pivots are taken from the diagonal. */
-static PoiseErr IsSymmetric(PoiseContext ctx, const SparseFactors *f, bool *symmetric)
-{
-  int *next;
-  bool same = true;
-  TRY(poiseAllocArray(ctx, f->n, sizeof *next, "places in rows", &next));
-  for (int j = 0; j < f->n; j++) next[j] = f->ptr[j];
-  for (int j = 0; j < f->n && same; j++) { /* entries of row j come in the order of columns */
-    bool diagonal = false;
-    for (int k = f->ptr[j]; k < f->ptr[j + 1] && same; k++) {
-      int i = f->row[k];
-      diagonal |= i == j && f->val[k] != 0;
-      same = next[i] < f->ptr[i + 1] && f->row[next[i]] == j;
-      next[i]++;
-    }
-    same = same && diagonal;
-  }
-  *symmetric = same;
-  poiseFree(ctx, &next);
-  return POISE_OK;
-}
-
 static PoiseErr Refused(int info)
 {
   FAIL(POISE_ERR_INTERNAL, "SuperLU refuses argument %d", -info);
-}
-
-static PoiseErr Begin(PoiseContext ctx, SparseFactors *f)
-{
-  bool symmetric = false;
-  set_default_options(&f->options);
-  f->options.PrintStat = NO;
-  TRY(IsSymmetric(ctx, f, &symmetric));
-  if (!symmetric) return POISE_OK;
-  f->options.SymmetricMode = YES;
-  f->options.ColPerm = MMD_AT_PLUS_A;
-  f->options.DiagPivotThresh = 0.01;
-  return POISE_OK;
 }
 
 static PoiseErr Allocate(PoiseContext ctx, int64_t n, SparseFactors **factors)
@@ -108,7 +84,7 @@ static PoiseErr Allocate(PoiseContext ctx, int64_t n, SparseFactors **factors)
 
 static bool HasPattern(const SparseFactors *f, int64_t n, const int *ptr, const int *row)
 {
-  return f && f->n == n && f->factored && !memcmp(f->ptr, ptr, (size_t)(n + 1) * sizeof *ptr) &&
+  return f && f->n == n && f->ordered && !memcmp(f->ptr, ptr, (size_t)(n + 1) * sizeof *ptr) &&
          !memcmp(f->row, row, (size_t)ptr[n] * sizeof *row);
 }
 
@@ -128,8 +104,6 @@ static PoiseErr Take(PoiseContext ctx, int64_t n, int **ptr, int **row, double *
   *ptr = *row = NULL, *val = NULL;
   if (e) return e;
   ReleaseFactors(f);
-  if (!same) return Begin(ctx, f);
-  f->options.Fact = SamePattern;
   return POISE_OK;
 }
 
@@ -145,18 +119,128 @@ static PoiseErr Scale(SparseFactors *f, SuperMatrix *A, Singular *singular)
   return POISE_OK;
 }
 
-/* Memory of the order: *ordered is A with its columns in place. */
-static void Order(SparseFactors *f, SuperMatrix *A, SuperMatrix *ordered)
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static const double threshold = 0.01; /* of the largest entry in its column: a diagonal one is a pivot */
+
+/* Are pivots taken from the diagonal, but for one in ten? If more rows are exchanged, an order of A + A^T may
+   fill far more than was foreseen. A is scaled. */
+static bool HasPivots(const SparseFactors *f)
 {
-  if (f->options.Fact == DOFACT) get_perm_c(f->options.ColPerm, A, f->to_column);
-  sp_preorder(&f->options, A, f->to_column, f->tree, ordered);
+  int64_t small = 0;
+  for (int j = 0; j < f->n; j++) {
+    double diagonal = 0, largest = 0;
+    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++) {
+      double size = fabs(f->val[k]);
+      if (f->row[k] == j) diagonal = size;
+      if (size > largest) largest = size;
+    }
+    small += !(diagonal > 0 && diagonal >= threshold * largest);
+  }
+  return 10 * small <= f->n;
 }
+
+/* Take an order if it makes fewer flops than that before. Where rows are exchanged at will, factors have
+   about the entries of those without exchanges, but never more than their bound. Flops may be twice those. */
+static PoiseErr Weigh(PoiseContext ctx, SparseFactors *f, LUOrder order, const int *to)
+{
+  Pattern A = {f->n, f->ptr, f->row};
+  Foreseen with, bound;
+  double price = f->order == LU_BY_COLUMNS ? 2 : 1;
+  TRY(poiseForesee(ctx, &A, to, false, &with));
+  if (order == LU_BY_COLUMNS) {
+    TRY(poiseForesee(ctx, &A, to, true, &bound));
+    if (bound.flops < with.flops) with = bound;
+  }
+  if (f->ordered && price * f->foreseen.flops <= with.flops) return POISE_OK;
+  memcpy(f->to_column, to, (size_t)f->n * sizeof *to);
+  f->ordered = true, f->order = order, f->foreseen = with;
+  return POISE_OK;
+}
+
+/* The nested dissection of A + A^T. */
+static PoiseErr Dissect(PoiseContext ctx, const SparseFactors *f, int *to)
+{
+  Adjacency pattern = {.n = f->n}, graph = {0};
+  int64_t nz = f->ptr[f->n];
+  PoiseErr e = poiseAllocArray(ctx, f->n + 1, sizeof *pattern.start, "graph", &pattern.start);
+  if (!e) e = poiseAllocArray(ctx, nz, sizeof *pattern.adj, "graph", &pattern.adj);
+  for (int64_t j = 0; !e && j <= f->n; j++) pattern.start[j] = f->ptr[j];
+  for (int64_t k = 0; !e && k < nz; k++) pattern.adj[k] = f->row[k];
+  if (!e) e = poiseGraphSymmetric(ctx, &pattern, &graph);
+  if (!e) e = poiseMetisOrder(ctx, &graph, to);
+  poiseGraphDestroy(ctx, &pattern);
+  poiseGraphDestroy(ctx, &graph);
+  return e;
+}
+
+/* The dissection of a matrix takes about a thousand flops an entry. */
+static bool IsWorthDissection(const SparseFactors *f)
+{
+  return poiseMetisIsThere() && f->foreseen.flops > 2000.0 * f->ptr[f->n];
+}
+
+static PoiseErr ChooseOrder(PoiseContext ctx, SparseFactors *f, SuperMatrix *A)
+{
+  int *to;
+  TRY(poiseAllocArray(ctx, f->n, sizeof *to, "an order of columns", &to));
+  get_perm_c(COLAMD, A, to);
+  PoiseErr e = Weigh(ctx, f, LU_BY_COLUMNS, to);
+  if (!e && f->diagonal) {
+    get_perm_c(MMD_AT_PLUS_A, A, to);
+    e = Weigh(ctx, f, LU_BY_DEGREE, to);
+  }
+  if (!e && f->diagonal && IsWorthDissection(f)) {
+    e = Dissect(ctx, f, to);
+    if (!e) e = Weigh(ctx, f, LU_BY_DISSECTION, to);
+  }
+  if (e) f->ordered = false;
+  poiseFree(ctx, &to);
+  return e;
+}
+
+/* Order the columns, unless there is an order for the pattern. */
+static PoiseErr Order(PoiseContext ctx, SparseFactors *f, SuperMatrix *A)
+{
+  bool diagonal = HasPivots(f);
+  if (f->ordered && f->diagonal == diagonal) return POISE_OK;
+  f->ordered = false, f->diagonal = diagonal;
+  set_default_options(&f->options);
+  f->options.PrintStat = NO;
+  TRY(ChooseOrder(ctx, f, A));
+  if (f->order == LU_BY_COLUMNS) return POISE_OK;
+  f->options.SymmetricMode = YES;
+  f->options.DiagPivotThresh = threshold;
+  return POISE_OK;
+}
+
+/* Values and places of rows take up to 12 bytes an entry. */
+static PoiseErr CheckMemory(PoiseContext ctx, const SparseFactors *f)
+{
+  double bytes = 12 * f->foreseen.entries;
+  int64_t left, total;
+  char words[2][24];
+  poiseHostMemory(&left, &total);
+  if (ctx->device->ops->is_host && ctx->device->limit) left = ctx->device->limit - ctx->device->bytes;
+  if (f->foreseen.entries > INT_MAX)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "lu: the factors of %d rows have about %.3g entries, and SuperLU fewer than 2^31", f->n,
+         f->foreseen.entries);
+  if (bytes <= (double)left) return POISE_OK;
+  poiseBytesText(bytes, words[0]);
+  poiseBytesText((double)left, words[1]);
+  FAIL(POISE_ERR_MEMORY, "lu: the factors of %d rows have about %.3g entries, which take %s, and %s are free",
+       f->n, f->foreseen.entries, words[0], words[1]);
+}
+
+/* ---- factors --------------------------------------------------------------------------------- */
 
 static PoiseErr Eliminate(SparseFactors *f, SuperMatrix *A, SuperLUStat_t *statistics, Singular *singular)
 {
   SuperMatrix ordered;
   int info, panel = sp_ienv(1), relaxed = sp_ienv(2);
-  Order(f, A, &ordered);
+  sp_preorder(&f->options, A, f->to_column, f->tree, &ordered);
+  f->options.Fact = SamePattern; /* from now on: the tree is known */
   dgstrf(&f->options, &ordered, relaxed, panel, f->tree, NULL, 0, f->to_column, f->to_row, &f->L, &f->U,
          &f->glu, statistics, &info);
   Destroy_CompCol_Permuted(&ordered);
@@ -193,30 +277,35 @@ static PoiseErr Describe(SparseFactors *f, SuperLUStat_t *statistics, SparseFact
   if (info < 0) return Refused(info);
   facts->entries = (double)lower->nnz + (double)upper->nnz - f->n;
   facts->bytes = use.for_lu;
+  facts->order = f->order;
   facts->condition = inverse > 0 ? 1 / inverse : INFINITY;
   return POISE_OK;
 }
 
-static PoiseErr Factor(SparseFactors *f, Singular *singular, SparseFacts *facts)
+/* Scale and order A, and then factor it, unless `only` the order is asked for. */
+static PoiseErr Factor(PoiseContext ctx, SparseFactors *f, bool only, Singular *singular, SparseFacts *facts)
 {
   SuperMatrix A;
   SuperLUStat_t statistics;
   dCreate_CompCol_Matrix(&A, f->n, f->n, f->ptr[f->n], f->val, f->row, f->ptr, SLU_NC, SLU_D, SLU_GE);
   StatInit(&statistics);
   PoiseErr e = Scale(f, &A, singular);
-  if (!e && !singular->what) e = Eliminate(f, &A, &statistics, singular);
-  if (!e && !singular->what) e = Describe(f, &statistics, facts);
+  if (!e && !singular->what) e = Order(ctx, f, &A);
+  facts->foreseen = f->foreseen;
+  if (!e && !singular->what && !only) e = CheckMemory(ctx, f);
+  if (!e && !singular->what && !only) e = Eliminate(f, &A, &statistics, singular);
+  if (!e && !singular->what && !only) e = Describe(f, &statistics, facts);
   StatFree(&statistics);
   Destroy_SuperMatrix_Store(&A);
   return e;
 }
 
-PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val,
+PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, bool only,
                             SparseFactors **f, Singular *singular, SparseFacts *facts)
 {
   *singular = (Singular){0};
   TRY(Take(ctx, n, ptr, row, val, f));
-  return n ? Factor(*f, singular, facts) : POISE_OK;
+  return n ? Factor(ctx, *f, only, singular, facts) : POISE_OK;
 }
 
 PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x)

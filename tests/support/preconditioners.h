@@ -214,4 +214,20 @@ static inline void CheckWithoutMemory(PoiseMat A, UsePC *use, int most, int step
   PoiseVecDestroy(&g.z);
 }
 
+/* max |A z - r| where z = M^-1 r */
+static inline double Residual(PoisePC pc, PoiseMat A)
+{
+  PoiseVec r, z, t;
+  double norm = INFINITY;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &t))) return norm;
+  SampleFill(r, 4);
+  SampleConstant(z, NAN);
+  if (CHECK_OK(PoisePCApply(pc, r, z)) && CHECK_OK(PoiseMatResidual(A, r, z, t)))
+    PoiseVecNorm(t, POISE_NORM_INF, &norm);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseVecDestroy(&t);
+  return norm;
+}
+
 #endif

@@ -37,22 +37,6 @@ static PoiseErr AsItIs(PoisePC pc, PoiseVec r, PoiseVec z)
   return poisePCApplyFuse(pc, r, z, NULL, NULL);
 }
 
-/* max |A z - r| where z = M^-1 r */
-static double Residual(PoisePC pc, PoiseMat A)
-{
-  PoiseVec r, z, t;
-  double norm = INFINITY;
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &r, &z)) || !CHECK_OK(PoiseVecDuplicate(r, &t))) return norm;
-  SampleFill(r, 4);
-  SampleConstant(z, NAN);
-  if (CHECK_OK(PoisePCApply(pc, r, z)) && CHECK_OK(PoiseMatResidual(A, r, z, t)))
-    PoiseVecNorm(t, POISE_NORM_INF, &norm);
-  PoiseVecDestroy(&r);
-  PoiseVecDestroy(&z);
-  PoiseVecDestroy(&t);
-  return norm;
-}
-
 static Shape Dominant(PoiseContext ctx, int kind, int layout, PoiseInt n)
 {
   Shape s = ShapeOf(ctx, kind, layout, n);

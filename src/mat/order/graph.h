@@ -31,6 +31,10 @@ PoiseErr poiseReverseCuthillMcKee(PoiseContext ctx, Adjacency *pattern, int32_t 
    with edges. Parts have about the weight of their shares, and few edges run between them. Local. */
 PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight,
                              const Shares *shares, int32_t *part);
+/* to[i]: the place of node i in a nested dissection of a symmetric graph, whose elimination fills little.
+   Local. */
+PoiseErr poiseMetisOrder(PoiseContext ctx, const Adjacency *g, int32_t *to);
+bool poiseMetisIsThere(void);
 PoiseErr poiseMetisCheck(void); /* POISE_ERR_UNSUPPORTED without METIS, saying how to get it */
 
 /* partition.c: to[i] = the rank that node i of this rank's rows goes to. Collective; agrees. */

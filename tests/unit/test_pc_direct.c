@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Sparse factors: how large they will be, what is known before they are made, and their orders. The reference
+  of the counts is elimination on dense arrays of what is stored.
+*/
+#include "ksp/ksp.h"
+#include "mat/order/graph.h"
+#include "pc/lu.h"
+#include "problem.h"
+#include "shapes.h"
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+typedef struct Places { /* n x n, row by row: what is stored; columns in their order */
+  int n;
+  bool *stored;
+} Places;
+
+static bool *At(const Places *p, int i, int j)
+{
+  return &p->stored[i * p->n + j];
+}
+
+static Places NewPlaces(int n)
+{
+  return (Places){n, calloc((size_t)(n * n) + 1, sizeof(bool))};
+}
+
+/* Entries above and below the diagonal of the nodes become entries and flops. */
+static void AddNode(int below, int right, Foreseen *f)
+{
+  f->entries += below + right + 1;
+  f->flops += below + 2.0 * below * right;
+}
+
+/* Elimination of A + A^T with pivots from the diagonal. */
+static Foreseen ByDiagonal(const Places *A)
+{
+  Foreseen f = {0};
+  Places s = NewPlaces(A->n);
+  for (int i = 0; i < A->n; i++)
+    for (int j = 0; j < A->n; j++) *At(&s, i, j) = *At(A, i, j) || *At(A, j, i);
+  for (int k = 0; k < A->n; k++) {
+    int later = 0;
+    for (int i = k + 1; i < A->n; i++) {
+      later += *At(&s, i, k);
+      for (int j = k + 1; j < A->n; j++) *At(&s, i, j) |= *At(&s, i, k) && *At(&s, k, j);
+    }
+    AddNode(later, later, &f);
+  }
+  free(s.stored);
+  return f;
+}
+
+/* Elimination where any row with an entry in the column may be the pivot: each gets the entries of all. */
+static Foreseen ByExchanges(const Places *A)
+{
+  Foreseen f = {0};
+  Places s = NewPlaces(A->n);
+  bool *done = calloc((size_t)A->n + 1, sizeof *done);
+  memcpy(s.stored, A->stored, (size_t)(A->n * A->n) * sizeof *s.stored);
+  for (int k = 0; k < A->n; k++) {
+    int first = -1, rows = 0, columns = 0;
+    for (int i = 0; i < A->n; i++) rows += !done[i] && *At(&s, i, k);
+    for (int j = k; j < A->n; j++) {
+      bool any = false;
+      for (int i = 0; i < A->n; i++) any |= !done[i] && *At(&s, i, k) && *At(&s, i, j);
+      for (int i = 0; i < A->n; i++)
+        if (!done[i] && *At(&s, i, k) && j > k) *At(&s, i, j) = any;
+      columns += any;
+    }
+    for (int i = A->n - 1; i >= 0; i--)
+      if (!done[i] && *At(&s, i, k)) first = i;
+    if (first >= 0) done[first] = true, AddNode(rows - 1, columns - 1, &f);
+  }
+  free(done);
+  free(s.stored);
+  return f;
+}
+
+/* Rows of a matrix in any order, with an entry in each column; band: entries are near the diagonal. */
+static Places RandomPlaces(int n, uint64_t seed, double density, int band)
+{
+  Places p = NewPlaces(n);
+  int shift = n > 0 ? (int)(seed % (uint64_t)n) : 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      bool near = abs(i - j) <= band;
+      bool stored = i == j || (near && TestRandom(seed, (uint64_t)(i * n + j)) < 2 * density - 1);
+      *At(&p, (i + shift) % n, j) = stored;
+    }
+  return p;
+}
+
+/* Its columns, of which column order[k] comes in place k of p. */
+static void Columns(const Places *p, const int *order, int *ptr, int *row)
+{
+  ptr[0] = 0;
+  for (int j = 0; j < p->n; j++) ptr[j + 1] = 0;
+  for (int k = 0; k < p->n; k++)
+    for (int i = 0; i < p->n; i++) ptr[order[k] + 1] += *At(p, i, k);
+  for (int j = 0; j < p->n; j++) ptr[j + 1] += ptr[j];
+  for (int k = 0; k < p->n; k++)
+    for (int i = 0, at = ptr[order[k]]; i < p->n; i++)
+      if (*At(p, i, k)) row[at++] = i;
+}
+
+/* Both counts of p, whose columns are stored in another order: for pivots from the diagonal its rows too. */
+static void CheckCounts(PoiseContext ctx, const Places *p)
+{
+  enum { MOST = 40 };
+  int ptr[MOST + 1], row[MOST * MOST], order[MOST], to[MOST], n = p->n;
+  Foreseen f, expected = ByDiagonal(p), least = ByExchanges(p);
+  Pattern A = {n, ptr, row};
+  for (int k = 0; k < n; k++) order[k] = (int)((k * 7 + 3) % n), to[order[k]] = k;
+  if (n % 7 == 0)
+    for (int k = 0; k < n; k++) order[k] = to[k] = k;
+  Columns(p, order, ptr, row);
+  if (CHECK_OK(poiseForesee(ctx, &A, to, true, &f)))
+    CHECK(f.entries >= least.entries && f.flops >= least.flops);
+  for (int k = 0; k < ptr[n]; k++) row[k] = order[row[k]];
+  if (!CHECK_OK(poiseForesee(ctx, &A, to, false, &f))) return;
+  CHECK_NEAR(f.entries, expected.entries, 0);
+  CHECK_NEAR(f.flops, expected.flops, 0);
+}
+
+static void TestCounts(PoiseContext ctx)
+{
+  static const double density[] = {0, 0.04, 0.1, 0.2, 0.6};
+  for (int k = 0; k < 5; k++)
+    for (int n = 0; n < 40; n += 1 + n / 4)
+      for (uint64_t seed = 1; seed < 6; seed++) {
+        Places p = RandomPlaces(n, seed, density[k], seed % 2 ? n : 4);
+        CheckCounts(ctx, &p);
+        free(p.stored);
+      }
+}
+
+/* The bound for exchanges is the entries themselves where rows that can be pivots have the same entries. */
+static void TestBoundIsMet(PoiseContext ctx)
+{
+  enum { N = 30, BAND = 2 };
+  int ptr[N + 1], row[N * N], to[N];
+  Places p = NewPlaces(N);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) *At(&p, i, j) = abs(i - j) <= BAND;
+  for (int j = 0; j < N; j++) to[j] = j;
+  Columns(&p, to, ptr, row);
+  Foreseen f, expected = ByExchanges(&p);
+  Pattern A = {N, ptr, row};
+  if (CHECK_OK(poiseForesee(ctx, &A, to, true, &f))) {
+    CHECK_NEAR(f.entries, expected.entries, 0);
+    CHECK_NEAR(f.flops, expected.flops, 0);
+  }
+  free(p.stored);
+}
+
+/* ---- what is known before -------------------------------------------------------------------- */
+
+/* Minus the Laplacian: pivots come from the diagonal, so factors have the entries that were foreseen. The
+   order is kept for the set-up. */
+static void TestForesee(PoiseContext ctx)
+{
+  static const int sides[] = {1, 2, 7, 12};
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  for (int k = 0; k < 4; k++) {
+    PoiseMat A = Grid(ctx, sides[k], sides[k], sides[k], 0.2);
+    PoisePC pc = Make(ctx, "lu", A, "-x_pc_factor_solver superlu");
+    double entries = -1, flops = -1;
+    CHECK_OK(poisePCForesee(pc, &entries, &flops));
+    const SparseLU *lu = &((const LU *)pc->data)->sparse;
+    CHECK_NEAR(lu->facts.foreseen.entries, entries, 0);
+    CHECK_OK(PoisePCSetUp(pc));
+    CHECK_NEAR(lu->facts.foreseen.entries, entries, 0);
+    CHECK(lu->facts.order != LU_BY_COLUMNS || sides[k] < 7);
+    if (sides[k] >= 7) CHECK_NEAR(lu->facts.entries, entries, 0.05 * entries); /* small ones are padded */
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+static void TestForeseeOthers(PoiseContext ctx)
+{
+  PoiseMat A = Grid(ctx, 3, 4, 5, 0.2);
+  double entries = -1, flops = -1;
+  PoisePC pc = Make(ctx, "lu", A, "-x_pc_factor_solver dense");
+  CHECK_OK(poisePCForesee(pc, &entries, &flops));
+  CHECK_NEAR(entries, 3600, 0);
+  CHECK_NEAR(flops, 144000, 1e-8);
+  PoisePCDestroy(&pc);
+  pc = Make(ctx, "jacobi", A, NULL);
+  CHECK_ERR(poisePCForesee(pc, &entries, &flops), POISE_ERR_UNSUPPORTED, "jacobi makes no factors");
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* A grid, with so many zeros on its diagonal. */
+static PoiseMat Hollow(PoiseContext ctx, PoiseInt zeros)
+{
+  PoiseMat A = Grid(ctx, 8, 7, 6, 0.2);
+  PoiseInt begin = A->rows->begin, end = begin + A->rows->n;
+  double zero = 0;
+  for (PoiseInt i = begin; i < end && i < zeros; i++) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &i, &zero));
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+static LUOrder OrderOf(PoisePC pc)
+{
+  const LU *lu = pc->data;
+  return lu->sparse.facts.order;
+}
+
+/* Many zeros on the diagonal: rows are exchanged, and the order is for that. New values have an order that
+   suits them, and so has the pattern of another matrix. */
+static void TestOrders(PoiseContext ctx)
+{
+  static const PoiseInt zeros[] = {0, 100, 3, 100, 0};
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  PoisePC pc = NULL;
+  for (int k = 0; k < 5; k++) {
+    PoiseMat A = Hollow(ctx, zeros[k]), B = Grid(ctx, 5, 4, 3, 0.1);
+    if (!pc) pc = Make(ctx, "lu", A, "-x_pc_factor_solver superlu");
+    CHECK_OK(PoisePCSetOperator(pc, A));
+    CHECK_NEAR(Residual(pc, A), 0, 1e-10);
+    CHECK_INT(OrderOf(pc) == LU_BY_COLUMNS, zeros[k] == 100);
+    if (k == 2) CHECK_OK(PoisePCSetOperator(pc, B));
+    if (k == 2) CHECK_NEAR(Residual(pc, B), 0, 1e-12);
+    CHECK_OK(PoisePCSetOperator(pc, A));
+    CHECK_OK(PoisePCSetUp(pc));
+    PoiseMatDestroy(&B);
+    if (k == 4) PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* A cube, whose factors take much longer than its dissection. */
+static void TestDissection(PoiseContext ctx)
+{
+  enum { SIDE = 16 };
+  if (!poiseSuperLUIsThere() || !poiseMetisIsThere()) TEST_SKIP("no SuperLU, or no METIS");
+  PoiseMat A = Grid(ctx, SIDE, SIDE, SIDE, 0.2);
+  PoisePC pc = Make(ctx, "lu", A, "-x_pc_factor_solver superlu");
+  CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+  CHECK_INT(OrderOf(pc), LU_BY_DISSECTION);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* The nodes of a path and of one without edges get places from 0 to n - 1. */
+static void TestDissectionOfPaths(PoiseContext ctx)
+{
+  enum { N = 500 };
+  if (!poiseMetisIsThere()) TEST_SKIP("no METIS");
+  for (int edges = 0; edges < 2; edges++) {
+    int64_t start[N + 1] = {0};
+    int32_t adj[2 * N], to[N];
+    bool seen[N] = {false};
+    for (int i = 0, at = 0; i < N; i++, start[i] = at)
+      for (int j = i - 1; edges && j <= i + 1; j += 2)
+        if (j >= 0 && j < N) adj[at++] = j;
+    Adjacency g = {.n = N, .start = start, .adj = adj};
+    CHECK_OK(poiseMetisOrder(ctx, &g, to));
+    int found = 0;
+    for (int i = 0; i < N; i++)
+      if (to[i] >= 0 && to[i] < N && !seen[to[i]]) seen[to[i]] = true, found++;
+    CHECK_INT(found, N);
+  }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Factors that do not fit are not begun; those of the same matrix, with more memory, are made. */
+static void TestTooLarge(PoiseContext ctx)
+{
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  if (!ctx->device->ops->is_host) TEST_SKIP("a limit of the host's memory");
+  Device *dev = ctx->device;
+  int64_t limit = dev->limit;
+  PoiseMat A = Grid(ctx, 14, 14, 14, 0.2);
+  PoisePC pc = Make(ctx, "lu", A, "-x_pc_factor_solver superlu");
+  PoiseBarrier(ctx);
+  dev->limit = dev->bytes + 1000000;
+  CHECK_ERR_OF(PoisePCSetUp(pc), PoiseRank(ctx) == 0, POISE_ERR_MEMORY,
+               "the factors of 2744 rows have about");
+  dev->limit = limit;
+  PoiseBarrier(ctx);
+  CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+static const Test tests[] = {{"counts", TestCounts, TEST_SERIAL},
+                             {"bound_is_met", TestBoundIsMet, TEST_SERIAL},
+                             {"foresee", TestForesee, 0},
+                             {"foresee_others", TestForeseeOthers, 0},
+                             {"orders", TestOrders, 0},
+                             {"dissection", TestDissection, 0},
+                             {"dissection_of_paths", TestDissectionOfPaths, TEST_SERIAL},
+                             {"too_large", TestTooLarge, 0},
+                             {NULL, NULL, 0}};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "pc_direct", tests);
+}
