@@ -107,15 +107,57 @@ static PoiseErr Take(PoiseContext ctx, int64_t n, int **ptr, int **row, double *
   return POISE_OK;
 }
 
+/* ---- scales ---------------------------------------------------------------------------------- */
+
+/* Is A symmetric to rounding, without zeros on its diagonal? Each column is compared with its row, whose
+   entries come in the order of the columns. */
+static PoiseErr IsSymmetric(PoiseContext ctx, const SparseFactors *f, bool *symmetric)
+{
+  const double rounding = 1e-10;
+  int *next;
+  bool same = true;
+  TRY(poiseAllocArray(ctx, f->n, sizeof *next, "places in rows", &next));
+  for (int j = 0; j < f->n; j++) next[j] = f->ptr[j];
+  for (int j = 0; j < f->n && same; j++) {
+    bool diagonal = false;
+    for (int k = f->ptr[j]; k < f->ptr[j + 1] && same; k++) {
+      int i = f->row[k], mirror = next[i]++;
+      diagonal |= i == j && f->val[k] != 0;
+      same = mirror < f->ptr[i + 1] && f->row[mirror] == j &&
+             fabs(f->val[k] - f->val[mirror]) <= rounding * fabs(f->val[k]);
+    }
+    same = same && diagonal;
+  }
+  *symmetric = same;
+  poiseFree(ctx, &next);
+  return POISE_OK;
+}
+
+/* S A S, whose diagonal is 1 or -1. It stays symmetric. If it is definite no entry is larger, so that pivots
+   come from the diagonal. */
+static void ScaleDiagonal(SparseFactors *f)
+{
+  double *s = f->row_scale;
+  for (int j = 0; j < f->n; j++)
+    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++)
+      if (f->row[k] == j) s[j] = f->column_scale[j] = 1 / sqrt(fabs(f->val[k]));
+  for (int j = 0; j < f->n; j++)
+    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++) f->val[k] *= s[f->row[k]] * s[j];
+  *f->scaled = 'B';
+}
+
 /* R A C, where the sizes of rows or columns differ much. *singular: a row or column is 0. */
-static PoiseErr Scale(SparseFactors *f, SuperMatrix *A, Singular *singular)
+static PoiseErr Scale(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, Singular *singular)
 {
   double rows, columns, largest;
+  bool symmetric = false;
   int info;
+  TRY(IsSymmetric(ctx, f, &symmetric));
   dgsequ(A, f->row_scale, f->column_scale, &rows, &columns, &largest, &info);
   if (info < 0) return Refused(info);
   if (info > 0) *singular = (Singular){info <= f->n ? SINGULAR_ROW : SINGULAR_COLUMN, (info - 1) % f->n};
-  if (info == 0) dlaqgs(A, f->row_scale, f->column_scale, rows, columns, largest, f->scaled);
+  if (info == 0 && symmetric) ScaleDiagonal(f);
+  if (info == 0 && !symmetric) dlaqgs(A, f->row_scale, f->column_scale, rows, columns, largest, f->scaled);
   return POISE_OK;
 }
 
@@ -289,7 +331,7 @@ static PoiseErr Factor(PoiseContext ctx, SparseFactors *f, bool only, Singular *
   SuperLUStat_t statistics;
   dCreate_CompCol_Matrix(&A, f->n, f->n, f->ptr[f->n], f->val, f->row, f->ptr, SLU_NC, SLU_D, SLU_GE);
   StatInit(&statistics);
-  PoiseErr e = Scale(f, &A, singular);
+  PoiseErr e = Scale(ctx, f, &A, singular);
   if (!e && !singular->what) e = Order(ctx, f, &A);
   facts->foreseen = f->foreseen;
   if (!e && !singular->what && !only) e = CheckMemory(ctx, f);
