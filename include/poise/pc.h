@@ -35,7 +35,10 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
     "ict"         the same of U^T D^-1 U, for a symmetric A; else as icc
 
   For the whole matrix:
-    "lu"          dense factors with partial pivoting, for small systems (-pc_lu_max_size)
+    "lu"          factors with partial pivoting: dense ones for small systems (-pc_lu_max_size), or sparse
+                  ones by SuperLU on the first rank's host (-pc_factor_solver)
+    "cholesky"    the same for a symmetric positive definite A, without row exchanges. If A is not symmetric
+                  the set-up is POISE_ERR_UNSUPPORTED; if it is not definite, POISE_ERR_NUMERIC, naming a row
     "amg"         multigrid by smoothed aggregation (Vanek, Mandel, Brezina 1996), with P's near null space
                   (PoiseMatSetCoordinates, PoiseMatSetNearNullSpace), else constants, or of a P in bad scaling
                   or of hierarchic elements a vector that set-up finds. Aggregates are of a

@@ -17,7 +17,7 @@ static __global__ void __launch_bounds__(MANY) Pivot(const __grid_constant__ LuF
   if (a.refused[0] >= 0) return;
   largest[t] = -1;
   row[t] = k;
-  for (int64_t i = k + t; i < n; i += MANY)
+  for (int64_t i = k + t; i < (a.definite ? k + 1 : n); i += MANY)
     if (fabs(a.a[i * n + k]) > largest[t]) largest[t] = fabs(a.a[i * n + k]), row[t] = i;
   __syncthreads();
   for (int half = MANY / 2; half; half /= 2) {
@@ -29,7 +29,7 @@ static __global__ void __launch_bounds__(MANY) Pivot(const __grid_constant__ LuF
   int64_t p = isnan(a.a[k * n + k]) ? k : row[0];
   double pivot = a.a[p * n + k];
   __syncthreads();
-  if (!(fabs(pivot) > a.zero) || isinf(pivot)) {
+  if (!((a.definite ? pivot : fabs(pivot)) > a.zero) || isinf(pivot)) {
     if (t == 0) a.refused[1] = pivot, a.refused[0] = (double)k;
     return;
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   PC lu: M = P, by factors with partial pivoting: dense ones (lu_dense.c), or sparse ones of SuperLU
-  (lu_sparse.c).
+  (lu_sparse.c). PC cholesky is the same for a P that is symmetric positive definite: no rows are exchanged,
+  and the pivots tell whether P is definite. Its factors are L and U too.
 
   By itself it takes dense factors where these are small, as a dense solve is fast and never leaves the
   device. A dense factorisation of n rows takes 2/3 n^3 flops, and a sparse one often n^1.5 to n^2.
@@ -111,3 +112,23 @@ const PCType poisePCType_lu = {
     .predict = Predict_LU,
     .destroy = Destroy_LU,
 };
+
+const PCType poisePCType_cholesky = {
+    .name = "cholesky",
+    .size = sizeof(LU),
+    .options = options,
+    .eager = Eager_LU,
+    .setup = SetUp_LU,
+    .foresee = Foresee_LU,
+    .apply = Apply_LU,
+    .cost = Cost_LU,
+    .view = View_LU,
+    .bytes = Bytes_LU,
+    .predict = Predict_LU,
+    .destroy = Destroy_LU,
+};
+
+bool poiseLUIsDefinite(PoisePC pc)
+{
+  return pc->type == &poisePCType_cholesky;
+}

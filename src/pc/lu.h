@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PC lu, and what factors: dense factors of the library's own, or sparse ones of SuperLU. */
+/* PC lu and cholesky, and what factors: dense factors of the library's own, or sparse ones of SuperLU. */
 #ifndef POISE_LU_H
 #define POISE_LU_H
 
@@ -27,11 +27,15 @@ typedef struct SparseFacts { /* of factors, on all ranks */
   double condition;      /* an estimate, of the scaled matrix in the 1-norm */
 } SparseFacts;
 
-enum { SINGULAR_ROW = 1, SINGULAR_COLUMN }; /* what has no pivot */
+/* What has no pivot; for cholesky: A is not symmetric, or has a pivot that is not positive. */
+enum { SINGULAR_ROW = 1, SINGULAR_COLUMN, UNSYMMETRIC, INDEFINITE };
+
+#define LU_ROUNDING 1e-10 /* entries that differ by more are not symmetric */
 
 typedef struct Singular { /* what: 0: nothing */
   int what;
   int64_t index;
+  double pivot; /* INDEFINITE: in the scaled matrix */
 } Singular;
 
 typedef struct SparseLU {
@@ -52,6 +56,7 @@ typedef struct LU {
 } LU;
 
 extern const PCType poiseLU_dense, poiseLU_sparse;
+bool poiseLUIsDefinite(PoisePC pc); /* is it cholesky, which takes positive pivots from the diagonal alone? */
 
 /* ---- SuperLU, on one rank -------------------------------------------------------------------- */
 
@@ -60,9 +65,13 @@ bool poiseSuperLUIsThere(void);
 
 /* Factor A, n x n, by columns: ptr (n + 1), row (ascending in a column), val. They are taken over, also on
    failure. *f may hold factors of another matrix, whose order is used again if the pattern is the same. An
-   exactly singular A is no error, but there are no factors. only: order the columns, which is kept, and
-   foresee the factors. */
-PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, bool only,
+   exactly singular A is no error, but there are no factors. how.definite: pivots are positive, and from the
+   diagonal; what is not so is no error either. how.only: order the columns, which is kept, and foresee the
+   factors. */
+typedef struct FactorHow {
+  bool definite, only;
+} FactorHow;
+PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, FactorHow how,
                             SparseFactors **f, Singular *singular, SparseFacts *facts);
 /* x = A^-1 x */
 PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x);

@@ -123,6 +123,17 @@ static PoiseErr Gather(PoisePC pc, double *a)
   return POISE_OK;
 }
 
+/* Of all of it, which every rank has. */
+static PoiseErr CheckSymmetric(PoisePC pc, const double *a)
+{
+  int64_t n = Of(pc)->n;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < i; j++)
+      if (fabs(a[i * n + j] - a[j * n + i]) > LU_ROUNDING * fabs(a[i * n + j]))
+        FAIL(POISE_ERR_UNSUPPORTED, "cholesky: the matrix is not symmetric: use lu");
+  return POISE_OK;
+}
+
 /* Report the refused row; only the rank that owns it knows its name. All ranks have refused it.
    Collective. */
 static PoiseErr Refuse(PoisePC pc, const double *result)
@@ -132,6 +143,9 @@ static PoiseErr Refuse(PoisePC pc, const double *result)
   int64_t i = (int64_t)result[REFUSED_ROW] - lu->layout->begin;
   int64_t name = i >= 0 && i < lu->layout->n ? poiseMatRowName(pc->P, i) : -1;
   TRY(poiseCommMaxInt(pc->ctx->comm, &name, 1));
+  if (poiseLUIsDefinite(pc))
+    FAIL(POISE_ERR_NUMERIC, "cholesky: the pivot of row %lld is %g: the matrix is not positive definite",
+         (long long)name, result[REFUSED_PIVOT]);
   FAIL(POISE_ERR_NUMERIC,
        "lu: the largest pivot that is left for row %lld is %g: the matrix is singular, or not finite "
        "(%s %g)",
@@ -142,7 +156,8 @@ static PoiseErr Refuse(PoisePC pc, const double *result)
 static PoiseErr Factorise(PoisePC pc, const double **result)
 {
   DenseLU *lu = Of(pc);
-  LuFactorArgs a = {.n = lu->n, .zero = ((const LU *)pc->data)->zero_pivot};
+  LuFactorArgs a = {
+      .n = lu->n, .definite = poiseLUIsDefinite(pc), .zero = ((const LU *)pc->data)->zero_pivot};
   TRY(poiseBufferUpdate(&lu->factors, DEVICE, &a.a));
   TRY(poiseBufferWrite(&lu->pivot, DEVICE, &a.pivot));
   TRY(poiseBufferWrite(&lu->result, DEVICE, &a.refused));
@@ -157,6 +172,7 @@ static PoiseErr SetUp_Dense(PoisePC pc)
   TRY(Prepare(pc));
   TRY(PoiseAgree(pc->ctx, FillRows(pc, &a)));
   TRY(Gather(pc, a));
+  if (poiseLUIsDefinite(pc)) TRY(CheckSymmetric(pc, a));
   TRY(PoiseAgree(pc->ctx, Factorise(pc, &result)));
   return result[REFUSED_ROW] < 0 ? POISE_OK : Refuse(pc, result);
 }
@@ -312,10 +328,10 @@ static int64_t FactorPanel(const LuFactorArgs *a, int64_t first, int64_t last)
   int64_t n = a->n;
   for (int64_t k = first; k < last; k++) {
     int64_t p = k;
-    for (int64_t i = k + 1; i < n; i++)
+    for (int64_t i = k + 1; i < n && !a->definite; i++)
       if (fabs(a->a[i * n + k]) > fabs(a->a[p * n + k])) p = i;
     double pivot = a->a[p * n + k];
-    if (!(fabs(pivot) > a->zero) || isinf(pivot)) {
+    if (!((a->definite ? pivot : fabs(pivot)) > a->zero) || isinf(pivot)) {
       a->refused[REFUSED_ROW] = (double)k;
       a->refused[REFUSED_PIVOT] = pivot;
       return k;

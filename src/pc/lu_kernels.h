@@ -10,6 +10,7 @@
    pivot. */
 typedef struct LuFactorArgs {
   int64_t n;
+  int definite; /* no rows are exchanged, and the pivot that is refused is the first that is not > zero */
   double zero, *a;
   int32_t *pivot;
   double *refused;

@@ -95,7 +95,7 @@ static PoiseErr ListRows(PoisePC pc, Rows *own)
     own->value[k] = poiseWalkOn(&w, &own->column[k]);
     own->length[w.i]++;
     if (!poiseFinite(own->value[k]))
-      FAIL(POISE_ERR_NUMERIC, "lu: entry (%lld, %lld) is %g", poiseMatRowName(P, w.i),
+      FAIL(POISE_ERR_NUMERIC, "%s: entry (%lld, %lld) is %g", pc->type->name, poiseMatRowName(P, w.i),
            (long long)own->column[k], own->value[k]);
   }
   return POISE_OK;
@@ -147,7 +147,8 @@ static PoiseErr FactorRows(PoisePC pc, Rows *all, bool only, Result *result)
   PoiseErr e = MakeColumns(pc->ctx, all, &ptr, &row, &val);
   ReleaseRows(pc->ctx, all);
   if (!e)
-    return poiseSuperLUFactor(pc->ctx, lu->layout->N, &ptr, &row, &val, only, &lu->factors, &result->singular,
+    return poiseSuperLUFactor(pc->ctx, lu->layout->N, &ptr, &row, &val,
+                              (FactorHow){poiseLUIsDefinite(pc), only}, &lu->factors, &result->singular,
                               &result->facts);
   poiseFree(pc->ctx, &ptr);
   poiseFree(pc->ctx, &row);
@@ -188,9 +189,15 @@ static PoiseErr Refuse(PoisePC pc, const Singular *s)
   int64_t i = s->index - pc->P->rows->begin,
           name = i >= 0 && i < pc->P->rows->n ? poiseMatRowName(pc->P, i) : -1;
   TRY(poiseCommMaxInt(pc->ctx->comm, &name, 1));
+  if (s->what == UNSYMMETRIC) FAIL(POISE_ERR_UNSUPPORTED, "cholesky: the matrix is not symmetric: use lu");
+  if (s->what == INDEFINITE)
+    FAIL(POISE_ERR_NUMERIC,
+         "cholesky: the pivot of row %lld is %g of its diagonal entry: the matrix is not positive definite",
+         (long long)name, s->pivot);
   if (s->what == SINGULAR_ROW)
-    FAIL(POISE_ERR_NUMERIC, "lu: row %lld is 0: the matrix is singular", (long long)name);
-  FAIL(POISE_ERR_NUMERIC, "lu: no pivot is left for column %lld: the matrix is singular", (long long)name);
+    FAIL(POISE_ERR_NUMERIC, "%s: row %lld is 0: the matrix is singular", pc->type->name, (long long)name);
+  FAIL(POISE_ERR_NUMERIC, "%s: no pivot is left for column %lld: the matrix is singular", pc->type->name,
+       (long long)name);
 }
 
 /* Collective; agrees. */

@@ -22,6 +22,7 @@ struct SparseFactors {
   char scaled[4]; /* N, R, C or B: which scales are in use */
   bool ordered;   /* to_column is an order for the pattern, and for such a diagonal */
   bool diagonal;  /* see HasPivots */
+  bool definite;  /* all pivots must be from the diagonal, and positive */
   LUOrder order;
   Foreseen foreseen;
   superlu_options_t options;
@@ -113,7 +114,6 @@ static PoiseErr Take(PoiseContext ctx, int64_t n, int **ptr, int **row, double *
    entries come in the order of the columns. */
 static PoiseErr IsSymmetric(PoiseContext ctx, const SparseFactors *f, bool *symmetric)
 {
-  const double rounding = 1e-10;
   int *next;
   bool same = true;
   TRY(poiseAllocArray(ctx, f->n, sizeof *next, "places in rows", &next));
@@ -124,7 +124,7 @@ static PoiseErr IsSymmetric(PoiseContext ctx, const SparseFactors *f, bool *symm
       int i = f->row[k], mirror = next[i]++;
       diagonal |= i == j && f->val[k] != 0;
       same = mirror < f->ptr[i + 1] && f->row[mirror] == j &&
-             fabs(f->val[k] - f->val[mirror]) <= rounding * fabs(f->val[k]);
+             fabs(f->val[k] - f->val[mirror]) <= LU_ROUNDING * fabs(f->val[k]);
     }
     same = same && diagonal;
   }
@@ -146,6 +146,16 @@ static void ScaleDiagonal(SparseFactors *f)
   *f->scaled = 'B';
 }
 
+static void CheckDiagonal(const SparseFactors *f, Singular *singular)
+{
+  for (int j = 0; j < f->n && !singular->what; j++) {
+    double diagonal = 0;
+    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++)
+      if (f->row[k] == j) diagonal = f->val[k];
+    if (!(diagonal > 0)) *singular = (Singular){INDEFINITE, j, diagonal < 0 ? -1 : 0};
+  }
+}
+
 /* R A C, where the sizes of rows or columns differ much. *singular: a row or column is 0. */
 static PoiseErr Scale(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, Singular *singular)
 {
@@ -153,9 +163,12 @@ static PoiseErr Scale(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, Singul
   bool symmetric = false;
   int info;
   TRY(IsSymmetric(ctx, f, &symmetric));
+  if (f->definite) CheckDiagonal(f, singular);
+  if (f->definite && !symmetric && !singular->what) singular->what = UNSYMMETRIC;
+  if (singular->what) return POISE_OK;
   dgsequ(A, f->row_scale, f->column_scale, &rows, &columns, &largest, &info);
   if (info < 0) return Refused(info);
-  if (info > 0) *singular = (Singular){info <= f->n ? SINGULAR_ROW : SINGULAR_COLUMN, (info - 1) % f->n};
+  if (info > 0) *singular = (Singular){info <= f->n ? SINGULAR_ROW : SINGULAR_COLUMN, (info - 1) % f->n, 0};
   if (info == 0 && symmetric) ScaleDiagonal(f);
   if (info == 0 && !symmetric) dlaqgs(A, f->row_scale, f->column_scale, rows, columns, largest, f->scaled);
   return POISE_OK;
@@ -188,9 +201,9 @@ static PoiseErr Weigh(PoiseContext ctx, SparseFactors *f, LUOrder order, const i
 {
   Pattern A = {f->n, f->ptr, f->row};
   Foreseen with, bound;
-  double price = f->order == LU_BY_COLUMNS ? 2 : 1;
+  double price = f->order == LU_BY_COLUMNS && !f->definite ? 2 : 1;
   TRY(poiseForesee(ctx, &A, to, false, &with));
-  if (order == LU_BY_COLUMNS) {
+  if (order == LU_BY_COLUMNS && !f->definite) {
     TRY(poiseForesee(ctx, &A, to, true, &bound));
     if (bound.flops < with.flops) with = bound;
   }
@@ -244,15 +257,15 @@ static PoiseErr ChooseOrder(PoiseContext ctx, SparseFactors *f, SuperMatrix *A)
 /* Order the columns, unless there is an order for the pattern. */
 static PoiseErr Order(PoiseContext ctx, SparseFactors *f, SuperMatrix *A)
 {
-  bool diagonal = HasPivots(f);
+  bool diagonal = f->definite || HasPivots(f);
   if (f->ordered && f->diagonal == diagonal) return POISE_OK;
   f->ordered = false, f->diagonal = diagonal;
   set_default_options(&f->options);
   f->options.PrintStat = NO;
   TRY(ChooseOrder(ctx, f, A));
-  if (f->order == LU_BY_COLUMNS) return POISE_OK;
+  if (f->order == LU_BY_COLUMNS && !f->definite) return POISE_OK;
   f->options.SymmetricMode = YES;
-  f->options.DiagPivotThresh = threshold;
+  f->options.DiagPivotThresh = f->definite ? 0 : threshold;
   return POISE_OK;
 }
 
@@ -265,13 +278,12 @@ static PoiseErr CheckMemory(PoiseContext ctx, const SparseFactors *f)
   poiseHostMemory(&left, &total);
   if (ctx->device->ops->is_host && ctx->device->limit) left = ctx->device->limit - ctx->device->bytes;
   if (f->foreseen.entries > INT_MAX)
-    FAIL(POISE_ERR_UNSUPPORTED,
-         "lu: the factors of %d rows have about %.3g entries, and SuperLU fewer than 2^31", f->n,
-         f->foreseen.entries);
+    FAIL(POISE_ERR_UNSUPPORTED, "the factors of %d rows have about %.3g entries, and SuperLU fewer than 2^31",
+         f->n, f->foreseen.entries);
   if (bytes <= (double)left) return POISE_OK;
   poiseBytesText(bytes, words[0]);
   poiseBytesText((double)left, words[1]);
-  FAIL(POISE_ERR_MEMORY, "lu: the factors of %d rows have about %.3g entries, which take %s, and %s are free",
+  FAIL(POISE_ERR_MEMORY, "the factors of %d rows have about %.3g entries, which take %s, and %s are free",
        f->n, f->foreseen.entries, words[0], words[1]);
 }
 
@@ -290,8 +302,23 @@ static PoiseErr Eliminate(SparseFactors *f, SuperMatrix *A, SuperLUStat_t *stati
   if (info > f->n) FAIL(POISE_ERR_MEMORY, "SuperLU had %lld bytes for its factors", (long long)info - f->n);
   f->factored = true;
   for (int j = 0; info > 0 && j < f->n; j++)
-    if (f->to_column[j] == info - 1) *singular = (Singular){SINGULAR_COLUMN, j};
+    if (f->to_column[j] == info - 1) *singular = (Singular){SINGULAR_COLUMN, j, 0};
   return POISE_OK;
+}
+
+/* *singular: the first pivot in the order of elimination that is not positive, or not from the diagonal. */
+static void CheckPivots(const SparseFactors *f, Singular *singular)
+{
+  const SCformat *l = f->L.Store;
+  const double *val = l->nzval;
+  int first = f->n;
+  for (int j = 0; j < f->n; j++) {
+    int c = f->to_column[j], super = l->sup_to_col[l->col_to_sup[c]];
+    double pivot = val[l->nzval_colptr[c] + c - super];
+    if ((f->to_row[j] == c && pivot > 0) || c > first) continue;
+    *singular = (Singular){INDEFINITE, j, f->to_row[j] == c ? pivot : 0};
+    first = c;
+  }
 }
 
 /* The 1-norm. */
@@ -324,7 +351,6 @@ static PoiseErr Describe(SparseFactors *f, SuperLUStat_t *statistics, SparseFact
   return POISE_OK;
 }
 
-/* Scale and order A, and then factor it, unless `only` the order is asked for. */
 static PoiseErr Factor(PoiseContext ctx, SparseFactors *f, bool only, Singular *singular, SparseFacts *facts)
 {
   SuperMatrix A;
@@ -336,18 +362,20 @@ static PoiseErr Factor(PoiseContext ctx, SparseFactors *f, bool only, Singular *
   facts->foreseen = f->foreseen;
   if (!e && !singular->what && !only) e = CheckMemory(ctx, f);
   if (!e && !singular->what && !only) e = Eliminate(f, &A, &statistics, singular);
+  if (!e && !singular->what && !only && f->definite) CheckPivots(f, singular);
   if (!e && !singular->what && !only) e = Describe(f, &statistics, facts);
   StatFree(&statistics);
   Destroy_SuperMatrix_Store(&A);
   return e;
 }
 
-PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, bool only,
+PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, FactorHow how,
                             SparseFactors **f, Singular *singular, SparseFacts *facts)
 {
   *singular = (Singular){0};
   TRY(Take(ctx, n, ptr, row, val, f));
-  return n ? Factor(ctx, *f, only, singular, facts) : POISE_OK;
+  (*f)->definite = how.definite;
+  return n ? Factor(ctx, *f, how.only, singular, facts) : POISE_OK;
 }
 
 PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x)

@@ -7,10 +7,10 @@ bool poiseSuperLUIsThere(void)
   return false;
 }
 
-PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, bool only,
+PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, FactorHow how,
                             SparseFactors **f, Singular *singular, SparseFacts *facts)
 {
-  (void)n, (void)only, (void)f, (void)facts;
+  (void)n, (void)how, (void)f, (void)facts;
   poiseFree(ctx, ptr);
   poiseFree(ctx, row);
   poiseFree(ctx, val);

@@ -330,12 +330,120 @@ static void TestTooLarge(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
-static const Test tests[] = {
-    {"counts", TestCounts, TEST_SERIAL}, {"bound_is_met", TestBoundIsMet, TEST_SERIAL},
-    {"foresee", TestForesee, 0},         {"foresee_others", TestForeseeOthers, 0},
-    {"orders", TestOrders, 0},           {"definite", TestDefinite, 0},
-    {"dissection", TestDissection, 0},   {"dissection_of_paths", TestDissectionOfPaths, TEST_SERIAL},
-    {"too_large", TestTooLarge, 0},      {NULL, NULL, 0}};
+/* ---- cholesky -------------------------------------------------------------------------------- */
+
+static const char *const solvers[] = {"-x_pc_factor_solver dense", "-x_pc_factor_solver superlu"};
+
+static int Solvers(void)
+{
+  return poiseSuperLUIsThere() ? 2 : 1;
+}
+
+/* It solves; diagonals are dominant, so that the matrix is definite. */
+static void TestCholesky(PoiseContext ctx)
+{
+  static const PoiseInt sizes[] = {0, 1, 2, 31, 100};
+  for (int k = 0; k < 5; k++)
+    for (int layout = 0; layout < NLAYOUTS; layout++)
+      for (int solver = 0; solver < Solvers(); solver++) {
+        Shape s = ShapeOf(ctx, SYMMETRIC, layout, sizes[k]);
+        s.diagonal = 40;
+        PoiseMat A = Matrix(ctx, &s);
+        PoisePC pc = Make(ctx, "cholesky", A, solvers[solver]);
+        CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+        PoisePCDestroy(&pc);
+        PoiseMatDestroy(&A);
+      }
+}
+
+/* Row 7 has a zero on its diagonal, a negative number, or one that is too small beside the others. Then comes
+   a definite matrix. */
+static void TestIndefinite(PoiseContext ctx)
+{
+  static const double values[] = {0, -3, 1e-3};
+  enum { N = 30 };
+  for (int solver = 0; solver < Solvers(); solver++)
+    for (int k = 0; k < 3; k++) {
+      Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, N), good = s;
+      s.diagonal = good.diagonal = 40;
+      s.weak = 7, s.value = values[k];
+      PoiseMat A = Matrix(ctx, &s), B = Matrix(ctx, &good);
+      PoisePC pc = Make(ctx, "cholesky", A, solvers[solver]);
+      CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC,
+                k < 2 && solver ? "the pivot of row 7 is" : "the matrix is not positive definite");
+      CHECK_OK(PoisePCSetOperator(pc, B));
+      CHECK_NEAR(Residual(pc, B), 0, 1e-12);
+      PoisePCDestroy(&pc);
+      PoiseMatDestroy(&A);
+      PoiseMatDestroy(&B);
+    }
+}
+
+static void TestUnsymmetric(PoiseContext ctx)
+{
+  for (int solver = 0; solver < Solvers(); solver++) {
+    PoiseMat A = Grid(ctx, 3, 4, 5, 0.2);
+    PoisePC pc = Make(ctx, "cholesky", A, solvers[solver]);
+    CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "the matrix is not symmetric: use lu");
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
+/* Fill is what was foreseen; the condition is told. */
+static void TestCholeskyFill(PoiseContext ctx)
+{
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  PoiseMat A = Springs(ctx, 40);
+  PoisePC pc = Make(ctx, "cholesky", A, "-x_pc_factor_solver superlu");
+  double entries = 0, flops = 0;
+  CHECK_OK(poisePCForesee(pc, &entries, &flops));
+  CHECK_OK(PoisePCSetUp(pc));
+  const SparseFacts *facts = &((const LU *)pc->data)->sparse.facts;
+  CHECK_NEAR(facts->entries, entries, 0.05 * entries);
+  CHECK(facts->condition > 1e3 && facts->condition < 1e20);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* In the blocks of bjacobi, on every rank: the block's own solve. */
+static void TestInBlocks(PoiseContext ctx)
+{
+  static const char *const types[] = {"lu", "cholesky"};
+  for (int k = 0; k < 2; k++)
+    for (int solver = 0; solver < Solvers(); solver++)
+      for (PoiseInt n = 0; n < 90; n += 29) {
+        Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, n);
+        s.diagonal = 40;
+        PoiseMat A = Matrix(ctx, &s);
+        char options[100];
+        snprintf(options, sizeof options, "-x_sub_pc_type %s\n-x_sub_%s", types[k], solvers[solver] + 3);
+        PoisePC pc = Make(ctx, "bjacobi", A, options);
+        Dense d = DenseOf(&s, 0);
+        for (int i = 0; i < d.m * d.m; i++) d.stored[i] = true;
+        Eliminate(&d, 0);
+        CHECK_NEAR(Difference(pc, SolveFactors, &d), 0, 1e-12);
+        DenseFree(&d);
+        PoisePCDestroy(&pc);
+        PoiseMatDestroy(&A);
+      }
+}
+
+static const Test tests[] = {{"counts", TestCounts, TEST_SERIAL},
+                             {"bound_is_met", TestBoundIsMet, TEST_SERIAL},
+                             {"foresee", TestForesee, 0},
+                             {"foresee_others", TestForeseeOthers, 0},
+                             {"orders", TestOrders, 0},
+                             {"definite", TestDefinite, 0},
+                             {"dissection", TestDissection, 0},
+                             {"dissection_of_paths", TestDissectionOfPaths, TEST_SERIAL},
+                             {"too_large", TestTooLarge, 0},
+                             {"cholesky", TestCholesky, 0},
+                             {"indefinite", TestIndefinite, 0},
+                             {"unsymmetric", TestUnsymmetric, 0},
+                             {"cholesky_fill", TestCholeskyFill, 0},
+                             {"in_blocks", TestInBlocks, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {
