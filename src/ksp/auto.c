@@ -27,12 +27,15 @@ typedef struct Tried { /* what became of a rung in the latest solve */
   char text[AUTO_TEXT]; /* of the error */
 } Tried;
 
+enum { ITERATIVE, DIRECT, SOLVERS }; /* factors that are foreseen keep what that took */
+
 typedef struct Auto {
-  PoiseKSP inner;
-  int rung, won; /* of the solver inside; that has succeeded; RUNGS: none */
+  PoiseKSP solver[SOLVERS], inner; /* inner: that of the latest rung */
+  int rung[SOLVERS], won;          /* of these; that has succeeded; RUNGS: none */
   bool looked;
   Version seen; /* of A when it was looked at */
   Facts facts;
+  char verdict[AUTO_TEXT]; /* what who foresees factors says of A; "": nothing */
   Tried tried[RUNGS];
 } Auto;
 
@@ -42,9 +45,18 @@ static PoiseErr Open(PoiseKSP ksp)
   char prefix[POISE_OPTION_LENGTH];
   if (a->inner) return POISE_OK;
   snprintf(prefix, sizeof prefix, "%sauto_", ksp->prefix ? ksp->prefix : "");
-  TRY(PoiseKSPCreate(ksp->ctx, &a->inner));
-  a->rung = a->won = RUNGS;
-  return PoiseKSPSetOptionsPrefix(a->inner, prefix);
+  for (int k = 0; k < SOLVERS; k++) {
+    a->rung[k] = a->won = RUNGS;
+    if (!a->solver[k]) TRY(PoiseKSPCreate(ksp->ctx, &a->solver[k]));
+    TRY(PoiseKSPSetOptionsPrefix(a->solver[k], prefix));
+  }
+  a->inner = a->solver[ITERATIVE];
+  return POISE_OK;
+}
+
+static bool IsDirect(int rung)
+{
+  return poiseLadder[rung].pc && !strcmp(poiseLadder[rung].pc, "lu");
 }
 
 /* Has the application named a preconditioner? Then methods alone are chosen. */
@@ -59,30 +71,32 @@ static bool Fits(PoiseKSP ksp, int rung)
   return HasNamed(ksp) == !poiseLadder[rung].pc && poiseLadder[rung].fits(&a->facts);
 }
 
-static PoiseErr TakePreconditioner(PoiseKSP ksp, const Rung *r)
+static PoiseErr TakePreconditioner(PoiseKSP ksp, PoiseKSP inner, const Rung *r)
 {
-  PoiseKSP inner = ((Auto *)ksp->data)->inner;
   if (!r->pc) return poiseKSPTakePC(ksp->pc, inner->pc);
   TRY(PoisePCSetOptionsPrefix(inner->pc, inner->prefix));
   return PoisePCSetType(inner->pc, r->pc);
 }
 
-/* The solver inside becomes that of a rung. */
+/* A solver inside becomes that of a rung. */
 static PoiseErr Climb(PoiseKSP ksp, int rung)
 {
   Auto *a = ksp->data;
   const Rung *r = &poiseLadder[rung];
+  int which = IsDirect(rung) ? DIRECT : ITERATIVE;
+  PoiseKSP inner = a->inner = a->solver[which];
   bool mine[WORDS];
-  if (a->rung == rung) return r->pc ? POISE_OK : TakePreconditioner(ksp, r);
-  a->rung = RUNGS;
-  a->inner->options.side = 0; /* the method's own, unless a word says which */
-  TRY(PoiseKSPSetType(a->inner, r->method));
-  TRY(TakePreconditioner(ksp, r));
-  TRY(poiseWordsSet(ksp->ctx, a->inner->prefix, r->words, mine));
-  PoiseErr e = PoiseKSPSetFromOptions(a->inner);
-  PoiseErr cleared = poiseWordsClear(ksp->ctx, a->inner->prefix, r->words, mine);
+  TRY(PoiseKSPSetOperators(inner, ksp->given_A, ksp->given_P));
+  if (a->rung[which] == rung) return r->pc ? POISE_OK : TakePreconditioner(ksp, inner, r);
+  a->rung[which] = RUNGS;
+  inner->options.side = 0; /* the method's own, unless a word says which */
+  TRY(PoiseKSPSetType(inner, r->method));
+  TRY(TakePreconditioner(ksp, inner, r));
+  TRY(poiseWordsSet(ksp->ctx, inner->prefix, r->words, mine));
+  PoiseErr e = PoiseKSPSetFromOptions(inner);
+  PoiseErr cleared = poiseWordsClear(ksp->ctx, inner->prefix, r->words, mine);
   TRY(e ? e : cleared);
-  a->rung = rung;
+  a->rung[which] = rung;
   return POISE_OK;
 }
 
@@ -128,12 +142,53 @@ static PoiseErr Forgive(PoiseContext ctx, PoiseErr e, char text[AUTO_TEXT])
   return POISE_OK;
 }
 
-/* Iterations that are given at first. Those of cg grow with the side of a grid, which a plane has most of. A
-   hundred products cost about what sparse factors of a grid do. So a brief rung has so many that it wastes no
-   more than these take. */
-static PoiseInt Budget(const Facts *f, int rung)
+static double Factors(PoiseKSP ksp, double entries, double flops)
 {
-  return poiseLadder[rung].brief ? 40 : (PoiseInt)(200 + 4 * sqrt(f->rows));
+  const Facts *f = &((Auto *)ksp->data)->facts;
+  return poiseCostOfFactors(f, &ksp->ctx->device->model, PoiseSize(ksp->ctx), entries, flops);
+}
+
+/* What sparse factors cost is foreseen once a rung has not solved at once, as to order their columns takes as
+   long as many iterations. Collective; agrees. */
+static PoiseErr Foresee(PoiseKSP ksp)
+{
+  Auto *a = ksp->data;
+  Facts *f = &a->facts;
+  PoiseKSP current = a->inner;
+  double entries, flops;
+  int rung = 0;
+  if (f->direct) return POISE_OK;
+  a->verdict[0] = 0;
+  f->direct = INFINITY;
+  if (!f->stored) return POISE_OK;
+  while (!IsDirect(rung)) rung++;
+  PoiseErr e = Climb(ksp, rung);
+  if (!e) e = poisePCForesee(a->inner->pc, &entries, &flops);
+  a->inner = current;
+  if (!e) f->direct = Factors(ksp, entries, flops);
+  return Forgive(ksp->ctx, e, a->verdict);
+}
+
+static double Known(PoiseKSP ksp, int rung)
+{
+  const Facts *f = &((Auto *)ksp->data)->facts;
+  double least = INFINITY;
+  for (int k = rung + 1; k < RUNGS; k++)
+    if (poiseLadder[k].cost && Fits(ksp, k)) least = fmin(least, poiseLadder[k].cost(f));
+  return least;
+}
+
+/* The least cost of those behind a rung that solve for sure, in products; INFINITY: there are none.
+   Collective; agrees. */
+static PoiseErr Surer(PoiseKSP ksp, int rung, double *cost)
+{
+  const Facts *f = &((Auto *)ksp->data)->facts;
+  *cost = Known(ksp, rung);
+  if (!poiseLadder[rung].pc || *cost <= Factors(ksp, f->entries, 0))
+    return POISE_OK; /* A's are among theirs */
+  TRY(Foresee(ksp));
+  *cost = Known(ksp, rung);
+  return POISE_OK;
 }
 
 /* Norms of a rung come behind those of others. */
@@ -152,15 +207,14 @@ static PoiseErr Append(PoiseKSP ksp, const KSPHistory *from)
 }
 
 /* Solve, from x if there is a guess. *e: an error that is forgiven. Collective; agrees. */
-static PoiseErr Run(PoiseKSP ksp, Climbing *c, PoiseInt most, PoiseErr *e)
+static PoiseErr Run(PoiseKSP ksp, Climbing *c, int rung, PoiseInt most, PoiseErr *e)
 {
   Auto *a = ksp->data;
   PoiseKSP inner = a->inner;
-  Tried *t = &a->tried[a->rung];
+  Tried *t = &a->tried[rung];
   inner->options.guess_nonzero = c->guess;
   inner->options.maxits = most < c->left ? most : c->left;
-  *e = PoiseKSPSetOperators(inner, ksp->given_A, ksp->given_P);
-  if (!*e) *e = poiseKSPSolve(inner, c->b, c->x);
+  *e = poiseKSPSolve(inner, c->b, c->x);
   TRY(Forgive(ksp->ctx, *e, t->text));
   t->reason = *e ? POISE_DIVERGED_ERROR : inner->result.reason;
   t->its += *e ? 0 : inner->result.its;
@@ -179,40 +233,50 @@ static PoiseErr Keep(Climbing *c, double norm)
   return better ? PoiseVecCopy(c->x, c->kept) : PoiseVecCopy(c->kept, c->x);
 }
 
-/* Iterations that a solve needs besides its budget to end, by its pace; 0: too many. */
-static PoiseInt More(double before, double now, double goal, PoiseInt its)
+/* Iterations that a rung may have besides those that it has had, where a surer one costs as much as `most`:
+   what its pace promises, if that is no more; and a quarter in any case, as a pace is not the first one. */
+static PoiseInt More(double gained, double missing, double most, PoiseInt its)
 {
-  const double most = 3;
-  double gained = log(before / now), missing = log(now / goal);
-  if (!(gained > 0) || !(missing < most * gained)) return 0;
-  return (PoiseInt)(1.5 * missing / gained * (double)its) + 10;
+  double had = (double)its, needs = gained > 0 ? 1.5 * missing / gained * had + 10 : INFINITY;
+  if (had + needs <= most) return (PoiseInt)needs;
+  return had < most / 4 ? (PoiseInt)ceil(most / 4 - had) : 0;
 }
+
+/* Iterations at first: what they cost is little beside any set-up. */
+enum { FIRST = 40 };
 
 /* One rung. *done: x is the solution. */
 static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
 {
-  const int again = 3; /* times: a claim that b - A x refutes by little, a solve that has used its budget */
+  const int again = 3; /* claims that b - A x refutes by little */
   Auto *a = ksp->data;
   Tried *t = &a->tried[rung];
-  PoiseErr failed;
-  PoiseInt most = Budget(&a->facts, rung);
+  PoiseInt most = FIRST;
+  double begun = c->best, cost;
   *t = (Tried){.tried = true, .norm = INFINITY};
-  failed = Climb(ksp, rung);
+  PoiseErr failed = Climb(ksp, rung);
   TRY(Forgive(ksp->ctx, failed, t->text));
   t->error = failed;
   if (failed) return POISE_OK;
   TRY(TakeSettings(ksp, a->inner));
   for (int round = 0; most > 0 && c->left > 0; round++) {
     double before = c->best;
-    TRY(Run(ksp, c, most, &t->error));
+    TRY(Run(ksp, c, rung, most, &t->error));
     if (t->error) return Keep(c, INFINITY);
     bool claims = t->reason > 0, right = t->norm <= c->goal || (claims && a->inner->solve.claim.rounding);
     TRY(Keep(c, t->norm));
     *done = right && poiseFinite(t->norm);
     if (*done) return POISE_OK;
-    bool may = round < (poiseLadder[rung].brief ? 1 : again) && t->norm < before;
-    if (may && !claims) may = t->reason == POISE_DIVERGED_ITS;
-    most = !may ? 0 : claims ? most : More(before, t->norm, c->goal, most);
+    if (claims) {
+      most = round < again && t->norm < before ? most : 0;
+    } else if (t->reason == POISE_DIVERGED_ITS) {
+      TRY(Surer(ksp, rung, &cost));
+      /* Where none is, those that cg takes on a grid, which grow with its side, and most in a plane. */
+      double limit = cost < INFINITY ? cost / poiseLadder[rung].work : 200 + 4 * sqrt(a->facts.rows);
+      most = More(log(begun / c->best), log(c->best / c->goal), limit, t->its);
+    } else {
+      most = 0;
+    }
   }
   return POISE_OK;
 }
@@ -272,8 +336,9 @@ static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
   if (first < RUNGS) TRY(Try(ksp, c, first, done));
   if (first < RUNGS && !*done) TRY(LookAnew(ksp));
   for (int k = 0; k < RUNGS && !*done; k++)
-    if (k != first && Fits(ksp, k)) {
-      TRY(Try(ksp, c, k, done));
+    if (k != first) {
+      if (IsDirect(k) && !HasNamed(ksp)) TRY(Foresee(ksp));
+      if (Fits(ksp, k)) TRY(Try(ksp, c, k, done));
       if (*done) a->won = k;
     }
   return POISE_OK;
@@ -293,8 +358,8 @@ static void Name(PoiseKSP ksp, int rung, char *text, size_t size)
 static const char *Verdict(const Auto *a)
 {
   for (int k = 0; k < RUNGS; k++)
-    if (poiseLadder[k].pc && !strcmp(poiseLadder[k].pc, "lu") && a->tried[k].error) return a->tried[k].text;
-  return "";
+    if (IsDirect(k) && a->tried[k].error) return a->tried[k].text;
+  return a->verdict;
 }
 
 static void Tell(PoiseKSP ksp, const Climbing *c, bool done)
@@ -363,19 +428,22 @@ static PoiseErr View_Auto(PoiseKSP ksp)
   const Auto *a = ksp->data;
   if (!a->looked) return POISE_OK;
   TRY(ViewFacts(ksp));
+  if (a->verdict[0]) TRY(poisePrint(ksp->ctx, "  of factors: %s\n", a->verdict));
   for (int k = 0; k < RUNGS; k++)
     if (a->tried[k].tried) TRY(ViewRung(ksp, k));
-  return a->rung < RUNGS ? PoiseKSPView(a->inner) : POISE_OK;
+  return a->rung[a->inner == a->solver[DIRECT]] < RUNGS ? PoiseKSPView(a->inner) : POISE_OK;
 }
 
-static PoiseKSP Inner_Auto(PoiseKSP ksp)
+static void Bytes_Auto(PoiseKSP ksp, PoiseBytes *sum)
 {
-  return ((Auto *)ksp->data)->inner;
+  const Auto *a = ksp->data;
+  for (int k = 0; k < SOLVERS; k++) poiseKSPAddBytes(a->solver[k], NULL, sum);
 }
 
 static void Destroy_Auto(PoiseKSP ksp)
 {
-  poiseKSPDestroy(&((Auto *)ksp->data)->inner);
+  Auto *a = ksp->data;
+  for (int k = 0; k < SOLVERS; k++) poiseKSPDestroy(&a->solver[k]);
 }
 
 const KSPType poiseKSPType_auto = {
@@ -385,7 +453,7 @@ const KSPType poiseKSPType_auto = {
     .right = NORM(UNPRECONDITIONED),
     .setup = SetUp_Auto,
     .solve = Solve_Auto,
-    .inner = Inner_Auto,
+    .bytes = Bytes_Auto,
     .view = View_Auto,
     .destroy = Destroy_Auto,
 };

@@ -15,12 +15,6 @@ static bool IsSymmetricShell(const Facts *f)
   return !f->stored && f->symmetric;
 }
 
-/* Factors take milliseconds. */
-static bool IsSmall(const Facts *f)
-{
-  return f->stored && f->rows <= 2000 && f->entries <= 5e4;
-}
-
 static bool HasDiagonal(const Facts *f)
 {
   return f->stored && f->zero == 0;
@@ -56,68 +50,87 @@ static bool IsSymmetricHollow(const Facts *f)
   return IsSymmetric(f) && f->zero > 0;
 }
 
-/* SuperLU takes seconds for so many entries. */
+/* ---- what they cost, in products ------------------------------------------------------------- */
+
+/* Of thresholds: about five times the entries of A, each found and moved as those of factors are. */
+static const double thresholds = 1000;
+
+/* The set-up of levels, and some twenty cycles. */
+static double CostOfLevels(const Facts *f)
+{
+  (void)f;
+  return 250;
+}
+
+static double CostOfSparse(const Facts *f)
+{
+  return f->direct;
+}
+
+double poiseCostOfFactors(const Facts *f, const DeviceModel *model, int ranks, double entries, double flops)
+{
+  /* In entries of a product by a core of the host, which takes a nanosecond for each. An entry of factors is
+     looked for, moved and stored without SIMD, and an iteration begins and ends. */
+  const double entry = 200, begin = 1e4, core = 1e10;
+  double speed = (poiseModelIsGpu(model) ? fmax(1, model->bandwidth / core) : 1) * ranks;
+  return (entry * entries + flops) / (begin + f->entries / speed);
+}
+
+/* Thresholds do not always solve, but what costs much more comes after them. */
 static bool IsFactoredSoon(const Facts *f)
 {
-  return f->stored && f->entries <= 2.5e6 && !IsSmall(f);
+  return f->stored && f->direct > 0 && f->direct <= 2 * thresholds;
 }
 
 static bool IsFactoredLate(const Facts *f)
 {
-  return f->stored && f->entries > 2.5e6 && f->entries <= 5e7;
+  return f->stored && f->direct > 2 * thresholds && f->direct < INFINITY;
 }
 
+/* ---- the ladder ------------------------------------------------------------------------------ */
+
 const Rung poiseLadder[RUNGS] = {
-    {IsSymmetricShell, "minres", "none", {{NULL}}, false, "symmetric, and offers its products alone"},
-    {IsShell, "gmres", "none", {{NULL}}, false, "offers its products alone"},
-    {IsSmall,
-     "gmres",
-     "lu",
-     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
-     false,
-     "small: factors take milliseconds"},
+    {IsSymmetricShell, "minres", "none", {{NULL}}, 2, NULL, "symmetric, and offers its products alone"},
+    {IsShell, "gmres", "none", {{NULL}}, 3, NULL, "offers its products alone"},
+    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "perhaps definite: cheap iterations"},
     {poiseMayBeLargeDefinite,
      "cg",
      "amg",
      {{NULL}},
-     true,
-     "perhaps definite, and large: its iterations do not grow"},
-    {poiseMayBeDefinite,
-     "cg",
-     "icc",
-     {{NULL}},
-     true,
-     "perhaps definite: symmetric, with a diagonal of one sign"},
-    {IsOther, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, true, "a diagonal without zeros"},
-    {IsSymmetricHollow, "minres", "none", {{NULL}}, true, "symmetric, with zeros on the diagonal"},
+     8,
+     CostOfLevels,
+     "and large: its iterations do not grow"},
+    {poiseMayBeDefinite, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign"},
+    {IsOther, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 8, NULL, "a diagonal without zeros"},
+    {IsOther, "gmres", "ilu", {{"ksp_pc_side", "right"}}, 5, NULL, "its norm does not grow"},
+    {IsSymmetricHollow, "minres", "none", {{NULL}}, 2, NULL, "symmetric, with zeros on the diagonal"},
     {IsFactoredSoon,
      "gmres",
      "lu",
      {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
-     false,
+     10,
+     CostOfSparse,
      "factors solve what is not singular"},
-    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, false, "perhaps definite: cheap iterations"},
-    {IsSymmetric, "minres", "jacobi", {{NULL}}, false, "symmetric: its norm never grows"},
     {IsAny,
      "gmres",
      "ilut",
      {{"ksp_pc_side", "right"}, {"pc_factor_drop_tol", "1e-4"}, {"pc_factor_pivoting", "0.1"}},
-     false,
+     10,
+     NULL,
      "keeps what is large, and exchanges columns"},
-    {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, false, "needs no factors"},
     {IsFactoredLate,
      "gmres",
      "lu",
      {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
-     false,
-     "the last resort, which takes long"},
-    {poiseMayBeDefinite,
-     "cg",
-     NULL,
-     {{NULL}},
-     false,
-     "perhaps definite: symmetric, with a diagonal of one sign"},
-    {IsAlike, "minres", NULL, {{NULL}}, false, "symmetric: its norm never grows"},
-    {IsUnlike, "bicgstab", NULL, {{"ksp_pc_side", "right"}}, true, "not symmetric: cheap iterations"},
-    {IsUnlike, "fgmres", NULL, {{NULL}}, false, "its norm does not grow"},
+     10,
+     CostOfSparse,
+     "factors solve what is not singular, at last"},
+    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "with more iterations"},
+    {IsSymmetric, "minres", "jacobi", {{NULL}}, 2, NULL, "symmetric: its norm never grows"},
+    {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "needs no factors"},
+    /* methods for a preconditioner that is named */
+    {poiseMayBeDefinite, "cg", NULL, {{NULL}}, 2, NULL, "perhaps definite: a diagonal of one sign"},
+    {IsAlike, "minres", NULL, {{NULL}}, 2, NULL, "symmetric: its norm never grows"},
+    {IsUnlike, "bicgstab", NULL, {{"ksp_pc_side", "right"}}, 4, NULL, "not symmetric: cheap iterations"},
+    {IsUnlike, "fgmres", NULL, {{NULL}}, 3, NULL, "its norm does not grow"},
 };

@@ -7,13 +7,17 @@
 
 typedef struct Rung {
   bool (*fits)(const Facts *);
-  const char *method, *pc; /* no pc: that which the application has named */
-  Word words[WORDS];       /* options besides */
-  bool brief;              /* there is a surer one: it is given few iterations */
+  const char *method, *pc;       /* no pc: that which the application has named */
+  Word words[WORDS];             /* options besides */
+  double work;                   /* of an iteration, in products */
+  double (*cost)(const Facts *); /* of a whole solve, in products, if it is known; else NULL */
   const char *why;
 } Rung;
 
-enum { RUNGS = 17 };
+enum { RUNGS = 18 };
 extern const Rung poiseLadder[RUNGS];
+
+/* What factors of so many entries and flops cost beside a product with A, on `ranks` ranks of a device. */
+double poiseCostOfFactors(const Facts *f, const DeviceModel *model, int ranks, double entries, double flops);
 
 #endif

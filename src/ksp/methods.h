@@ -64,9 +64,9 @@ struct KSPType {
   /* The whole solve, by solvers of its own: nothing else of the method is used but norms, setup and view, and
      it tells its result. NULL: it has none. */
   PoiseErr (*solve)(PoiseKSP, PoiseVec b, PoiseVec x);
-  PoiseKSP (*inner)(PoiseKSP); /* the solver of its own that it has now, or NULL; NULL likewise */
-  PoiseErr (*view)(PoiseKSP);  /* may be NULL */
-  void (*destroy)(PoiseKSP);   /* frees the contents of ksp->data; may be NULL */
+  void (*bytes)(PoiseKSP, PoiseBytes *sum); /* sum += those of solvers of its own; NULL: it has none */
+  PoiseErr (*view)(PoiseKSP);               /* may be NULL */
+  void (*destroy)(PoiseKSP);                /* frees the contents of ksp->data; may be NULL */
 };
 
 #define KSP_TYPE(name) extern const KSPType poiseKSPType_##name;

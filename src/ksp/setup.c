@@ -357,7 +357,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   CALLED(OBJECT(ksp), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   poiseKSPAddParts(ksp, bytes);
-  if (ksp->type->inner) poiseKSPAddBytes(ksp->type->inner(ksp), NULL, bytes);
+  if (ksp->type->bytes) ksp->type->bytes(ksp, bytes);
   if (!ksp->layout) return POISE_OK;
   poiseBufferAdd(&ksp->scalars.slot_buffer, bytes);
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);

@@ -10,6 +10,7 @@ typedef struct Facts { /* of A, on all ranks alike */
   bool stored;                     /* it has entries to look at, else it is a shell */
   bool symmetric;                  /* its products are, to rounding */
   double positive, negative, zero; /* entries of the diagonal, if it is stored */
+  double direct; /* what sparse factors cost, in products; 0: not foreseen; INFINITY: none */
 } Facts;
 
 /* Look at A: two products, and its diagonal. Collective; agrees. */
