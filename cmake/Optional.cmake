@@ -62,3 +62,8 @@ set(SUPERLU_TEST
      }")
 poise_optional(SUPERLU "SuperLU 5" HEADER slu_ddefs.h FOLDER superlu LIBRARY superlu FILE superlu
                FOR "-pc_factor_solver superlu" PACKAGE libsuperlu-dev)
+
+# Of the libraries that SuiteSparse has this one alone: its licence is BSD-3-Clause.
+set(AMD_TEST "int main(void) { return amd_order(0, 0, 0, 0, 0, 0) == AMD_OK; }")
+poise_optional(AMD "AMD" HEADER amd.h FOLDER suitesparse LIBRARY amd FILE amd FOR "-mat_order amd"
+               PACKAGE libsuitesparse-dev)

@@ -70,6 +70,10 @@ module poise
   integer(c_int), parameter :: POISE_PARTITION_GRAPH = 3
   integer(c_int), parameter :: POISE_ORDER_NATURAL = 0
   integer(c_int), parameter :: POISE_ORDER_RCM = 1
+  integer(c_int), parameter :: POISE_ORDER_AMD = 2
+  integer(c_int), parameter :: POISE_ORDER_MATCH = 3
+  integer(c_int), parameter :: POISE_ORDER_MATCH_RCM = 4
+  integer(c_int), parameter :: POISE_ORDER_MATCH_AMD = 5
   integer(c_int), parameter :: POISE_ITERATING = 0
   integer(c_int), parameter :: POISE_CONVERGED_RTOL = 2
   integer(c_int), parameter :: POISE_CONVERGED_ATOL = 3

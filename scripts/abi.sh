@@ -31,8 +31,8 @@ build()
 {
   {
     cmake -S "$2" -B "$work/$1.build" -D CMAKE_BUILD_TYPE=Debug -D "CMAKE_C_FLAGS_DEBUG=-O0 -g" \
-      -D POISE_MPI=OFF -D POISE_OPENMP=OFF -D POISE_METIS=OFF -D POISE_SUPERLU=OFF -D POISE_TESTS=OFF \
-      -D POISE_EXAMPLES=OFF -D POISE_BENCH=OFF -D POISE_PETSC_PLUGIN=OFF &&
+      -D POISE_MPI=OFF -D POISE_OPENMP=OFF -D POISE_METIS=OFF -D POISE_SUPERLU=OFF -D POISE_AMD=OFF \
+      -D POISE_TESTS=OFF -D POISE_EXAMPLES=OFF -D POISE_BENCH=OFF -D POISE_PETSC_PLUGIN=OFF &&
       cmake --build "$work/$1.build" --target poise -j "$(nproc)"
   } > "$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; echo "the $1 library cannot be built" >&2; exit 2; }
 }

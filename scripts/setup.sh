@@ -68,6 +68,7 @@ test_packages()
   have_header CUnit/CUnit.h || echo libcunit1-dev
   have_header metis.h || echo libmetis-dev
   have_header superlu/slu_ddefs.h || echo libsuperlu-dev
+  have_header suitesparse/amd.h || echo libsuitesparse-dev
   have clang-format-14 || echo clang-format-14
   have gfortran || echo gfortran
   [ -d /usr/include/eigen3 ] || echo libeigen3-dev

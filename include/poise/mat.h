@@ -388,6 +388,19 @@ POISE_API PoiseErr PoiseMatFindBlockSize(PoiseMat A, PoiseBlockFill table[POISE_
   Order of the rows on a rank, -mat_order:
     NATURAL   the application's order (default)
     RCM       reverse Cuthill-McKee on the block of columns that the rank owns
+    AMD       approximate minimum degree on that block, for factors with little fill (SuiteSparse's AMD).
+              POISE_ERR_UNSUPPORTED in a library without it
+    MATCH     columns change places, so that the product of the diagonal entries is as large as can be (Duff
+              and Koster 2001). Then they are multiplied by the powers of 2 next to the scales that belong to
+              it: a diagonal entry is, to a factor of 2, the largest of its row. Rows are not scaled, so that
+              b - A x and its norms stay those of A. For zeros and small entries on the diagonal; the copy is
+              not symmetric. A rank exchanges the columns that it owns, and its diagonal entries are the
+              largest among these. Where that leaves a row without a column, rank 0 matches all of A, and
+              holds 12 bytes per nonzero of it meanwhile. New values are matched anew, unless the
+              preconditioner is kept. POISE_ERR_NUMERIC if A is structurally singular: the message names rows.
+              POISE_ERR_UNSUPPORTED for block sizes above 1, and with a null space
+    MATCH_RCM, MATCH_AMD
+              MATCH, and then rows and columns alike by RCM or AMD. The words are match,rcm and match,amd
 */
 typedef enum PoisePartition {
   POISE_PARTITION_ROWS,
@@ -395,7 +408,14 @@ typedef enum PoisePartition {
   POISE_PARTITION_BYTES,
   POISE_PARTITION_GRAPH
 } PoisePartition;
-typedef enum PoiseOrder { POISE_ORDER_NATURAL, POISE_ORDER_RCM } PoiseOrder;
+typedef enum PoiseOrder {
+  POISE_ORDER_NATURAL,
+  POISE_ORDER_RCM,
+  POISE_ORDER_AMD,
+  POISE_ORDER_MATCH,
+  POISE_ORDER_MATCH_RCM,
+  POISE_ORDER_MATCH_AMD
+} PoiseOrder;
 POISE_API PoiseErr PoiseMatSetPartition(PoiseMat A, PoisePartition partition);
 POISE_API PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order);
 /* Shares of the ranks in what the partition measures, and in the nonzeros of type pcsr: weights[q] for rank
@@ -405,7 +425,8 @@ POISE_API PoiseErr PoiseMatSetPartitionWeights(PoiseMat A, int n, const double *
 /* B = P A P^T, arranged as A asks, for products and files. B is a matrix of its own, with A's type, block
    size and null space. It does not follow later changes of A. P, which may be NULL, is a permutation
    matrix. P x moves x into B's layout, P^T x moves it back into A's. The one column of row i of P
-   (PoiseMatGetRow) is the row of A that is row i of B. */
+   (PoiseMatGetRow) is the row of A that is row i of B. POISE_ERR_UNSUPPORTED with order MATCH, which has
+   no such P. */
 POISE_API PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P);
 
 POISE_API PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y); /* y = A x */

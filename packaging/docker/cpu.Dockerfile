@@ -4,7 +4,7 @@
 #   docker run --rm poise /usr/libexec/poise/elasticity -n 4
 FROM debian:12-slim AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends build-essential cmake file libmetis-dev libsuperlu-dev libopenmpi-dev \
+    && apt-get install -y --no-install-recommends build-essential cmake file libmetis-dev libsuitesparse-dev libsuperlu-dev libopenmpi-dev \
        openmpi-bin zlib1g-dev
 COPY . /src
 WORKDIR /src

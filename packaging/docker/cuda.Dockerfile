@@ -5,7 +5,7 @@
 #   docker run --rm --gpus all poise-cuda /usr/libexec/poise/elasticity -n 4 -device cuda
 FROM nvidia/cuda:12.6.3-devel-ubuntu24.04 AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends build-essential cmake file libmetis-dev libsuperlu-dev libopenmpi-dev \
+    && apt-get install -y --no-install-recommends build-essential cmake file libmetis-dev libsuitesparse-dev libsuperlu-dev libopenmpi-dev \
        openmpi-bin zlib1g-dev
 COPY . /src
 WORKDIR /src

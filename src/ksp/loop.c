@@ -126,13 +126,13 @@ PoiseErr PoiseKSPBuildSolution(PoiseKSP ksp, PoiseVec x)
          "the loop is replayed and ahead of its monitors: iterates can be had in a convergence test, or with "
          "%s 0",
          poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
-  PoiseMat from = ksp->A->origin.moves.from; /* x has the application's rows */
+  PoiseMat out = ksp->A->origin.moves.out; /* x has the application's rows */
   PoiseVec own = x;
   PoiseErr e = CheckIterate(ksp, x);
-  if (!e && from) e = poiseVecCreateLocal(ksp->layout, &own);
+  if (!e && out) e = poiseVecCreateLocal(ksp->layout, &own);
   e = PoiseAgree(ksp->ctx, e);
   if (!e) BuildIterate(ksp, own);
-  if (!e && from) poiseKSPFailed(ksp, poiseVecMove(from, own, x));
+  if (!e && out) poiseKSPFailed(ksp, poiseVecMove(out, own, x));
   if (own != x) PoiseVecDestroy(&own);
   TRY(e);
   if (!ksp->solve.failed) poiseKSPFailed(ksp, poiseBufferSyncBorrowed(&x->data));

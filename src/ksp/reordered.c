@@ -22,8 +22,7 @@ static PoiseErr MakeMoved(PoiseMat A, const Permutation *p, PoiseMat *mat)
   if (!p->from) return poiseMatShare(A, mat);
   TRY(poiseMatReordered(A, p, mat));
   (*mat)->origin.mat = A;
-  TRY(poiseMatShare(p->from, &(*mat)->origin.moves.from));
-  return poiseMatShare(p->to, &(*mat)->origin.moves.to);
+  return poisePermutationShare(p, &(*mat)->origin.moves);
 }
 
 /* Drop the reference to the original, which the application may destroy. The copy will be made anew. */
@@ -64,7 +63,7 @@ static PoiseErr Follow(Moved *m, PoiseMat A, const Permutation *p, int64_t stale
     TRY(MakeMoved(A, p, &now.mat));
   } else if (m->mat != A) {
     TRY(poiseMatMoveRest(A, p, changed, m->mat));
-    if (changed & CHANGED_VALUES) TRY(poiseMatMoveValues(A, m->mat));
+    if (changed & CHANGED_VALUES) TRY(poiseMatMoveValues(A, p, m->mat));
   }
   *m = now;
   return POISE_OK;
@@ -107,6 +106,13 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   return PoiseAgree(ksp->ctx, e);
 }
 
+/* Do the numbers belong to an earlier pattern, or to earlier values where they follow from these? */
+static bool Outlives(const Arranged *a, PoiseMat A, int64_t stale)
+{
+  if (stale == MOVED_PATTERN) return true;
+  return poiseMatMatches(A) && poiseMatChanged(&a->A.seen, A) & CHANGED_VALUES;
+}
+
 /* What must be done, on any rank: for A, for P, and whether new numbers are needed. A kept preconditioner
    needs the old numbers, even those of another pattern. They last as long as it does. */
 static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
@@ -115,7 +121,7 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   bool kept = ksp->options.reuse && ksp->pc->built;
   stale[0] = poiseMovedStale(&a->A, A);
   stale[1] = ksp->given_P == A ? MOVED_CURRENT : poiseMovedStale(&a->P, ksp->given_P);
-  a->outlived = a->outlived || stale[0] == MOVED_PATTERN;
+  a->outlived = a->outlived || Outlives(a, A, stale[0]);
   stale[2] = !a->rows || a->partition != poiseMatPartitionOf(A) || a->order != A->asked.order ||
              a->bounds_set != A->asked.bounds_set || !poiseLayoutSame(a->rows, A->rows) ||
              (a->outlived && !kept);
@@ -230,9 +236,9 @@ PoiseErr poiseKSPRunReordered(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   const Arranged *a = ksp->arranged;
   if (!a->moves.from) return poiseKSPRun(ksp, b, x);
   TRY(poiseVecMove(a->moves.to, b, a->b));
-  if (ksp->options.guess_nonzero) TRY(poiseVecMove(a->moves.to, x, a->x));
+  if (ksp->options.guess_nonzero) TRY(poiseVecMove(a->moves.into, x, a->x));
   TRY(poiseKSPRun(ksp, a->b, a->x));
-  return poiseVecMove(a->moves.from, a->x, x);
+  return poiseVecMove(a->moves.out, a->x, x);
 }
 
 PoiseErr poiseKSPViewReordered(PoiseKSP ksp)

@@ -20,7 +20,7 @@ struct Arranged { /* a solve in another layout or numbering than the application
   int64_t bounds_set; /* of A->asked, then */
   Layout *rows;       /* rows of the application; NULL: nothing is arranged yet */
   Permutation moves;
-  bool outlived; /* `moves` belong to an earlier pattern, which a kept preconditioner uses */
+  bool outlived; /* `moves` belong to an earlier A, which a kept preconditioner uses */
   Moved A, P;    /* the solver's operator, and the matrix of the preconditioner; P is empty if they are one */
   PoiseVec b, x;
   MatShape before, after; /* of A */

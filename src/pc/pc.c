@@ -256,9 +256,7 @@ static PoiseErr CopyOperator(PoisePC pc)
   if (!poiseMatHolds(P)) return POISE_OK;
   TRY(PoiseMatDuplicate(P, 1, &copy));
   copy->origin.row = P->origin.row;
-  PoiseErr e =
-      P->origin.moves.from ? poiseMatShare(P->origin.moves.from, &copy->origin.moves.from) : POISE_OK;
-  if (!e && P->origin.moves.to) e = poiseMatShare(P->origin.moves.to, &copy->origin.moves.to);
+  PoiseErr e = poisePermutationShare(&P->origin.moves, &copy->origin.moves);
   if (!e && P->null.n) e = PoiseMatSetNullSpace(copy, 0, P->null.n, P->null.v);
   if (!e && P->left.n) e = PoiseMatSetTransposeNullSpace(copy, 0, P->left.n, P->left.v);
   if (e)
@@ -338,9 +336,9 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
 {
   const Permutation *m = &pc->P->origin.moves;
   if (!m->from || outside == pc->type->outside) return pc->type->apply(pc, r, z, skip, fuse);
-  TRY(poiseVecMove(outside ? m->to : m->from, r, pc->moved[0]));
+  TRY(poiseVecMove(outside ? m->to : m->from, r, pc->moved[0])); /* r is as b, and z as x */
   PoiseErr e = pc->type->apply(pc, pc->moved[0], pc->moved[1], NULL, NULL);
-  PoiseErr back = poiseVecMove(outside ? m->from : m->to, pc->moved[1], z);
+  PoiseErr back = poiseVecMove(outside ? m->out : m->into, pc->moved[1], z);
   if (!e) e = back;
   return e ? e : poiseVecFuse(z, skip, fuse);
 }

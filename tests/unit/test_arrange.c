@@ -1265,7 +1265,7 @@ static void TestErrors(PoiseContext ctx)
   PoiseShell shell = {.mult = SampleTwice};
   if (!CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 6, 8, &A))) return;
   CHECK_ERR(PoiseMatSetPartition(A, (PoisePartition)4), POISE_ERR_ARG, "no partition 4");
-  CHECK_ERR(PoiseMatSetOrder(A, (PoiseOrder)2), POISE_ERR_ARG, "no order 2");
+  CHECK_ERR(PoiseMatSetOrder(A, (PoiseOrder)6), POISE_ERR_ARG, "no order 6");
 #ifndef POISE_HAVE_METIS
   CHECK_ERR(PoiseMatSetPartition(A, POISE_PARTITION_GRAPH), POISE_ERR_UNSUPPORTED, "POISE_METIS");
 #endif

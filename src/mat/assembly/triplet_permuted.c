@@ -23,9 +23,9 @@ typedef struct Permuted {
   PoiseMat A;
   HostCsr h;
   int64_t b;
-  const double *column; /* new numbers of A's local columns */
-  int32_t *row;         /* A's row that becomes this one */
-  int64_t longs;        /* number of long rows */
+  const double *number, *column; /* new numbers of A's rows, and of its local columns */
+  int32_t *row;                  /* A's row that becomes this one */
+  int64_t longs;                 /* number of long rows */
   Triplets *t;
   RowArrays arrays;
 } Permuted;
@@ -101,7 +101,7 @@ static void Offsets(Permuted *p)
   int64_t m = c->m, begin = p->A->rows->begin / p->b, *ptr = p->arrays.ptr;
   for (int64_t i = 0; i < m; i++) {
     int64_t n = poiseCsrPtr(c, p->h.ptr, i + 1) - poiseCsrPtr(c, p->h.ptr, i);
-    int64_t to = (int64_t)p->column[i * p->b] / p->b - begin;
+    int64_t to = (int64_t)p->number[i * p->b] / p->b - begin;
     p->row[to] = (int32_t)i;
     ptr[to + 1] = n;
     p->longs += n >= LONG;
@@ -151,10 +151,10 @@ bool poiseTripletsPermutable(PoiseMat A, PoiseMat B)
   return A->ctx->device->ops->is_host && A->csr.b == poiseMatAskedBlocks(B) && !searches;
 }
 
-PoiseErr poiseTripletsPermute(PoiseMat A, PoiseErr mine, const double *column, PoiseMat B)
+PoiseErr poiseTripletsPermute(PoiseMat A, PoiseErr mine, const double *row, const double *column, PoiseMat B)
 {
   PoiseContext ctx = A->ctx;
-  Permuted p = {.A = A, .b = poiseCsrSide(&A->csr), .column = column};
+  Permuted p = {.A = A, .b = poiseCsrSide(&A->csr), .number = row, .column = column};
   poiseLogBegin(ctx, EVENT_MatAssemble);
   if (A->csr.b) B->asked.find = false;
   if (!mine) mine = Make(&p, B);

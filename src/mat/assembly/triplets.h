@@ -13,9 +13,9 @@ void poiseTripletsBytes(const struct Triplets *t, PoiseBytes *sum);
 PoiseErr poiseMatTakeCOO(PoiseMat A, PoiseErr mine, Side where, const double *v, bool add);
 
 /* triplet_permuted.c: B's pattern becomes A's, with rows and columns renumbered, and its triplets A's
-   entries. No row leaves its rank. column: new numbers of the scalars of A's local columns. mine: this rank's
-   error so far (column is then not read). Collective; agrees. */
+   entries. No row leaves its rank. row, column: new numbers of the scalars of A's rows and local columns.
+   mine: this rank's error so far (they are then not read). Collective; agrees. */
 bool poiseTripletsPermutable(PoiseMat A, PoiseMat B);
-PoiseErr poiseTripletsPermute(PoiseMat A, PoiseErr mine, const double *column, PoiseMat B);
+PoiseErr poiseTripletsPermute(PoiseMat A, PoiseErr mine, const double *row, const double *column, PoiseMat B);
 
 #endif

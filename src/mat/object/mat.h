@@ -43,8 +43,8 @@ typedef struct NullSpace { /* an orthonormal basis; n = 0: none was given */
   PoiseVec v[POISE_MAX_BATCH];
 } NullSpace;
 
-typedef struct Permutation { /* x = from x', x' = to x. `from` has the old rows and the new columns */
-  PoiseMat from, to;
+typedef struct Permutation {    /* b = from b', b' = to b; x = out x', x' = into x. from, out: new columns */
+  PoiseMat from, to, out, into; /* the latter two are the former, unless columns are exchanged and scaled */
 } Permutation;
 
 typedef struct MatRequest { /* what the program or its options asked for */

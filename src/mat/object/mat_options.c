@@ -33,8 +33,11 @@ static const PoiseOption options[] = {
     {"mat_partition_weights", POISE_OPTION_STRING, offsetof(MatOptions, weights), "", 0, 0, NULL,
      "shares of the ranks in what -mat_partition measures, and in the nonzeros of type pcsr: 2,1,1; the "
      "default is equal shares"},
-    {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0, "natural|rcm",
-     "order in which a solver works on the rows of a rank: as given, or reverse Cuthill-McKee"},
+    {"mat_order", POISE_OPTION_CHOICE, offsetof(MatOptions, order), "natural", 0, 0,
+     "natural|rcm|amd|match|match,rcm|match,amd",
+     "order in which a solver works on the rows of a rank: as given, reverse Cuthill-McKee, or minimum "
+     "degree; "
+     "match puts large entries on the diagonal first"},
     {0},
 };
 

@@ -3,6 +3,10 @@
   Matrices in another layout and numbering. A permutation is a matrix with a 1 in each row, so that its SpMV
   moves vectors. The entries of the rearranged matrix are triplets, so that one pass copies new values of the
   original.
+
+  An order with a matching numbers columns by the rows that they are matched with, and multiplies them by
+  powers of 2. So x is moved by other matrices than b, whose entries are these powers. Rows are not scaled:
+  |b - A x| is what the application knows. A preconditioner that divides by the diagonal scales them.
 */
 #include "arrange.h"
 #include "mat/csr/columns.h"
@@ -10,6 +14,7 @@
 #include "mat/object/mat.h"
 #include "mat/csr/entries.h"
 #include "graph.h"
+#include "renumber.h"
 #include "mat/object/mat_type.h"
 #include "sys/device/host_loop.h"
 
@@ -38,7 +43,9 @@ bool poiseMatMovesRows(PoiseMat A)
 PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
 {
   CALLED(OBJECT(A));
-  if ((int)order < 0 || order > POISE_ORDER_RCM) FAIL(POISE_ERR_ARG, "there is no order %d", (int)order);
+  if ((int)order < 0 || order > POISE_ORDER_MATCH_AMD)
+    FAIL(POISE_ERR_ARG, "there is no order %d", (int)order);
+  if (order == POISE_ORDER_AMD || order == POISE_ORDER_MATCH_AMD) TRY(poiseAmdCheck());
   A->asked.order = order;
   return POISE_OK;
 }
@@ -46,6 +53,25 @@ PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
 bool poiseMatReorders(PoiseMat A)
 {
   return poiseMatMovesRows(A) || A->asked.order != POISE_ORDER_NATURAL;
+}
+
+bool poiseMatMatches(PoiseMat A)
+{
+  return A->asked.order >= POISE_ORDER_MATCH;
+}
+
+/* Columns are exchanged one by one. What is known of the null space of A tells nothing of A^T then. */
+static PoiseErr CheckMatch(PoiseMat A, PoiseMat asked)
+{
+  char words[POISE_OPTION_LENGTH];
+  if (A->csr.b || A->asked.type->blocked || asked->block_size > 1)
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "%s exchanges columns, which a matrix of block size %d does not allow: give -mat_block_size 1",
+         poiseMatReorderWords(asked, words, sizeof words), asked->block_size);
+  if (A->null.n || A->left.n)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s does not work with a null space (PoiseMatSetNullSpace)",
+         poiseMatReorderWords(asked, words, sizeof words));
+  return POISE_OK;
 }
 
 PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
@@ -59,6 +85,7 @@ PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
     FAIL(POISE_ERR_UNSUPPORTED,
          "a matrix of blocks of %d x %d cannot be rearranged (%s) as one of block size %d", A->csr.b,
          A->csr.b, poiseMatReorderWords(asked, words, sizeof words), asked->block_size);
+  if (poiseMatMatches(asked)) TRY(CheckMatch(A, asked));
   return poiseMatCheckSquare(A);
 }
 
@@ -68,156 +95,98 @@ void poisePermutationDestroy(Permutation *p)
 {
   PoiseMatDestroy(&p->from);
   PoiseMatDestroy(&p->to);
+  PoiseMatDestroy(&p->out);
+  PoiseMatDestroy(&p->into);
 }
 
-static PoiseErr Ones(int64_t n, PoiseContext ctx, int64_t **ptr, double **val)
+static PoiseErr ShareIfAny(PoiseMat A, PoiseMat *B)
+{
+  return A ? poiseMatShare(A, B) : POISE_OK;
+}
+
+PoiseErr poisePermutationShare(const Permutation *p, Permutation *q)
+{
+  TRY(ShareIfAny(p->from, &q->from));
+  TRY(ShareIfAny(p->to, &q->to));
+  TRY(ShareIfAny(p->out, &q->out));
+  return ShareIfAny(p->into, &q->into);
+}
+
+static PoiseErr Counted(PoiseContext ctx, int64_t n, int64_t **ptr)
 {
   TRY(poiseAllocArray(ctx, n + 1, sizeof(int64_t), "permutation", ptr));
-  TRY(poiseAllocArray(ctx, n, sizeof(double), "permutation", val));
-  for (int64_t i = 0; i < n; i++) (*ptr)[i + 1] = i + 1, (*val)[i] = 1;
+  for (int64_t i = 0; i < n; i++) (*ptr)[i + 1] = i + 1;
   return POISE_OK;
 }
 
-/* Make a permutation from the new numbers of this rank's rows; m of the new rows are this rank's. */
-static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, Permutation *p)
+/* A matrix that takes new numbers to A's, with these entries; m of the new ones are this rank's. */
+static PoiseErr MakeFrom(PoiseMat A, PoiseInt m, const PoiseInt *number, const double *val, PoiseMat *from)
 {
   PoiseContext ctx = A->ctx;
   int64_t *ptr = NULL;
-  double *val = NULL;
-  PoiseErr e = PoiseAgree(ctx, Ones(A->rows->n, ctx, &ptr, &val));
+  PoiseErr e = PoiseAgree(ctx, Counted(ctx, A->rows->n, &ptr));
   PoiseCSR csr = {.ptr64 = ptr, .col64 = number ? number : ptr, .val = val}; /* not NULL without entries */
-  if (!e) e = PoiseMatCreateCSR(ctx, A->rows->n, m, A->rows->N, A->rows->N, &csr, POISE_COPY, &p->from);
-  if (!e) e = PoiseMatSetType(p->from, "csr"); /* csr, as rows have one entry */
-  if (!e) e = PoiseMatTranspose(p->from, &p->to);
+  if (!e) e = PoiseMatCreateCSR(ctx, A->rows->n, m, A->rows->N, A->rows->N, &csr, POISE_COPY, from);
+  if (!e) e = PoiseMatSetType(*from, "csr"); /* csr, as rows have one entry */
   poiseFree(ctx, &ptr);
-  poiseFree(ctx, &val);
+  return e;
+}
+
+/* The same with ones, and its inverse. */
+static PoiseErr Permute(PoiseMat A, PoiseInt m, const PoiseInt *number, PoiseMat *from, PoiseMat *to)
+{
+  double *ones = NULL;
+  PoiseErr e = PoiseAgree(A->ctx, poiseAllocArray(A->ctx, A->rows->n, sizeof *ones, "permutation", &ones));
+  for (int64_t i = 0; !e && i < A->rows->n; i++) ones[i] = 1;
+  if (!e) e = MakeFrom(A, m, number, ones, from);
+  if (!e) e = PoiseMatTranspose(*from, to);
+  poiseFree(A->ctx, &ones);
+  return e;
+}
+
+/* With scales, and its inverse. */
+static PoiseErr PermuteScaled(PoiseMat A, const NewNumbers *n, PoiseMat *out, PoiseMat *into)
+{
+  double *inverse = NULL;
+  PoiseMat scaled = NULL;
+  TRY(MakeFrom(A, n->m, n->col, n->scale, out));
+  PoiseErr e = PoiseAgree(A->ctx, poiseAllocArray(A->ctx, A->rows->n, sizeof *inverse, "scales", &inverse));
+  for (int64_t i = 0; !e && i < A->rows->n; i++) inverse[i] = 1 / n->scale[i];
+  if (!e) e = MakeFrom(A, n->m, n->col, inverse, &scaled);
+  if (!e) e = PoiseMatTranspose(scaled, into);
+  PoiseMatDestroy(&scaled);
+  poiseFree(A->ctx, &inverse);
+  return e;
+}
+
+/* Columns get their rows' numbers. */
+static PoiseErr PermuteAlike(PoiseMat A, const NewNumbers *n, Permutation *p)
+{
+  PoiseErr e = Permute(A, n->m, n->row, &p->from, &p->to);
+  if (!e) e = poiseMatShare(p->from, &p->out);
+  return e ? e : poiseMatShare(p->to, &p->into);
+}
+
+static PoiseErr PermuteApart(PoiseMat A, const NewNumbers *n, Permutation *p)
+{
+  PoiseErr e = Permute(A, n->m, n->row, &p->from, &p->to);
+  return e ? e : PermuteScaled(A, n, &p->out, &p->into);
+}
+
+PoiseErr poisePermutationOf(PoiseMat A, const NewNumbers *n, Permutation *p)
+{
+  PoiseErr e = poiseMatMatches(A) ? PermuteApart(A, n, p) : PermuteAlike(A, n, p);
   if (e) poisePermutationDestroy(p);
   return e;
 }
 
-/* ---- new numbers ----------------------------------------------------------------------------- */
-
-/* Number rows by their rank, and rows of one rank in the order of their old numbers. to: the rank of each
-   node; *m: rows for this rank. */
-static PoiseErr NumberByRank(PoiseMat A, const int32_t *to, int64_t *counts, PoiseInt *number, PoiseInt *m)
+static PoiseErr IsSo(PoiseMat A, const NewNumbers *n, bool *so)
 {
-  Comm *comm = A->ctx->comm;
-  int64_t *all = counts + comm->size, n = A->rows->n, start = 0;
-  int b = A->block_size;
-  for (int64_t i = 0; i < n; i++) counts[to[i / b]]++;
-  TRY(comm->ops->allgather(comm, counts, (size_t)comm->size * sizeof *counts, all));
-  for (int q = 0; q < comm->size; q++) {
-    int64_t total = 0;
-    for (int r = 0; r < comm->size; r++) {
-      if (r == comm->rank) counts[q] = start + total; /* from here on the next number */
-      total += all[(int64_t)r * comm->size + q];
-    }
-    if (q == comm->rank) *m = total;
-    start += total;
+  int64_t moved = n->m != A->rows->n;
+  for (int64_t i = 0; i < A->rows->n && !moved; i++) {
+    PoiseInt own = A->rows->begin + i;
+    moved = n->row[i] != own || n->col[i] != own || n->scale[i] != 1;
   }
-  for (int64_t i = 0; i < n; i++) number[i] = counts[to[i / b]]++;
-  return POISE_OK;
-}
-
-static PoiseErr NumberByPartition(PoiseMat A, PoiseInt *number, PoiseInt *m)
-{
-  PoiseContext ctx = A->ctx;
-  int64_t size = PoiseSize(ctx), *counts = NULL;
-  int32_t *to = NULL;
-  *m = A->rows->n;
-  for (int64_t i = 0; i < A->rows->n; i++) number[i] = A->rows->begin + i;
-  if (!poiseMatMovesRows(A)) return POISE_OK;
-  if (poiseMatPartitionOf(A) != A->asked.partition) { /* it is that of pcsr, which moves no row for little */
-    double over;
-    TRY(poiseSharesOver(A, A->csr.nz, &over));
-    if (over <= 1 + 1.0 / PERCENT) return POISE_OK;
-  }
-  PoiseErr e = poiseAllocArray(ctx, A->rows->n / A->block_size, sizeof(int32_t), "ranks of rows", &to);
-  if (!e) e = poiseAllocArray(ctx, size + size * size, sizeof(int64_t), "counts of rows", &counts);
-  e = PoiseAgree(ctx, e);
-  if (!e) e = poiseMatPartition(A, poiseMatPartitionOf(A), to);
-  if (!e) e = NumberByRank(A, to, counts, number, m);
-  poiseFree(ctx, &to);
-  poiseFree(ctx, &counts);
-  return e;
-}
-
-/* number = numbers of A's rows in a better order; each rank numbers its own rows. Local. */
-static PoiseErr Reorder(PoiseMat A, PoiseInt *number)
-{
-  PoiseContext ctx = A->ctx;
-  int b = A->block_size;
-  Adjacency g = {0};
-  int32_t *order = NULL;
-  PoiseErr e = poiseAllocArray(ctx, A->rows->n / b, sizeof(int32_t), "order", &order);
-  if (!e) e = poiseGraphOfRows(A, true, &g);
-  if (!e) e = poiseReverseCuthillMcKee(ctx, &g, order);
-  for (int64_t k = 0; !e && k < A->rows->n / b; k++)
-    for (int64_t j = 0, first = order[k] * (int64_t)b; j < b; j++)
-      number[first + j] = A->rows->begin + k * b + j;
-  poiseGraphDestroy(ctx, &g);
-  poiseFree(ctx, &order);
-  return e;
-}
-
-/* The same, as a vector. */
-static PoiseErr ReorderVec(PoiseMat A, PoiseVec numbers)
-{
-  PoiseContext ctx = A->ctx;
-  PoiseInt *number = NULL;
-  double *v = NULL;
-  PoiseErr e = PoiseVecGetWrite(numbers, &v);
-  if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof *number, "numbers of rows", &number);
-  if (!e) e = Reorder(A, number);
-  for (int64_t i = 0; !e && i < A->rows->n; i++) v[i] = (double)number[i];
-  poiseFree(ctx, &number);
-  return e;
-}
-
-/* Fetch the final numbers of A's rows. B is A after partitioning, and has the final numbers of its own
-   rows. number holds the rows of B that A's rows have become. */
-static PoiseErr TakeOrder(PoiseMat A, PoiseMat B, PoiseInt *number)
-{
-  PoiseContext ctx = A->ctx;
-  PoiseVec numbers;
-  double *v = NULL;
-  TRY(PoiseMatCreateVecs(B, &numbers, NULL));
-  PoiseErr e = ReorderVec(B, numbers);
-  if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof(double), "numbers of rows", &v);
-  e = PoiseAgree(ctx, e);
-  if (!e) e = PoiseVecGetValues(numbers, A->rows->n, number, v);
-  for (int64_t i = 0; !e && i < A->rows->n; i++) number[i] = (PoiseInt)v[i]; /* exact: below 2^53 */
-  poiseFree(ctx, &v);
-  PoiseVecDestroy(&numbers);
-  return e;
-}
-
-static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B);
-
-static PoiseErr NumberByOrder(PoiseMat A, PoiseInt m, PoiseInt *number)
-{
-  Permutation p = {0};
-  PoiseMat B = NULL;
-  if (A->asked.order == POISE_ORDER_NATURAL) return POISE_OK;
-  if (!poiseMatMovesRows(A)) return PoiseAgree(A->ctx, Reorder(A, number));
-  TRY(Permute(A, m, number, &p));
-  PoiseErr e = Move(A, &p, &B);
-  if (!e) e = TakeOrder(A, B, number);
-  PoiseMatDestroy(&B);
-  poisePermutationDestroy(&p);
-  return e;
-}
-
-static PoiseErr Number(PoiseMat A, PoiseInt *number, PoiseInt *m)
-{
-  TRY(NumberByPartition(A, number, m));
-  return NumberByOrder(A, *m, number);
-}
-
-static PoiseErr IsSo(PoiseMat A, PoiseInt m, const PoiseInt *number, bool *so)
-{
-  int64_t moved = m != A->rows->n;
-  for (int64_t i = 0; i < A->rows->n && !moved; i++) moved = number[i] != A->rows->begin + i;
   TRY(poiseCommMaxInt(A->ctx->comm, &moved, 1));
   *so = !moved;
   return POISE_OK;
@@ -226,16 +195,14 @@ static PoiseErr IsSo(PoiseMat A, PoiseInt m, const PoiseInt *number, bool *so)
 /* always: also if A has the wanted arrangement already. */
 static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
 {
-  PoiseInt *number = NULL, m;
+  NewNumbers n = {0};
   bool so = false;
   *p = (Permutation){0};
   TRY(PoiseAgree(A->ctx, poiseMatCheckReorder(A, A)));
-  PoiseErr e =
-      PoiseAgree(A->ctx, poiseAllocArray(A->ctx, A->rows->n, sizeof(PoiseInt), "numbers of rows", &number));
-  if (!e) e = Number(A, number, &m);
-  if (!e && !always) e = IsSo(A, m, number, &so);
-  if (!e && !so) e = Permute(A, m, number, p);
-  poiseFree(A->ctx, &number);
+  PoiseErr e = poiseNumber(A, &n);
+  if (!e && !always) e = IsSo(A, &n, &so);
+  if (!e && !so) e = poisePermutationOf(A, &n, p);
+  poiseNumbersDestroy(A->ctx, &n);
   return e;
 }
 
@@ -251,16 +218,23 @@ PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
 
 typedef struct Places { /* where A's entries (or blocks) go */
   PoiseInt *rows, *cols;
-  double *column; /* new numbers of A's local columns */
+  double *row, *column; /* new numbers of A's rows, and of its local columns */
 } Places;
 
-static PoiseErr OwnNumbers(PoiseMat A, PoiseMat from, Places *p)
+static PoiseErr OwnNumbers(PoiseMat from, double *number)
 {
   HostCsr h;
-  TRY(poiseColumnsCreate(A, &p->column));
   TRY(poiseMatRead(from, &h));
-  for (int64_t i = 0; i < A->rows->n; i++) p->column[i] = (double)poiseCsrGlobal(from, h.col[i]);
+  for (int64_t i = 0; i < from->rows->n; i++) number[i] = (double)poiseCsrGlobal(from, h.col[i]);
   return POISE_OK;
+}
+
+static PoiseErr NumbersOf(PoiseMat A, const Permutation *move, Places *p)
+{
+  TRY(poiseAllocArray(A->ctx, A->rows->n, sizeof(double), "numbers of rows", &p->row));
+  TRY(poiseColumnsCreate(A, &p->column));
+  TRY(OwnNumbers(move->from, p->row));
+  return OwnNumbers(move->out, p->column);
 }
 
 static PoiseErr Place(PoiseMat A, Places *p)
@@ -276,7 +250,7 @@ static PoiseErr Place(PoiseMat A, Places *p)
   for (int64_t block = 0; block < nblock; block++)
     for (int64_t i = block * POISE_BLOCK; i < (block + 1) * POISE_BLOCK && i < m; i++)
       for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++)
-        p->rows[k] = (PoiseInt)p->column[i * b] / b, p->cols[k] = (PoiseInt)p->column[h.col[k] * b] / b;
+        p->rows[k] = (PoiseInt)p->row[i * b] / b, p->cols[k] = (PoiseInt)p->column[h.col[k] * b] / b;
   return POISE_OK;
 }
 
@@ -289,30 +263,33 @@ static PoiseErr RowsStay(PoiseMat from, bool *stay)
   return POISE_OK;
 }
 
-static PoiseErr MovePattern(PoiseMat A, PoiseMat from, PoiseMat B)
+static PoiseErr PutPattern(PoiseMat A, PoiseErr mine, Places *p, PoiseMat B)
+{
+  if (!mine) mine = Place(A, p);
+  TRY(PoiseAgree(A->ctx, mine));
+  return A->csr.b ? PoiseMatSetBlockPatternCOO(B, A->csr.nz, p->rows, p->cols)
+                  : PoiseMatSetPatternCOO(B, A->csr.nz, p->rows, p->cols);
+}
+
+static PoiseErr MovePattern(PoiseMat A, const Permutation *move, PoiseMat B)
 {
   Places p = {0};
   bool stay = false;
-  TRY(RowsStay(from, &stay));
-  PoiseErr e = OwnNumbers(A, from, &p);
+  TRY(RowsStay(move->from, &stay));
+  PoiseErr e = NumbersOf(A, move, &p);
   e = poiseColumnsSpread(A, e, p.column);
-  if (stay && poiseTripletsPermutable(A, B)) {
-    e = poiseTripletsPermute(A, e, p.column, B);
-    poiseFree(A->ctx, &p.column);
-    return e;
-  }
-  if (!e) e = Place(A, &p);
-  e = PoiseAgree(A->ctx, e);
+  if (stay && poiseTripletsPermutable(A, B))
+    e = poiseTripletsPermute(A, e, p.row, p.column, B);
+  else
+    e = PutPattern(A, e, &p, B);
+  poiseFree(A->ctx, &p.row);
   poiseFree(A->ctx, &p.column);
-  if (!e)
-    e = A->csr.b ? PoiseMatSetBlockPatternCOO(B, A->csr.nz, p.rows, p.cols)
-                 : PoiseMatSetPatternCOO(B, A->csr.nz, p.rows, p.cols);
   poiseFree(A->ctx, &p.rows);
   poiseFree(A->ctx, &p.cols);
   return e;
 }
 
-static PoiseErr MoveValues(PoiseMat A, PoiseMat B)
+static PoiseErr CopyValues(PoiseMat A, PoiseMat B)
 {
   const double *val;
   PoiseErr e = poiseMatCheckUsable(A);
@@ -321,23 +298,43 @@ static PoiseErr MoveValues(PoiseMat A, PoiseMat B)
   return poiseMatTakeCOO(B, POISE_OK, DEVICE, val, false);
 }
 
-PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B)
+/* The columns of B are multiplied by what x is: `into` has the inverses. */
+static PoiseErr Scale(PoiseMat into, PoiseMat B)
+{
+  PoiseVec ones = NULL, scale = NULL;
+  PoiseErr e = PoiseMatCreateVecs(into, &ones, &scale);
+  if (!e) e = PoiseAgree(B->ctx, PoiseVecSet(ones, 1));
+  if (!e) e = poiseVecMove(into, ones, scale);
+  if (!e) e = PoiseAgree(B->ctx, PoiseVecReciprocal(scale));
+  if (!e) e = PoiseMatDiagonalScale(B, NULL, scale);
+  PoiseVecDestroy(&ones);
+  PoiseVecDestroy(&scale);
+  return e;
+}
+
+static PoiseErr MoveValues(PoiseMat A, const Permutation *p, PoiseMat B)
+{
+  TRY(CopyValues(A, B));
+  return p->into != p->to ? Scale(p->into, B) : POISE_OK;
+}
+
+PoiseErr poiseMatMoveValues(PoiseMat A, const Permutation *p, PoiseMat B)
 {
   poiseLogBegin(A->ctx, EVENT_MatRearrange);
-  PoiseErr e = MoveValues(A, B);
+  PoiseErr e = MoveValues(A, p, B);
   poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
   return e;
 }
 
 typedef PoiseErr (*SetSpace)(PoiseMat, int constant, int n, const PoiseVec *);
 
-static PoiseErr MoveSpace(const NullSpace *space, const Permutation *p, PoiseMat B, SetSpace set)
+static PoiseErr MoveSpace(const NullSpace *space, PoiseMat into, PoiseMat B, SetSpace set)
 {
   PoiseVec moved[POISE_MAX_BATCH] = {NULL};
   PoiseErr e = POISE_OK;
   for (int k = 0; !e && k < space->n; k++) {
     e = PoiseMatCreateVecs(B, &moved[k], NULL);
-    if (!e) e = poiseVecMove(p->to, space->v[k], moved[k]);
+    if (!e) e = poiseVecMove(into, space->v[k], moved[k]);
   }
   if (!e) e = set(B, 0, space->n, moved);
   for (int k = 0; k < space->n; k++) PoiseVecDestroy(&moved[k]);
@@ -356,19 +353,19 @@ PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, unsigned changed, Po
 {
   bool spaces = changed & CHANGED_SPACES;
   if (changed & CHANGED_PRODUCT) TRY(MoveProduct(A, B));
-  if (changed & CHANGED_NEAR) TRY(MoveSpace(&A->near, p, B, PoiseMatSetNearNullSpace));
-  if (spaces) TRY(MoveSpace(&A->null, p, B, PoiseMatSetNullSpace));
-  return spaces ? MoveSpace(&A->left, p, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
+  if (changed & CHANGED_NEAR) TRY(MoveSpace(&A->near, p->into, B, PoiseMatSetNearNullSpace));
+  if (spaces) TRY(MoveSpace(&A->null, p->into, B, PoiseMatSetNullSpace));
+  return spaces ? MoveSpace(&A->left, p->to, B, PoiseMatSetTransposeNullSpace) : POISE_OK;
 }
 
-static PoiseErr Move(PoiseMat A, const Permutation *p, PoiseMat *B)
+PoiseErr poiseMatMove(PoiseMat A, const Permutation *p, PoiseMat *B)
 {
   const Layout *l = p->from->cols;
   TRY(poiseMatCreateTyped(A->ctx, A->asked.type, l->n, l->n, l->N, l->N, B));
   (*B)->block_size = A->block_size;
   poiseMatInherit(A, *B);
-  TRY(MovePattern(A, p->from, *B));
-  TRY(MoveValues(A, *B));
+  TRY(MovePattern(A, p, *B));
+  TRY(MoveValues(A, p, *B));
   return poiseMatMoveRest(A, p, ~0u, *B);
 }
 
@@ -376,7 +373,7 @@ PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B)
 {
   *B = NULL;
   poiseLogBegin(A->ctx, EVENT_MatRearrange);
-  PoiseErr e = Move(A, p, B);
+  PoiseErr e = poiseMatMove(A, p, B);
   poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
   if (e) PoiseMatDestroy(B);
   return e;
@@ -429,9 +426,13 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
   Permutation p;
   *B = NULL;
   if (P) *P = NULL;
+  if (poiseMatMatches(A))
+    FAIL(POISE_ERR_UNSUPPORTED,
+         "PoiseMatRearrange gives P A P^T, and an order with a matching exchanges columns alone and scales "
+         "them: only solvers work with it");
   poiseLogBegin(A->ctx, EVENT_MatRearrange);
   PoiseErr e = CreatePermutation(A, true, &p);
-  if (!e) e = Move(A, &p, B);
+  if (!e) e = poiseMatMove(A, &p, B);
   poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
   if (e)
     PoiseMatDestroy(B);

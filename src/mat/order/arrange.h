@@ -4,6 +4,7 @@
 #define POISE_MAT_ARRANGE_H
 
 #include "mat/object/mat.h"
+#include "renumber.h"
 
 typedef struct MatShape { /* over all ranks */
   /* most: nonzeros of the rank with the most; bandwidth: the largest of the ranks' blocks of owned columns */
@@ -13,19 +14,25 @@ typedef struct MatShape { /* over all ranks */
 bool poiseMatReorders(PoiseMat A);              /* not as it is */
 PoisePartition poiseMatPartitionOf(PoiseMat A); /* the one that was asked for, or that of pcsr */
 bool poiseMatMovesRows(PoiseMat A);             /* to other ranks */
+bool poiseMatMatches(PoiseMat A);               /* its order exchanges and scales columns, by its values */
 const char *poiseMatReorderWords(PoiseMat A, char *text,
                                  size_t size); /* the options that say so (mat_options.c) */
 /* can A be arranged as that matrix asks? */
 PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked);
 /* p stays empty if A is arranged so already. Collective; agrees. */
 PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p);
+/* Of A with these numbers. Collective; agrees. */
+PoiseErr poisePermutationOf(PoiseMat A, const NewNumbers *n, Permutation *p);
 void poisePermutationDestroy(Permutation *p);
+PoiseErr poisePermutationShare(const Permutation *p, Permutation *q); /* q = p, which may lack parts */
 /* B = A rearranged; later calls bring changes of A's values, type and null space. Collective; agrees. */
 PoiseErr poiseMatReordered(PoiseMat A, const Permutation *p, PoiseMat *B);
-PoiseErr poiseMatMoveValues(PoiseMat A, PoiseMat B);
+PoiseErr poiseMatMove(PoiseMat A, const Permutation *p,
+                      PoiseMat *B); /* the same, without an event of the log */
+PoiseErr poiseMatMoveValues(PoiseMat A, const Permutation *p, PoiseMat B);
 /* changed: bits CHANGED_..., of which those of spaces and products are brought. */
 PoiseErr poiseMatMoveRest(PoiseMat A, const Permutation *p, unsigned changed, PoiseMat B);
-/* y = P x for one of the two permutations. Collective; agrees. */
+/* y = P x for a part of a permutation. Collective; agrees. */
 PoiseErr poiseVecMove(PoiseMat P, PoiseVec x, PoiseVec y);
 
 /* For a solver's matrix, a copy or not: what the application has in its place. */

@@ -27,6 +27,10 @@ PoiseErr poiseGraphForOrder(PoiseContext ctx, Adjacency *pattern, Adjacency *g);
 /* rcm.c: order[k] = the k-th node of the new order, from the pattern of a matrix. The pattern is released. */
 PoiseErr poiseReverseCuthillMcKee(PoiseContext ctx, Adjacency *pattern, int32_t *order);
 
+/* amd.c, or amd_none.c in a library without AMD: the same, by approximate minimum degree. */
+PoiseErr poiseAmd(PoiseContext ctx, Adjacency *pattern, int32_t *order);
+PoiseErr poiseAmdCheck(void); /* POISE_ERR_UNSUPPORTED without AMD, saying how to get it */
+
 /* metis.c, or metis_none.c in a library without METIS: part[i] is the part of node i of a symmetric graph
    with edges. Parts have about the weight of their shares, and few edges run between them. Local. */
 PoiseErr poiseMetisPartition(PoiseContext ctx, const Adjacency *g, const int64_t *weight,

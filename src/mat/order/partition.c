@@ -10,6 +10,7 @@
 */
 #include "mat/csr/boundaries.h"
 #include "mat/csr/entries.h"
+#include "gathered.h"
 #include "graph.h"
 
 static void Cut(int64_t n, const int64_t *weight, int64_t before, int64_t total, Shares shares, int32_t *to)
@@ -54,12 +55,11 @@ static PoiseErr CutRows(PoiseMat A, Shares shares, int64_t *weight, int32_t *to)
 
 typedef struct Gathered { /* on rank 0: the whole graph */
   Adjacency mine, all;
-  int64_t *weight, *degree;           /* of this rank's nodes */
-  int64_t *all_weight;                /* then of all */
-  int32_t *part;                      /* of all */
-  int64_t *nodes, *edges;             /* of every rank */
-  int64_t *first, *others, *gathered; /* bytes to rank 0; bytes from the ranks; memory for nodes and then
-                                         edges */
+  int64_t *weight, *degree; /* of this rank's nodes */
+  int64_t *all_weight;      /* then of all */
+  int32_t *part;            /* of all */
+  int64_t *nodes, *edges;   /* of every rank */
+  int64_t *gathered;        /* memory for nodes and then edges */
 } Gathered;
 
 static void Release(PoiseContext ctx, Gathered *g)
@@ -72,8 +72,6 @@ static void Release(PoiseContext ctx, Gathered *g)
   poiseFree(ctx, &g->part);
   poiseFree(ctx, &g->nodes);
   poiseFree(ctx, &g->edges);
-  poiseFree(ctx, &g->first);
-  poiseFree(ctx, &g->others);
   poiseFree(ctx, &g->gathered);
 }
 
@@ -87,8 +85,6 @@ static PoiseErr Prepare(PoiseMat A, Gathered *g)
   for (int64_t i = 0; i < g->mine.n; i++) g->degree[i] = g->mine.start[i + 1] - g->mine.start[i];
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &g->nodes));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &g->edges));
-  TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &g->first));
-  TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "counts", &g->others));
   return poiseAllocArray(ctx, 2 * (int64_t)size, sizeof(int64_t), "counts", &g->gathered);
 }
 
@@ -102,18 +98,6 @@ static PoiseErr Reserve(PoiseContext ctx, Gathered *g)
   TRY(poiseAllocArray(ctx, edges, sizeof(int32_t), "graph", &g->all.adj));
   TRY(poiseAllocArray(ctx, n, sizeof(int64_t), "weights of rows", &g->all_weight));
   return poiseAllocArray(ctx, n, sizeof(int32_t), "parts of the graph", &g->part);
-}
-
-/* Gather `all` on rank 0 from the count[rank] items of each rank, or scatter it back. */
-static PoiseErr Travel(PoiseContext ctx, Gathered *g, bool back, void *mine, const int64_t *count,
-                       size_t item, void *all)
-{
-  Comm *comm = ctx->comm;
-  for (int r = 0; r < comm->size; r++)
-    g->first[r] = 0, g->others[r] = comm->rank ? 0 : count[r] * (int64_t)item;
-  g->first[0] = count[comm->rank] * (int64_t)item;
-  return back ? comm->ops->alltoallv(comm, all, g->others, mine, g->first)
-              : comm->ops->alltoallv(comm, mine, g->first, all, g->others);
 }
 
 /* METIS cannot divide a graph without edges, or with hardly a node for each part. */
@@ -145,9 +129,10 @@ static PoiseErr Gather(PoiseMat A, Gathered *g)
   for (int r = 0; r < PoiseSize(ctx); r++)
     g->nodes[r] = g->gathered[2 * r], g->edges[r] = g->gathered[2 * r + 1];
   TRY(PoiseAgree(ctx, Reserve(ctx, g)));
-  TRY(Travel(ctx, g, false, g->degree, g->nodes, sizeof(int64_t), g->all.start ? g->all.start + 1 : NULL));
-  TRY(Travel(ctx, g, false, g->weight, g->nodes, sizeof(int64_t), g->all_weight));
-  TRY(Travel(ctx, g, false, g->mine.adj, g->edges, sizeof(int32_t), g->all.adj));
+  int64_t *first = g->all.start ? g->all.start + 1 : NULL;
+  TRY(poiseGatherItems(ctx, g->degree, g->nodes, sizeof(int64_t), first));
+  TRY(poiseGatherItems(ctx, g->weight, g->nodes, sizeof(int64_t), g->all_weight));
+  TRY(poiseGatherItems(ctx, g->mine.adj, g->edges, sizeof(int32_t), g->all.adj));
   poiseGraphDestroy(ctx, &g->mine);
   return POISE_OK;
 }
@@ -158,7 +143,7 @@ static PoiseErr PartitionGraph(PoiseMat A, int32_t *to)
   Gathered g = {0};
   PoiseErr e = Gather(A, &g);
   if (!e) e = PoiseAgree(ctx, PartitionAll(A, &g));
-  if (!e) e = Travel(ctx, &g, true, to, g.nodes, sizeof(int32_t), g.part);
+  if (!e) e = poiseScatterItems(ctx, g.part, g.nodes, sizeof(int32_t), to);
   Release(ctx, &g);
   return e;
 }

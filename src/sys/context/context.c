@@ -26,6 +26,11 @@
 #else
 #define SUPERLU_WORD "without SuperLU"
 #endif
+#ifdef POISE_HAVE_AMD
+#define AMD_WORD "with AMD"
+#else
+#define AMD_WORD "without AMD"
+#endif
 
 #ifdef POISE_HAVE_CUDA
 #define CUDA_WORD "with CUDA"
@@ -527,8 +532,8 @@ PoiseErr PoiseView(PoiseContext ctx)
   TRY(PoiseAgree(ctx, DescribeDevice(ctx, device, sizeof device)));
   TRY(poisePrint(ctx,
                  "Poise %d.%d.%d\n"
-                 "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " SUPERLU_WORD ", " CUDA_WORD
-                 ", compiler " __VERSION__ "\n"
+                 "  build: " MPI_WORD ", " OPENMP_WORD ", " METIS_WORD ", " SUPERLU_WORD ", " AMD_WORD
+                 ", " CUDA_WORD ", compiler " __VERSION__ "\n"
                  "  device: %s%s\n"
                  "  ranks: %d (%s)\n"
                  "  exchange between devices: %s\n"

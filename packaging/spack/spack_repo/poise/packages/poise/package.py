@@ -22,6 +22,7 @@ class Poise(CMakePackage, CudaPackage):
     variant("openmp", default=True, description="Threads in host kernels")
     variant("metis", default=True, description="Partitions of graphs by METIS")
     variant("superlu", default=True, description="Sparse factors by SuperLU")
+    variant("amd", default=True, description="Orders with little fill by AMD")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
@@ -30,6 +31,7 @@ class Poise(CMakePackage, CudaPackage):
     depends_on("mpi", when="+mpi")
     depends_on("metis@5:", when="+metis")
     depends_on("superlu@5:", when="+superlu")
+    depends_on("suite-sparse", when="+amd")
     depends_on("cuda@12.4:", when="+cuda")
 
     def cmake_args(self):
@@ -39,6 +41,7 @@ class Poise(CMakePackage, CudaPackage):
             self.define_from_variant("POISE_OPENMP", "openmp"),
             self.define_from_variant("POISE_METIS", "metis"),
             self.define_from_variant("POISE_SUPERLU", "superlu"),
+            self.define_from_variant("POISE_AMD", "amd"),
             self.define_from_variant("POISE_CUDA", "cuda"),
         ]
         # What is not installed is not built; and adapters would find a PETSc that the spec does not name.
