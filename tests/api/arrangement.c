@@ -297,5 +297,50 @@ static void TestSpaces(PoiseContext ctx)
   DenseFree(&D);
 }
 
-const Test arrange_tests[] = {
-    {"rearranged", TestRearranged}, {"solves", TestSolves}, {"spaces", TestSpaces}, {NULL, NULL}};
+/* The grid with other unknowns for its equations, so that the diagonal is 0. */
+static void TestMatched(PoiseContext ctx)
+{
+  static const char *const words[] = {"match", "match,rcm", "match,amd"};
+  for (int o = 0; o < 3; o++) {
+    Dense S = Shuffled(1), D = DenseNew(N, N);
+    double exact[N], rhs[N];
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++)
+        if (S.has[i * N + j]) DenseSet(&D, i, (j + 25) % N, S.a[i * N + j] * (1 + j % 5));
+    PoiseMat A = MatOf(ctx, &D, 1, 0);
+    PoiseVec b, x;
+    PoiseKSP ksp = NULL;
+    PoisePC pc;
+    ApiCase("%s", words[o]);
+    CHECK_OK(PoiseMatCreateVecs(A, &x, &b));
+    CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+    CHECK_OK(PoiseKSPSetType(ksp, "gmres"));
+    CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, "jacobi"));
+    CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-12, -1, -1, -1));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_ERR(PoiseKSPSetUp(ksp), POISE_ERR_NUMERIC, "diagonal");
+    CHECK_OK(PoiseOptionsSet(ctx, "mat_order", words[o]));
+    PoiseErr e = PoiseMatSetFromOptions(A);
+    bool without = e == POISE_ERR_UNSUPPORTED && strstr(PoiseErrorMessage(), "AMD");
+    if (without) PoiseErrorClear();
+    if (!without) CHECK_OK(e);
+    for (int i = 0; i < N; i++) exact[i] = Random(290, (uint64_t)i);
+    DenseMult(&D, exact, rhs);
+    VecFill(b, rhs);
+    if (!without && CHECK_OK(PoiseKSPSolve(ksp, b, x))) VecIs(x, exact, 1e-8);
+    CHECK_OK(PoiseKSPDestroy(&ksp));
+    CHECK_OK(PoiseVecDestroy(&x));
+    CHECK_OK(PoiseVecDestroy(&b));
+    CHECK_OK(PoiseMatDestroy(&A));
+    DenseFree(&S);
+    DenseFree(&D);
+  }
+  CHECK_OK(PoiseOptionsSet(ctx, "mat_order", "natural"));
+}
+
+const Test arrange_tests[] = {{"rearranged", TestRearranged},
+                              {"solves", TestSolves},
+                              {"spaces", TestSpaces},
+                              {"matched", TestMatched},
+                              {NULL, NULL}};
