@@ -66,8 +66,8 @@ static PoiseErr CheckMatch(PoiseMat A, PoiseMat asked)
   char words[POISE_OPTION_LENGTH];
   if (A->csr.b || A->asked.type->blocked || asked->block_size > 1)
     FAIL(POISE_ERR_UNSUPPORTED,
-         "%s exchanges columns, which a matrix of block size %d does not allow: give -mat_block_size 1",
-         poiseMatReorderWords(asked, words, sizeof words), asked->block_size);
+         "%s exchanges columns one by one, and the matrix has blocks (type %s, block size %d)",
+         poiseMatReorderWords(asked, words, sizeof words), A->asked.type->name, asked->block_size);
   if (A->null.n || A->left.n)
     FAIL(POISE_ERR_UNSUPPORTED, "%s does not work with a null space (PoiseMatSetNullSpace)",
          poiseMatReorderWords(asked, words, sizeof words));

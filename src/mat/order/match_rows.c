@@ -165,7 +165,7 @@ static PoiseErr MatchTogether(PoiseMat A, Matching *m, PoiseInt *number, double 
 
 /* ---- rows without columns -------------------------------------------------------------------- */
 
-/* Name the first of this rank. */
+/* Name the first of this rank, and say if there are more. */
 static const char *Names(PoiseMat A, const Matching *m, char *text, size_t size)
 {
   enum { NAMED = 8 };
@@ -174,6 +174,7 @@ static const char *Names(PoiseMat A, const Matching *m, char *text, size_t size)
   for (int64_t i = 0; i < m->n && named < NAMED && at < size; i++)
     if (m->column[i] < 0)
       at += (size_t)snprintf(text + at, size - at, "%s%lld", named++ ? ", " : "", poiseMatRowName(A, i));
+  if (m->unmatched > named && at < size) snprintf(text + at, size - at, " ...");
   return text;
 }
 
@@ -182,9 +183,8 @@ static PoiseErr Say(PoiseMat A, const Matching *m, int64_t all)
   char names[320];
   if (!m->unmatched) return POISE_OK;
   FAIL(POISE_ERR_NUMERIC,
-       "structurally singular: rows %s: where others have their columns, no entry but 0 is left for %lld of "
-       "the "
-       "%lld rows",
+       "structurally singular: rows %s (%lld of %lld): the columns of their entries belong to other rows; "
+       "entries that are 0 do not count",
        Names(A, m, names, sizeof names), (long long)all, (long long)A->rows->N);
 }
 
