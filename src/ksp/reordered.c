@@ -100,7 +100,9 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   a->order = A->asked.order;
   a->rows = poiseLayoutShare(A->rows);
   a->outlived = false;
+  a->matched = (MatchShape){0};
   if (!a->moves.from) return POISE_OK;
+  TRY(poisePermutationShape(&a->moves, &a->matched));
   PoiseErr e = poiseMatReady(a->moves.from); /* here, so that a solve copies nothing */
   if (!e) e = poiseMatReady(a->moves.to);
   return PoiseAgree(ksp->ctx, e);
@@ -257,5 +259,8 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
       ctx,
       "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
       old->ghosts, now->ghosts, old->bandwidth, now->bandwidth));
+  if (poiseMatMatches(ksp->given_A))
+    TRY(poisePrint(ctx, "    %.0f unknowns have changed places; columns are multiplied by 2^%.0f to 2^%.0f\n",
+                   a->matched.exchanged, a->matched.least, a->matched.most));
   return a->moves.from ? poisePartsView(a->A.mat) : POISE_OK;
 }

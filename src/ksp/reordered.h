@@ -24,6 +24,7 @@ struct Arranged { /* a solve in another layout or numbering than the application
   Moved A, P;    /* the solver's operator, and the matrix of the preconditioner; P is empty if they are one */
   PoiseVec b, x;
   MatShape before, after; /* of A */
+  MatchShape matched;     /* by an order that does */
   double seconds;         /* that the latest numbering and copy of a pattern took */
 };
 

@@ -447,6 +447,7 @@ static void TestApply(PoiseContext ctx)
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
     CHECK(SampleDigest(s.x) == SampleDigest(s.exact));
     CHECK_INT(PoiseKSPIterations(s.ksp), 1);
+    CHECK(n == 1 || (s.ksp->arranged->matched.exchanged == n && s.ksp->arranged->matched.least == 0));
     CHECK_OK(PoisePCSetShell(s.pc, &(PoiseShellPC){.apply = Invert}, s.A));
     CHECK_OK(PoiseVecSet(s.x, 0));
     CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));

@@ -479,6 +479,31 @@ PoiseErr poiseMatShape(PoiseMat A, MatShape *shape)
   return POISE_OK;
 }
 
+static PoiseErr Matched(const Permutation *p, double *exchanged, double most[2])
+{
+  HostCsr rows, columns;
+  TRY(poiseMatRead(p->from, &rows));
+  TRY(poiseMatRead(p->out, &columns));
+  for (int64_t i = 0; i < p->from->rows->n; i++) {
+    *exchanged += poiseCsrGlobal(p->from, rows.col[i]) != poiseCsrGlobal(p->out, columns.col[i]);
+    most[0] = fmax(most[0], ilogb(columns.val[i]));
+    most[1] = fmax(most[1], -ilogb(columns.val[i]));
+  }
+  return POISE_OK;
+}
+
+PoiseErr poisePermutationShape(const Permutation *p, MatchShape *shape)
+{
+  PoiseContext ctx = p->from->ctx;
+  double most[2] = {0, 0};
+  *shape = (MatchShape){0};
+  TRY(PoiseAgree(ctx, Matched(p, &shape->exchanged, most)));
+  TRY(PoiseSum(ctx, 1, &shape->exchanged));
+  TRY(PoiseMax(ctx, 2, most));
+  shape->most = most[0], shape->least = -most[1];
+  return POISE_OK;
+}
+
 long long poiseMatRowName(PoiseMat A, int64_t i)
 {
   HostCsr h;

@@ -11,6 +11,11 @@ typedef struct MatShape { /* over all ranks */
   double nonzeros, most, ghosts, bandwidth;
 } MatShape;
 
+typedef struct MatchShape { /* over all ranks */
+  double exchanged, least,
+      most; /* unknowns that have left their rows; exponents of the columns' scales, 0 among them */
+} MatchShape;
+
 bool poiseMatReorders(PoiseMat A);              /* not as it is */
 PoisePartition poiseMatPartitionOf(PoiseMat A); /* the one that was asked for, or that of pcsr */
 bool poiseMatMovesRows(PoiseMat A);             /* to other ranks */
@@ -43,7 +48,8 @@ PoiseErr poiseMatCheckOutside(PoiseMat A, const char *what);
 /* do both have the application's rows, or are both moved alike? */
 bool poiseMatSameRows(PoiseMat A, PoiseMat P);
 
-PoiseErr poiseMatShape(PoiseMat A, MatShape *shape); /* collective; agrees */
+PoiseErr poiseMatShape(PoiseMat A, MatShape *shape);                     /* collective; agrees */
+PoiseErr poisePermutationShape(const Permutation *p, MatchShape *shape); /* the same */
 /* The number of local row i in the application, for messages. */
 long long poiseMatRowName(PoiseMat A, int64_t i);
 
