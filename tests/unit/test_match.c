@@ -152,27 +152,44 @@ static void Chain(PoiseContext ctx, int32_t n, bool backwards)
   poiseMatchingDestroy(ctx, &m);
 }
 
-/* Entries of a permutation, among smaller ones, are found, whatever rows and columns are multiplied by. */
+/* Entry k of row i: the first is the largest when rows and columns are brought to one unit. */
+static int32_t HiddenColumn(int32_t n, int32_t i, int k)
+{
+  double chance = TestRandom(3, (uint64_t)i * 5 + (uint64_t)k);
+  return k ? (int32_t)((0.5 + 0.49 * chance) * n) : (int32_t)((int64_t)i * 7919 % n);
+}
+
+static double HiddenSize(int32_t i, int32_t col, int k)
+{
+  return 300 * TestRandom(1, (uint64_t)i) + 300 * TestRandom(2, (uint64_t)col) - (k ? 1 + k : 0);
+}
+
+/* Entries of a permutation, among smaller ones, are found, whatever rows and columns are multiplied by. Their
+   scales are found too. */
 static void Hidden(PoiseContext ctx, int32_t n)
 {
-  enum { MORE = 5 };
+  enum { EACH = 6 };
   Sizes s;
   Matching m;
-  if (!MakeSizes(ctx, n, (int64_t)n * (MORE + 1), &s)) return;
+  if (!MakeSizes(ctx, n, (int64_t)n * EACH, &s)) return;
   for (int32_t i = 0; i < n; i++) {
-    s.start[i + 1] = (int64_t)(i + 1) * (MORE + 1);
-    for (int32_t k = 0; k <= MORE; k++) {
-      double chance = TestRandom(3, (uint64_t)i * MORE + (uint64_t)k);
-      int32_t own = (int32_t)((int64_t)i * 7919 % n), any = (int32_t)((0.5 + 0.49 * chance) * n);
-      int64_t at = s.start[i] + (k + i) % (MORE + 1);
-      s.col[at] = k ? any : own;
-      s.size[at] =
-          300 * TestRandom(1, (uint64_t)i) + 300 * TestRandom(2, (uint64_t)s.col[at]) - (k ? 1 + k : 0);
+    s.start[i + 1] = (int64_t)(i + 1) * EACH;
+    for (int k = 0; k < EACH; k++) {
+      int64_t at = s.start[i] + (k + i) % EACH;
+      s.col[at] = HiddenColumn(n, i, k);
+      s.size[at] = HiddenSize(i, s.col[at], k);
     }
   }
   if (CHECK_OK(poiseMatch(ctx, &s, &m))) CheckColumns(&m);
-  for (int32_t i = 0; i < n; i++)
-    if (!CHECK_INT(m.column[i], (int64_t)i * 7919 % n)) break;
+  CHECK(m.walked < 10 * (int64_t)n * EACH); /* whatever the units of rows and columns are */
+  for (int32_t i = 0; i < n; i++) {
+    if (!CHECK_INT(m.column[i], HiddenColumn(n, i, 0))) break;
+    for (int k = 0; k < EACH; k++) {
+      int32_t col = HiddenColumn(n, i, k);
+      double scaled = HiddenSize(i, col, k) + m.row[i] + m.col[col];
+      if (!CHECK(scaled <= 1e-8 && (k || scaled >= -1e-8))) return;
+    }
+  }
   poiseSizesDestroy(ctx, &s);
   poiseMatchingDestroy(ctx, &m);
 }

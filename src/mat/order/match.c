@@ -8,16 +8,21 @@
   2^(u_i - log2 max_k |a_ik|) and 2^v_j scale every matched entry to 1, and no other above 1.
 
   At first v_j is the least cost of column j, u_i the least c_ij - v_j of row i. Rows take free columns where
-  there is equality, their diagonal first; or one that another row can leave for a free one. Each row that
-  remains looks for a free column by Dijkstra's algorithm, with c_ij - u_i - v_j as lengths: rows and columns
-  along the shortest path are matched anew. If there is none, the columns that were reached belong to too many
-  rows, and no later search goes there.
+  there is equality, their diagonal first. Each row that remains looks for a free column by Dijkstra's
+  algorithm, with c_ij - u_i - v_j as lengths: rows and columns along the shortest path are matched anew. If
+  there is none, the columns that were reached belong to too many rows, and no later search goes there.
 
-  It takes 12 bytes an entry and 72 a row. Searches are short where most diagonal entries are large. At worst
-  each of n rows walks through all entries.
+  The first potentials know little of the units in which rows and columns are. Where these differ widely,
+  searches are long. Then all begins anew with balanced sizes: rows and columns are scaled until their
+  geometric means are about 1 (Curtis and Reid). Else sizes stay as they are, so that nothing is scaled more
+  than it must be.
+
+  It takes 12 bytes an entry and 72 a row. Most searches are short; at worst each of n rows walks through all
+  entries.
 
   I. S. Duff and J. Koster, On algorithms for permuting large entries to the diagonal of a sparse matrix, SIAM
-  J. Matrix Anal. Appl. 22, 2001.
+  J. Matrix Anal. Appl. 22, 2001. A. R. Curtis and J. K. Reid, On the automatic scaling of matrices for
+  Gaussian elimination, J. Inst. Maths Applics 10, 1972.
 */
 #include "match.h"
 
@@ -170,13 +175,14 @@ static void FindColumn(Search *s, int32_t root)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Sizes become costs. top: the largest size of each row. */
-static void Costs(Sizes *s, double *top)
+/* Every row's largest size becomes a cost of 0. scaled: by what rows have been multiplied. */
+static void Costs(Sizes *s, double *scaled)
 {
   for (int64_t i = 0; i < s->n; i++) {
-    top[i] = s->start[i] < s->start[i + 1] ? s->size[s->start[i]] : 0;
-    for (int64_t k = s->start[i]; k < s->start[i + 1]; k++) top[i] = fmax(top[i], s->size[k]);
-    for (int64_t k = s->start[i]; k < s->start[i + 1]; k++) s->size[k] = top[i] - s->size[k];
+    double top = s->start[i] < s->start[i + 1] ? s->size[s->start[i]] : 0;
+    for (int64_t k = s->start[i]; k < s->start[i + 1]; k++) top = fmax(top, s->size[k]);
+    for (int64_t k = s->start[i]; k < s->start[i + 1]; k++) s->size[k] = top - s->size[k];
+    scaled[i] -= top;
   }
 }
 
@@ -193,50 +199,54 @@ static void Potentials(const Sizes *s, Matching *m)
   }
 }
 
-/* The free column without slack of a row, its diagonal if that is one; FREE: none. at: where the row is
-   looked at from; NULL: from the start. */
-static int32_t FreeColumn(const Search *s, int32_t row, int64_t *at)
+/* Rows take a free column without slack, their diagonal if that is one. */
+static void TakeFree(Search *s)
 {
-  int32_t col = FREE;
-  int64_t k = at ? *at : s->s->start[row];
-  for (; k < s->s->start[row + 1] && (at == NULL || col == FREE); k++) {
-    int32_t next = s->s->col[k];
-    if (s->owner[next] != FREE || Slack(s, row, k) > 0) continue;
-    if (col == FREE || next == row) col = next;
-  }
-  if (at) *at = k;
-  return col;
-}
-
-/* Rows without a column take one whose row can take another. at: the entries that were looked at. */
-static void TakeOver(Search *s, int32_t row, int64_t *at)
-{
-  for (int64_t k = s->s->start[row]; k < s->s->start[row + 1]; k++) {
-    int32_t col = s->s->col[k], owner = s->owner[col];
-    if (owner == FREE || Slack(s, row, k) > 0) continue;
-    int32_t other = FreeColumn(s, owner, &at[owner]);
-    if (other == FREE) continue;
-    Match(s, owner, other);
-    Match(s, row, col);
-    return;
-  }
-}
-
-static void MatchCheaply(Search *s, int64_t *at)
-{
-  int32_t n = (int32_t)s->s->n;
-  for (int32_t i = 0; i < n; i++) {
-    int32_t col = FreeColumn(s, i, NULL);
+  for (int32_t i = 0; i < s->m->n; i++) {
+    int32_t col = FREE;
+    for (int64_t k = s->s->start[i]; k < s->s->start[i + 1]; k++) {
+      int32_t next = s->s->col[k];
+      if (s->owner[next] != FREE || Slack(s, i, k) > 0) continue;
+      if (col == FREE || next == i) col = next;
+    }
     if (col != FREE) Match(s, i, col);
   }
-  for (int32_t i = 0; i < n; i++) at[i] = s->s->start[i];
-  for (int32_t i = 0; i < n; i++)
-    if (s->m->column[i] < 0) TakeOver(s, i, at);
+}
+
+/* Costs become sizes again, of rows and columns whose means are about 0. sum, count: of columns. */
+static void Balance(Sizes *s, double *rows, double *columns, double *sum, int32_t *count)
+{
+  enum { SWEEPS = 8 };
+  int64_t n = s->n, nz = s->start[n];
+  for (int64_t k = 0; k < nz; k++) s->size[k] = -s->size[k];
+  for (int64_t j = 0; j < n; j++) count[j] = 0;
+  for (int64_t k = 0; k < nz; k++) count[s->col[k]]++;
+  for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    for (int64_t j = 0; j < n; j++) sum[j] = 0;
+    for (int64_t i = 0; i < n; i++) {
+      double mean = 0, entries = (double)(s->start[i + 1] - s->start[i]);
+      for (int64_t k = s->start[i]; k < s->start[i + 1]; k++) mean += s->size[k] / entries;
+      for (int64_t k = s->start[i]; k < s->start[i + 1]; k++) sum[s->col[k]] += s->size[k] -= mean;
+      rows[i] -= mean;
+    }
+    for (int64_t j = 0; j < n; j++) sum[j] = count[j] ? sum[j] / count[j] : 0;
+    for (int64_t k = 0; k < nz; k++) s->size[k] -= sum[s->col[k]];
+    for (int64_t j = 0; j < n; j++) columns[j] -= sum[j];
+  }
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */
 
-static PoiseErr Open(PoiseContext ctx, int64_t n, Search *s, double **top, int64_t **at)
+static void Free(Search *s)
+{
+  for (int64_t i = 0; i < s->m->n; i++) {
+    s->m->column[i] = s->owner[i] = FREE;
+    s->distance[i] = INFINITY;
+    s->place[i] = OUTSIDE;
+  }
+}
+
+static PoiseErr Open(PoiseContext ctx, int64_t n, Search *s, double **rows, double **columns)
 {
   if (n >= INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "a matching of %lld rows, more than fit in 32 bits", (long long)n);
@@ -249,42 +259,55 @@ static PoiseErr Open(PoiseContext ctx, int64_t n, Search *s, double **top, int64
   TRY(poiseAllocArray(ctx, n, sizeof(int32_t), "heap", &s->heap));
   TRY(poiseAllocArray(ctx, n, sizeof(int32_t), "heap", &s->place));
   TRY(poiseAllocArray(ctx, n, sizeof(int32_t), "columns", &s->reached));
-  TRY(poiseAllocArray(ctx, n, sizeof(double), "sizes of rows", top));
-  TRY(poiseAllocArray(ctx, n, sizeof(int64_t), "entries", at));
-  for (int64_t i = 0; i < n; i++) {
-    s->m->column[i] = s->owner[i] = FREE;
-    s->distance[i] = INFINITY;
-    s->place[i] = OUTSIDE;
-  }
-  return POISE_OK;
+  TRY(poiseAllocArray(ctx, n, sizeof(double), "scales of rows", rows));
+  return poiseAllocArray(ctx, n, sizeof(double), "scales of columns", columns);
 }
 
-static void MatchAll(Search *s, double *top, int64_t *at)
+static void Begin(Search *s, Sizes *sizes, double *rows)
 {
+  Costs(sizes, rows);
+  Potentials(sizes, s->m);
+  Free(s);
+  TakeFree(s);
+}
+
+/* Find a column for each row without one. Returns whether that took no longer than a walk through so many
+   entries. */
+static bool FindColumns(Search *s, int64_t most)
+{
+  for (int32_t i = 0; i < s->m->n && s->m->walked <= most; i++)
+    if (s->m->column[i] < 0) FindColumn(s, i);
+  return s->m->walked <= most;
+}
+
+static void MatchAll(Search *s, Sizes *sizes, double *rows, double *columns)
+{
+  enum { WALKS = 8 };
   Matching *m = s->m;
-  Potentials(s->s, m);
-  MatchCheaply(s, at);
-  for (int32_t i = 0; i < m->n; i++)
-    if (m->column[i] < 0) FindColumn(s, i);
-  for (int64_t i = 0; i < m->n; i++) m->row[i] -= top[i];
+  Begin(s, sizes, rows);
+  if (!FindColumns(s, WALKS * sizes->start[m->n])) {
+    Balance(sizes, rows, columns, s->distance, s->heap);
+    m->unmatched = 0;
+    Begin(s, sizes, rows);
+    FindColumns(s, INT64_MAX);
+  }
+  for (int64_t i = 0; i < m->n; i++) m->row[i] += rows[i], m->col[i] += columns[i];
 }
 
 PoiseErr poiseMatch(PoiseContext ctx, Sizes *sizes, Matching *m)
 {
   Search s = {.s = sizes, .m = m};
-  double *top = NULL;
-  int64_t *at = NULL;
+  double *rows = NULL, *columns = NULL;
   *m = (Matching){.n = sizes->n};
-  PoiseErr e = Open(ctx, sizes->n, &s, &top, &at);
-  if (!e) Costs(sizes, top);
-  if (!e) MatchAll(&s, top, at);
+  PoiseErr e = Open(ctx, sizes->n, &s, &rows, &columns);
+  if (!e) MatchAll(&s, sizes, rows, columns);
   poiseFree(ctx, &s.owner);
   poiseFree(ctx, &s.distance);
   poiseFree(ctx, &s.from);
   poiseFree(ctx, &s.heap);
   poiseFree(ctx, &s.place);
   poiseFree(ctx, &s.reached);
-  poiseFree(ctx, &top);
-  poiseFree(ctx, &at);
+  poiseFree(ctx, &rows);
+  poiseFree(ctx, &columns);
   return e;
 }

@@ -76,31 +76,29 @@ static PoiseErr NumberByPartition(PoiseMat A, NewNumbers *n)
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* The exponents of A's largest and smallest entries; 0, if they are smaller, or larger. */
-static PoiseErr Exponents(PoiseMat A, double *largest, double *smallest)
+/* The exponent of A's largest entry; 0, if it is below 1. */
+static PoiseErr Largest(PoiseMat A, double *exponent)
 {
   HostCsr h;
+  *exponent = 0;
   TRY(poiseMatRead(A, &h));
-  for (int64_t k = 0; k < A->csr.nz; k++) {
-    if (h.val[k] == 0) continue;
-    *largest = fmax(*largest, ilogb(h.val[k]));
-    *smallest = fmin(*smallest, ilogb(h.val[k]));
-  }
+  for (int64_t k = 0; k < A->csr.nz; k++)
+    if (h.val[k] != 0) *exponent = fmax(*exponent, ilogb(h.val[k]));
   return POISE_OK;
 }
 
-/* Powers of 2 next to scales. No entry leaves the range of numbers in which factors of 2 are exact, and no
-   square of an x of usual size overflows. scale: their logarithms on entry. */
+/* Powers of 2 next to scales, of which a common factor is free: no column becomes smaller, as preconditioners
+   refuse pivots by their size. No entry overflows, and no square of an x of usual size underflows. scale:
+   their logarithms on entry. */
 static PoiseErr PowersOf2(PoiseMat A, double *scale)
 {
-  const double least = -256, most = 256;
-  double largest = 0, smallest = 0;
-  TRY(PoiseAgree(A->ctx, Exponents(A, &largest, &smallest)));
-  double size[2] = {largest, -smallest};
-  TRY(PoiseMax(A->ctx, 2, size));
-  double up = fmin(most, fmax(0, DBL_MAX_EXP - 2 - size[0]));
-  double down = fmax(least, fmin(0, DBL_MIN_EXP - 1 + size[1]));
-  for (int64_t j = 0; j < A->rows->n; j++) scale[j] = ldexp(1, (int)fmin(fmax(rint(scale[j]), down), up));
+  const double most = 256;
+  double largest[2] = {0, -INFINITY}; /* of A; of scales down */
+  TRY(PoiseAgree(A->ctx, Largest(A, &largest[0])));
+  for (int64_t j = 0; j < A->rows->n; j++) largest[1] = fmax(largest[1], -scale[j]);
+  TRY(PoiseMax(A->ctx, 2, largest));
+  double up = fmin(most, fmax(0, DBL_MAX_EXP - 2 - largest[0]));
+  for (int64_t j = 0; j < A->rows->n; j++) scale[j] = ldexp(1, (int)fmin(rint(scale[j] + largest[1]), up));
   return POISE_OK;
 }
 
