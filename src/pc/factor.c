@@ -21,6 +21,7 @@
 #include "thresholds.h"
 #include "factor_library.h"
 #include "factor_sweeps.h"
+#include "isai.h"
 #include "jacobi_sweeps.h"
 #include "triangles.h"
 #include "pc_device.h"
@@ -73,6 +74,7 @@ static void Release(Incomplete *f)
   poiseBufferDestroy(&f->places);
   PoiseVecDestroy(&f->moved);
   poiseBufferDestroy(&f->other);
+  poiseBufferDestroy(&f->inverse);
   for (int k = 0; k < 2; k++) poiseBufferDestroy(&f->work[k]);
 }
 
@@ -94,8 +96,10 @@ static int64_t Entries(PoisePC pc, const Incomplete *f)
 static PoiseErr AllocateWork(PoisePC pc, Incomplete *f)
 {
   size_t rows = (size_t)pc->P->rows->n;
-  for (int k = 0; f->sweeps && k < 2; k++)
+  for (int k = 0; poiseFactorProducts(f) && k < 2; k++)
     TRY(Make(pc->ctx->device, rows, "vector of Jacobi sweeps", &f->work[k]));
+  if (f->triangles == TRIANGLES_ISAI)
+    TRY(Make(pc->ctx->device, f->lu.bytes / sizeof(double), "approximate inverses", &f->inverse));
   return POISE_OK;
 }
 
@@ -317,7 +321,7 @@ static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
 /* In how many directions rows wait for each other. */
 static int Directions(const Incomplete *f)
 {
-  return !f->sweeps ? 2 : !f->setup_sweeps;
+  return !poiseFactorProducts(f) ? 2 : !f->setup_sweeps;
 }
 
 /* Does the host spread out rows when it factors? Rows of blocks need no room for that. */
@@ -360,10 +364,12 @@ static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
 {
   TRY(poiseFactorLibraryFind(pc));
   TRY(poiseJacobiSweepsCheck(pc));
+  TRY(poiseIsaiCheck(pc));
   if (f->fill > 0) return PrepareThresholds(pc, f, symmetric);
   TRY(FindPattern(pc, f, symmetric));
   TRY(poiseFactorLibraryCheck(pc));
   TRY(poiseFactorSweepsCheck(pc));
+  TRY(poiseIsaiCheckEntries(pc));
   if (symmetric || f->setup_sweeps) TRY(CheckSymmetric(pc, f, symmetric));
   if (Spreads(pc->ctx->device, f, symmetric) && !f->triangular.b)
     TRY(poiseTriangularNeedWork(pc, &f->triangular));
@@ -401,6 +407,7 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
   if (!e) e = Factorise(pc, f, symmetric, result);
   if (f->negative) e = FallBack(pc, f, e);
   if (!e) e = poiseJacobiSweepsScale(pc);
+  if (!e) e = poiseIsai(pc, symmetric);
   f->seconds = PoiseTime() - begun;
   return e ? e : poiseFactorLibraryPlan(pc);
 }
@@ -411,7 +418,7 @@ static PoiseErr Solve(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, co
 {
   Incomplete *f = pc->data;
   if (f->library) return poiseFactorLibraryApply(pc, r, z, skip, fuse);
-  if (f->sweeps) return poiseJacobiSweepsApply(pc, r, z, skip, fuse);
+  if (poiseFactorProducts(f)) return poiseJacobiSweepsApply(pc, r, z, skip, fuse);
   SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .skip = skip};
   TRY(poiseBufferRead(&f->lu, DEVICE, &lower.val));
   TRY(poiseVecRead(r, &lower.x));
@@ -443,12 +450,12 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
 {
   const Incomplete *f = pc->data;
   double n = (double)f->triangular.n, b = poiseTriangularSide(&f->triangular);
-  double sweeps = f->sweeps ? (double)f->sweeps : 1;
+  double products = (double)poiseFactorProducts(f), sweeps = products > 0 ? products : 1;
   *flops = sweeps * (2 * b * b * ((double)f->triangular.nz - n) - b * n) + 2 * b * b * n;
   /* exact: z is written, read and written; a sweep with a triangle reads two vectors and writes one */
   *bytes = sweeps * poiseTriangularTraffic(&f->triangular) + (8 * b * b + 32 * b) * n;
   if (f->moved) *bytes += 20 * n;
-  if (f->sweeps) *bytes += (48 * sweeps - 32 - (f->triangular.b ? 0 : 8)) * b * n;
+  if (products > 0) *bytes += (48 * sweeps - 32 - (f->triangular.b ? 0 : 8)) * b * n;
 }
 
 /* How long a product with P takes on a GPU at the speed of its memory; 0: not known, as on CPUs. */
@@ -505,7 +512,9 @@ PoiseErr poiseFactorView(PoisePC pc)
   if (most[1] > 0) TRY(poisePrint(pc->ctx, " (the diagonal by %g in %g tries, at most)", most[0], most[1]));
   if (f->setup_sweeps)
     TRY(poisePrint(pc->ctx, "\n  factors by %d sweeps over all entries at once", (int)f->setup_sweeps));
-  if (f->sweeps)
+  if (f->triangles == TRIANGLES_ISAI)
+    TRY(poisePrint(pc->ctx, "\n  products with approximate inverses of the triangles (ISAI)\n"));
+  else if (f->sweeps)
     TRY(poisePrint(pc->ctx, "\n  solves by %d Jacobi sweeps with each triangle\n", (int)f->sweeps));
   else
     TRY(poisePrint(pc->ctx, "\n  solves by kernel %s of device %s\n", poiseFactorLibraryName(pc),
@@ -526,6 +535,7 @@ void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
   poiseBufferAdd(&f->places, sum);
   if (f->moved) poiseBufferAdd(&f->moved->data, sum);
   poiseBufferAdd(&f->other, sum);
+  poiseBufferAdd(&f->inverse, sum);
   for (int k = 0; k < 2; k++) poiseBufferAdd(&f->work[k], sum);
   sum->device += f->plan.bytes;
 }
@@ -538,7 +548,8 @@ static PoiseErr PredictEntries(PoisePC pc, const Incomplete *f, int64_t entries,
   MatPlan plan = {.m = n, .nloc = n, .nz = entries, .wide = entries > INT32_MAX};
   TRY(poiseTriangularPredict(pc, true, Directions(f), &plan, p));
   poisePredict(dev, 8 * (entries + n), ON_BOTH, p);
-  if (f->sweeps) poisePredict(dev, 16 * n, ON_DEVICE, p);
+  if (poiseFactorProducts(f)) poisePredict(dev, 16 * n, ON_DEVICE, p);
+  if (f->triangles == TRIANGLES_ISAI) poisePredict(dev, 8 * entries, ON_DEVICE, p);
   if (f->pivoting > 0) poisePredict(dev, 4 * n, ON_BOTH, p);
   if (f->pivoting > 0) poisePredict(dev, 8 * n, ON_DEVICE, p);
   return POISE_OK;
@@ -588,7 +599,8 @@ PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, P
   if (Spreads(dev, f, symmetric) && poisePlanSide(plan) == 1)
     poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   if (f->setup_sweeps && !symmetric) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
-  if (f->sweeps) poisePredict(dev, 16 * pc->P->rows->n, ON_DEVICE, p);
+  if (poiseFactorProducts(f)) poisePredict(dev, 16 * pc->P->rows->n, ON_DEVICE, p);
+  if (f->triangles == TRIANGLES_ISAI) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
   if (f->levels) poisePredict(dev, 8 * poisePlanScalars(plan), ON_DEVICE, p);
   if (f->levels && plan->counts) p->beyond = "entries of levels of fill, which depend on the pattern";
   if (!strcmp(f->kernel, "own")) return POISE_OK;

@@ -11,6 +11,7 @@ typedef struct Incomplete {
   char kernel[POISE_OPTION_LENGTH]; /* name of the kernel that solves with the factors */
   PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
                                        0: exact */
+  int triangles;                    /* TRIANGLES_... */
   double drop_tol, fill, pivoting;  /* thresholds (thresholds.c); fill = 0: there are none, but levels */
   PoiseInt levels, filled;          /* of fill: wanted; those of `triangular` (-1: none) */
   Triangular triangular;
@@ -24,6 +25,7 @@ typedef struct Incomplete {
   Buffer a;       /* P's values with zeros for fill, if there is any */
   Buffer other;   /* values of the sweep before, of an ilu by sweeps */
   Buffer work[2]; /* vectors, for Jacobi sweeps */
+  Buffer inverse; /* for each entry of the triangles, of approximate inverses (isai.c) */
   bool negative;  /* M is minus the factorisation of -A (icc) */
   double shift;   /* that was needed */
   int tries;      /* shifts tried */
@@ -32,6 +34,14 @@ typedef struct Incomplete {
   LibraryPlan plan;
   int64_t planned; /* triangular.built when the plan was made; 0: no plan */
 } Incomplete;
+
+enum { TRIANGLES_SOLVED, TRIANGLES_ISAI }; /* in the order of FACTOR_TRIANGLES */
+
+/* Products with each triangle in an application; 0: it is solved level after level. */
+static inline PoiseInt poiseFactorProducts(const Incomplete *f)
+{
+  return f->triangles == TRIANGLES_ISAI ? 1 : f->sweeps;
+}
 
 /* Rows of the option tables of ilu and icc, which differ only in the default shift. */
 #define FACTOR_SHIFT_TYPE(shift)                                                                            \
@@ -69,6 +79,13 @@ typedef struct Incomplete {
     "pc_factor_sweeps", POISE_OPTION_INT, offsetof(Incomplete, sweeps), "0", 0, 1000, NULL,               \
         "Jacobi sweeps that solve with each triangle, each a product; 0: exact solves, level after level" \
   }
+#define FACTOR_TRIANGLES                                                                                 \
+  {                                                                                                      \
+    "pc_factor_triangles", POISE_OPTION_CHOICE, offsetof(Incomplete, triangles), "solved", 0, 0,         \
+        "solved|isai",                                                                                   \
+        "what is done with each triangle: it is solved, or multiplied by an approximate inverse of its " \
+        "pattern, which takes no blocks"                                                                 \
+  }
 #define FACTOR_SETUP_SWEEPS                                                                             \
   {                                                                                                     \
     "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
@@ -90,7 +107,7 @@ typedef struct Incomplete {
 
 #define FACTOR_OPTIONS(shift_type)                                                                     \
   FACTOR_LEVELS, FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, \
-      FACTOR_SWEEPS, FACTOR_SETUP_SWEEPS
+      FACTOR_SWEEPS, FACTOR_TRIANGLES, FACTOR_SETUP_SWEEPS
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

@@ -3,14 +3,9 @@
 #include "factor.h"
 
 static const PoiseOption options[] = {
-    FACTOR_DROP_TOL,
-    FACTOR_FILL,
-    FACTOR_SHIFT_TYPE("positive_definite"),
-    FACTOR_SHIFT_AMOUNT,
-    FACTOR_ZERO_PIVOT,
-    FACTOR_KERNEL,
-    FACTOR_SWEEPS,
-    {0},
+    FACTOR_DROP_TOL,     FACTOR_FILL,       FACTOR_SHIFT_TYPE("positive_definite"),
+    FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL,
+    FACTOR_SWEEPS,       FACTOR_TRIANGLES,  {0},
 };
 
 static PoiseErr SetUp_ICT(PoisePC pc)

@@ -14,6 +14,7 @@ static const PoiseOption options[] = {
     FACTOR_ZERO_PIVOT,
     FACTOR_KERNEL,
     FACTOR_SWEEPS,
+    FACTOR_TRIANGLES,
     {0},
 };
 

@@ -32,7 +32,7 @@ PoiseErr poiseJacobiSweepsScale(PoisePC pc)
   Incomplete *f = pc->data;
   FactorSweepArgs a = {.n = f->triangular.n};
   const double *d;
-  if (!f->sweeps) return POISE_OK;
+  if (!poiseFactorProducts(f)) return POISE_OK;
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.f.t));
   TRY(poiseBufferRead(&f->d, DEVICE, &d));
   TRY(poiseBufferUpdate(&f->lu, DEVICE, &a.f.lu));
@@ -56,16 +56,17 @@ PoiseErr poiseJacobiSweepsApply(PoisePC pc, PoiseVec r, PoiseVec z, const double
   JacobiSweepArgs a = {.skip = skip};
   const double *d;
   double *work[2], *result;
+  PoiseInt sweeps = poiseFactorProducts(f);
   int at = 0; /* the vector that is written next */
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
-  TRY(poiseBufferRead(&f->lu, DEVICE, &a.val));
+  TRY(poiseBufferRead(f->triangles == TRIANGLES_ISAI ? &f->inverse : &f->lu, DEVICE, &a.val));
   TRY(poiseBufferRead(&f->d, DEVICE, &d));
   for (int k = 0; k < 2; k++) TRY(poiseBufferWrite(&f->work[k], DEVICE, &work[k]));
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &result) : poiseVecWrite(z, &result)); /* skipped, z keeps its content */
   a.from = a.x;
-  for (PoiseInt m = 1; m <= f->sweeps; m++, at = !at) {
-    if (m == f->sweeps && !a.t.b) a.d = d;
+  for (PoiseInt m = 1; m <= sweeps; m++, at = !at) {
+    if (m == sweeps && !a.t.b) a.d = d;
     a.y = work[at];
     TRY(LAUNCH(dev, jacobi_sweep, &a));
     a.from = a.y;
@@ -75,7 +76,7 @@ PoiseErr poiseJacobiSweepsApply(PoisePC pc, PoiseVec r, PoiseVec z, const double
     a.from = work[at], at = !at;
   }
   a.x = a.from, a.d = NULL, a.upper = 1;
-  for (PoiseInt m = f->sweeps; m >= 1; m--) {
+  for (PoiseInt m = sweeps; m >= 1; m--) {
     a.y = m % 2 ? result : work[at]; /* the last one is z's */
     if (m == 1 && fuse) a.fuse = *fuse;
     TRY(LAUNCH(dev, jacobi_sweep, &a));

@@ -426,7 +426,8 @@ static PoiseErr Deliver(Elimination *x, Incomplete *f)
   for (int64_t i = 0; i < x->n && !x->rule->symmetric; i++) Renumber(x, i);
   if (x->rule->symmetric) CountMirrors(x);
   PoiseErr e = Fill(x, f, ptr, &columns);
-  if (!e) e = poiseTriangularReplace(x->pc, &f->triangular, 0, x->n, ptr, &columns, f->sweeps ? 1 : 2);
+  if (!e)
+    e = poiseTriangularReplace(x->pc, &f->triangular, 0, x->n, ptr, &columns, poiseFactorProducts(f) ? 1 : 2);
   poiseBufferDestroy(&columns);
   if (!e && f->pivoting > 0) e = Permute(x, f);
   if (!e) e = poiseBufferRead(&f->lu, DEVICE, &there);

@@ -286,4 +286,61 @@ POISE_INLINE void factor_scale_entry(const FactorSweepArgs *a, int64_t i, int64_
   }
 }
 
+/* ---- approximate inverses -------------------------------------------------------------------- */
+
+/*
+  factor_isai: `next` has V of the strict lower triangle N in f.lu, with N's pattern, and, unless f.symmetric,
+  that of the strict upper one: v_ij = n_ij - sum of v_ik n_kj over the k of row i between i and j. A row is
+  done as a whole. Traffic: for an entry (i, k) row k.
+*/
+POISE_INLINE void factor_isai_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  (void)a;
+  *begin = i, *end = i + 1;
+}
+
+/* next -= v f.lu of the entries [q, last), at the entries [p, end) of the same columns. */
+POISE_INLINE void poiseSubtractShared(const FactorSweepArgs *a, double v, int64_t p, int64_t end, int64_t q,
+                                      int64_t last)
+{
+  const int32_t *col = a->f.t.col;
+  while (p < end && q < last) {
+    if (col[p] == col[q])
+      a->next[p++] -= v * a->f.lu[q++];
+    else if (col[p] < col[q])
+      p = poiseSeek(col, p + 1, end, col[q]);
+    else
+      q = poiseSeek(col, q + 1, last, col[p]);
+  }
+}
+
+POISE_INLINE void factor_isai_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  const Triangles *t = &a->f.t;
+  int64_t begin = poiseOffset(t, t->begin, i), diag = poiseOffset(t, t->diag, i),
+          end = poiseOffset(t, t->end, i);
+  (void)k;
+  for (int64_t p = begin; p < (a->f.symmetric ? diag : end); p++) a->next[p] = a->f.lu[p];
+  for (int64_t p = diag - 1; p > begin; p--) {
+    int64_t c = t->col[p];
+    poiseSubtractShared(a, a->next[p], begin, p, poiseOffset(t, t->begin, c), poiseOffset(t, t->diag, c));
+  }
+  for (int64_t p = diag + 1; p < end && !a->f.symmetric; p++) {
+    int64_t c = t->col[p];
+    poiseSubtractShared(a, a->next[p], p + 1, end, poiseOffset(t, t->diag, c) + 1, poiseOffset(t, t->end, c));
+  }
+}
+
+/* factor_isai_mirror: the upper triangle of next becomes the transpose of its lower one. */
+POISE_INLINE void factor_isai_mirror_range(const FactorSweepArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  poiseRowRange(a, i, 1, 0, begin, end);
+  ++*begin;
+}
+
+POISE_INLINE void factor_isai_mirror_entry(const FactorSweepArgs *a, int64_t i, int64_t k)
+{
+  a->next[k] = a->next[poisePlace(&a->f.t, a->f.t.col[k], i)];
+}
+
 #endif
