@@ -76,6 +76,7 @@ static const Way ways[] = {
     {"bicgstabl", "bicgstabl", "", NULL, PRE},
     {"bicgstabl", "bicgstabl", "", NULL, RIGHT},
     {"qmrcgs", "qmrcgs", "", NULL, RIGHT},
+    {"bicg", "bicg", "", NULL, PRE},
     {"idr", "idr", "", NULL, PRE},
     {"idr", "idr", "", NULL, RIGHT},
     {"chebyshev", "chebyshev", "", NULL, PRE},

@@ -75,6 +75,8 @@ module poise
   integer(c_int), parameter :: POISE_ORDER_MATCH_RCM = 4
   integer(c_int), parameter :: POISE_ORDER_MATCH_AMD = 5
   integer(c_int), parameter :: POISE_ITERATING = 0
+  integer(c_int), parameter :: POISE_CONVERGED_RTOL_NORMAL = 1
+  integer(c_int), parameter :: POISE_CONVERGED_ATOL_NORMAL = 9
   integer(c_int), parameter :: POISE_CONVERGED_RTOL = 2
   integer(c_int), parameter :: POISE_CONVERGED_ATOL = 3
   integer(c_int), parameter :: POISE_CONVERGED_ITS = 4

@@ -21,6 +21,8 @@ typedef struct PoiseKSP_s *PoiseKSP;
 /* Reasons and their words: X(name, value). Values and words follow PETSc. */
 #define POISE_REASON_LIST(X)      \
   X(ITERATING, 0)                 \
+  X(CONVERGED_RTOL_NORMAL, 1)     \
+  X(CONVERGED_ATOL_NORMAL, 9)     \
   X(CONVERGED_RTOL, 2)            \
   X(CONVERGED_ATOL, 3)            \
   X(CONVERGED_ITS, 4)             \
@@ -66,6 +68,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "bicgstab"    (also "bcgs") any A
     "bicgstabl"   (also "bcgsl") any A: BiCGstab(l) (Sleijpen & Fokkema 1993), l by -ksp_bcgsl_ell. Its
                   polynomials come every l iterations of two products
+    "bicg"        any A whose transpose can be multiplied with: biconjugate gradients (Fletcher 1976). M needs
+                  a transpose: "none", "jacobi", "pbjacobi", "ilu", "icc", "ict", "lu", and "sor" with sweeps
+                  both ways
     "cgs"         any A: conjugate gradients squared (Sonneveld 1989)
     "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is a bound of that of
                   the residual, sqrt(m + 1) tau after m half steps, two of which are an iteration
@@ -83,12 +88,21 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                   decrease of the natural norm
     "symmlq"      A symmetric and not singular, M symmetric positive definite (Paige & Saunders 1975). Norms
                   as of "minres", at the x of conjugate gradients, which is the result
+    "lsqr"        A of any shape, and of any rank: x minimises |b - A x| (Paige & Saunders 1982); see below
+    "cgls"        the same by conjugate gradients for A^T A x = A^T b. Its norm is |A^T (b - A x)|
     "chebyshev"   A and M symmetric positive definite. Bounds of the spectrum of M^-1 A are given or estimated
     "richardson"  x += scale M^-1 (b - A x)
     "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS. A nonzero guess is POISE_ERR_ARG
     "auto"        looks at A, and tries methods with preconditioners of their own until |b - A x| is at most
                   the larger one of rtol |b| and atol. The solver's preconditioner is not used. Iterations are
                   those of all that were tried, and PoiseKSPReasonDetail names the one that solved
+
+  lsqr and cgls multiply with A^T too. Their M approximates A^T A: give P = A^T A or the like, whose rows and
+  columns are laid out as A's columns. Without a P the solver makes A^T A for it; for "jacobi" the squared
+  norms of A's columns alone. lsqr ends as PETSc's: when |b - A x| is within the tolerances (CONVERGED_RTOL,
+  CONVERGED_ATOL), or when |A^T (b - A x)|, in the norm of M^-1, is less than rtol |A| |b - A x|
+  (CONVERGED_RTOL_NORMAL) or atol (CONVERGED_ATOL_NORMAL). |A| is estimated from below by the norm of
+  Frobenius of what has been seen of it. A claim is checked with b - A x and its product with A^T.
 
   The default is gmres, as in PETSc. PETSc's words "bcgs" (bicgstab) and "none" (preonly) are understood.
   Option: -ksp_type.

@@ -55,8 +55,8 @@ class Solver(Handle):
     method
         ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"qmrcgs"``,
         ``"idr"``, ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"symmlq"``,
-        ``"chebyshev"``, ``"richardson"`` or ``"preonly"``; or ``"auto"``, which looks at A and chooses
-        method and preconditioner by itself.
+        ``"bicg"``, ``"chebyshev"``, ``"richardson"`` or ``"preonly"``; or ``"auto"``, which looks at A and
+        chooses method and preconditioner by itself.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"ilut"``,
         ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"cholesky"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a

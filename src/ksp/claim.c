@@ -53,17 +53,20 @@ static bool Verifies(PoiseKSP ksp)
   return ksp->options.verify && has_norm && (IsLeft(ksp) || Known(ksp) < 0);
 }
 
+/* Products with A^T are not skipped, so those of a claim are made when there is one. */
 bool poiseKSPForesees(PoiseKSP ksp, bool *checks)
 {
-  bool foresees = !ksp->type->finish || ksp->type->foreseen;
+  bool foresees = (!ksp->type->finish || ksp->type->foreseen) && !ksp->type->squares;
   *checks = foresees && Verifies(ksp);
   return foresees;
 }
 
-/* Must the claim be checked? At the first norm b - A x has just been computed, but (r, z) may be no norm. */
+/* Must the claim be checked? At the first norm b - A x has just been computed, but (r, z) may be no norm, and
+   A^T (b - A x) may have vanished by underflow. */
 bool poiseKSPChecks(PoiseKSP ksp)
 {
-  bool fails = ksp->result.reason < 0, first = ksp->result.its == ksp->solve.base && !IsNatural(ksp);
+  bool fails = ksp->result.reason < 0,
+       first = ksp->result.its == ksp->solve.base && !IsNatural(ksp) && !ksp->type->squares;
   return Verifies(ksp) && (ksp->solve.claim.refuted || (!fails && !first));
 }
 
@@ -109,6 +112,21 @@ void poiseKSPPreconditionClaim(PoiseKSP ksp)
   poiseLogEnd(ksp->ctx, EVENT_KSPVerify, 0, 0);
 }
 
+/* Of least squares: r = b - A x, s = A^T r, z = M^-1 s; dots (r, r), (s, s), (s, z). */
+static void MeasureSquares(PoiseKSP ksp, const double *b)
+{
+  enum { X, S, Z };
+  int r = poiseKSPRowsVector(ksp);
+  Fuse f = {0};
+  poiseKSPMult(ksp, ksp->work[X], ksp->work[r], NULL);
+  poiseKSPCheckPhase(ksp, b, r, NO_SLOT, false, NULL);
+  poiseKSPMultTransposed(ksp, ksp->work[r], ksp->work[S]);
+  poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, ksp->v[S]), READS(VEC_Y, ksp->v[S])},
+                SLOT_CHECK_ZZ, NO_SLOT);
+  poiseKSPAddDot(ksp, &f, ksp->v[S], SLOT_CHECK_RZ);
+  poiseKSPPrecondition(ksp, ksp->work[S], ksp->work[Z], &f);
+}
+
 static bool Measure(PoiseKSP ksp, const double *b, bool delivers, double *to)
 {
   enum { X, R, Z };
@@ -118,6 +136,10 @@ static bool Measure(PoiseKSP ksp, const double *b, bool delivers, double *to)
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, r), READS(VEC_Y, r)}, SLOT_TRUE_RESIDUAL,
                   NO_SLOT);
     poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, b), READS(VEC_Y, b)}, SLOT_CHECK_BB, NO_SLOT);
+    return false;
+  }
+  if (ksp->type->squares) {
+    MeasureSquares(ksp, b);
     return false;
   }
   if (Compares(ksp)) {
@@ -141,8 +163,10 @@ bool poiseKSPMeasure(PoiseKSP ksp, bool delivers, double *to)
   return delivered;
 }
 
+/* Of two x for least squares that one is better whose A^T (b - A x) is shorter. */
 static int SlotOfNorm(PoiseKSP ksp)
 {
+  if (ksp->type->squares) return SLOT_CHECK_ZZ;
   if (!IsLeft(ksp)) return SLOT_TRUE_RESIDUAL;
   return IsNatural(ksp) ? SLOT_CHECK_RZ : SLOT_CHECK_ZZ;
 }
@@ -173,6 +197,45 @@ static double Tolerance(PoiseKSP ksp)
 {
   const double *s = ksp->result.slots;
   return fmax(s[SLOT_RTOL] * s[SLOT_NORM0], s[SLOT_ATOL]);
+}
+
+/* The claim of a method for least squares is about |b - A x|, or about A^T (b - A x), in the norm that was
+   tested. The latter's tolerance is relative to |A| |b - A x| if |b - A x| is tested beside it. */
+static PoiseErr ToleranceOfSquares(PoiseKSP ksp, const double *slots, double *norm, double *tolerance)
+{
+  const double *s = ksp->result.slots;
+  bool normal =
+      ksp->result.reason == POISE_CONVERGED_RTOL_NORMAL || ksp->result.reason == POISE_CONVERGED_ATOL_NORMAL;
+  double r = sqrt(slots[SLOT_TRUE_RESIDUAL]);
+  bool only = ksp->type->squares == TESTS_NORMAL;
+  *norm = only ? sqrt(slots[SLOT_CHECK_ZZ]) : normal ? sqrt(fabs(slots[SLOT_CHECK_RZ])) : r;
+  *tolerance = Tolerance(ksp);
+  if (normal) *tolerance = fmax(s[SLOT_RTOL] * ksp->type->size_of_a(ksp) * r, s[SLOT_ATOL]);
+  if (*norm > 0 || !(only || normal)) return POISE_OK;
+  bool forbids = poiseDeviceForbid(ksp->ctx->device, false);
+  PoiseErr e = PoiseVecNorm(ksp->work[1], POISE_NORM_2, norm); /* its square may be too small for a number */
+  poiseDeviceForbid(ksp->ctx->device, forbids);
+  return e;
+}
+
+/* What rounding leaves of |b - A x| and of |A^T (b - A x)|, as IsRounding has it for others. */
+static PoiseErr RoundingOfSquares(PoiseKSP ksp, double *residual, double *normal)
+{
+  const double eps = ROUNDING * DBL_EPSILON;
+  PoiseVec r = ksp->work[poiseKSPRowsVector(ksp)], t = ksp->work[1], z = ksp->work[2];
+  double rr, ss;
+  TRY(PoiseVecSetRandom(t, 1));
+  TRY(PoiseVecPointwiseMult(t, t, ksp->work[0]));
+  poiseKSPMult(ksp, t, r, NULL);
+  poiseKSPMultTransposed(ksp, r, t);
+  poiseKSPPrecondition(ksp, t, z, NULL);
+  TRY(PoiseVecAXPY(r, 1, ksp->solve.b));
+  TRY(PoiseVecNorm(r, POISE_NORM_2, &rr));
+  if (ksp->type->squares == TESTS_NORMAL) z = t;
+  TRY(PoiseVecDot(t, z, &ss));
+  *residual = eps * rr;
+  *normal = eps * (sqrt(fabs(ss)) + ksp->type->size_of_a(ksp) * ksp->solve.claim.residual);
+  return ksp->solve.failed;
 }
 
 double poiseKSPMost(PoiseKSP ksp, int *slot)
@@ -219,12 +282,16 @@ static PoiseErr NormsOfRounding(PoiseKSP ksp, double *plain, double *tested)
 static PoiseErr IsRounding(PoiseKSP ksp, double norm, bool *is)
 {
   const Claim *c = &ksp->solve.claim;
+  bool squares = ksp->type->squares, by_residual = norm == c->residual;
   double plain = 0, tested = 0;
   bool finishing = ksp->solve.finishing, forbids = poiseDeviceForbid(ksp->ctx->device, false);
   ksp->solve.finishing = true; /* so that nothing is skipped */
-  PoiseErr e = PoiseAgree(ksp->ctx, NormsOfRounding(ksp, &plain, &tested));
+  PoiseErr e = PoiseAgree(ksp->ctx, squares ? RoundingOfSquares(ksp, &plain, &tested)
+                                            : NormsOfRounding(ksp, &plain, &tested));
   ksp->solve.finishing = finishing;
   poiseDeviceForbid(ksp->ctx->device, forbids);
+  if (squares) *is = norm <= (by_residual ? plain : tested);
+  if (squares) return e;
   plain = fmax(fmin(plain, WORTHLESS * c->rhs), MARGIN * ksp->options.rtol * c->rhs);
   *is = norm <= tested && c->residual <= plain;
   return e;
@@ -234,11 +301,13 @@ PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again)
 {
   Claim *c = &ksp->solve.claim;
   double square = fabs(slots[SlotOfNorm(ksp)]), norm = Computed(ksp, slots), before = c->best;
+  double tolerance = Tolerance(ksp);
   bool claims = ksp->result.reason > 0;
   c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
   c->rhs = sqrt(slots[SLOT_CHECK_BB]);
   *again = false;
-  if (Known(ksp) >= 0 || c->proven || (claims && norm <= MARGIN * Tolerance(ksp))) return POISE_OK;
+  if (ksp->type->squares) TRY(ToleranceOfSquares(ksp, slots, &norm, &tolerance));
+  if (Known(ksp) >= 0 || c->proven || (claims && norm <= MARGIN * tolerance)) return POISE_OK;
   if (claims && poiseFinite(norm)) TRY(IsRounding(ksp, norm, &c->rounding));
   if (c->rounding) c->best = norm;
   if (c->rounding) return POISE_OK;
@@ -247,7 +316,7 @@ PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again)
   c->refuted += claims;
   c->best = fmin(c->best, norm);
   if (poiseFinite(norm)) c->best_square = fmin(c->best_square, square);
-  ksp->result.rnorm = c->best / ksp->solve.scale;
+  ksp->result.rnorm = (ksp->type->squares == TESTS_RESIDUAL ? c->residual : c->best) / ksp->solve.scale;
   if (!claims) return POISE_OK;
   *again = c->refuted == 1 || (poiseFinite(norm) && norm <= before / 2);
   if (!*again)
@@ -276,13 +345,20 @@ void poiseKSPSayClaim(PoiseKSP ksp)
   if (inaccuracy > 0)
     poiseKSPSay(ksp, "WARNING: |b - A x| is %.3g of |b|, the tolerance was reached in the %s norm alone",
                 inaccuracy, PoiseKSPNormString(ksp->norm));
-  if (c->rounding)
+  if (c->rounding && ksp->type->squares)
+    poiseKSPSay(ksp, "true to rounding: the norm that was tested, %.3g, is that of rounding alone",
+                c->best / ksp->solve.scale);
+  else if (c->rounding)
     poiseKSPSay(ksp, "true to rounding: the norm of b - A x, %.3g, is that of rounding alone",
                 c->best / ksp->solve.scale);
   if (!c->refuted) return;
   if (ksp->result.reason > 0)
     poiseKSPSay(ksp, "%d claim%s before %s not true and went on", c->refuted, c->refuted > 1 ? "s" : "",
                 c->refuted > 1 ? "were" : "was");
+  else if (ksp->type->squares)
+    poiseKSPSay(ksp,
+                "the method claimed convergence, but |b - A x| is %.3g and the norm that was tested %.3g",
+                c->residual / ksp->solve.scale, c->best / ksp->solve.scale);
   else
     poiseKSPSay(ksp, "the method claimed a residual norm of %.3g, that of b - A x is %.3g", c->claimed,
                 c->best / ksp->solve.scale);

@@ -71,7 +71,7 @@ bool poiseKSPDivides(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   bool gathers = ctx->group && !*ksp->alone && !poiseGroupBusy(ctx->group);
-  return (ctx->most_workers > 1 || gathers) && !ksp->inside && !ksp->borrows;
+  return (ctx->most_workers > 1 || gathers) && !ksp->inside && !ksp->borrows && !ksp->type->squares;
 }
 
 static PoiseErr CheckMatrix(PoiseMat A)

@@ -151,6 +151,11 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
 }
 
+void poiseKSPRowsPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
+{
+  LaunchPhase(ksp, id, a, ksp->rows->n, (int[]){dot0, dot1, NO_SLOT, NO_SLOT, NO_SLOT}, NO_SLOT, NO_SLOT);
+}
+
 static void PlainPhase(PoiseKSP ksp, int id, PhaseArgs a, const int dot[POISE_PHASE_DOTS])
 {
   LaunchPhase(ksp, id, a, ksp->layout->n, dot, NO_SLOT, NO_SLOT);
@@ -187,6 +192,10 @@ void poiseKSPCheckPhase(PoiseKSP ksp, const double *b, int r, int z, bool delive
   int dot[] = {NO_SLOT, NO_SLOT, SLOT_TRUE_RESIDUAL, SLOT_CHECK_BB, delivers ? SLOT_RESULT : NO_SLOT};
   PhaseArgs a = {READS(KSP_B, b), WRITES(KSP_R, ksp->v[r]), READS(KSP_X, delivers ? ksp->v[0] : NULL),
                  WRITES(KSP_USERS_X, delivers ? x : NULL), .c[2].value = 1 / ksp->solve.scale};
+  if (ksp->type->squares) {
+    LaunchPhase(ksp, PHASE_ksp_check, a, ksp->rows->n, dot, NO_SLOT, NO_SLOT);
+    return;
+  }
   if (z != NO_SLOT && !ksp->M.pointwise) {
     PhasePrecondition(ksp, PHASE_ksp_check, a, dot, (Application){r, z, SLOT_CHECK_RZ, SLOT_CHECK_ZZ});
     return;

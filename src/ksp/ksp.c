@@ -9,6 +9,7 @@
 #include "loop.h"
 #include "methods.h"
 #include "monitor.h"
+#include "normal.h"
 #include "reordered.h"
 #include "setup.h"
 
@@ -24,6 +25,8 @@ enum { NTYPES = sizeof types / sizeof *types };
    agree. */
 #define SAME(name, value) _Static_assert((int)(name) == (int)(value), #name " differs from " #value)
 SAME(REASON_RTOL, POISE_CONVERGED_RTOL);
+SAME(REASON_RTOL_NORMAL, POISE_CONVERGED_RTOL_NORMAL);
+SAME(REASON_ATOL_NORMAL, POISE_CONVERGED_ATOL_NORMAL);
 SAME(REASON_ATOL, POISE_CONVERGED_ATOL);
 SAME(REASON_ITS, POISE_CONVERGED_ITS);
 SAME(REASON_HAPPY, POISE_CONVERGED_HAPPY_BREAKDOWN);
@@ -153,6 +156,7 @@ void poiseKSPDestroy(PoiseKSP *ksp)
   poiseFree(ctx, &k->prefix);
   poiseFree(ctx, &k->history.norms);
   poiseKSPDropReordered(k);
+  poiseKSPDropNormal(k);
   poiseKSPUndivide(k);
   PoiseMatDestroy(&k->A);
   PoiseMatDestroy(&k->given_A);
@@ -197,7 +201,8 @@ const char *PoiseKSPType(PoiseKSP ksp)
 PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
 {
   PoiseMat keep;
-  int64_t differs = !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows);
+  int64_t differs =
+      !ksp->A || !poiseLayoutSame(ksp->A->rows, A->rows) || !poiseLayoutSame(ksp->A->cols, A->cols);
   TRY(poisePCUse(ksp->pc, P));
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1)); /* if it differs on any rank, as allocating is
                                                         collective */
@@ -205,6 +210,7 @@ PoiseErr poiseKSPUse(PoiseKSP ksp, PoiseMat A, PoiseMat P)
   if (differs) poiseKSPRelease(ksp);
   /* Here, as another matrix may later have the address of this one, and as a shell may have changed. */
   if (A != ksp->A || !poiseMatHolds(A)) poiseKSPForget(ksp);
+  if (A != ksp->A) ksp->normal.seen = (Version){0};
   if (!poiseMatHolds(A)) A->version.values++;
   PoiseMatDestroy(&ksp->A);
   ksp->A = keep;

@@ -70,6 +70,19 @@ typedef struct PhasePC {
   double *null[POISE_MAX_BATCH]; /* device pointers of the null space of A, which M removes */
 } PhasePC;
 
+typedef struct Transposes { /* of methods that apply them (adjoint.c) */
+  PoisePC pc;               /* the M of P^T, which is M^T; NULL: M is its own */
+  PoiseMat P;               /* P^T */
+  Version seen;             /* P's version, and the builds of M, of which this is made */
+  int64_t builds;
+} Transposes;
+
+typedef struct Normal { /* A^T A, of which M is made for least squares if no P was given (normal.c) */
+  PoiseMat N;           /* or its diagonal; NULL: there is none */
+  Version seen;         /* A's version that it was made of */
+  bool diagonal;
+} Normal;
+
 typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
   bool keep;
   double *norms;
@@ -99,6 +112,8 @@ struct PoiseKSP_s {
   /* what it works with, as set-up chose it (setup.c, reordered.c) */
   PoiseMat A; /* pc->P is the matrix of the preconditioner */
   PoisePC pc;
+  Transposes transposes;
+  Normal normal;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
   char alone[200];    /* why ranks that share a GPU do not solve as one, though they would; "": they do */
   Divided *divided;   /* NULL: the solver works itself; else set-up makes nothing but this */
@@ -106,7 +121,8 @@ struct PoiseKSP_s {
   PoisePCSide side;
 
   /* what set-up allocated for the rows of A (setup.c) */
-  Layout *layout; /* NULL: nothing */
+  Layout *layout; /* x's, A's columns; NULL: nothing */
+  Layout *rows;   /* A's */
   int nwork;
   PoiseVec *work;
   double **v;        /* device pointers of work */

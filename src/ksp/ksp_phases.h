@@ -8,6 +8,8 @@
 
 /* Reasons as in include/poise/ksp.h (which is no CUDA header); ksp.c asserts that they agree. */
 enum {
+  REASON_RTOL_NORMAL = 1,
+  REASON_ATOL_NORMAL = 9,
   REASON_RTOL = 2,
   REASON_ATOL = 3,
   REASON_ITS = 4,

@@ -95,7 +95,7 @@ static void TrueResidual(PoiseKSP ksp)
   ksp->solve.finishing = false;
 }
 
-/* x: of A's rows. */
+/* x: of A's columns. */
 static void BuildIterate(PoiseKSP ksp, PoiseVec x)
 {
   ksp->solve.finishing = true; /* nothing is skipped */
@@ -107,7 +107,7 @@ static void BuildIterate(PoiseKSP ksp, PoiseVec x)
 
 static PoiseErr CheckIterate(PoiseKSP ksp, PoiseVec x)
 {
-  const Layout *rows = poiseMatRowsOutside(ksp->A);
+  const Layout *rows = ksp->type->squares ? ksp->layout : poiseMatRowsOutside(ksp->A);
   TRY(poiseMatCheckOutside(ksp->A, "PoiseKSPBuildSolution of a solver"));
   if (x->ctx != ksp->ctx || !poiseLayoutSame(rows, x->layout))
     FAIL(POISE_ERR_SIZE, "the solution has %lld entries, x has %lld", (long long)rows->N,

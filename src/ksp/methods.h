@@ -20,6 +20,11 @@ enum {
 
 #define NORM(n) (1u << POISE_KSP_NORM_##n) /* of KSPType's left and right */
 
+enum { MAT_TRANSPOSED = 1, PC_TRANSPOSED = 2 }; /* of KSPType.transposes */
+
+/* What a method for least squares tests: |b - A x| and |A^T (b - A x)| beside it, or the latter alone. */
+typedef enum LeastSquares { NO_SQUARES, TESTS_RESIDUAL, TESTS_NORMAL } LeastSquares;
+
 struct KSPType {
   const char *name, *alias;   /* alias may be NULL */
   size_t size;                /* of ksp->data */
@@ -28,6 +33,12 @@ struct KSPType {
   void (*inherit)(const void *from, void *to); /* copy settings in data that are not in `options`; may be
                                                   NULL */
   bool flexible;                               /* M may vary between applications */
+  /* For least squares: x minimises |b - A x|, A may have any shape, and M approximates A^T A. The last `rows`
+     work vectors have A's rows, the others, as x, A's columns. */
+  LeastSquares squares;
+  int rows;
+  double (*size_of_a)(PoiseKSP); /* of these: |A M^-1/2|, the norm of Frobenius in the space so far */
+  unsigned transposes;           /* MAT_TRANSPOSED: it multiplies with A^T; PC_TRANSPOSED: it applies M^-T */
   double linear[2]; /* per side: with an rtol below, it needs M (u + v) = M u + M v to the digits of fp64 */
   unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
@@ -89,6 +100,8 @@ static inline void poiseKSPSubtractProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y,
 {
   poiseKSPProduct(ksp, -1, x, 1, y, NULL, f);
 }
+/* The same without D, where factors may be on the device. */
+void poiseKSPProductScaled(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f);
 /* Is M the identity? */
 static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 {
@@ -104,12 +117,22 @@ void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y);        /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
 void poiseKSPRandom(PoiseKSP ksp, PoiseVec x, uint64_t seed); /* as PoiseVecSetRandom */
 
+/* y = A^T x; z = M^-T r. Where work is skipped, y is computed from the same x once more, z is not. Of methods
+   with KSPType.transposes (adjoint.c). */
+void poiseKSPMultTransposed(PoiseKSP ksp, PoiseVec x, PoiseVec y);
+void poiseKSPPreconditionTransposed(PoiseKSP ksp, PoiseVec r, PoiseVec z);
+
 /* ---- the start (operator.c) ------------------------------------------------------------------ */
 
 /* Does x hold a guess, perhaps left by a refuted claim? */
 static inline bool poiseKSPHasGuess(PoiseKSP ksp)
 {
   return ksp->options.guess_nonzero || ksp->solve.again;
+}
+/* A work vector with A's rows, which is not needed between solves. */
+static inline int poiseKSPRowsVector(PoiseKSP ksp)
+{
+  return ksp->type->squares ? ksp->nwork - ksp->type->rows : 1;
 }
 /* r = b - A x0. Without a guess x = 0 and r = b. */
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r);
@@ -140,6 +163,8 @@ void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot);
 /* Run phase `id` on all rows (rows = 0: scalars only). Its dots go to slots dot0, dot1 (NO_SLOT: not
    wanted). */
 void poiseKSPPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1);
+/* The same on rows of A, where x has others. */
+void poiseKSPRowsPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1);
 /* poiseKSPPhase, then z = M^-1 r of the r that the phase (marked EPILOGUE) has just written. If M is dense
    blocks, this is an epilogue in the same pass; else it comes behind the phase. */
 void poiseKSPPhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1, Application m);

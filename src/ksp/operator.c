@@ -29,13 +29,28 @@ static void OnDevice(PoiseKSP ksp, PoiseVec v)
   poiseKSPFailed(ksp, poiseVecUpdate(v, &p));
 }
 
+/* What a product of A reads, and which partials it leaves. */
+static Operands BeforeProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, const Fuse *f)
+{
+  if (f) CountPartials(ksp, f);
+  OnDevice(ksp, x);
+  return (Operands){.x = x, .y = y};
+}
+
 void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, const double *scale,
                      const Fuse *f)
 {
   ProductArgs args = {.a.value = a, .b.value = b, .skip = Done(ksp), .scale = scale, .fuse = f};
-  if (f) CountPartials(ksp, f);
-  OnDevice(ksp, x);
-  poiseKSPFailed(ksp, poiseProductMult(&ksp->A->product, POISE_OK, &(Operands){.x = x, .y = y}, &args));
+  Operands v = BeforeProduct(ksp, x, y, f);
+  poiseKSPFailed(ksp, poiseProductMult(&ksp->A->product, POISE_OK, &v, &args));
+  OnDevice(ksp, y);
+}
+
+void poiseKSPProductScaled(PoiseKSP ksp, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const Fuse *f)
+{
+  ProductArgs args = {.a = a, .b = b, .skip = Done(ksp), .fuse = f};
+  Operands v = BeforeProduct(ksp, x, y, f);
+  poiseKSPFailed(ksp, poiseProductMult(&ksp->A->product, POISE_OK, &v, &args));
   OnDevice(ksp, y);
 }
 
@@ -104,12 +119,14 @@ static void StartFromZero(PoiseKSP ksp, PoiseVec b, PoiseVec r, int rz, int zz, 
 
 void poiseKSPResidual(PoiseKSP ksp, PoiseVec b, PoiseVec r)
 {
-  if (!poiseKSPHasGuess(ksp)) {
+  bool guess = poiseKSPHasGuess(ksp);
+  if (!guess && !ksp->type->squares) {
     StartFromZero(ksp, b, r, NO_SLOT, NO_SLOT, NO_SLOT);
     return;
   }
   poiseKSPCopy(ksp, b, r);
-  poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
+  if (!guess) poiseKSPZero(ksp, ksp->work[0]);
+  if (guess) poiseKSPSubtractProduct(ksp, ksp->work[0], r, NULL);
 }
 
 void poiseKSPFirstResidual(PoiseKSP ksp, PoiseVec b, Application m, int rr)
@@ -128,6 +145,21 @@ void poiseKSPFirstResidual(PoiseKSP ksp, PoiseVec b, Application m, int rr)
   poiseKSPPrecondition(ksp, ksp->work[m.r], ksp->work[m.z], &f);
 }
 
+/* SLOT_NORM0 = |b| or |A^T b|, as is tested. */
+static void NormOfSquares(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
+{
+  const double *p = NULL;
+  bool normal = ksp->type->squares == TESTS_NORMAL;
+  if (normal) poiseKSPMultTransposed(ksp, b, t);
+  poiseKSPFailed(ksp, poiseVecRead(normal ? t : b, &p));
+  PhaseArgs a = {READS(VEC_X, p), READS(VEC_Y, p)};
+  if (normal)
+    poiseKSPPhase(ksp, PHASE_vec_dot, a, slot, NO_SLOT);
+  else
+    poiseKSPRowsPhase(ksp, PHASE_vec_dot, a, slot, NO_SLOT);
+  poiseKSPScalars(ksp, PHASE_ksp_norm0, (PhaseArgs){.k = slot, .c = {{.value = poiseKSPTinyB(ksp)}}});
+}
+
 int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
 {
   const double *p = NULL;
@@ -136,6 +168,10 @@ int poiseKSPNormOfB(PoiseKSP ksp, PoiseVec b, PoiseVec t, int slot)
   if (!poiseKSPHasGuess(ksp) || ksp->norm == POISE_KSP_NORM_NONE) return 0;
   if (ksp->solve.again) return 1; /* it is there */
   poiseKSPFailed(ksp, poiseVecRead(b, &p));
+  if (ksp->type->squares) {
+    NormOfSquares(ksp, b, t, slot);
+    return 1;
+  }
   poiseKSPAddDot(ksp, &f, ksp->norm == POISE_KSP_NORM_NATURAL ? p : NULL, slot);
   if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED) {
     poiseKSPCopy(ksp, b, t);

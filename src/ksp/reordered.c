@@ -7,6 +7,7 @@
 #include "mat/order/arrange.h"
 #include "mat/product/pcsr.h"
 #include "divided.h"
+#include "normal.h"
 #include "reordered.h"
 #include "setup.h"
 #include "solve.h"
@@ -194,9 +195,11 @@ static PoiseErr SetP(void *solver, PoiseMat P)
 static PoiseErr Follow_KSP(void *solver)
 {
   PoiseKSP ksp = solver;
-  if (ksp->solve.running || !poiseKSPReorders(ksp)) return POISE_OK;
+  if (ksp->solve.running || !ksp->A) return POISE_OK;
+  if (!poiseKSPReorders(ksp)) return poiseKSPFollowNormal(ksp);
   TRY(PoiseAgree(ksp->ctx, poiseKSPCheckMatrices(ksp)));
-  return poiseKSPReorder(ksp);
+  TRY(poiseKSPReorder(ksp));
+  return poiseKSPFollowNormal(ksp);
 }
 
 static PoiseErr Plan(void *solver, const char **beyond)

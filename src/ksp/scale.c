@@ -32,7 +32,8 @@ static PoiseErr Magnitude(PoiseKSP ksp, PoiseVec v, double *m)
 {
   double applied, *p;
   TRY(PoiseVecNorm(v, POISE_NORM_INF, m));
-  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED || !(*m > 0) || !poiseFinite(*m)) return POISE_OK;
+  if (ksp->norm == POISE_KSP_NORM_UNPRECONDITIONED || ksp->type->squares || !(*m > 0) || !poiseFinite(*m))
+    return POISE_OK;
   PoiseVec z = ksp->work[2];
   poiseKSPPrecondition(ksp, v, z, NULL);
   poiseKSPFailed(ksp, poiseVecUpdate(z, &p));
@@ -64,9 +65,10 @@ static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
     *m = 0;
     return POISE_OK;
   }
-  poiseKSPResidual(ksp, ksp->solve.b, ksp->work[1]);
+  PoiseVec r = ksp->work[poiseKSPRowsVector(ksp)];
+  poiseKSPResidual(ksp, ksp->solve.b, r);
   TRY(PoiseAgree(ksp->ctx, ksp->solve.failed));
-  TRY(Magnitude(ksp, ksp->work[1], &of_r));
+  TRY(Magnitude(ksp, r, &of_r));
   if (!poiseFinite(of_r)) return POISE_OK;
   *m = ksp->solve.size_b > 0 ? fmax(of_b, of_r / apart) : of_r;
   return POISE_OK;
@@ -74,7 +76,7 @@ static PoiseErr MagnitudeOfProblem(PoiseKSP ksp, double *m)
 
 static PoiseErr ApplyHere(PoiseKSP ksp, PoiseVec x, int exponent)
 {
-  if (!ksp->rhs) TRY(poiseVecCreateLocal(ksp->layout, &ksp->rhs));
+  if (!ksp->rhs) TRY(poiseVecCreateLocal(ksp->rows, &ksp->rhs));
   if (ksp->solve.b != ksp->rhs) TRY(PoiseVecCopy(ksp->solve.b, ksp->rhs));
   ksp->solve.b = ksp->rhs;
   ksp->solve.scale = ldexp(ksp->solve.scale, exponent);

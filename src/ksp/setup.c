@@ -4,11 +4,13 @@
 #include "mat/order/arrange.h"
 #include "mat/product/ranks_plan.h"
 #include "mat/object/bytes.h"
+#include "adjoint.h"
 #include "divided.h"
 #include "inside.h"
 #include "loop.h"
 #include "methods.h"
 #include "monitor.h"
+#include "normal.h"
 #include "reordered.h"
 #include "setup.h"
 
@@ -16,6 +18,7 @@
 
 void poiseKSPRelease(PoiseKSP ksp)
 {
+  poiseKSPDropTransposes(ksp);
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
   poiseKSPForget(ksp);
@@ -34,6 +37,7 @@ void poiseKSPRelease(PoiseKSP ksp)
   if (ksp->loop.status[0]) dev->ops->free_pinned(dev, ksp->loop.status[0]);
   ksp->loop.status[0] = NULL;
   poiseLayoutDestroy(&ksp->layout);
+  poiseLayoutDestroy(&ksp->rows);
 }
 
 typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
@@ -52,8 +56,9 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   int64_t most = 2 * cycle + (ksp->options.replay < 0 ? REPLAY_MOST : ksp->options.replay);
   int64_t least = POISE_BLOCK - MAX_BLOCK_SIZE + 1; /* rows of a phase's blocks that hold whole blocks of M */
   ksp->loop.eager = eager;
-  Sizes s = {.nblock = POISE_NBLOCKS(A->rows->n), .ring = ksp->ctx->device->loops ? 512 : 256};
-  s.stride = (A->rows->n + least - 1) / least;
+  int64_t n = A->cols->n, longest = n > A->rows->n ? n : A->rows->n;
+  Sizes s = {.nblock = POISE_NBLOCKS(n), .ring = ksp->ctx->device->loops ? 512 : 256};
+  s.stride = (longest + least - 1) / least;
   if (product > s.stride) s.stride = product;
   while (s.ring < 4 * most) s.ring *= 2;
   s.status = RING_AT + s.ring;
@@ -61,7 +66,7 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
   s.pinned = 2 * (s.status + POISE_COMM_WIDTH) + RING_AT;
   s.vectors = ksp->type->vectors(ksp);
-  s.single = (A->rows->n + 31) / 32 * 16;
+  s.single = (n + 31) / 32 * 16;
   s.singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
   s.extra = (ksp->options.true_residual != 0) + (A->left.n > 0);
   return s;
@@ -86,7 +91,8 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
   Device *dev = ctx->device;
   Sizes s = SizesFor(ksp, ksp->A, poiseMatPartials(ksp->A));
   void *pinned = NULL;
-  ksp->layout = poiseLayoutShare(ksp->A->rows);
+  ksp->layout = poiseLayoutShare(ksp->A->cols);
+  ksp->rows = poiseLayoutShare(ksp->A->rows);
   ksp->dots.nblock = s.nblock;
   ksp->dots.stride = s.stride;
   ksp->scalars.array_size = s.array;
@@ -123,13 +129,14 @@ static PoiseErr ClearPartials(PoiseKSP ksp)
 static PoiseErr AllocateVectors(PoiseKSP ksp)
 {
   for (int k = 0; k < ksp->nwork; k++) {
-    TRY(poiseVecCreateLocal(ksp->layout, &ksp->work[k]));
+    bool of_rows = k >= ksp->nwork - ksp->type->rows;
+    TRY(poiseVecCreateLocal(of_rows ? ksp->rows : ksp->layout, &ksp->work[k]));
     if (!ksp->ctx->device->ops->is_host) TRY(PoiseVecSet(ksp->work[k], 0));
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
     ksp->v[k] = poiseVecPlace(ksp->work[k], ksp->v[k]);
   }
-  if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->layout, &ksp->residual));
-  return ksp->A->left.n ? poiseVecCreateLocal(ksp->layout, &ksp->rhs) : POISE_OK;
+  if (ksp->options.true_residual) TRY(poiseVecCreateLocal(ksp->rows, &ksp->residual));
+  return ksp->A->left.n ? poiseVecCreateLocal(ksp->rows, &ksp->rhs) : POISE_OK;
 }
 
 static PoiseErr Allocate(PoiseKSP ksp)
@@ -156,9 +163,10 @@ static PoiseErr ChooseNorm(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm)
   if (!offer[*side])
     FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s is not offered", ksp->type->name,
          *side == POISE_PC_LEFT ? "left" : "right");
-  *norm = wanted                             ? (PoiseNormType)wanted
-          : offer[*side] >> usual[*side] & 1 ? usual[*side]
-                                             : POISE_KSP_NORM_NONE;
+  *norm = POISE_KSP_NORM_NONE;
+  if (offer[*side] >> POISE_KSP_NORM_UNPRECONDITIONED & 1) *norm = POISE_KSP_NORM_UNPRECONDITIONED;
+  if (offer[*side] >> usual[*side] & 1) *norm = usual[*side];
+  if (wanted) *norm = (PoiseNormType)wanted;
   if (!(offer[*side] >> *norm & 1))
     FAIL(POISE_ERR_UNSUPPORTED, "method %s with preconditioning from the %s does not offer the %s norm",
          ksp->type->name, *side == POISE_PC_LEFT ? "left" : "right", PoiseKSPNormString(*norm));
@@ -185,11 +193,29 @@ static const char *WhyEager(PoiseKSP ksp)
   return NULL;
 }
 
+/* A of any shape, and a P of its columns or none. */
+static PoiseErr CheckShapes(PoiseKSP ksp)
+{
+  PoiseMat A = poiseKSPGiven(ksp), P = ksp->given_P ? ksp->given_P : A;
+  TRY(poiseMatCheckUsable(A));
+  if (P == A || (poiseLayoutSame(A->cols, P->rows) && poiseLayoutSame(A->cols, P->cols))) return POISE_OK;
+  FAIL(POISE_ERR_SIZE,
+       "method %s wants a matrix of the preconditioner that approximates A^T A, %lld x %lld; it is %lld x "
+       "%lld",
+       ksp->type->name, (long long)A->cols->N, (long long)A->cols->N, (long long)P->rows->N,
+       (long long)P->cols->N);
+}
+
 PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp)
 {
   PoiseMat A = poiseKSPGiven(ksp), P = poiseKSPReorders(ksp) ? ksp->given_P : ksp->pc->P;
   if (!A) FAIL(POISE_ERR_STATE, "the solver has no matrix: call PoiseKSPSetOperators");
+  if (ksp->type->squares) return CheckShapes(ksp);
   TRY(poiseMatCheckUsable(A));
+  if (!poiseLayoutSame(A->rows, A->cols) && A->rows->N != A->cols->N)
+    FAIL(POISE_ERR_SIZE,
+         "the matrix is %lld x %lld, not square, as method %s needs it; lsqr and cgls take any shape",
+         (long long)A->rows->N, (long long)A->cols->N, ksp->type->name);
   TRY(poiseMatCheckSquare(A));
   TRY(poiseKSPCheckInside(ksp, P));
   if (!poiseLayoutSame(A->rows, P->rows))
@@ -250,6 +276,7 @@ static PoiseErr PrepareSends(PoiseKSP ksp, bool exchanges)
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
   if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
+  TRY(poiseKSPFollowNormal(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
   /* if either differs on any rank, as allocating is collective, and phases exchange on all or none */
   int64_t any[] = {ksp->layout && poiseMatPartials(ksp->A) > ksp->dots.stride, Sends(ksp) && Hides(ksp)};
@@ -265,6 +292,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
     TRY(poisePCPrepare(ksp->pc));
   }
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
+  if (ksp->type->transposes) TRY(poiseKSPPrepareTransposes(ksp));
   ksp->loop.eager = WhyEager(ksp);
   TRY(PrepareSends(ksp, Sends(ksp) && !any[1]));
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
@@ -311,7 +339,7 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   const Device *dev = ksp->ctx->device;
   PoisePCSide side, before = ksp->side;
   PoiseNormType norm;
-  int64_t n = A->rows->n, fixed, partials[2];
+  int64_t m = A->rows->n, n = A->cols->n, fixed, partials[2];
   double scalars = (double)plan->nz * (plan->b ? plan->b * plan->b : 1);
   PoisePrediction mine = {.beyond = NULL};
   TRY(ChooseNorm(ksp, &side, &norm));
@@ -319,12 +347,15 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   Sizes s = SizesFor(ksp, A, plan->partials[0]);
   partials[0] = s.partials, partials[1] = SizesFor(ksp, A, plan->partials[1]).partials;
   ksp->side = before;
-  fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors + s.extra) * n +
-          s.singles * s.single;
+  fixed = s.status + s.array + POISE_MAX_BATCH + POISE_COMM_WIDTH + (s.vectors - ksp->type->rows) * n +
+          (s.extra + ksp->type->rows) * m + s.singles * s.single;
   poisePredictHost(8 * s.pinned, &mine);
   if (KeepsTable(ksp, scalars) && !A->asked.type->mult && plan->nghost + plan->nsend)
     poisePredict(dev, poiseHaloSendsBytes(plan->nsend, n), ON_BOTH, &mine);
   poisePredictBetween(dev, 8 * (fixed + partials[0]), 8 * (fixed + partials[1]), ON_DEVICE, &mine);
+  if (ksp->type->transposes & PC_TRANSPOSED && ksp->pc->type->transpose == PC_OF_TRANSPOSE)
+    mine.beyond = "the transpose of the preconditioner";
+  if (poiseKSPMakesNormal(ksp)) mine.beyond = "A^T A";
   poisePredictOpen(plan, &mine);
   poisePredictSum(&mine, p);
   return POISE_OK;
@@ -358,6 +389,8 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   *bytes = (PoiseBytes){0};
   poiseKSPAddParts(ksp, bytes);
   if (ksp->type->bytes) ksp->type->bytes(ksp, bytes);
+  poiseKSPAddTransposesBytes(ksp, bytes);
+  poiseKSPAddNormalBytes(ksp, bytes);
   if (!ksp->layout) return POISE_OK;
   poiseBufferAdd(&ksp->scalars.slot_buffer, bytes);
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);

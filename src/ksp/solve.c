@@ -90,10 +90,10 @@ static PoiseErr Prepare(PoiseKSP ksp)
 }
 
 /* Measure the part of *b in the null space of A^T. If only that of A is known, it is used, as for a
-   symmetric A. If that of A^T is known, *b becomes b without that part. */
+   symmetric A, but not for least squares. If that of A^T is known, *b becomes b without that part. */
 static PoiseErr LeaveOut(PoiseKSP ksp, PoiseVec *b)
 {
-  const NullSpace *left = &ksp->A->left, *space = left->n ? left : &ksp->A->null;
+  const NullSpace *left = &ksp->A->left, *space = left->n || ksp->type->squares ? left : &ksp->A->null;
   double c[POISE_MAX_BATCH], norm, sum = 0;
   ksp->result.inconsistency = 0;
   if (!space->n) return POISE_OK;
@@ -275,10 +275,13 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
-  TRY(poiseVecCheckSame(b, "b", x, "x"));
+  if (!ksp->type->squares) TRY(poiseVecCheckSame(b, "b", x, "x"));
   if (!poiseLayoutSame(poiseKSPGiven(ksp)->rows, b->layout))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)poiseKSPGiven(ksp)->rows->N,
          (long long)b->layout->N);
+  if (!poiseLayoutSame(poiseKSPGiven(ksp)->cols, x->layout))
+    FAIL(POISE_ERR_SIZE, "A has %lld columns, x has %lld entries", (long long)poiseKSPGiven(ksp)->cols->N,
+         (long long)x->layout->N);
   return POISE_OK;
 }
 

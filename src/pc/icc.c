@@ -17,6 +17,7 @@ static PoiseErr Predict_ICC(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 
 const PCType poisePCType_icc = {
     .name = "icc",
+    .transpose = PC_SYMMETRIC,
     .size = sizeof(Incomplete),
     .options = options,
     .eager = poiseFactorEager,

@@ -20,6 +20,7 @@ static PoiseErr Predict_ICT(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 
 const PCType poisePCType_ict = {
     .name = "ict",
+    .transpose = PC_SYMMETRIC,
     .size = sizeof(Incomplete),
     .options = options,
     .eager = poiseFactorEager,

@@ -16,6 +16,7 @@ static PoiseErr Predict_ILU(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 
 const PCType poisePCType_ilu = {
     .name = "ilu",
+    .transpose = PC_OF_TRANSPOSE,
     .size = sizeof(Incomplete),
     .options = options,
     .eager = poiseFactorEager,

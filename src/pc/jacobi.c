@@ -52,6 +52,7 @@ static void Destroy_Jacobi(PoisePC pc)
 
 const PCType poisePCType_jacobi = {
     .name = "jacobi",
+    .transpose = PC_SYMMETRIC,
     .size = sizeof(Jacobi),
     .options = options,
     .setup = SetUp_Jacobi,

@@ -100,6 +100,7 @@ static const char *Eager_LU(PoisePC pc)
 
 const PCType poisePCType_lu = {
     .name = "lu",
+    .transpose = PC_OF_TRANSPOSE,
     .size = sizeof(LU),
     .options = options,
     .eager = Eager_LU,

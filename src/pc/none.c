@@ -14,4 +14,5 @@ static PoiseErr Pointwise_None(PoisePC pc, const double **d)
   return POISE_OK;
 }
 
-const PCType poisePCType_none = {.name = "none", .apply = Apply_None, .pointwise = Pointwise_None};
+const PCType poisePCType_none = {
+    .name = "none", .transpose = PC_SYMMETRIC, .apply = Apply_None, .pointwise = Pointwise_None};

@@ -49,6 +49,7 @@ static void Destroy_PBJacobi(PoisePC pc)
 
 const PCType poisePCType_pbjacobi = {
     .name = "pbjacobi",
+    .transpose = PC_OF_TRANSPOSE,
     .size = sizeof(Blocks),
     .setup = SetUp_PBJacobi,
     .apply = Apply_PBJacobi,

@@ -15,6 +15,9 @@ typedef struct Varying {            /* why an M varies between applications */
    was built, or P's present values. */
 typedef enum Reads { READS_NOTHING, READS_COPIES, READS_P } Reads;
 
+/* Which other M is the transpose of M? PC_OF_TRANSPOSE: the M of P^T. */
+typedef enum PCTranspose { PC_HAS_NO_TRANSPOSE, PC_SYMMETRIC, PC_OF_TRANSPOSE } PCTranspose;
+
 typedef struct PCType {
   const char *name;
   size_t size;                /* of pc->data */
@@ -23,10 +26,12 @@ typedef struct PCType {
   /* Take the settings of another one of this type, which is only read, for a solver that is divided. NULL:
      they are the fields of `options`. Collective; agrees. */
   PoiseErr (*inherit)(PoisePC from, PoisePC to);
-  bool live;    /* M is P with its present values, so an old M cannot be kept */
-  bool near;    /* M, or what is inside, may depend on the near null space */
-  bool rounds;  /* M may work in less than fp64, unless pc->exact */
-  bool outside; /* r and z go to the application, with its rows. Otherwise they have P's rows */
+  bool live;   /* M is P with its present values, so an old M cannot be kept */
+  bool near;   /* M, or what is inside, may depend on the near null space */
+  bool rounds; /* M may work in less than fp64, unless pc->exact */
+  PCTranspose transpose;
+  bool (*directed)(PoisePC); /* has it no such transpose, as its settings are? NULL: it has */
+  bool outside;              /* r and z go to the application, with its rows. Otherwise they have P's rows */
   /* Why a solver's loop cannot be replayed, e.g. as it calls back to the host. NULL, or no function: it
      can. */
   const char *(*eager)(PoisePC);

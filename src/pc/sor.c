@@ -193,6 +193,13 @@ static PoiseErr Predict_SOR(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   return POISE_OK;
 }
 
+/* Sweeps in one direction are, on P^T, not the transpose of those on P. */
+static bool IsDirected(PoisePC pc)
+{
+  const SOR *s = pc->data;
+  return s->forward || s->backward;
+}
+
 static void Destroy_SOR(PoisePC pc)
 {
   SOR *s = pc->data;
@@ -204,6 +211,8 @@ static void Destroy_SOR(PoisePC pc)
 
 const PCType poisePCType_sor = {
     .name = "sor",
+    .transpose = PC_OF_TRANSPOSE,
+    .directed = IsDirected,
     .size = sizeof(SOR),
     .options = options,
     .live = true,

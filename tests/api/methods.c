@@ -29,6 +29,7 @@ static const Method methods[] = {
      NONE | PRE,
      NONE | TRUE,
      {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"bicg", CONVECTION, NONE | PRE | TRUE, 0, {"none", "jacobi", "pbjacobi", "ilu", "lu"}},
     {"cgs", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"tfqmr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"idr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
@@ -100,16 +101,29 @@ static void Krylov(const Problem *p, const double *r, int k, double v[][N])
   }
 }
 
-/* x += of that space, so that (w_i, r) = 0: w = V (cg, symmlq), W A V with W = M (minres), M'M (left gmres),
-   1 (right). */
+/* The same of A' and M'. */
+static void DualKrylov(const Problem *p, const double *r, int k, double v[][N])
+{
+  Problem dual = *p;
+  dual.A = DenseTranspose(&p->A);
+  dual.M = DenseTranspose(&p->M);
+  Krylov(&dual, r, k, v);
+  DenseFree(&dual.A);
+  DenseFree(&dual.M);
+}
+
+/* x += of that space, so that (w_i, r) = 0: w = V (cg, symmlq), of the dual space (bicg), W A V with W = M
+   (minres), M'M (left gmres), 1 (right). */
 static void Project(const Problem *p, const char *type, bool right, int k, double *x)
 {
   double v[STEPS + 1][N], av[STEPS + 1][N], w[STEPS + 1][N], r[N], t[N], y[STEPS + 1], rhs[STEPS + 1];
   Dense G = DenseNew(k, k);
   Residual(p, x, r);
   Krylov(p, r, k, v);
+  DualKrylov(p, r, k, w);
   for (int j = 0; j < k; j++) {
     DenseMult(&p->A, v[j], av[j]);
+    if (!strcmp(type, "bicg")) continue;
     memcpy(w[j], strstr(type, "cg") || !strcmp(type, "symmlq") ? v[j] : av[j], sizeof w[j]);
     if (!strcmp(type, "minres")) DenseMult(&p->M, av[j], w[j]);
     if (!strcmp(type, "gmres") && !right) {

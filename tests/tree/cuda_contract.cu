@@ -8,6 +8,7 @@
 
 #include "sys/device/kernels.h"
 #include "sys/link/link_kernels.h"
+#include "ksp/bicg_phases.h"
 #include "ksp/bicgstab_phases.h"
 #include "ksp/bicgstabl_phases.h"
 #include "ksp/cg_phases.h"
@@ -15,6 +16,7 @@
 #include "ksp/directions_phases.h"
 #include "ksp/gmres_phases.h"
 #include "ksp/idr_phases.h"
+#include "ksp/lsqr_phases.h"
 #include "ksp/minres_phases.h"
 #include "ksp/phases.h"
 #include "ksp/prcg_phases.h"

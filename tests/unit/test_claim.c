@@ -284,6 +284,12 @@ static PoiseErr Mult_Liar(void *arg, PoiseVec x, PoiseVec y)
   return PoiseMatMult(l->products++ < l->lies ? l->other : l->A, x, y);
 }
 
+static PoiseErr MultTransposed_Liar(void *arg, PoiseVec x, PoiseVec y)
+{
+  Liar *l = arg;
+  return PoiseMatMultTranspose(l->products++ < l->lies ? l->other : l->A, x, y);
+}
+
 /* The product changes while a method iterates. Its claim is refuted, and it continues from x like a solve
    with that guess; */
 static void GoesOn(PoiseContext ctx, const char *words)
@@ -293,7 +299,7 @@ static void GoesOn(PoiseContext ctx, const char *words)
   PoiseMat shell = NULL;
   PoiseInt m, count;
   const double *norms;
-  PoiseShell functions = {.mult = Mult_Liar};
+  PoiseShell functions = {.mult = Mult_Liar, .mult_transpose = MultTransposed_Liar};
   if (!Open(ctx, 40, Grid, NULL, words, &fresh)) return;
   if (!Open(ctx, 40, Grid, NULL, words, &p)) return;
   PoiseMatLocalSizes(p.A, &m, NULL);
@@ -402,6 +408,8 @@ static void TestGoesOn(PoiseContext ctx)
       "-ksp_type gcr -ksp_gcr_restart 7",
       "-ksp_type symmlq",
       "-ksp_type qmrcgs",
+      "-ksp_type bicg",
+      "-ksp_type bicg -ksp_norm_type unpreconditioned",
       "-ksp_type symmlq -ksp_norm_type natural",
       "-ksp_type bicgstabl",
       "-ksp_type bicgstabl -ksp_bcgsl_ell 5 -ksp_pc_side right",
@@ -643,9 +651,9 @@ static void TestDropped(PoiseContext ctx)
 /* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
 static void TestScaling(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",         "prcg",      "minres", "gmres", "fgmres", "bicgstab",
-                                      "richardson", "chebyshev", "cgs",    "tfqmr", "idr",    "bicgstabl",
-                                      "fcg",        "gcr",       "symmlq", "qmrcgs"};
+  static const char *const types[] = {
+      "cg",  "prcg",      "minres", "gmres", "fgmres", "bicgstab", "richardson", "chebyshev", "cgs", "tfqmr",
+      "idr", "bicgstabl", "fcg",    "gcr",   "symmlq", "qmrcgs",   "bicg",       "lsqr",      "cgls"};
   enum { TYPES = sizeof types / sizeof *types };
   static const int powers[] = {-600, -500, 520, 700};
   for (int k = 0; k < 8 * TYPES; k++) {
@@ -720,9 +728,9 @@ static void TestTiny(PoiseContext ctx)
    of 1e-100, whose square is not 0. */
 static void TestTinyBesideGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",        "prcg",       "minres", "gmres",  "fgmres",
-                                      "bicgstab",  "richardson", "cgs",    "tfqmr",  "idr",
-                                      "bicgstabl", "fcg",        "gcr",    "symmlq", "qmrcgs"};
+  static const char *const types[] = {"cg",         "prcg",   "minres", "gmres", "fgmres",    "bicgstab",
+                                      "richardson", "cgs",    "tfqmr",  "idr",   "bicgstabl", "fcg",
+                                      "gcr",        "symmlq", "qmrcgs", "bicg",  "lsqr",      "cgls"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[] = {1e-100, 1e-155, 1e-170};
   double b[MOST], x0[MOST];
@@ -769,9 +777,9 @@ static double LargestResidual(const Problem *p)
    scaled too, so that M^-1 b is 0 by underflow. */
 static void TestAbsurdGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",        "prcg",       "minres", "gmres",  "fgmres",
-                                      "bicgstab",  "richardson", "cgs",    "tfqmr",  "idr",
-                                      "bicgstabl", "fcg",        "gcr",    "symmlq", "qmrcgs"};
+  static const char *const types[] = {"cg",         "prcg",   "minres", "gmres", "fgmres",    "bicgstab",
+                                      "richardson", "cgs",    "tfqmr",  "idr",   "bicgstabl", "fcg",
+                                      "gcr",        "symmlq", "qmrcgs", "bicg",  "lsqr",      "cgls"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[][3] = {
       {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
@@ -801,8 +809,9 @@ static void TestAbsurdGuess(PoiseContext ctx)
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",    "prcg", "minres",    "gmres", "fgmres", "bicgstab", "cgs",
-                                      "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq",   "qmrcgs"};
+  static const char *const types[] = {"cg",       "prcg", "minres", "gmres",  "fgmres",
+                                      "bicgstab", "cgs",  "tfqmr",  "idr",    "bicgstabl",
+                                      "fcg",      "gcr",  "symmlq", "qmrcgs", "bicg"};
   double b[MOST];
   for (int i = 0; i < 40; i++) b[i] = 1e170;
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

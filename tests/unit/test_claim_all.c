@@ -361,7 +361,7 @@ static void JudgeEasy(Stage *t, const Case *c, const Ended *e)
   unsigned flags = c->s->line->flags;
   if (c->norm == POISE_KSP_NORM_NONE || !(flags & EASY)) return;
   if (flags & SPD &&
-      Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq qmrcgs") &&
+      Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq qmrcgs bicg") &&
       Usual(c, "none jacobi pbjacobi ilu icc sor bjacobi lu ksp"))
     Expect(t, c, e, e->reason > 0, "SPD: not converged");
   if (flags & NEGATIVE && Is(c, "cg prcg") && Usual(c, "none jacobi pbjacobi ilu sor bjacobi lu"))
@@ -408,6 +408,40 @@ static bool TellsNorm(const Ended *e)
   return strstr(e->detail, "that of b - A x is") || strstr(e->detail, "x is the best");
 }
 
+/* lsqr claims that |b - A x| is small, or that A^T (b - A x) is beside |A| |b - A x|; cgls that the latter is
+   beside A^T b. Without M, as others have norms of their own. */
+static void JudgeSquares(Stage *t, const Case *c, const Ended *e, long double limit, long double tested)
+{
+  const System *s = t->s;
+  long double r[MOST], size = 0, normal = 0, base = 0, xx = 0, rr = 0;
+  bool residual = e->reason == POISE_CONVERGED_RTOL || e->reason == POISE_CONVERGED_ATOL;
+  for (int i = 0; i < s->n; i++) {
+    r[i] = s->b[i];
+    xx += (long double)e->x[i] * e->x[i];
+    for (int j = 0; j < s->n; j++) {
+      r[i] -= (long double)s->a[i][j] * e->x[j];
+      size += (long double)s->a[i][j] * s->a[i][j];
+    }
+  }
+  for (int j = 0; j < s->n; j++) {
+    long double v = 0, w = 0;
+    for (int i = 0; i < s->n; i++) v += s->a[i][j] * r[i], w += (long double)s->a[i][j] * s->b[i];
+    normal += v * v;
+    base += w * w;
+    rr += r[j] * r[j];
+  }
+  long double rounding =
+      1e-14L * (size * sqrtl(xx) + sqrtl(size) * sqrtl(base)) + slack * s->line->atol + DBL_MIN;
+  if (!Usual(c, "none") || s->line->guess != NO_GUESS) return;
+  if (!strcmp(c->method->name, "cgls"))
+    limit = slack * rtol * sqrtl(base) + rounding, tested = sqrtl(normal);
+  else if (!residual)
+    limit = slack * rtol * sqrtl(size * rr) + rounding, tested = sqrtl(normal);
+  else
+    limit = slack * limit + rounding / fmaxl(sqrtl(size), 1e-300L);
+  if (!(tested <= limit)) Fail(t, c, e, "FALSE CLAIM", tested, limit);
+}
+
 static void JudgeNorms(Stage *t, const Case *c, const Ended *e, PoisePC pc)
 {
   static const double nothing[MOST];
@@ -423,6 +457,10 @@ static void JudgeNorms(Stage *t, const Case *c, const Ended *e, PoisePC pc)
     return; /* all norms are 0 */
   if (claims && IsNoNorm(c, &last, limit))
     Fail(t, c, e, "(r, z) = 0, but r is not", sqrtl(last.sizes), limit);
+  if (claims && Is(c, "lsqr cgls")) {
+    JudgeSquares(t, c, e, limit, tested);
+    return;
+  }
   long double told_norm = told ? e->claimed : limit, bound = slack * fmaxl(told_norm, DBL_MIN * told),
               noise = 0;
   bool above = (claims || told) && !(tested <= bound);

@@ -588,8 +588,8 @@ static PoiseKSPReason Solve(PoiseContext ctx, int n, const double *a, const doub
   return reason;
 }
 
-static const char *const types[] = {"cg",        "bicgstab", "gmres", "cgs",    "tfqmr", "idr",
-                                    "bicgstabl", "fcg",      "gcr",   "symmlq", "qmrcgs"};
+static const char *const types[] = {"cg",  "bicgstab", "gmres",  "cgs",    "tfqmr", "idr",  "bicgstabl",
+                                    "fcg", "gcr",      "symmlq", "qmrcgs", "bicg",  "lsqr", "cgls"};
 
 static void TestZeroRightHandSide(PoiseContext ctx)
 {
@@ -646,9 +646,9 @@ static void CheckDetail(Problem *s, const char *detail)
 /* The first row that is not finite is named, of A, P or b, by the number that the application gave it. */
 static void TestFirstNaN(PoiseContext ctx)
 {
-  static const char *const all[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres",
-                                    "minres",    "richardson", "cgs",      "tfqmr",  "idr",
-                                    "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs"};
+  static const char *const all[] = {"cg",         "prcg",   "bicgstab", "gmres", "fgmres",    "minres",
+                                    "richardson", "cgs",    "tfqmr",    "idr",   "bicgstabl", "fcg",
+                                    "gcr",        "symmlq", "qmrcgs",   "bicg",  "lsqr",      "cgls"};
   enum { TYPES = sizeof all / sizeof *all };
   for (int k = 0; k < 2 * TYPES; k++) {
     Problem s;
@@ -696,9 +696,10 @@ static void TestFirstNaN(PoiseContext ctx)
 static void TestRepeats(PoiseContext ctx)
 {
   static const Grid grid = {SPD, 40, 32};
-  static const char *const all[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
-                                    "chebyshev", "richardson", "preonly",  "cgs",    "tfqmr",  "idr",
-                                    "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs"};
+  static const char *const all[] = {"cg",     "prcg",      "bicgstab",   "gmres",   "fgmres",
+                                    "minres", "chebyshev", "richardson", "preonly", "cgs",
+                                    "tfqmr",  "idr",       "bicgstabl",  "fcg",     "gcr",
+                                    "symmlq", "qmrcgs",    "bicg",       "lsqr",    "cgls"};
   for (size_t t = 0; t < sizeof all / sizeof *all; t++) {
     Problem s;
     PoisePC pc;
@@ -728,9 +729,9 @@ static void TestRepeats(PoiseContext ctx)
    break down, as squares vanish; but to cg and preonly all seems well until x is looked at. */
 static void TestOverflow(PoiseContext ctx)
 {
-  static const char *const all[] = {"cg",        "preonly", "richardson", "bicgstab", "gmres",
-                                    "fgmres",    "minres",  "cgs",        "tfqmr",    "idr",
-                                    "bicgstabl", "fcg",     "gcr",        "symmlq",   "qmrcgs"};
+  static const char *const all[] = {"cg",     "preonly", "richardson", "bicgstab", "gmres",     "fgmres",
+                                    "minres", "cgs",     "tfqmr",      "idr",      "bicgstabl", "fcg",
+                                    "gcr",    "symmlq",  "qmrcgs",     "bicg"};
   double a[] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[] = {1e150, 1e150, 1e150},
          small[] = {1e80, 1e80, 1e80}, x[3];
   PoiseInt its;

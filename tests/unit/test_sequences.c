@@ -126,9 +126,9 @@ typedef struct Sequence {
 } Sequence;
 
 static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "pcsr"};
-static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
-                                        "chebyshev", "richardson", "preonly",  "cgs",    "tfqmr",  "idr",
-                                        "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs"};
+static const char *const ksp_types[] = {
+    "cg",    "prcg", "bicgstab",  "gmres", "fgmres", "minres", "chebyshev", "richardson", "preonly", "cgs",
+    "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq", "qmrcgs",    "bicg",       "lsqr",    "cgls"};
 static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "ilut",
                                        "ict",  "sor",    "bjacobi",  "lu",  "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
@@ -869,7 +869,8 @@ static PoiseErr CheckClaim(Sequence *s, const Fresh *f, const Outcome *o, PoiseV
   bool rounding = strstr(o->detail, "true to rounding"); /* which M may enlarge; |b - A x| itself is small */
   if (rounding) type = POISE_KSP_NORM_UNPRECONDITIONED;
   if (times && o->reason == POISE_CONVERGED_ATOL) return POISE_OK;
-  if (o->its == 0 && !k->guess) claims = false; /* 0 times a number that is not finite */
+  if (!strcmp(k->type, "cgls")) return POISE_OK; /* its norm is |A^T (b - A x)| */
+  if (o->its == 0 && !k->guess) claims = false;  /* 0 times a number that is not finite */
   if (!claims || k->test || k->blind || !IsFixed(&s->m.pc)) return POISE_OK;
   POISE_TRY(IsNullSpace(f->A, m, &is));
   if (!is) return POISE_OK;
@@ -974,6 +975,12 @@ static bool Take(Sequence *s, const Model *next)
   return true;
 }
 
+/* Their M is that of A^T A, so one that is kept depends on the method when it was built. */
+static bool OfSquares(const KSPModel *k)
+{
+  return !strcmp(k->type, "lsqr") || !strcmp(k->type, "cgls");
+}
+
 static void OwnDefaults(KSPModel *k)
 {
   k->restart = 30;
@@ -988,6 +995,7 @@ static void TellType(Sequence *s)
 {
   Model next = s->m;
   next.ksp.type = PICK(s, ksp_types);
+  if (next.ksp.reuse && (OfSquares(&next.ksp) || OfSquares(&s->m.ksp))) return;
   if (strcmp(next.ksp.type, s->m.ksp.type)) OwnDefaults(&next.ksp);
   if (!Take(s, &next)) return;
   Say(s, "ksp %s", next.ksp.type);
@@ -1100,7 +1108,7 @@ static void TellReuse(Sequence *s)
 {
   if (ReadsMatrix(&s->m.pc)) SetUp(s); /* what reads values that have changed already would be built anew */
   Model next = s->m;
-  next.ksp.reuse = Draw(s, 3) > 0;
+  next.ksp.reuse = Draw(s, 3) > 0 && !OfSquares(&next.ksp);
   if ((next.ksp.reuse && s->m.unknown) || !Take(s, &next)) return;
   Say(s, "reuse %d", next.ksp.reuse);
   Did(s, PoiseKSPSetReusePreconditioner(s->ksp, next.ksp.reuse));
