@@ -1265,6 +1265,32 @@ module poise
       type(c_ptr), value :: ksp
       integer(c_int), value :: side
     end function
+    integer(c_int) function PoiseKSPSetComputeEigenvalues(ksp, on) bind(c, &
+      name="PoiseKSPSetComputeEigenvalues")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: on
+    end function
+    integer(c_int) function PoiseKSPSetComputeSingularValues(ksp, on) bind(c, &
+      name="PoiseKSPSetComputeSingularValues")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: on
+    end function
+    integer(c_int) function PoiseKSPComputeEigenvalues(ksp, n, real, imaginary, count) bind(c, &
+      name="PoiseKSPComputeEigenvalues")
+      import
+      type(c_ptr), value :: ksp
+      integer(POISE_INT), value :: n
+      real(c_double), intent(out) :: real, imaginary
+      integer(POISE_INT), intent(out) :: count
+    end function
+    integer(c_int) function PoiseKSPComputeExtremeSingularValues(ksp, largest, least) bind(c, &
+      name="PoiseKSPComputeExtremeSingularValues")
+      import
+      type(c_ptr), value :: ksp
+      real(c_double), intent(out) :: largest, least
+    end function
     integer(c_int) function PoiseKSPSetInitialGuessNonzero(ksp, nonzero) bind(c, &
       name="PoiseKSPSetInitialGuessNonzero")
       import

@@ -129,6 +129,26 @@ POISE_API PoiseErr PoiseKSPSetNormType(PoiseKSP ksp, PoiseNormType norm);
 /* M^-1 A x = M^-1 b, or A M^-1 (M x) = b. A method that does not have the side says so at set-up. Option:
    -ksp_pc_side. */
 POISE_API PoiseErr PoiseKSPSetPCSide(PoiseKSP ksp, PoisePCSide side);
+/*
+  Nonzero: the next solves keep what PoiseKSPComputeEigenvalues and PoiseKSPComputeExtremeSingularValues need,
+  both of them for either wish. Default 0. Methods cg, gmres and fgmres can; cg then takes no form that
+  predicts. Options: -ksp_view_eigenvalues and -ksp_view_singularvalues, which print after a solve.
+*/
+POISE_API PoiseErr PoiseKSPSetComputeEigenvalues(PoiseKSP ksp, int on);
+POISE_API PoiseErr PoiseKSPSetComputeSingularValues(PoiseKSP ksp, int on);
+/*
+  Ritz values: the eigenvalues of the matrix that the latest solve has made of K, M^-1 A from the left or A
+  M^-1 from the right. That is the matrix of Lanczos of cg (its first 10000 iterations), or the Hessenberg
+  matrix of gmres' latest cycle. *count is how many there are; the first n of them go to the arrays real and
+  imaginary, ascending by their real parts. After a claim that was refuted they are those of the iterations
+  behind it. Not collective. POISE_ERR_UNSUPPORTED: the method makes none; POISE_ERR_STATE: they were not
+  asked for.
+*/
+POISE_API PoiseErr PoiseKSPComputeEigenvalues(PoiseKSP ksp, PoiseInt n, double *real, double *imaginary,
+                                              PoiseInt *count);
+/* The largest and the least singular value of that matrix; of cg, as in PETSc, eigenvalues. -1 without an
+   iteration. Not collective. */
+POISE_API PoiseErr PoiseKSPComputeExtremeSingularValues(PoiseKSP ksp, double *largest, double *least);
 /* Nonzero: x holds a guess on entry of PoiseKSPSolve. Default 0: the guess is zero. */
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);
 /* Nonzero: a solve that did not converge returns POISE_ERR_NOT_CONVERGED. */

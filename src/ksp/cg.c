@@ -47,7 +47,8 @@ static PoiseErr Pays(PoiseKSP ksp, bool *pays, const char **why)
 static PoiseErr SetUp_CG(PoiseKSP ksp)
 {
   CG *g = ksp->data;
-  const char *cannot = poiseCGCannotPredict(ksp);
+  const char *keeps = poiseKSPKeepsSpectrum(ksp) ? "eigenvalues or singular values are asked for" : NULL,
+             *cannot = keeps ? keeps : poiseCGCannotPredict(ksp);
   if (cannot && g->variant == PREDICT)
     FAIL(POISE_ERR_UNSUPPORTED, "%s predict: %s (%s)",
          poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_cg_variant"), cannot, ksp->pc->type->name);
@@ -113,6 +114,16 @@ void poiseCGStart(PoiseKSP ksp, PoiseVec b)
                 NO_SLOT, NO_SLOT);
 }
 
+static int Keeps(PoiseKSP ksp)
+{
+  return poiseKSPKeepsSpectrum(ksp) ? CG_KEEPS : 0;
+}
+
+static int64_t Array_CG(PoiseKSP ksp)
+{
+  return Keeps(ksp) ? 2 * CG_KEPT : 0;
+}
+
 static void Iterate_CG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
@@ -126,8 +137,28 @@ static void Iterate_CG(PoiseKSP ksp, int j)
   Update(ksp, CG_RZ + odd);
   poiseKSPPhase(ksp, PHASE_cg_direction, /* x += alpha p; beta = rz' / rz; p = z + beta p; converged? */
                 (PhaseArgs){READS(CG_R, r), READS(CG_D, ksp->M.diagonal), READS(CG_Z, z), UPDATES(CG_X, v[X]),
-                            UPDATES(CG_P, v[P]), SENDS(v[P]), .flags = poiseCGFlags(ksp)},
+                            UPDATES(CG_P, v[P]), SENDS(v[P]), .flags = poiseCGFlags(ksp) | Keeps(ksp)},
                 NO_SLOT, NO_SLOT);
+}
+
+/* The matrix of Lanczos: 1 / alpha_k + beta_k-1 / alpha_k-1 on the diagonal, sqrt(beta_k) / alpha_k
+   beside. */
+static PoiseErr Projected_CG(PoiseKSP ksp, Projected *p)
+{
+  double *array;
+  PoiseInt its = ksp->result.its - ksp->solve.base;
+  int n = its < CG_KEPT ? (int)its : CG_KEPT;
+  if (ksp->scalars.array_size < 2 * CG_KEPT) n = 0; /* they were not asked for before the solve */
+  TRY(poiseBufferUpdate(&ksp->scalars.array_buffer, HOST, &array));
+  TRY(poiseAllocArray(ksp->ctx, n, sizeof(double), "matrix of Lanczos", &p->diagonal));
+  TRY(poiseAllocArray(ksp->ctx, n, sizeof(double), "matrix of Lanczos", &p->beside));
+  p->n = n;
+  for (int k = 0; k < n; k++) {
+    const double *now = array + 2 * k, *before = now - 2;
+    p->diagonal[k] = 1 / now[0] + (k ? before[1] / before[0] : 0);
+    p->beside[k] = sqrt(now[1]) / now[0];
+  }
+  return POISE_OK;
 }
 
 const KSPType poiseKSPType_cg = {
@@ -136,11 +167,13 @@ const KSPType poiseKSPType_cg = {
     .options = options,
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
+    .array = Array_CG,
     .setup = SetUp_CG,
     .form = Form_CG,
     .start = poiseCGStart,
     .sends = true,
     .iterate = Iterate_CG,
     .recurrence = R,
+    .projected = Projected_CG,
     .view = View_CG,
 };

@@ -13,7 +13,9 @@ enum { CG_Q, CG_D, CG_R, CG_Z, CG_X, CG_P };
 enum { CG_RZ = SLOT_FIRST_OWN, CG_RZ_ODD, CG_PQ, CG_PQ_ODD, CG_NN, CG_ALPHA };
 
 /* Of flags, beside the norm: the null space of A is removed from z. */
-enum { CG_NORM = 7, CG_PROJECTED = 8 };
+enum { CG_NORM = 7, CG_PROJECTED = 8, CG_KEEPS = 16 };
+
+enum { CG_KEPT = 10000 }; /* iterations whose alpha and beta are kept in the array, if flags has CG_KEEPS */
 
 /* The norm asked for, from (r, z) and the other dot: |z|^2 or |r|^2. */
 POISE_INLINE double poiseCGNorm(const PhaseArgs *a, double rz, double nn)
@@ -81,6 +83,11 @@ PROLOGUE(cg_direction)
          norm = poiseCGNorm(a, rz, nn);
   c[0] = in[CG_ALPHA]; /* alpha */
   c[1] = rz / old;     /* beta */
+  double k = in[SLOT_ITS + a->parity] - in[SLOT_BASE];
+  if (a->flags & CG_KEEPS && a->array && k < CG_KEPT) {
+    a->array[2 * (int64_t)k] = c[0];
+    a->array[2 * (int64_t)k + 1] = c[1];
+  }
   poiseConclude(in, out, a, norm, poiseCGReason(a, poiseTestNext(in, a, norm), rz, old, nn));
   return 1;
 }

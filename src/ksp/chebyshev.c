@@ -111,94 +111,37 @@ static PoiseErr ReadTransform(PoiseKSP ksp, double transform[4])
   return POISE_OK;
 }
 
-/* The eigenvalue of the 2 x 2 matrix (a b; c d) that is nearer to d. */
-static double complex Shift(double complex a, double complex b, double complex c, double complex d)
+/* Least and largest real part; NaN, if one is. */
+static void Extremes(const double complex *w, int n, double *least, double *largest)
 {
-  double complex half = (a - d) / 2, root = csqrt(half * half + b * c);
-  double complex far = cabs(half + root) > cabs(half - root) ? half + root : half - root;
-  return far == 0 ? d : d - b * c / far;
-}
-
-/* One step of QR with a shift, on rows and columns [low, high] of the Hessenberg matrix h, stored by
-   columns of length ld. */
-static void Rotate(double complex *h, int ld, int low, int high, double complex shift)
-{
-  for (int i = low; i <= high; i++) h[i + i * ld] -= shift;
-  double complex c = 1, s = 0;
-  for (int k = low; k < high; k++) { /* rotate rows k, k + 1; columns k - 1, k by the rotation before */
-    double complex a = h[k + k * ld], b = h[k + 1 + k * ld], cold = c, sold = s;
-    double length = hypot(cabs(a), cabs(b));
-    c = length == 0 ? 1 : a / length, s = length == 0 ? 0 : b / length;
-    for (int j = k; j <= high; j++) {
-      double complex t = h[k + j * ld], u = h[k + 1 + j * ld];
-      h[k + j * ld] = conj(c) * t + conj(s) * u;
-      h[k + 1 + j * ld] = c * u - s * t;
-    }
-    if (k > low)
-      for (int i = low; i <= k; i++) {
-        double complex t = h[i + (k - 1) * ld], u = h[i + k * ld];
-        h[i + (k - 1) * ld] = cold * t + sold * u;
-        h[i + k * ld] = conj(cold) * u - conj(sold) * t;
-      }
-  }
-  for (int i = low; i <= high; i++) {
-    double complex t = h[i + (high - 1) * ld], u = h[i + high * ld];
-    h[i + (high - 1) * ld] = c * t + s * u;
-    h[i + high * ld] = conj(c) * u - conj(s) * t;
-  }
-  for (int i = low; i <= high; i++) h[i + i * ld] += shift;
-}
-
-/* Least and largest real part of the eigenvalues of the n x n Hessenberg matrix h, which is overwritten. */
-static void Extremes(double complex *h, int n, double *least, double *largest)
-{
-  enum { MOST = 60 }; /* most iterations for one eigenvalue; two or three are usual */
   *least = INFINITY, *largest = -INFINITY;
-  for (int high = n - 1, its = 0; high >= 0; its++) {
-    int low = high;
-    while (low > 0 && cabs(h[low + (low - 1) * n]) >
-                          DBL_EPSILON * (cabs(h[low + low * n]) + cabs(h[low - 1 + (low - 1) * n])))
-      low--;
-    if (low < high && its < MOST) {
-      double complex *e = h + high - 1 + (high - 1) * n;
-      Rotate(h, n, low, high, its % 10 == 9 ? e[n + 1] + cabs(e[1]) : Shift(e[0], e[n], e[1], e[n + 1]));
-      continue;
-    }
-    double value = creal(h[high + high * n]);
+  for (int k = n - 1; k >= 0; k--) {
+    double value = creal(w[k]);
     *least = value < *least || isnan(value) ? value : *least;
     *largest = value > *largest || isnan(value) ? value : *largest;
-    high--;
-    its = -1;
   }
-}
-
-/* The Hessenberg matrix of g's latest cycle: its columns as orthogonalised, and the subdiagonal that
-   rotations removed. */
-static PoiseErr Hessenberg(PoiseKSP g, int n, double complex *h)
-{
-  double *array;
-  int64_t m = poiseGMRESRestart(g);
-  TRY(poiseBufferUpdate(&g->scalars.array_buffer, HOST, &array));
-  for (int j = 0; j < n; j++) {
-    for (int i = 0; i <= j; i++) h[i + j * n] = poiseGMRESColumn(array, m, j)[i];
-    if (j + 1 < n) h[j + 1 + j * n] = poiseGMRESSin(array, m)[j] * poiseGMRESRotated(array, m, j)[j];
-  }
-  return POISE_OK;
 }
 
 static PoiseErr ReadEigenvalues(PoiseKSP ksp, PoiseKSP g)
 {
   Chebyshev *c = ksp->data;
-  double complex *h = NULL;
+  Projected p = {0};
+  double complex *h = NULL, *w;
   int n = poiseGMRESColumns(g);
   c->least = c->largest =
       n || g->result.reason == POISE_DIVERGED_NANORINF ? NAN : 1; /* 1: the matrix has no rows */
   if (!n || g->result.reason == POISE_DIVERGED_NANORINF) return POISE_OK;
-  TRY(poiseAllocArray(ksp->ctx, n * n, sizeof *h, "estimate of eigenvalues", &h));
-  PoiseErr e = Hessenberg(g, n, h);
-  if (!e) Extremes(h, n, &c->least, &c->largest);
+  TRY(poiseGMRESProjected(g, &p));
+  PoiseErr e = poiseAllocArray(ksp->ctx, n * (n + 1), sizeof *h, "estimate of eigenvalues", &h);
+  for (int j = 0; !e && j < n; j++)
+    for (int i = 0; i < n; i++) h[i + j * n] = p.hessenberg[i + j * (n + 1)];
+  poiseFree(ksp->ctx, &p.hessenberg);
+  if (e) return e;
+  w = h + n * n;
+  poiseHessenbergEigenvalues(h, n, w);
+  Extremes(w, n, &c->least, &c->largest);
   poiseFree(ksp->ctx, &h);
-  return e;
+  return POISE_OK;
 }
 
 /* Run g, which borrows the preconditioner, and the work vectors, which are free between solves. */

@@ -69,5 +69,6 @@ const KSPType poiseKSPType_fgmres = {
     .residual = poiseGMRESResidual,
     .stalls = poiseGMRESStalls,
     .explain = poiseGMRESExplain,
+    .projected = poiseGMRESProjected,
     .view = poiseGMRESView,
 };

@@ -242,6 +242,25 @@ void poiseGMRESExplain(PoiseKSP ksp)
               computed, recurrence, hint);
 }
 
+/* H: its columns as orthogonalised, and the subdiagonal that rotations removed. Behind a restart it is that
+   of the whole cycle before. */
+PoiseErr poiseGMRESProjected(PoiseKSP ksp, Projected *p)
+{
+  double *array;
+  int m = poiseGMRESRestart(ksp), n = poiseGMRESColumns(ksp);
+  PoiseInt its = ksp->result.its - ksp->solve.base;
+  if (n == 0 && its > 0 && its % m == 0) n = m;
+  TRY(poiseBufferUpdate(&ksp->scalars.array_buffer, HOST, &array));
+  TRY(poiseAllocArray(ksp->ctx, (int64_t)n * (n + 1), sizeof(double), "Hessenberg matrix", &p->hessenberg));
+  p->n = n;
+  for (int j = 0; j < n; j++) {
+    double *h = p->hessenberg + j * (n + 1);
+    for (int i = 0; i <= j; i++) h[i] = poiseGMRESColumn(array, m, j)[i];
+    h[j + 1] = poiseGMRESSin(array, m)[j] * poiseGMRESRotated(array, m, j)[j];
+  }
+  return POISE_OK;
+}
+
 PoiseErr poiseGMRESView(PoiseKSP ksp)
 {
   GMRES *g = ksp->data;
@@ -318,5 +337,6 @@ const KSPType poiseKSPType_gmres = {
     .residual = poiseGMRESResidual,
     .stalls = poiseGMRESStalls,
     .explain = poiseGMRESExplain,
+    .projected = poiseGMRESProjected,
     .view = poiseGMRESView,
 };

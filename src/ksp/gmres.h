@@ -35,10 +35,11 @@ void poiseGMRESExtend(PoiseKSP ksp, int j);
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k);
 /* x holds the correction of a whole cycle. Compute the new residual, test convergence, and set v_0. */
 void poiseGMRESContinue(PoiseKSP ksp);
-int poiseGMRESResidual(PoiseKSP ksp); /* these four as KSPType's */
+int poiseGMRESResidual(PoiseKSP ksp); /* these five as KSPType's */
 bool poiseGMRESStalls(PoiseKSP ksp, double *norm);
 void poiseGMRESExplain(PoiseKSP ksp);
 PoiseErr poiseGMRESView(PoiseKSP ksp);
+PoiseErr poiseGMRESProjected(PoiseKSP ksp, Projected *p);
 
 /* Number of columns of the unfinished cycle, as the host knows it. */
 static inline int poiseGMRESColumns(PoiseKSP ksp)

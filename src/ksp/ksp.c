@@ -81,6 +81,10 @@ static const PoiseOption options[] = {
     {"ksp_progress", POISE_OPTION_BOOL, offsetof(KSPOptions, progress), "no", 0, 0, NULL,
      "after 2 seconds of a solve show iteration, residual, digits per second and the time that is left in a "
      "line on standard error, if that is a terminal; the drivers' default is yes"},
+    {"ksp_view_eigenvalues", POISE_OPTION_BOOL, offsetof(KSPOptions, view_eigenvalues), "no", 0, 0, NULL,
+     "print after a solve the eigenvalues of the matrix that cg, gmres or fgmres has made of K"},
+    {"ksp_view_singularvalues", POISE_OPTION_BOOL, offsetof(KSPOptions, view_singular_values), "no", 0, 0,
+     NULL, "print after a solve the largest and the least singular value of that matrix"},
     {"ksp_view", POISE_OPTION_BOOL, offsetof(KSPOptions, view), "no", 0, 0, NULL,
      "print the solver after a solve"},
     {"ksp_replay", POISE_OPTION_INT, offsetof(KSPOptions, replay), "-1", -1, 10000, NULL,

@@ -30,6 +30,8 @@ typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   PoiseInt every; /* iterations between its lines */
   FILE *lines;    /* output of the monitor; NULL on ranks other than 0 */
   int true_residual, converged_reason, view, progress;
+  int eigenvalues, singular_values; /* by the program; the next by options */
+  int view_eigenvalues, view_singular_values;
 } KSPOptions;
 
 /* Functions of the application. */

@@ -16,9 +16,10 @@
 #include "solve.h"
 
 enum {
-  LATEST = -1,  /* the latest of all enqueued iterations */
-  FIRST = 16,   /* iterations of the first replay of a loop that is new */
-  STEP_LONG = 2 /* iterations between two looks by the device where one takes long */
+  LATEST = -1,    /* the latest of all enqueued iterations */
+  FIRST = 16,     /* iterations of the first replay of a loop that is new */
+  KEEPS = 1 << 8, /* beside a norm: iterations keep what spectra are made of */
+  STEP_LONG = 2   /* iterations between two looks by the device where one takes long */
 };
 
 static Device *Dev(PoiseKSP ksp)
@@ -302,7 +303,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->generation = ksp->pc->generation;
   c->joined = poiseLinkJoined(ksp->ctx);
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
-  c->norm = (int)ksp->norm, c->side = (int)ksp->side;
+  c->norm = (int)ksp->norm + (poiseKSPKeepsSpectrum(ksp) ? KEEPS : 0), c->side = (int)ksp->side;
   c->step = ksp->loop.step, c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);
   c->there = poiseHaloWasSent(poiseMatHalo(ksp->A));

@@ -12,6 +12,7 @@
 #define POISE_KSP_METHODS_H
 
 #include "ksp.h"
+#include "spectrum.h"
 
 enum {
   MAX_CYCLE = 256, /* most iterations of a cycle that is captured as one graph */
@@ -76,8 +77,11 @@ struct KSPType {
      it tells its result. NULL: it has none. */
   PoiseErr (*solve)(PoiseKSP, PoiseVec b, PoiseVec x);
   void (*bytes)(PoiseKSP, PoiseBytes *sum); /* sum += those of solvers of its own; NULL: it has none */
-  PoiseErr (*view)(PoiseKSP);               /* may be NULL */
-  void (*destroy)(PoiseKSP);                /* frees the contents of ksp->data; may be NULL */
+  /* What it has made of K in its latest cycle, in arrays that the caller frees; local. NULL: it makes nothing
+     of the kind. What it need keep for that is kept if poiseKSPKeepsSpectrum. */
+  PoiseErr (*projected)(PoiseKSP, Projected *);
+  PoiseErr (*view)(PoiseKSP); /* may be NULL */
+  void (*destroy)(PoiseKSP);  /* frees the contents of ksp->data; may be NULL */
 };
 
 #define KSP_TYPE(name) extern const KSPType poiseKSPType_##name;

@@ -281,8 +281,9 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   /* if either differs on any rank, as allocating is collective, and phases exchange on all or none */
   int64_t any[] = {ksp->layout && poiseMatPartials(ksp->A) > ksp->dots.stride, Sends(ksp) && Hides(ksp)};
   TRY(poiseCommMaxInt(ksp->ctx->comm, any, 2));
-  bool more = ksp->options.replay > ksp->loop.ring / 4 || (ksp->options.true_residual && !ksp->residual) ||
-              (ksp->A->left.n && !ksp->rhs);
+  bool keeps = ksp->layout && ksp->type->array && ksp->type->array(ksp) > ksp->scalars.array_size;
+  bool more = keeps || ksp->options.replay > ksp->loop.ring / 4 ||
+              (ksp->options.true_residual && !ksp->residual) || (ksp->A->left.n && !ksp->rhs);
   if (any[0] || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;

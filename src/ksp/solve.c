@@ -16,6 +16,7 @@
 #include "scale.h"
 #include "setup.h"
 #include "solve.h"
+#include "spectrum.h"
 
 void poiseKSPFailed(PoiseKSP ksp, PoiseErr e)
 {
@@ -290,6 +291,7 @@ static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
 {
   if (!poiseKSPDivides(ksp) && !ksp->type->solve) TRY(poiseKSPExplain(ksp, b)); /* solvers inside have */
   if (ksp->options.converged_reason) TRY(poisePrinted(ksp->ctx, poiseKSPPrintReason(ksp)));
+  TRY(poisePrinted(ksp->ctx, poiseKSPPrintSpectrum(ksp)));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
   if (ksp->options.error_if_not_converged && ksp->result.reason < 0)
     FAIL(POISE_ERR_NOT_CONVERGED, "%s after %lld iterations, %s residual norm %g%s%s",
