@@ -11,7 +11,8 @@
 bool poiseKSPMakesNormal(PoiseKSP ksp)
 {
   bool given = ksp->given_P && ksp->given_P != ksp->given_A;
-  return ksp->type->squares && !given && strcmp(ksp->pc->type->name, "none") != 0;
+  const char *pc = ksp->pc->type->name; /* these need no matrix */
+  return ksp->type->squares && !given && strcmp(pc, "none") != 0 && strcmp(pc, "shell") != 0;
 }
 
 void poiseKSPDropNormal(PoiseKSP ksp)

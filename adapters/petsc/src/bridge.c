@@ -39,6 +39,10 @@ KSPConvergedReason ReasonOf(PoiseKSPReason reason)
     return KSP_CONVERGED_RTOL;
   case POISE_CONVERGED_ATOL:
     return KSP_CONVERGED_ATOL;
+  case POISE_CONVERGED_RTOL_NORMAL:
+    return (KSPConvergedReason)1; /* ..._NORMAL, or, since 3.24, ..._NORMAL_EQUATIONS */
+  case POISE_CONVERGED_ATOL_NORMAL:
+    return (KSPConvergedReason)9;
   case POISE_CONVERGED_ITS:
     return KSP_CONVERGED_ITS;
   case POISE_CONVERGED_HAPPY_BREAKDOWN:

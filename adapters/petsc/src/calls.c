@@ -47,6 +47,10 @@ static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
   ksp->its = it;
   ksp->rnorm = norm;
   if (ShowsIterates(ksp)) PetscCall(ShowIterate(ksp));
+  if (IgnoresPC(DataOf(ksp)->method)) { /* PETSc's cgls keeps no history, and has no norm 0 */
+    if (it) PetscCall(KSPMonitor(ksp, it, norm));
+    PetscFunctionReturn(0);
+  }
   PetscCall(KSPLogResidualHistory(ksp, norm));
   PetscCall(KSPMonitor(ksp, it, norm));
   PetscFunctionReturn(0);

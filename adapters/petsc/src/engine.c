@@ -18,6 +18,12 @@ PetscErrorCode DropEngine(Engine *e)
   PetscFunctionReturn(0);
 }
 
+/* PETSc's method of that name applies no preconditioner. */
+PetscBool IgnoresPC(const char *method)
+{
+  return !strcmp(method, "cgls") ? PETSC_TRUE : PETSC_FALSE;
+}
+
 static PetscErrorCode SetPC(KSP ksp, Engine *e)
 {
   Data *d = DataOf(ksp);
@@ -25,8 +31,8 @@ static PetscErrorCode SetPC(KSP ksp, Engine *e)
   const PoiseShellPC shell = {.apply = ShellApply};
   PetscFunctionBegin;
   POISE_CALL(PoiseKSPGetPC(e->ksp, &pc));
-  if (e->own) {
-    POISE_CALL(PoisePCSetType(pc, d->chosen.type));
+  if (e->own || IgnoresPC(d->method)) {
+    POISE_CALL(PoisePCSetType(pc, e->own ? d->chosen.type : "none"));
   } else {
     if (!d->r) PetscCall(MatCreateVecs(ksp->pc->pmat, &d->z, &d->r));
     POISE_CALL(PoisePCSetShell(pc, &shell, ksp));
@@ -116,7 +122,7 @@ static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
   Data *d = DataOf(ksp);
   PetscFunctionBegin;
   PetscCall(DropEngine(e));
-  if (!own)
+  if (!own && !IgnoresPC(d->method))
     PetscCall(TellStrictly(ksp, "preconditioner", ((PetscObject)ksp->pc)->type_name,
                            d->back ? d->because : d->chosen.because));
   e->own = own;
@@ -165,7 +171,7 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
   PetscCall(FollowChoice(ksp->pc, &d->chosen, &changed));
   if (before && !d->chosen.own) PetscCall(GoBack(ksp, d->chosen.because));
   if (changed) PetscCall(TakeAllOptions(ksp, PETSC_FALSE));
-  *own = d->chosen.own && !d->back ? PETSC_TRUE : PETSC_FALSE;
+  *own = d->chosen.own && !d->back && !IgnoresPC(d->method) ? PETSC_TRUE : PETSC_FALSE;
   if (!*own) PetscFunctionReturn(0);
   PetscCall(HasEntries(P, &entries));
   PetscCall(MatGetSize(P, &rows, NULL));
@@ -270,6 +276,7 @@ PetscErrorCode Follow(KSP ksp, PetscBool transposed)
     PetscCall(SetOfMethods(ksp, e));
     PetscCall(SetTolerances(ksp, e));
     PetscCall(SetNormAndSide(ksp, e));
+    POISE_CALL(PoiseKSPSetComputeSingularValues(e->ksp, ksp->calc_sings));
     if (own)
       PetscCall(TakePC(ksp->pc, d->ctx, &d->lent));
     else

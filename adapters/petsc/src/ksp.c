@@ -47,6 +47,11 @@ static PetscErrorCode SetUp(KSP ksp)
   PetscCall(UsePoise(ksp));
   PetscCall(
       Follow(ksp, ksp->transpose_solve && !ksp->transpose.use_explicittranspose ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(WhyPetsc(ksp, why)); /* which preconditioner works is known now */
+  if (*why) {
+    PetscCall(UsePetsc(ksp, why));
+    PetscFunctionReturn(0);
+  }
   PetscCall(AppliesMany(ksp, &many));
   ksp->ops->matsolve = many ? SolveMany : NULL; /* then PETSc calls KSPSolve for each column */
   PetscFunctionReturn(0);
@@ -216,6 +221,27 @@ static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode ComputeExtremes(KSP ksp, PetscReal *largest, PetscReal *least)
+{
+  const Data *d = DataOf(ksp);
+  PetscFunctionBegin;
+  POISE_CALL(PoiseKSPComputeExtremeSingularValues(d->now->ksp, largest, least));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ComputeEigenvalues(KSP ksp, PetscInt n, PetscReal *real, PetscReal *imaginary,
+                                         PetscInt *count)
+{
+  const Data *d = DataOf(ksp);
+  PoiseInt all = 0;
+  PetscFunctionBegin;
+  POISE_CALL(PoiseKSPComputeEigenvalues(d->now->ksp, n, real, imaginary, &all));
+  PetscCheck(all <= n, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
+             "there are %lld eigenvalues, and the arrays are for %lld", (long long)all, (long long)n);
+  *count = (PetscInt)all;
+  PetscFunctionReturn(0);
+}
+
 /* ---- view and life --------------------------------------------------------------------------- */
 
 static PetscErrorCode WriteView(void *arg)
@@ -249,6 +275,8 @@ static PetscErrorCode View(KSP ksp, PetscViewer viewer)
   if (e->own)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: Poise's own %s%s\n", d->chosen.type,
                                      d->chosen.native ? ", for gamg" : ""));
+  else if (IgnoresPC(d->method))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: none, as PETSc's %s\n", d->method));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: PETSc's, through a shell (%s)\n",
                                      d->back ? d->because : d->chosen.because));
@@ -302,6 +330,10 @@ PetscErrorCode SetFunctions(KSP ksp)
   ksp->setupnewmatrix = TOGETHER ? PETSC_TRUE : PETSC_FALSE; /* Solve looks itself */
   ksp->ops->buildsolution = BuildSolution;
   ksp->ops->buildresidual = KSPBuildResidualDefault;
+  if (HasSpectrum(d->method)) {
+    ksp->ops->computeextremesingularvalues = ComputeExtremes;
+    ksp->ops->computeeigenvalues = ComputeEigenvalues;
+  }
   ksp->ops->matsolve = NULL;
   PetscFunctionReturn(0);
 }

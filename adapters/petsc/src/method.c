@@ -29,6 +29,8 @@ static const struct {
     {"ibcgs", "bicgstab", "ibcgs"},
     {"pipebcgs", "bicgstab", "pipebcgs"},
     {"bicgstabl", "bicgstabl", "bcgsl"},
+    {"bicg", "bicg", "bicg"},
+    {"cgls", "cgls", "cgls"},
     {"cgs", "cgs", "cgs"},
     {"tfqmr", "tfqmr", "tfqmr"},
     {"qmrcgs", "qmrcgs", "qmrcgs"},

@@ -17,7 +17,16 @@ static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
   for (size_t i = 0; i < sizeof of_both_sides / sizeof *of_both_sides; i++)
     if (!strcmp(method, of_both_sides[i])) return none || (norm != KSP_NORM_NATURAL && plain != left);
   if (!strcmp(method, "minres")) return left && !plain;
+  if (!strcmp(method, "cgls")) return left && (plain || none);
   return left && norm != KSP_NORM_NATURAL;
+}
+
+/* Does Poise's method keep what eigenvalues and singular values are made of? A monitor would ask for them in
+   the middle of a solve. */
+PetscBool HasSpectrum(const char *method)
+{
+  return !strcmp(method, "cg") || !strcmp(method, "gmres") || !strcmp(method, "fgmres") ? PETSC_TRUE
+                                                                                        : PETSC_FALSE;
 }
 
 /* Poise's fcg has Notay's. */
@@ -70,6 +79,15 @@ PetscErrorCode WantsName(KSP ksp, PetscBool *wants)
   PetscFunctionReturn(0);
 }
 
+/* Does a preconditioner of Poise work that has a transpose? */
+static PetscBool TransposedPC(const Data *d)
+{
+  static const char *const types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "lu"};
+  for (size_t i = 0; d->chosen.own && !d->back && i < sizeof types / sizeof *types; i++)
+    if (!strcmp(d->chosen.type, types[i])) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
 PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
 {
   const Data *d = DataOf(ksp);
@@ -81,8 +99,10 @@ PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
   *why = 0;
   if (!*d->method)
     PetscCall(PetscStrncpy(why, "Poise has no such method", NAME));
-  else if (ksp->calc_sings || ksp->calc_ritz)
+  else if (ksp->calc_ritz || (ksp->calc_sings && (!HasSpectrum(d->method) || HasLookingMonitor(ksp))))
     PetscCall(PetscStrncpy(why, "eigenvalues or singular values of the iteration are asked for", NAME));
+  else if (!strcmp(d->method, "bicg") && !TransposedPC(d))
+    PetscCall(PetscStrncpy(why, "Poise's bicg wants a preconditioner of Poise with a transpose", NAME));
   else if (ksp->numbermonitors && !strcmp(d->method, "preonly"))
     PetscCall(PetscStrncpy(why, "PETSc's preonly shows monitors the residual", NAME));
   else if (named)

@@ -60,6 +60,7 @@ PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z);
 /* ---- engine.c -------------------------------------------------------------------------------- */
 
 PetscErrorCode DropEngine(Engine *e);
+PetscBool IgnoresPC(const char *method); /* is PETSc's PC not applied? */
 /* Make the engine of A or of A^T ready to solve as the KSP now asks. */
 PetscErrorCode Follow(KSP ksp, PetscBool transposed);
 /* The restart of PETSc's method, of fcg its mmax; 0 if it has none. */
@@ -71,6 +72,7 @@ PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const c
 
 /* Why it must, or "". */
 PetscErrorCode WhyPetsc(KSP ksp, char why[NAME]);
+PetscBool HasSpectrum(const char *method);
 PetscErrorCode UsePetsc(KSP ksp, const char *why);
 PetscErrorCode UsePoise(KSP ksp);
 /* Must the KSP's type have the name of PETSc's method? */

@@ -159,7 +159,7 @@ static PetscErrorCode OwnInCode(void)
 }
 
 /* A matrix with more rows than columns. */
-static PetscErrorCode LeastSquares(void)
+static PetscErrorCode LeastSquaresBy(const char *method, const char *words)
 {
   Mat A;
   Problem p = {.A = NULL};
@@ -173,11 +173,30 @@ static PetscErrorCode LeastSquares(void)
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(Begin(A, NULL, "lsqr", NULL, &p));
+  PetscCall(Begin(A, NULL, method, NULL, &p));
   PetscCall(Both(&p, PETSC_FALSE));
-  SAYS(p.poise, "PETSc's own lsqr");
+  SAYS(p.poise, words);
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode LeastSquares(void)
+{
+  PetscFunctionBegin;
+  PetscCall(LeastSquaresBy("lsqr", "PETSc's own lsqr"));
+  PetscCall(LeastSquaresBy("cgls", "Poise's cgls"));
+  PetscFunctionReturn(0);
+}
+
+/* bicg applies the transpose of the preconditioner, which PETSc's through a shell has not here; cgls none. */
+static PetscErrorCode Transposes(void)
+{
+  PetscFunctionBegin;
+  PetscCall(Same("bicg", "jacobi", NULL, "Poise's bicg"));
+  if (ranks == 1) PetscCall(Same("bicg", "ilu", NULL, "Poise's bicg")); /* PETSc's has no parallel ilu */
+  PetscCall(Same("bicg", "bjacobi", NULL, "PETSc's own bicg"));
+  PetscCall(Same("cgls", "jacobi", NULL, "none, as PETSc's cgls"));
   PetscFunctionReturn(0);
 }
 
@@ -359,9 +378,16 @@ static PetscErrorCode OptionsOfMethods(void)
   PetscFunctionReturn(0);
 }
 
-/* ---- what PETSc's own must do ---------------------------------------------------------------- */
+/* ---- eigenvalues and singular values --------------------------------------------------------- */
 
-static PetscErrorCode Eigenvalues(void)
+/* gmres' in any order, and only of its latest cycle. */
+static int ByReal(const void *a, const void *b)
+{
+  const PetscReal *u = a, *v = b;
+  return (*u > *v) - (*u < *v);
+}
+
+static PetscErrorCode Spectrum(const char *method, const char *words)
 {
   Problem p;
   Mat A;
@@ -369,7 +395,7 @@ static PetscErrorCode Eigenvalues(void)
   PetscInt n[2];
   PetscFunctionBegin;
   PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
-  PetscCall(Begin(A, NULL, "cg", "jacobi", &p));
+  PetscCall(Begin(A, NULL, method, "jacobi", &p));
   PetscCall(KSPSolve(p.poise, p.b, p.y)); /* PETSc wants it before its set-up */
   for (int k = 0; k < 2; k++) {
     KSP ksp = k ? p.poise : p.petsc;
@@ -377,24 +403,35 @@ static PetscErrorCode Eigenvalues(void)
     PetscCall(KSPSetUp(ksp));
   }
   PetscCall(Both(&p, PETSC_FALSE));
-  SAYS(p.poise, "PETSc's own cg (eigenvalues");
+  SAYS(p.poise, words);
   for (int k = 0; k < 2; k++) {
     KSP ksp = k ? p.poise : p.petsc;
     PetscCall(KSPComputeExtremeSingularValues(ksp, &most[k], &least[k]));
     PetscCall(KSPComputeEigenvalues(ksp, N, re[k], im[k], &n[k]));
+    qsort(re[k], n[k], sizeof re[k][0], ByReal);
   }
   CHECK(n[0] == n[1] && n[0] > 5);
   CHECK(PetscAbsReal(most[0] - most[1]) < 1e-6 * most[0]);
-  CHECK(PetscAbsReal(least[0] - least[1]) < 1e-6 * least[0]);
+  CHECK(PetscAbsReal(least[0] - least[1]) < 1e-6 * most[0]);
   for (PetscInt i = 0; i < PetscMin(n[0], n[1]); i++)
-    CHECK(PetscAbsReal(re[0][i] - re[1][i]) < 1e-6 * most[0]);
+    CHECK(PetscAbsReal(re[0][i] - re[1][i]) < 1e-5 * most[0]);
   for (int k = 0; k < 2; k++) PetscCall(KSPSetComputeSingularValues(k ? p.poise : p.petsc, PETSC_FALSE));
   PetscCall(Both(&p, PETSC_FALSE));
-  SAYS(p.poise, "Poise's cg");
+  SAYS(p.poise, words);
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
 }
+
+static PetscErrorCode Eigenvalues(void)
+{
+  PetscFunctionBegin;
+  PetscCall(Spectrum("cg", "Poise's cg"));
+  PetscCall(Spectrum("gmres", "Poise's gmres"));
+  PetscFunctionReturn(0);
+}
+
+/* ---- what PETSc's own must do ---------------------------------------------------------------- */
 
 static PetscErrorCode BothSides(void)
 {
@@ -517,6 +554,7 @@ const Case of_methods[] = {
     {"half steps", HalfSteps},
     {"of Poise alone", OfPoiseAlone},
     {"least squares", LeastSquares},
+    {"transposes", Transposes},
     {"settings in code", InCode},
     {"after options", AfterOptions},
 #if PETSC_VERSION_GE(3, 19, 0)
