@@ -4,6 +4,7 @@
 #define POISE_KSP_SPECTRUM_H
 
 #include <complex.h>
+#undef I /* a name of indices */
 
 #include "ksp.h"
 
