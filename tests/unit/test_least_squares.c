@@ -357,14 +357,14 @@ static void TestOperators(PoiseContext ctx)
   ProblemClose(&p);
 }
 
-/* New values of A reach M^T; so do those of another pattern. */
-static void TestNewValues(PoiseContext ctx)
+/* New values of A reach M^T, and the M of A^T A. */
+static void NewValues(PoiseContext ctx, const char *type)
 {
   static const char *const pcs[] = {"ilu", "pbjacobi", "lu", "icc", "jacobi"};
   for (int k = 0; k < 5; k++) {
     Problem p, q;
     double difference = NAN;
-    if (!Open(ctx, shapes[2], "bicg", pcs[k], &p)) return;
+    if (!Open(ctx, shapes[2], type, pcs[k], &p)) return;
     if (!strcmp(pcs[k], "icc")) CHECK_OK(PoiseMatDestroy(&p.A));
     if (!strcmp(pcs[k], "icc") && CHECK_OK(ScaledLaplacian(ctx, 5, 4, 1, &p.A)))
       CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
@@ -376,7 +376,7 @@ static void TestNewValues(PoiseContext ctx)
     q.x = NULL;
     CHECK_OK(PoiseKSPCreate(ctx, &q.ksp));
     CHECK_OK(PoiseVecDuplicate(p.x, &q.x));
-    CHECK_OK(PoiseKSPSetType(q.ksp, "bicg"));
+    CHECK_OK(PoiseKSPSetType(q.ksp, type));
     CHECK_OK(PoiseKSPGetPC(q.ksp, &q.pc));
     CHECK_OK(PoisePCSetType(q.pc, pcs[k]));
     CHECK_OK(PoiseKSPSetTolerances(q.ksp, 1e-9, -1, -1, 6));
@@ -390,6 +390,13 @@ static void TestNewValues(PoiseContext ctx)
     PoiseKSPDestroy(&q.ksp);
     ProblemClose(&p);
   }
+}
+
+static void TestNewValues(PoiseContext ctx)
+{
+  NewValues(ctx, "bicg");
+  NewValues(ctx, "lsqr");
+  NewValues(ctx, "cgls");
 }
 
 static PoiseErr ShellMult(void *A, PoiseVec x, PoiseVec y)
