@@ -503,19 +503,18 @@ OPTIONS = frozenset(
     "ksp_gmres_breakdown_tolerance ksp_gmres_cgs_refinement_type ksp_gmres_restart ksp_idr_s "
     "ksp_idr_smoothing ksp_initial_guess_nonzero ksp_max_it ksp_monitor ksp_monitor_every "
     "ksp_monitor_true_residual ksp_norm_type ksp_pc_side ksp_progress ksp_replay ksp_reuse_preconditioner "
-    "ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view ksp_view_eigenvalues "
-    "ksp_view_singularvalues load_progress log_device_time log_view mat_bcsr_kernel mat_block_size "
-    "mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 mat_load_diagonal mat_local_type "
-    "mat_order mat_partition mat_partition_weights mat_seg_length mat_seg_padded mat_type options_file "
-    "options_left pc_amg_aggregate_min pc_amg_coarse_size pc_amg_cycle pc_amg_degree "
-    "pc_amg_interpolation_degree pc_amg_levels pc_amg_precision pc_amg_redundant_size pc_amg_refresh "
-    "pc_amg_smoother pc_amg_threshold pc_amg_type pc_bjacobi_blocks pc_bjacobi_local_blocks "
-    "pc_bjacobi_supervariables pc_factor_drop_tol pc_factor_fill pc_factor_kernel pc_factor_levels "
-    "pc_factor_pivoting pc_factor_setup_sweeps pc_factor_shift_amount pc_factor_shift_type "
-    "pc_factor_solver pc_factor_sweeps pc_factor_zeropivot pc_jacobi_fixdiagonal pc_lu_max_size "
-    "pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward pc_sor_local_forward "
-    "pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric pc_type petsc_index_bits poise_view ranks "
-    "solve_ranks version ".split()
+    "ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view load_progress log_device_time log_view "
+    "mat_bcsr_kernel mat_block_size mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 "
+    "mat_load_diagonal mat_local_type mat_order mat_partition mat_partition_weights mat_seg_length "
+    "mat_seg_padded mat_type options_file options_left pc_amg_aggregate_min pc_amg_coarse_size "
+    "pc_amg_cycle pc_amg_degree pc_amg_interpolation_degree pc_amg_levels pc_amg_precision "
+    "pc_amg_redundant_size pc_amg_refresh pc_amg_smoother pc_amg_threshold pc_amg_type pc_bjacobi_blocks "
+    "pc_bjacobi_local_blocks pc_bjacobi_supervariables pc_factor_drop_tol pc_factor_fill pc_factor_kernel "
+    "pc_factor_levels pc_factor_pivoting pc_factor_setup_sweeps pc_factor_shift_amount "
+    "pc_factor_shift_type pc_factor_solver pc_factor_sweeps pc_factor_zeropivot pc_jacobi_fixdiagonal "
+    "pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward "
+    "pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric pc_type petsc_index_bits "
+    "poise_view ranks solve_ranks version ".split()
 )
 
 # Those of the process, which objects do not read

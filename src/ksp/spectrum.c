@@ -4,6 +4,7 @@
   tridiagonal matrix of Lanczos (Paige & Saunders 1975, section 2), gmres' Hessenberg matrix (Saad 1980). They
   are dense and on the host, once for a question. Nothing is kept unless it was asked for.
 */
+#include <complex.h>
 #include <float.h>
 
 #include "divided.h"

@@ -3,9 +3,6 @@
 #ifndef POISE_KSP_SPECTRUM_H
 #define POISE_KSP_SPECTRUM_H
 
-#include <complex.h>
-#undef I /* a name of indices */
-
 #include "ksp.h"
 
 /* What a method has made of K in its latest cycle. */
@@ -22,7 +19,7 @@ bool poiseKSPKeepsSpectrum(PoiseKSP ksp);
 PoiseErr poiseKSPPrintSpectrum(PoiseKSP ksp);
 
 /* Eigenvalues w of the n x n Hessenberg matrix h, stored by columns of length n, which is overwritten. */
-void poiseHessenbergEigenvalues(double complex *h, int n, double complex *w);
+void poiseHessenbergEigenvalues(double _Complex *h, int n, double _Complex *w);
 /* Those of the symmetric tridiagonal matrix with diagonal d and e beside it, ascending. */
 void poiseTridiagonalEigenvalues(const double *d, const double *e, int n, double *w);
 /* s = the singular values of the m x n matrix a, m >= n, stored by columns, which is overwritten. */

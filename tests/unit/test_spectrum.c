@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Eigenvalues and singular values of small matrices, and those that cg, gmres and fgmres make of K. */
+#include <complex.h>
 #include <math.h>
 
 #include "ksp/methods.h"
