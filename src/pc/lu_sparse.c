@@ -223,7 +223,7 @@ static PoiseErr SetUp_Sparse(PoisePC pc)
 
 static PoiseErr Foresee_Sparse(PoisePC pc, double *entries, double *flops)
 {
-  TRY(Factor(pc, true));
+  if (!pc->built) TRY(Factor(pc, true));
   *entries = Of(pc)->facts.foreseen.entries;
   *flops = Of(pc)->facts.foreseen.flops;
   return POISE_OK;
@@ -259,7 +259,7 @@ static PoiseErr View_Sparse(PoisePC pc)
   static const char *const orders[] = {"COLAMD", "minimum degree of A + A^T", "nested dissection of A + A^T"};
   const SparseLU *lu = Of(pc);
   char bytes[24];
-  if (!lu->layout) return POISE_OK;
+  if (!lu->layout || lu->facts.entries == 0) return POISE_OK;
   poiseBytesText(lu->facts.bytes, bytes);
   return poisePrint(pc->ctx,
                     "  sparse factors of %lld rows by SuperLU, %.3g entries (%.3g foreseen), %s on the first "

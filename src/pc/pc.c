@@ -505,6 +505,9 @@ PoiseErr poisePCForesee(PoisePC pc, double *entries, double *flops)
          "the preconditioner has no matrix: call PoisePCSetOperator or PoiseKSPSetOperators");
   if (!pc->type->foresee)
     FAIL(POISE_ERR_UNSUPPORTED, "preconditioner %s makes no factors of the whole matrix", pc->type->name);
+  int64_t stale = !pc->built || poiseMatChanged(&pc->seen, pc->P);
+  TRY(poiseCommMaxInt(pc->ctx->comm, &stale, 1));
+  if (stale) pc->built = false, pc->seen = (Version){0}; /* an old M may go */
   return pc->type->foresee(pc, entries, flops);
 }
 

@@ -40,8 +40,9 @@ typedef struct PCType {
   /* Become another type, the one that suits P (poisePCBecome). NULL: it is one. Collective; agrees. */
   PoiseErr (*choose)(PoisePC);
   PoiseErr (*setup)(PoisePC); /* build M from pc->P's present values; pc.c agrees on local failures */
-  /* Entries and flops of the factors of a direct preconditioner, before they are made. What that takes, as an
-     order, is kept for set-up. NULL: it has none. Collective; agrees. */
+  /* Entries and flops of the factors of a direct preconditioner, before they are made, or, if pc->built,
+     those foreseen for these. What that takes, as an order, is kept for set-up. NULL: it has none.
+     Collective; agrees. */
   PoiseErr (*foresee)(PoisePC, double *entries, double *flops);
   /* Make and configure the solvers inside. NULL: READS_NOTHING. pc.c agrees on local failures. */
   PoiseErr (*reads)(PoisePC, Reads *);
@@ -144,7 +145,7 @@ PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPT
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 
 /* See PCType.foresee, for the present P; POISE_ERR_UNSUPPORTED: pc is not direct. A set-up with this P or
-   pattern then goes on from there. Collective; agrees. */
+   pattern then goes on from there. An M of older values is given up. Collective; agrees. */
 PoiseErr poisePCForesee(PoisePC pc, double *entries, double *flops);
 /* p += the result of PoisePCPredictBytes. Collective; agrees. */
 PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);

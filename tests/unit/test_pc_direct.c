@@ -174,6 +174,14 @@ static void TestForesee(PoiseContext ctx)
     CHECK_NEAR(lu->facts.foreseen.entries, entries, 0);
     CHECK(lu->facts.order != LU_BY_COLUMNS || sides[k] < 7);
     if (sides[k] >= 7) CHECK_NEAR(lu->facts.entries, entries, 0.05 * entries); /* small ones are padded */
+    double again = -1;
+    CHECK_OK(poisePCForesee(pc, &again, &flops)); /* M stays, until values change */
+    CHECK_NEAR(again, entries, 0);
+    CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+    CHECK_OK(PoiseMatShift(A, 1));
+    CHECK_OK(poisePCForesee(pc, &again, &flops));
+    CHECK_NEAR(again, entries, 0);
+    CHECK_NEAR(Residual(pc, A), 0, 1e-12);
     PoisePCDestroy(&pc);
     PoiseMatDestroy(&A);
   }
@@ -191,6 +199,34 @@ static void TestForeseeOthers(PoiseContext ctx)
   pc = Make(ctx, "jacobi", A, NULL);
   CHECK_ERR(poisePCForesee(pc, &entries, &flops), POISE_ERR_UNSUPPORTED, "jacobi makes no factors");
   PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+/* Of a solver, before its set-up. */
+static void TestForeseeInside(PoiseContext ctx)
+{
+  double entries = 0, flops = 0, norm = INFINITY;
+  PoiseKSP ksp;
+  PoiseVec x, b;
+  PoisePC pc;
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  PoiseMat A = Grid(ctx, 9, 8, 7, 0.2);
+  SetOptions(ctx, "-x_ksp_type preonly\n-x_pc_type lu\n-x_pc_factor_solver superlu");
+  if (CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) && CHECK_OK(PoiseKSPCreate(ctx, &ksp))) {
+    SampleFill(b, 3);
+    CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "x_"));
+    CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+    CHECK_OK(PoiseKSPSetFromOptions(ksp));
+    CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+    CHECK_OK(poisePCForesee(pc, &entries, &flops));
+    CHECK(entries > 0 && flops > entries);
+    CHECK_OK(PoiseKSPSolve(ksp, b, x));
+    CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &norm));
+    CHECK_NEAR(norm, 0, 1e-10);
+    PoiseKSPDestroy(&ksp);
+  }
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
   PoiseMatDestroy(&A);
 }
 
@@ -433,6 +469,7 @@ static const Test tests[] = {{"counts", TestCounts, TEST_SERIAL},
                              {"bound_is_met", TestBoundIsMet, TEST_SERIAL},
                              {"foresee", TestForesee, 0},
                              {"foresee_others", TestForeseeOthers, 0},
+                             {"foresee_inside", TestForeseeInside, 0},
                              {"orders", TestOrders, 0},
                              {"definite", TestDefinite, 0},
                              {"dissection", TestDissection, 0},
