@@ -47,6 +47,10 @@ static const char *ReasonWords(PoiseKSPReason reason)
     return "the residual fell below -ksp_rtol times the first one";
   case POISE_CONVERGED_ATOL:
     return "the residual fell below -ksp_atol";
+  case POISE_CONVERGED_RTOL_NORMAL:
+    return "A^T (b - A x) fell below -ksp_rtol times |A| |b - A x|: a least-squares solution";
+  case POISE_CONVERGED_ATOL_NORMAL:
+    return "A^T (b - A x) fell below -ksp_atol: a least-squares solution";
   case POISE_CONVERGED_ITS:
     return "the asked number of iterations was made";
   case POISE_CONVERGED_HAPPY_BREAKDOWN:
