@@ -419,12 +419,19 @@ static const char *const methods[] = {
 };
 #undef KSP_TYPE
 
+/* jacobi, but for least squares: the A^T A of their M is beyond what is predicted, and they say so. */
+static const PCCase *PCOf(const char *method)
+{
+  return &pcs[strcmp(method, "lsqr") && strcmp(method, "cgls")];
+}
+
 static void TestSolvers(PoiseContext ctx)
 {
   if (!Reserve(ctx)) return;
   for (int k = 0; k < NCASES; k++)
     for (size_t m = 0; Runs(ctx, &cases[k]) && m < sizeof methods / sizeof *methods; m++)
-      if (InTurn(ctx, k + (int)m)) CheckSolver(ctx, &cases[k], &pcs[1], methods[m], m % 2 ? ARROW : GRID);
+      if (InTurn(ctx, k + (int)m))
+        CheckSolver(ctx, &cases[k], PCOf(methods[m]), methods[m], m % 2 ? ARROW : GRID);
   const PCCase single = {"-s_pc_type jacobi -s_ksp_gmres_basis fp32", 1, 1, false, false};
   CheckSolver(ctx, &cases[0], &single, "gmres", GRID);
   CheckSolver(ctx, &cases[0], &single, "fgmres", ARROW);
