@@ -94,8 +94,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "richardson"  x += scale M^-1 (b - A x)
     "preonly"     x = M^-1 b: no norm, one iteration, CONVERGED_ITS. A nonzero guess is POISE_ERR_ARG
     "auto"        looks at A, and tries methods with preconditioners of their own until |b - A x| is at most
-                  the larger one of rtol |b| and atol. The solver's preconditioner is not used. Iterations are
-                  those of all that were tried, and PoiseKSPReasonDetail names the one that solved
+                  the larger one of rtol |b| and atol. A preconditioner that has been named is used, with
+                  methods that suit A. Iterations are those of all that were tried, and
+                  PoiseKSPReasonDetail names the one that solved
 
   lsqr and cgls multiply with A^T too. Their M approximates A^T A: give P = A^T A or the like, whose rows and
   columns are laid out as A's columns. Without a P the solver makes A^T A for it; for "jacobi" the squared

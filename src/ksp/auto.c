@@ -10,6 +10,7 @@
 #include "divided.h"
 #include "inside.h"
 #include "ladder.h"
+#include "mat/order/match.h"
 #include "methods.h"
 #include "setup.h"
 #include "solve.h"
@@ -148,6 +149,17 @@ static double Factors(PoiseKSP ksp, double entries, double flops)
   return poiseCostOfFactors(f, &ksp->ctx->device->model, PoiseSize(ksp->ctx), entries, flops);
 }
 
+static PoiseErr ForeseeFactors(PoiseKSP ksp, double *entries, double *flops)
+{
+  const Auto *a = ksp->data;
+  PoiseMat P = ksp->given_P ? ksp->given_P : ksp->given_A;
+  int rung = 0;
+  while (!IsDirect(rung)) rung++;
+  if (a->facts.zero > 0 && !P->csr.b) TRY(poiseMatCheckStructure(P)); /* which takes less than an order */
+  TRY(Climb(ksp, rung));
+  return poisePCForesee(a->inner->pc, entries, flops);
+}
+
 /* What sparse factors cost is foreseen once a rung has not solved at once, as to order their columns takes as
    long as many iterations. Collective; agrees. */
 static PoiseErr Foresee(PoiseKSP ksp)
@@ -156,14 +168,11 @@ static PoiseErr Foresee(PoiseKSP ksp)
   Facts *f = &a->facts;
   PoiseKSP current = a->inner;
   double entries, flops;
-  int rung = 0;
   if (f->direct) return POISE_OK;
   a->verdict[0] = 0;
   f->direct = INFINITY;
   if (!f->stored) return POISE_OK;
-  while (!IsDirect(rung)) rung++;
-  PoiseErr e = Climb(ksp, rung);
-  if (!e) e = poisePCForesee(a->inner->pc, &entries, &flops);
+  PoiseErr e = ForeseeFactors(ksp, &entries, &flops);
   a->inner = current;
   if (!e) f->direct = Factors(ksp, entries, flops);
   return Forgive(ksp->ctx, e, a->verdict);
