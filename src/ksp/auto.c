@@ -191,10 +191,10 @@ static double Known(PoiseKSP ksp, int rung)
    Collective; agrees. */
 static PoiseErr Surer(PoiseKSP ksp, int rung, double *cost)
 {
+  const double order = 1000; /* products, which an order of the columns takes; factors have A's entries */
   const Facts *f = &((Auto *)ksp->data)->facts;
   *cost = Known(ksp, rung);
-  if (!poiseLadder[rung].pc || *cost <= Factors(ksp, f->entries, 0))
-    return POISE_OK; /* A's are among theirs */
+  if (!poiseLadder[rung].pc || *cost <= order + Factors(ksp, f->entries, 0)) return POISE_OK;
   TRY(Foresee(ksp));
   *cost = Known(ksp, rung);
   return POISE_OK;
@@ -243,12 +243,13 @@ static PoiseErr Keep(Climbing *c, double norm)
 }
 
 /* Iterations that a rung may have besides those that it has had, where a surer one costs as much as `most`:
-   what its pace promises, if that is no more; and a quarter in any case, as a pace is not the first one. */
+   what its pace promises, if that is no more. And a quarter in any case, if that is many: a pace is not the
+   first one. */
 static PoiseInt More(double gained, double missing, double most, PoiseInt its)
 {
   double had = (double)its, needs = gained > 0 ? 1.5 * missing / gained * had + 10 : INFINITY;
   if (had + needs <= most) return (PoiseInt)needs;
-  return had < most / 4 ? (PoiseInt)ceil(most / 4 - had) : 0;
+  return had <= most / 8 ? (PoiseInt)ceil(most / 4 - had) : 0;
 }
 
 /* Iterations at first: what they cost is little beside any set-up. */

@@ -25,6 +25,21 @@ static bool IsOther(const Facts *f)
   return HasDiagonal(f) && !poiseMayBeDefinite(f);
 }
 
+static bool IsOtherOnHost(const Facts *f)
+{
+  return IsOther(f) && !f->gpu;
+}
+
+static bool IsOtherOnGpu(const Facts *f)
+{
+  return IsOther(f) && f->gpu;
+}
+
+static bool IsLargeOther(const Facts *f)
+{
+  return IsOther(f) && !f->symmetric && f->rows > 20000;
+}
+
 static bool IsSymmetric(const Facts *f)
 {
   return f->stored && f->symmetric;
@@ -55,11 +70,11 @@ static bool IsSymmetricHollow(const Facts *f)
 /* Of thresholds: about five times the entries of A, each found and moved as those of factors are. */
 static const double thresholds = 1000;
 
-/* The set-up of levels, and some twenty cycles. */
+/* The set-up of levels, and some twenty cycles: as 300 iterations of cg with jacobi. */
 static double CostOfLevels(const Facts *f)
 {
   (void)f;
-  return 250;
+  return 600;
 }
 
 static double CostOfSparse(const Facts *f)
@@ -101,7 +116,15 @@ const Rung poiseLadder[RUNGS] = {
      CostOfLevels,
      "and large: its iterations do not grow"},
     {poiseMayBeDefinite, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign"},
-    {IsOther, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 8, NULL, "a diagonal without zeros"},
+    {IsOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "a diagonal without zeros"},
+    {IsOtherOnHost, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 8, NULL, "a diagonal without zeros"},
+    {IsLargeOther,
+     "bicgstab",
+     "amg",
+     {{"ksp_pc_side", "right"}},
+     16,
+     CostOfLevels,
+     "and large: iterations do not grow"},
     {IsOther, "gmres", "ilu", {{"ksp_pc_side", "right"}}, 5, NULL, "its norm does not grow"},
     {IsSymmetricHollow, "minres", "none", {{NULL}}, 2, NULL, "symmetric, with zeros on the diagonal"},
     {IsFactoredSoon,

@@ -14,7 +14,7 @@ typedef struct Rung {
   const char *why;
 } Rung;
 
-enum { RUNGS = 18 };
+enum { RUNGS = 20 };
 extern const Rung poiseLadder[RUNGS];
 
 /* What factors of so many entries and flops cost beside a product with A, on `ranks` ranks of a device. */

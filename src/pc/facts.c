@@ -78,6 +78,7 @@ PoiseErr poiseLookAt(PoiseMat A, Facts *f)
   PoiseInt entries = 0;
   PoiseErr e = POISE_OK;
   *f = (Facts){.rows = (double)A->rows->N, .stored = poiseMatHolds(A)};
+  f->gpu = poiseModelIsGpu(&A->ctx->device->model);
   if (f->stored) e = PoiseMatNonzeros(A, &entries);
   f->entries = (double)entries;
   for (int k = 0; !e && k < VECTORS; k++) e = PoiseMatCreateVecs(A, &w[k], NULL);

@@ -7,6 +7,7 @@
 
 typedef struct Facts { /* of A, on all ranks alike */
   double rows, entries;
+  bool gpu;                        /* where incomplete factors take long, as their rows wait for others */
   bool stored;                     /* it has entries to look at, else it is a shell */
   bool symmetric;                  /* its products are, to rounding */
   double positive, negative, zero; /* entries of the diagonal, if it is stored */
