@@ -187,16 +187,19 @@ static double Known(PoiseKSP ksp, int rung)
   return least;
 }
 
-/* The least cost of those behind a rung that solve for sure, in products; INFINITY: there are none.
-   Collective; agrees. */
-static PoiseErr Surer(PoiseKSP ksp, int rung, double *cost)
+/* Iterations of a rung that cost as much as the cheapest of those behind it that solve for sure. At first those
+   that it costs at least: an order of the columns takes as long as five times A's entries in factors do. Then
+   what is foreseen. Collective; agrees. */
+static PoiseErr Limit(PoiseKSP ksp, int rung, bool foresee, double *its)
 {
-  const double order = 1000; /* products, which an order of the columns takes; factors have A's entries */
   const Facts *f = &((Auto *)ksp->data)->facts;
-  *cost = Known(ksp, rung);
-  if (!poiseLadder[rung].pc || *cost <= order + Factors(ksp, f->entries, 0)) return POISE_OK;
-  TRY(Foresee(ksp));
-  *cost = Known(ksp, rung);
+  double least = Factors(ksp, 6 * f->entries, 0), cost = Known(ksp, rung);
+  if (poiseLadder[rung].pc && f->direct == 0 && cost > least) {
+    if (foresee) TRY(Foresee(ksp));
+    cost = foresee ? Known(ksp, rung) : least;
+  }
+  /* Where none is, those that cg takes on a grid, which grow with its side, and most in a plane. */
+  *its = cost < INFINITY ? cost / poiseLadder[rung].work : 200 + 4 * sqrt(f->rows);
   return POISE_OK;
 }
 
@@ -262,7 +265,7 @@ static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
   Auto *a = ksp->data;
   Tried *t = &a->tried[rung];
   PoiseInt most = FIRST;
-  double begun = c->best, cost;
+  double begun = c->best;
   *t = (Tried){.tried = true, .norm = INFINITY};
   PoiseErr failed = Climb(ksp, rung);
   TRY(Forgive(ksp->ctx, failed, t->text));
@@ -280,10 +283,12 @@ static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
     if (claims) {
       most = round < again && t->norm < before ? most : 0;
     } else if (t->reason == POISE_DIVERGED_ITS) {
-      TRY(Surer(ksp, rung, &cost));
-      /* Where none is, those that cg takes on a grid, which grow with its side, and most in a plane. */
-      double limit = cost < INFINITY ? cost / poiseLadder[rung].work : 200 + 4 * sqrt(a->facts.rows);
-      most = More(log(begun / c->best), log(c->best / c->goal), limit, t->its);
+      double gained = log(begun / c->best), missing = log(c->best / c->goal), limit;
+      most = 0;
+      for (int foresee = 0; foresee < 2 && most == 0; foresee++) {
+        TRY(Limit(ksp, rung, foresee, &limit));
+        most = More(gained, missing, limit, t->its);
+      }
     } else {
       most = 0;
     }
