@@ -187,9 +187,9 @@ static double Known(PoiseKSP ksp, int rung)
   return least;
 }
 
-/* Iterations of a rung that cost as much as the cheapest of those behind it that solve for sure. At first those
-   that it costs at least: an order of the columns takes as long as five times A's entries in factors do. Then
-   what is foreseen. Collective; agrees. */
+/* Iterations of a rung that cost as much as the cheapest of those behind it that solve for sure. At first
+   those that it costs at least: an order of the columns takes as long as five times A's entries in factors.
+   Then what is foreseen. Collective; agrees. */
 static PoiseErr Limit(PoiseKSP ksp, int rung, bool foresee, double *its)
 {
   const Facts *f = &((Auto *)ksp->data)->facts;
