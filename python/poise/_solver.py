@@ -55,12 +55,12 @@ class Solver(Handle):
     method
         ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"qmrcgs"``,
         ``"idr"``, ``"gmres"``, ``"fgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"symmlq"``,
-        ``"bicg"``, ``"chebyshev"``, ``"richardson"`` or ``"preonly"``; or ``"auto"``, which looks at A and
-        chooses method and preconditioner by itself.
+        ``"bicg"``, ``"lsqr"``, ``"cgls"``, ``"chebyshev"``, ``"richardson"`` or ``"preonly"``; or ``"auto"``,
+        which looks at A and chooses method and preconditioner by itself.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"ilut"``,
-        ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"cholesky"``, ``"amg"`` or ``"ksp"``. Or M^-1 as a
-        sparse or dense matrix, a ``scipy.sparse.linalg.LinearOperator``, another object with ``matvec``, or
+        ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"cholesky"``, ``"amg"``, ``"ksp"`` or ``"auto"``. Or
+        M^-1 as a sparse or dense matrix, a ``scipy.sparse.linalg.LinearOperator``, another object with ``matvec``, or
         a function z = pc(r).
     rtol, atol, maxiter
         A solve has converged at ``norm(b - A x) <= max(rtol * norm(b), atol)``, as in SciPy; near the limit

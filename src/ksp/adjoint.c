@@ -53,7 +53,7 @@ static PoiseErr Check(PoiseKSP ksp)
   FAIL(
       POISE_ERR_UNSUPPORTED,
       "method %s applies the transpose of the preconditioner, which %s does not offer. These do: none jacobi "
-      "pbjacobi ilu icc ict lu, and sor with sweeps both ways",
+      "pbjacobi ilu icc ict lu cholesky, and sor with sweeps both ways",
       method, pc->name);
 }
 

@@ -68,11 +68,4 @@ static PoiseErr Choose_Auto(PoisePC pc)
   return strcmp(c->pc, pc->type->name) ? PoiseAgree(pc->ctx, Become(pc, c)) : POISE_OK;
 }
 
-static PoiseErr Predict_Auto(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
-{
-  (void)pc, (void)plan;
-  p->beyond = "the preconditioner that auto will choose";
-  return POISE_OK;
-}
-
-const PCType poisePCType_auto = {.name = "auto", .choose = Choose_Auto, .predict = Predict_Auto};
+const PCType poisePCType_auto = {.name = "auto", .choose = Choose_Auto};

@@ -116,6 +116,7 @@ const PCType poisePCType_lu = {
 
 const PCType poisePCType_cholesky = {
     .name = "cholesky",
+    .transpose = PC_SYMMETRIC,
     .size = sizeof(LU),
     .options = options,
     .eager = Eager_LU,

@@ -484,6 +484,7 @@ PoiseErr poisePCPredict(PoisePC pc, const PoiseMatCounts *counts, PoisePredictio
   TRY(PoiseAgree(pc->ctx, pc->type->predict ? pc->type->predict(pc, &plan, &mine) : POISE_OK));
   TRY(PoiseAgree(pc->ctx, PredictCopy(pc, matrix, &mine)));
   if (pc->type->bytes && !pc->type->predict) mine.beyond = "what a preconditioner of its type keeps";
+  if (pc->type->choose) mine.beyond = "the preconditioner that will be chosen";
   poisePredictOpen(&plan, &mine);
   poisePredictSum(&mine, p);
   return POISE_OK;

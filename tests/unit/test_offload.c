@@ -366,7 +366,8 @@ static void TestSolverSizes(PoiseContext ctx)
         CHECK_OK(PoiseKSPBytes(s.ksp, &held));
         CHECK(held.host == 0 && held.device == 0);
         CHECK_OK(PoiseKSPPredictBytes(s.ksp, NULL, &predicted));
-        CHECK_OK(PoiseMatMult(s.A, s.b, s.x)); /* all of A is there */
+        CHECK_OK(PoiseMatMult(s.A, s.b, s.x)); /* all of A is there, and what A^T needs */
+        CHECK_OK(PoiseMatMultTranspose(s.A, s.b, s.x));
         CHECK_OK(PoiseVecDestroy(&s.x));
         CHECK_OK(PoiseVecDuplicate(s.b, &s.x));
         PoiseBytes before = Counters(ctx);

@@ -752,6 +752,15 @@ static void ChooseInside(PoiseKSP ksp, PoisePC pc)
   CHECK_OK(PoisePCSetType(jacobi, "jacobi"));
 }
 
+static bool HasTranspose(const char *pc_type)
+{
+  static const char *const have[] = {"none", "jacobi", "pbjacobi", "ilu", "icc",
+                                     "ict",  "lu",     "cholesky", "sor"};
+  for (size_t k = 0; k < sizeof have / sizeof *have; k++)
+    if (!strcmp(pc_type, have[k])) return true;
+  return false;
+}
+
 static void Solve(PoiseMat A, const char *ksp_type, const char *pc_type)
 {
   PoiseContext ctx = PoiseMatContext(A);
@@ -763,6 +772,7 @@ static void Solve(PoiseMat A, const char *ksp_type, const char *pc_type)
   bool once = !strcmp(ksp_type, "preonly");
   bool pointwise = !strcmp(pc_type, "none") || !strcmp(pc_type, "jacobi");
   if (!strcmp(ksp_type, "prcg") && !pointwise) return; /* which refuses it */
+  if (!strcmp(ksp_type, "bicg") && !HasTranspose(pc_type)) return;
   if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) ||
       !CHECK_OK(PoiseVecDuplicate(b, &r)))
     return;
