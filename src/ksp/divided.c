@@ -22,6 +22,7 @@
 #include "mat/order/arrange.h"
 #include "divided.h"
 #include "methods.h"
+#include "normal.h"
 #include "parcels.h"
 #include "reordered.h"
 #include "setup.h"
@@ -529,9 +530,18 @@ static PoiseErr SendAll(PoiseKSP ksp)
   return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, &reads) : POISE_OK;
 }
 
+/* Of preconditioners by the solvers that this rank sees. */
+static int64_t Builds(const Divided *d)
+{
+  int64_t n = 0;
+  for (int k = 0; k < d->crew.solvers; k++) n += d->part[k].ksp ? d->part[k].ksp->pc->builds : 0;
+  return n;
+}
+
 static PoiseErr Update(PoiseKSP ksp)
 {
   Divided *d = ksp->divided;
+  int64_t builds = Builds(d);
   TRY(Look(ksp));
   poiseCrewClear(&d->crew);
   bool values = (d->A.changed | d->P.changed) & CHANGED_VALUES;
@@ -540,7 +550,12 @@ static PoiseErr Update(PoiseKSP ksp)
   if (values) d->moved_values = 0;
   Note(d, ksp->given_A, &d->A);
   if (ksp->given_P != ksp->given_A) Note(d, ksp->given_P, &d->P);
-  return POISE_OK;
+  if (!d->outlived) return POISE_OK;
+  int64_t anew = Builds(d) != builds;
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &anew, 1));
+  if (!anew) return POISE_OK;
+  d->built = false; /* other settings have ended what was kept: rows are those of the new pattern */
+  return Update(ksp);
 }
 
 PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
@@ -548,6 +563,7 @@ PoiseErr poiseKSPDivide(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   PoiseErr e = Check(ksp);
   if (!e && !ksp->divided) e = Create(ksp);
   TRY(PoiseAgree(ksp->ctx, e));
+  TRY(poiseKSPFollowNormal(ksp)); /* which no divided solve has, but one before may have had */
   ksp->side = side;
   ksp->norm = norm;
   return Update(ksp);

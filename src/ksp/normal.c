@@ -97,9 +97,9 @@ static PoiseErr Whole(PoiseMat A, PoiseMat *N)
 /* No longer for least squares, or P was given: the matrices are the application's again. */
 static PoiseErr Leave(PoiseKSP ksp)
 {
-  bool was = ksp->normal.N != NULL;
+  bool uses = ksp->normal.N && ksp->pc->P == ksp->normal.N;
   poiseKSPDropNormal(ksp);
-  return was && !ksp->arranged ? poisePCUse(ksp->pc, ksp->given_P) : POISE_OK;
+  return uses ? poisePCUse(ksp->pc, ksp->given_P) : POISE_OK;
 }
 
 static PoiseErr Make(PoiseKSP ksp, bool diagonal)
