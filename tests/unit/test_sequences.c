@@ -1299,7 +1299,8 @@ static void TellBlocks(Sequence *s)
     CHECK_ERR(PoisePCBJacobiSetTotalBlocks(pc, blocks), POISE_ERR_STATE, "not bjacobi");
     return;
   }
-  s->m.built = s->m.unknown = false;
+  bool same = m->total == (total ? blocks : 0) && m->local == (total ? 0 : blocks) && m->most == 0;
+  if (!same) s->m.built = s->m.unknown = false;
   m->total = total ? blocks : 0;
   m->local = total ? 0 : blocks;
   m->most = 0;

@@ -418,11 +418,13 @@ static PoiseErr CheckType(PoisePC pc)
 }
 
 /* Set a number of blocks in total, or on this rank; else the rows of supervariable blocks; or none of
-   these. */
+   these. What is so already ends no M. */
 static PoiseErr SetBlocks(PoisePC pc, PoiseInt total, PoiseInt local, const PoiseInt *lengths, PoiseInt most)
 {
   BJacobi *j = pc->data;
   PoiseInt *copy = NULL;
+  bool same = !lengths && !j->lengths && total == j->total && local == j->local && most == j->most;
+  if (same) return POISE_OK;
   if (lengths) TRY(poiseAllocArray(pc->ctx, local, sizeof *copy, "lengths of blocks", &copy));
   for (PoiseInt k = 0; lengths && k < local; k++) copy[k] = lengths[k];
   poiseFree(pc->ctx, &j->length);
