@@ -94,6 +94,9 @@ static PoiseErr Check(PoiseKSP ksp)
     FAIL(POISE_ERR_UNSUPPORTED,
          "preconditioner %s takes vectors of the application, and others solve for it (%s)",
          ksp->pc->type->name, poiseCrewWord(ksp->ctx));
+  if (poiseKSPKeepsSpectrum(ksp))
+    FAIL(POISE_ERR_UNSUPPORTED, "eigenvalues and singular values are asked for, and others solve (%s)",
+         poiseCrewWord(ksp->ctx));
   return POISE_OK;
 }
 
