@@ -17,7 +17,7 @@
 
 /* ---- the solver inside ----------------------------------------------------------------------- */
 
-enum { AUTO_TEXT = 160 };
+enum { AUTO_TEXT = 240 };
 
 typedef struct Tried { /* what became of a rung in the latest solve */
   bool tried;
