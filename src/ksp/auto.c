@@ -143,6 +143,7 @@ static PoiseErr Forgive(PoiseContext ctx, PoiseErr e, char text[AUTO_TEXT])
   return POISE_OK;
 }
 
+/* What factors of this size cost, in products. */
 static double Factors(PoiseKSP ksp, double entries, double flops)
 {
   const Facts *f = &((Auto *)ksp->data)->facts;
@@ -178,6 +179,7 @@ static PoiseErr Foresee(PoiseKSP ksp)
   return Forgive(ksp->ctx, e, a->verdict);
 }
 
+/* The least cost that is known of those behind a rung that solve for sure, in products; INFINITY: of none. */
 static double Known(PoiseKSP ksp, int rung)
 {
   const Facts *f = &((Auto *)ksp->data)->facts;
