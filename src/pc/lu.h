@@ -17,14 +17,14 @@ typedef struct DenseLU {
 
 typedef struct SparseFactors SparseFactors;
 
-/* Orders of columns: for any row exchanges (COLAMD); for A + A^T, by degree (MMD) or dissection (METIS). */
-typedef enum LUOrder { LU_BY_COLUMNS, LU_BY_DEGREE, LU_BY_DISSECTION } LUOrder;
+/* Orders of columns: A's; for any row exchanges (COLAMD); for A + A^T, by degree (AMD or MMD) or dissection
+   (METIS). */
+typedef enum LUOrder { LU_AS_IT_IS, LU_BY_COLUMNS, LU_BY_DEGREE, LU_BY_DISSECTION } LUOrder;
 
 typedef struct SparseFacts { /* of factors, on all ranks */
   Foreseen foreseen;         /* before they are made */
   LUOrder order;
   double entries, bytes; /* of L and U, without U's diagonal; of both */
-  double condition;      /* an estimate, of the scaled matrix in the 1-norm */
 } SparseFacts;
 
 /* What has no pivot; for cholesky: A is not symmetric, or has a pivot that is not positive. */
@@ -75,6 +75,8 @@ PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, d
                             SparseFactors **f, Singular *singular, SparseFacts *facts);
 /* x = A^-1 x */
 PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x);
+/* An estimate of the condition of the scaled A in the 1-norm, which takes some ten solves. */
+double poiseSuperLUCondition(SparseFactors *f);
 int64_t poiseSuperLUBytes(const SparseFactors *f); /* besides L and U; NULL: 0 */
 void poiseSuperLUDestroy(PoiseContext ctx, SparseFactors **f);
 

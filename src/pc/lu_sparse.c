@@ -256,16 +256,18 @@ static void Cost_Sparse(PoisePC pc, double *flops, double *bytes)
 
 static PoiseErr View_Sparse(PoisePC pc)
 {
-  static const char *const orders[] = {"COLAMD", "minimum degree of A + A^T", "nested dissection of A + A^T"};
+  static const char *const orders[] = {"that of A", "COLAMD", "minimum degree of A + A^T",
+                                       "nested dissection of A + A^T"};
   const SparseLU *lu = Of(pc);
   char bytes[24];
   if (!lu->layout || lu->facts.entries == 0) return POISE_OK;
   poiseBytesText(lu->facts.bytes, bytes);
+  double condition = IsFirst(pc) ? poiseSuperLUCondition(lu->factors) : 0;
   return poisePrint(pc->ctx,
                     "  sparse factors of %lld rows by SuperLU, %.3g entries (%.3g foreseen), %s on the first "
                     "rank; order: %s; condition (1-norm, scaled) about %.1e\n",
                     (long long)lu->layout->N, lu->facts.entries, lu->facts.foreseen.entries, bytes,
-                    orders[lu->facts.order], lu->facts.condition);
+                    orders[lu->facts.order], condition);
 }
 
 /* A's columns, the factors, and orders and scales of rows and columns. */

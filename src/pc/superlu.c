@@ -5,7 +5,7 @@
 
   Several orders of the columns are made, and that with the fewest flops is taken. COLAMD's suits any row
   exchanges. If nearly all pivots can be taken from the diagonal, orders of A + A^T mostly fill less: minimum
-  degree, and nested dissection where the factors take much longer than that does.
+  degree, and nested dissection. An order is made where the factors by those before take much longer.
 */
 #include <limits.h>
 #include <slu_ddefs.h>
@@ -21,7 +21,9 @@ struct SparseFactors {
   double *row_scale, *column_scale;
   char scaled[4]; /* N, R, C or B: which scales are in use */
   bool ordered;   /* to_column is an order for the pattern, and for such a diagonal */
+  bool refined;   /* all orders that are worth it have been weighed */
   bool diagonal;  /* see HasPivots */
+  bool symmetric; /* to rounding, without zeros on its diagonal */
   bool definite;  /* all pivots must be from the diagonal, and positive */
   LUOrder order;
   Foreseen foreseen;
@@ -160,17 +162,16 @@ static void CheckDiagonal(const SparseFactors *f, Singular *singular)
 static PoiseErr Scale(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, Singular *singular)
 {
   double rows, columns, largest;
-  bool symmetric = false;
   int info;
-  TRY(IsSymmetric(ctx, f, &symmetric));
+  TRY(IsSymmetric(ctx, f, &f->symmetric));
   if (f->definite) CheckDiagonal(f, singular);
-  if (f->definite && !symmetric && !singular->what) singular->what = UNSYMMETRIC;
+  if (f->definite && !f->symmetric && !singular->what) singular->what = UNSYMMETRIC;
   if (singular->what) return POISE_OK;
   dgsequ(A, f->row_scale, f->column_scale, &rows, &columns, &largest, &info);
   if (info < 0) return Refused(info);
   if (info > 0) *singular = (Singular){info <= f->n ? SINGULAR_ROW : SINGULAR_COLUMN, (info - 1) % f->n, 0};
-  if (info == 0 && symmetric) ScaleDiagonal(f);
-  if (info == 0 && !symmetric) dlaqgs(A, f->row_scale, f->column_scale, rows, columns, largest, f->scaled);
+  if (info == 0 && f->symmetric) ScaleDiagonal(f);
+  if (info == 0 && !f->symmetric) dlaqgs(A, f->row_scale, f->column_scale, rows, columns, largest, f->scaled);
   return POISE_OK;
 }
 
@@ -195,33 +196,77 @@ static bool HasPivots(const SparseFactors *f)
   return 10 * small <= f->n;
 }
 
-/* Take an order if it makes fewer flops than that before. Where rows are exchanged at will, factors have
-   about the entries of those without exchanges, but never more than their bound. Flops may be twice those. */
+/* What a flop of an order costs. Where rows are exchanged at will, factors have about the entries of those
+   without exchanges, but never more than their bound. Flops may be twice those. */
+static double Price(const SparseFactors *f, LUOrder order)
+{
+  return order == LU_BY_COLUMNS && !f->definite ? 2 : 1;
+}
+
+/* Take an order if it makes fewer flops than that before. */
 static PoiseErr Weigh(PoiseContext ctx, SparseFactors *f, LUOrder order, const int *to)
 {
   Pattern A = {f->n, f->ptr, f->row};
   Foreseen with, bound;
-  double price = f->order == LU_BY_COLUMNS && !f->definite ? 2 : 1;
   TRY(poiseForesee(ctx, &A, to, false, &with));
   if (order == LU_BY_COLUMNS && !f->definite) {
     TRY(poiseForesee(ctx, &A, to, true, &bound));
     if (bound.flops < with.flops) with = bound;
   }
-  if (f->ordered && price * f->foreseen.flops <= with.flops) return POISE_OK;
+  if (f->ordered && Price(f, f->order) * f->foreseen.flops <= Price(f, order) * with.flops) return POISE_OK;
   memcpy(f->to_column, to, (size_t)f->n * sizeof *to);
   f->ordered = true, f->order = order, f->foreseen = with;
   return POISE_OK;
 }
 
+/* The order of A itself, if its entries are so close to the diagonal that another one could not have half
+   the entries. */
+static PoiseErr Stay(PoiseContext ctx, SparseFactors *f, int *to)
+{
+  int64_t envelope = 0;
+  for (int j = 0; j < f->n; j++) {
+    int first = f->ptr[j] < f->ptr[j + 1] && f->row[f->ptr[j]] < j ? f->row[f->ptr[j]] : j;
+    int last = f->ptr[j] < f->ptr[j + 1] && f->row[f->ptr[j + 1] - 1] > j ? f->row[f->ptr[j + 1] - 1] : j;
+    envelope += last - first + 1;
+    to[j] = j;
+  }
+  return envelope <= 2 * (int64_t)f->ptr[f->n] ? Weigh(ctx, f, LU_AS_IT_IS, to) : POISE_OK;
+}
+
+static PoiseErr PatternOf(PoiseContext ctx, const SparseFactors *f, Adjacency *pattern)
+{
+  int64_t nz = f->ptr[f->n];
+  pattern->n = f->n;
+  TRY(poiseAllocArray(ctx, f->n + 1, sizeof *pattern->start, "graph", &pattern->start));
+  TRY(poiseAllocArray(ctx, nz, sizeof *pattern->adj, "graph", &pattern->adj));
+  for (int64_t j = 0; j <= f->n; j++) pattern->start[j] = f->ptr[j];
+  for (int64_t k = 0; k < nz; k++) pattern->adj[k] = f->row[k];
+  return POISE_OK;
+}
+
+/* Minimum degree of A + A^T: by AMD, which takes half the time, or else SuperLU's own. */
+static PoiseErr ByDegree(PoiseContext ctx, const SparseFactors *f, SuperMatrix *A, int *to)
+{
+  Adjacency pattern = {0};
+  int32_t *order = NULL;
+  if (!poiseAmdIsThere()) {
+    get_perm_c(MMD_AT_PLUS_A, A, to);
+    return POISE_OK;
+  }
+  PoiseErr e = PatternOf(ctx, f, &pattern);
+  if (!e) e = poiseAllocArray(ctx, f->n, sizeof *order, "an order", &order);
+  if (!e) e = poiseAmd(ctx, &pattern, order);
+  for (int k = 0; !e && k < f->n; k++) to[order[k]] = k;
+  poiseFree(ctx, &order);
+  poiseGraphDestroy(ctx, &pattern);
+  return e;
+}
+
 /* The nested dissection of A + A^T. */
 static PoiseErr Dissect(PoiseContext ctx, const SparseFactors *f, int *to)
 {
-  Adjacency pattern = {.n = f->n}, graph = {0};
-  int64_t nz = f->ptr[f->n];
-  PoiseErr e = poiseAllocArray(ctx, f->n + 1, sizeof *pattern.start, "graph", &pattern.start);
-  if (!e) e = poiseAllocArray(ctx, nz, sizeof *pattern.adj, "graph", &pattern.adj);
-  for (int64_t j = 0; !e && j <= f->n; j++) pattern.start[j] = f->ptr[j];
-  for (int64_t k = 0; !e && k < nz; k++) pattern.adj[k] = f->row[k];
+  Adjacency pattern = {0}, graph = {0};
+  PoiseErr e = PatternOf(ctx, f, &pattern);
   if (!e) e = poiseGraphSymmetric(ctx, &pattern, &graph);
   if (!e) e = poiseMetisOrder(ctx, &graph, to);
   poiseGraphDestroy(ctx, &pattern);
@@ -229,40 +274,63 @@ static PoiseErr Dissect(PoiseContext ctx, const SparseFactors *f, int *to)
   return e;
 }
 
-/* The dissection of a matrix takes about a thousand flops an entry. */
-static bool IsWorthDissection(const SparseFactors *f)
+/* Do the factors take much longer than an order with so many steps an entry of A? */
+static bool IsWorth(const SparseFactors *f, double steps)
 {
-  return poiseMetisIsThere() && f->foreseen.flops > 2000.0 * f->ptr[f->n];
+  return f->foreseen.flops > 2 * steps * f->ptr[f->n];
 }
 
-static PoiseErr ChooseOrder(PoiseContext ctx, SparseFactors *f, SuperMatrix *A)
+/* An order for such pivots, which takes less time than any factors: those of A + A^T suit pivots from the
+   diagonal. */
+static PoiseErr MakeOrder(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, int *to)
+{
+  if (f->diagonal) TRY(Stay(ctx, f, to));
+  if (f->ordered) return POISE_OK;
+  if (f->diagonal)
+    TRY(ByDegree(ctx, f, A, to));
+  else
+    get_perm_c(COLAMD, A, to);
+  return Weigh(ctx, f, f->diagonal ? LU_BY_DEGREE : LU_BY_COLUMNS, to);
+}
+
+/* Others, where factors take longer than they do: COLAMD 500 steps an entry, a dissection 1000. That of
+   columns may be better for all but a symmetric A. */
+static PoiseErr MakeOthers(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, int *to)
+{
+  if (!f->diagonal) return POISE_OK;
+  if (!f->symmetric && IsWorth(f, 500)) {
+    get_perm_c(COLAMD, A, to);
+    TRY(Weigh(ctx, f, LU_BY_COLUMNS, to));
+  }
+  if (!IsWorth(f, 1000) || !poiseMetisIsThere()) return POISE_OK;
+  TRY(Dissect(ctx, f, to));
+  return Weigh(ctx, f, LU_BY_DISSECTION, to);
+}
+
+static PoiseErr Try(PoiseContext ctx, SparseFactors *f, SuperMatrix *A,
+                    PoiseErr (*make)(PoiseContext, SparseFactors *, SuperMatrix *, int *))
 {
   int *to;
   TRY(poiseAllocArray(ctx, f->n, sizeof *to, "an order of columns", &to));
-  get_perm_c(COLAMD, A, to);
-  PoiseErr e = Weigh(ctx, f, LU_BY_COLUMNS, to);
-  if (!e && f->diagonal) {
-    get_perm_c(MMD_AT_PLUS_A, A, to);
-    e = Weigh(ctx, f, LU_BY_DEGREE, to);
-  }
-  if (!e && f->diagonal && IsWorthDissection(f)) {
-    e = Dissect(ctx, f, to);
-    if (!e) e = Weigh(ctx, f, LU_BY_DISSECTION, to);
-  }
-  if (e) f->ordered = false;
+  PoiseErr e = make(ctx, f, A, to);
+  if (e) f->ordered = f->refined = false;
   poiseFree(ctx, &to);
   return e;
 }
 
-/* Order the columns, unless there is an order for the pattern. */
-static PoiseErr Order(PoiseContext ctx, SparseFactors *f, SuperMatrix *A)
+/* Order the columns, unless there is an order for the pattern. only: the factors are not made now. */
+static PoiseErr Order(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, bool only)
 {
   bool diagonal = f->definite || HasPivots(f);
-  if (f->ordered && f->diagonal == diagonal) return POISE_OK;
-  f->ordered = false, f->diagonal = diagonal;
+  if (!f->ordered || f->diagonal != diagonal) {
+    f->ordered = f->refined = false, f->diagonal = diagonal;
+    TRY(Try(ctx, f, A, MakeOrder));
+  }
+  if (only || f->refined) return POISE_OK;
+  TRY(Try(ctx, f, A, MakeOthers));
+  f->refined = true;
   set_default_options(&f->options);
   f->options.PrintStat = NO;
-  TRY(ChooseOrder(ctx, f, A));
   if (f->order == LU_BY_COLUMNS && !f->definite) return POISE_OK;
   f->options.SymmetricMode = YES;
   f->options.DiagPivotThresh = f->definite ? 0 : threshold;
@@ -321,34 +389,15 @@ static void CheckPivots(const SparseFactors *f, Singular *singular)
   }
 }
 
-/* The 1-norm. */
-static double Norm(const SparseFactors *f)
-{
-  double norm = 0;
-  for (int j = 0; j < f->n; j++) {
-    double sum = 0;
-    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++) sum += fabs(f->val[k]);
-    norm = fmax(norm, sum);
-  }
-  return norm;
-}
-
-static PoiseErr Describe(SparseFactors *f, SuperLUStat_t *statistics, SparseFacts *facts)
+static void Describe(SparseFactors *f, SparseFacts *facts)
 {
   mem_usage_t use;
-  double inverse = 0;
-  char norm[] = "1";
-  int info;
   const SCformat *lower = f->L.Store;
   const NCformat *upper = f->U.Store;
   dQuerySpace(&f->L, &f->U, &use);
-  dgscon(norm, &f->L, &f->U, Norm(f), &inverse, statistics, &info);
-  if (info < 0) return Refused(info);
   facts->entries = (double)lower->nnz + (double)upper->nnz - f->n;
   facts->bytes = use.for_lu;
   facts->order = f->order;
-  facts->condition = inverse > 0 ? 1 / inverse : INFINITY;
-  return POISE_OK;
 }
 
 static PoiseErr Factor(PoiseContext ctx, SparseFactors *f, bool only, Singular *singular, SparseFacts *facts)
@@ -358,12 +407,12 @@ static PoiseErr Factor(PoiseContext ctx, SparseFactors *f, bool only, Singular *
   dCreate_CompCol_Matrix(&A, f->n, f->n, f->ptr[f->n], f->val, f->row, f->ptr, SLU_NC, SLU_D, SLU_GE);
   StatInit(&statistics);
   PoiseErr e = Scale(ctx, f, &A, singular);
-  if (!e && !singular->what) e = Order(ctx, f, &A);
+  if (!e && !singular->what) e = Order(ctx, f, &A, only);
   facts->foreseen = f->foreseen;
   if (!e && !singular->what && !only) e = CheckMemory(ctx, f);
   if (!e && !singular->what && !only) e = Eliminate(f, &A, &statistics, singular);
   if (!e && !singular->what && !only && f->definite) CheckPivots(f, singular);
-  if (!e && !singular->what && !only) e = Describe(f, &statistics, facts);
+  if (!e && !singular->what && !only) Describe(f, facts);
   StatFree(&statistics);
   Destroy_SuperMatrix_Store(&A);
   return e;
@@ -393,4 +442,30 @@ PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x)
   if (info) return Refused(info);
   for (int i = 0; columns && i < f->n; i++) x[i] *= f->column_scale[i];
   return POISE_OK;
+}
+
+/* ---- condition ------------------------------------------------------------------------------- */
+
+/* The 1-norm. */
+static double Norm(const SparseFactors *f)
+{
+  double norm = 0;
+  for (int j = 0; j < f->n; j++) {
+    double sum = 0;
+    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++) sum += fabs(f->val[k]);
+    norm = fmax(norm, sum);
+  }
+  return norm;
+}
+
+double poiseSuperLUCondition(SparseFactors *f)
+{
+  SuperLUStat_t statistics;
+  double inverse = 0;
+  char norm[] = "1";
+  int info;
+  StatInit(&statistics);
+  dgscon(norm, &f->L, &f->U, Norm(f), &inverse, &statistics, &info);
+  StatFree(&statistics);
+  return info == 0 && inverse > 0 ? 1 / inverse : INFINITY;
 }

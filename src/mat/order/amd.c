@@ -5,6 +5,11 @@
 
 #include "graph.h"
 
+bool poiseAmdIsThere(void)
+{
+  return true;
+}
+
 PoiseErr poiseAmdCheck(void)
 {
   return POISE_OK;

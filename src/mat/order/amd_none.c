@@ -2,6 +2,11 @@
 /* Stand-in for AMD in a library built without it. */
 #include "graph.h"
 
+bool poiseAmdIsThere(void)
+{
+  return false;
+}
+
 PoiseErr poiseAmdCheck(void)
 {
   FAIL(POISE_ERR_UNSUPPORTED,

@@ -29,6 +29,7 @@ PoiseErr poiseReverseCuthillMcKee(PoiseContext ctx, Adjacency *pattern, int32_t 
 
 /* amd.c, or amd_none.c in a library without AMD: the same, by approximate minimum degree. */
 PoiseErr poiseAmd(PoiseContext ctx, Adjacency *pattern, int32_t *order);
+bool poiseAmdIsThere(void);
 PoiseErr poiseAmdCheck(void); /* POISE_ERR_UNSUPPORTED without AMD, saying how to get it */
 
 /* metis.c, or metis_none.c in a library without METIS: part[i] is the part of node i of a symmetric graph

@@ -23,8 +23,8 @@ static PoiseErr Reserve(PoiseContext ctx, int64_t nz, Sizes *s)
 }
 
 /* Sizes of this rank's rows. owned: in columns that it owns, by local number; else in all, by global number.
-   */
-static PoiseErr SizesOfRows(PoiseMat A, bool owned, Sizes *s)
+   pattern: all are 1. */
+static PoiseErr SizesOfRows(PoiseMat A, bool owned, bool pattern, Sizes *s)
 {
   const Csr *c = &A->csr;
   HostCsr h;
@@ -41,7 +41,7 @@ static PoiseErr SizesOfRows(PoiseMat A, bool owned, Sizes *s)
         FAIL(POISE_ERR_NUMERIC, "row %lld has an entry that is not finite: %g", poiseMatRowName(A, i),
              h.val[k]);
       s->col[nz] = owned ? h.col[k] : (int32_t)poiseCsrGlobal(A, h.col[k]);
-      s->size[nz++] = log2(fabs(h.val[k]));
+      s->size[nz++] = pattern ? 0 : log2(fabs(h.val[k]));
     }
     s->start[i + 1] = nz;
   }
@@ -57,10 +57,10 @@ static void Owners(const Matching *m, int64_t begin, PoiseInt *number)
     if (m->column[i] >= 0) number[m->column[i]] = begin + i;
 }
 
-static PoiseErr MatchHere(PoiseMat A, Matching *m, PoiseInt *number, double *power)
+static PoiseErr MatchHere(PoiseMat A, bool pattern, Matching *m, PoiseInt *number, double *power)
 {
   Sizes s = {0};
-  PoiseErr e = SizesOfRows(A, true, &s);
+  PoiseErr e = SizesOfRows(A, true, pattern, &s);
   if (!e) e = poiseMatch(A->ctx, &s, m);
   poiseSizesDestroy(A->ctx, &s);
   TRY(e);
@@ -92,13 +92,13 @@ static void Release(PoiseContext ctx, Gathered *g)
   poiseFree(ctx, &g->entries);
 }
 
-static PoiseErr Prepare(PoiseMat A, Gathered *g)
+static PoiseErr Prepare(PoiseMat A, bool pattern, Gathered *g)
 {
   PoiseContext ctx = A->ctx;
   int64_t size = PoiseSize(ctx);
   if (A->rows->N >= INT32_MAX)
     FAIL(POISE_ERR_UNSUPPORTED, "a matching of %lld rows, more than fit in 32 bits", (long long)A->rows->N);
-  TRY(SizesOfRows(A, false, &g->mine));
+  TRY(SizesOfRows(A, false, pattern, &g->mine));
   TRY(poiseAllocArray(ctx, g->mine.n, sizeof(int64_t), "degrees", &g->degree));
   for (int64_t i = 0; i < g->mine.n; i++) g->degree[i] = g->mine.start[i + 1] - g->mine.start[i];
   TRY(poiseAllocArray(ctx, 2 * size, sizeof(int64_t), "counts", &g->counts));
@@ -115,10 +115,10 @@ static PoiseErr ReserveAll(PoiseContext ctx, Gathered *g)
   return Reserve(ctx, nz, &g->all);
 }
 
-static PoiseErr Gather(PoiseMat A, Gathered *g)
+static PoiseErr Gather(PoiseMat A, bool pattern, Gathered *g)
 {
   PoiseContext ctx = A->ctx;
-  TRY(PoiseAgree(ctx, Prepare(A, g)));
+  TRY(PoiseAgree(ctx, Prepare(A, pattern, g)));
   int64_t mine[2] = {g->mine.n, g->mine.start[g->mine.n]};
   TRY(ctx->comm->ops->allgather(ctx->comm, mine, sizeof mine, g->counts));
   for (int r = 0; r < PoiseSize(ctx); r++)
@@ -153,10 +153,10 @@ static PoiseErr HandOut(PoiseMat A, Gathered *g, Matching *m, PoiseInt *number, 
   return POISE_OK;
 }
 
-static PoiseErr MatchTogether(PoiseMat A, Matching *m, PoiseInt *number, double *power)
+static PoiseErr MatchTogether(PoiseMat A, bool pattern, Matching *m, PoiseInt *number, double *power)
 {
   Gathered g = {0};
-  PoiseErr e = Gather(A, &g);
+  PoiseErr e = Gather(A, pattern, &g);
   if (!e) e = PoiseAgree(A->ctx, MatchAll(A->ctx, &g));
   if (!e) e = HandOut(A, &g, m, number, power);
   Release(A->ctx, &g);
@@ -196,24 +196,29 @@ static PoiseErr CountUnmatched(PoiseContext ctx, const Matching *m, int64_t *all
   return e;
 }
 
-static PoiseErr MatchRows(PoiseMat A, Matching *m, PoiseInt *number, double *power)
+static PoiseErr MatchRows(PoiseMat A, bool pattern, PoiseInt *number, double *power, Matching *m)
 {
   int64_t all;
-  TRY(PoiseAgree(A->ctx, MatchHere(A, m, number, power)));
+  TRY(PoiseAgree(A->ctx, MatchHere(A, pattern, m, number, power)));
   TRY(CountUnmatched(A->ctx, m, &all));
   if (all && PoiseSize(A->ctx) > 1) {
-    TRY(MatchTogether(A, m, number, power));
+    TRY(MatchTogether(A, pattern, m, number, power));
     TRY(CountUnmatched(A->ctx, m, &all));
   }
   return PoiseAgree(A->ctx, Say(A, m, all));
 }
 
-PoiseErr poiseMatMatch(PoiseMat A, PoiseInt *number, double *power)
+static PoiseErr MatchAndForget(PoiseMat A, bool pattern, PoiseInt *number, double *power)
 {
   Matching m = {0};
-  PoiseErr e = MatchRows(A, &m, number, power);
+  PoiseErr e = MatchRows(A, pattern, number, power, &m);
   poiseMatchingDestroy(A->ctx, &m);
   return e;
+}
+
+PoiseErr poiseMatMatch(PoiseMat A, PoiseInt *number, double *power)
+{
+  return MatchAndForget(A, false, number, power);
 }
 
 PoiseErr poiseMatCheckStructure(PoiseMat A)
@@ -226,7 +231,7 @@ PoiseErr poiseMatCheckStructure(PoiseMat A)
   if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof *number, "rows of columns", &number);
   if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof *power, "scales of columns", &power);
   e = PoiseAgree(ctx, e);
-  if (!e) e = poiseMatMatch(A, number, power);
+  if (!e) e = MatchAndForget(A, true, number, power);
   poiseFree(ctx, &number);
   poiseFree(ctx, &power);
   return e;
