@@ -136,11 +136,11 @@ static PoiseErr PrintTimes(PoiseContext ctx, const Settings *set, const Problem 
 {
   double t[] = {p->load, p->setup, p->first_solve, p->more_solves};
   POISE_TRY(PoiseMax(ctx, 4, t));
-  POISE_TRY(PoisePrintf(ctx, "time load      %.4f s\n", t[0]));
-  POISE_TRY(PoisePrintf(ctx, "time set-up    %.4f s\n", t[1]));
-  POISE_TRY(PoisePrintf(ctx, "time solve     %.4f s\n", t[2]));
+  POISE_TRY(PoisePrintf(ctx, "time load      %.6f s\n", t[0]));
+  POISE_TRY(PoisePrintf(ctx, "time set-up    %.6f s\n", t[1]));
+  POISE_TRY(PoisePrintf(ctx, "time solve     %.6f s\n", t[2]));
   if (set->repeat > 1) {
-    POISE_TRY(PoisePrintf(ctx, "time again     %.4f s  mean of %" PRId64 " more\n", t[3], set->repeat - 1));
+    POISE_TRY(PoisePrintf(ctx, "time again     %.6f s  mean of %" PRId64 " more\n", t[3], set->repeat - 1));
   }
   return POISE_OK;
 }
@@ -180,7 +180,7 @@ static PoiseErr Write(PoiseContext ctx, const Settings *set, Problem *p)
   POISE_TRY(PoiseVecSave(p->x, set->x));
   time = PoiseTime() - time;
   POISE_TRY(PoiseMax(ctx, 1, &time));
-  return PoisePrintf(ctx, "time write     %.4f s\n", time);
+  return PoisePrintf(ctx, "time write     %.6f s\n", time);
 }
 
 /* POISE_ERR_NOT_CONVERGED unless the method says that it converged and all entries of x are finite. */
