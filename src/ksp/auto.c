@@ -12,6 +12,7 @@
 #include "ladder.h"
 #include "mat/order/match.h"
 #include "methods.h"
+#include "monitor.h"
 #include "setup.h"
 #include "solve.h"
 
@@ -58,6 +59,13 @@ static PoiseErr Open(PoiseKSP ksp)
 static bool IsDirect(int rung)
 {
   return poiseLadder[rung].pc && !strcmp(poiseLadder[rung].pc, "lu");
+}
+
+/* Is it known what a rung costs, if that ever is? */
+static bool IsForeseen(const Auto *a, int rung)
+{
+  const Rung *r = &poiseLadder[rung];
+  return !r->cost || r->cost(&a->facts) > 0;
 }
 
 /* Has the application named a preconditioner? Then methods alone are chosen. */
@@ -112,7 +120,7 @@ static PoiseErr TakeSettings(PoiseKSP ksp, PoiseKSP inner)
   to->norm = POISE_KSP_NORM_DEFAULT;
   to->verify = 1;
   inner->user = ksp->user;
-  inner->history.keep = ksp->history.keep;
+  inner->history.keep = true; /* for its pace */
   for (unsigned norms = inner->type->left | inner->type->right; norms & NORM(UNPRECONDITIONED); norms = 0)
     to->norm = POISE_KSP_NORM_UNPRECONDITIONED;
   return PoiseKSPSetReusePreconditioner(inner, from->reuse);
@@ -121,10 +129,14 @@ static PoiseErr TakeSettings(PoiseKSP ksp, PoiseKSP inner)
 /* ---- a rung ---------------------------------------------------------------------------------- */
 
 typedef struct Climbing { /* a solve */
+  PoiseKSP ksp;
   PoiseVec b, x, kept;
   double goal, best; /* |b - A x| that is asked for; of the kept x, which is x between rungs */
   bool guess;        /* x is one */
   PoiseInt its, left;
+  int rung;
+  double spent;  /* products of rungs that did not solve */
+  PoiseInt next; /* iteration in which the rung's pace is looked at */
 } Climbing;
 
 /* The error of a rung that cannot work for this A, on some rank, is no error of the solve. Collective. */
@@ -185,14 +197,15 @@ static double Known(PoiseKSP ksp, int rung)
   const Facts *f = &((Auto *)ksp->data)->facts;
   double least = INFINITY;
   for (int k = rung + 1; k < RUNGS; k++)
-    if (poiseLadder[k].cost && Fits(ksp, k)) least = fmin(least, poiseLadder[k].cost(f));
+    if (poiseLadder[k].cost && Fits(ksp, k) && IsForeseen(ksp->data, k))
+      least = fmin(least, poiseLadder[k].cost(f));
   return least;
 }
 
-/* Iterations of a rung that cost as much as the cheapest of those behind it that solve for sure. At first
-   those that it costs at least: an order of the columns takes as long as five times A's entries in factors.
-   Then what is foreseen. Collective; agrees. */
-static PoiseErr Limit(PoiseKSP ksp, int rung, bool foresee, double *its)
+/* What the cheapest of those behind a rung that solve for sure costs, in products. At first what it costs at
+   least: an order of the columns takes as long as five times A's entries in factors. Then what is foreseen.
+   Collective; agrees. */
+static PoiseErr Limit(PoiseKSP ksp, int rung, bool foresee, double *products)
 {
   const Facts *f = &((Auto *)ksp->data)->facts;
   double least = Factors(ksp, 6 * f->entries, 0), cost = Known(ksp, rung);
@@ -201,7 +214,7 @@ static PoiseErr Limit(PoiseKSP ksp, int rung, bool foresee, double *its)
     cost = foresee ? Known(ksp, rung) : least;
   }
   /* Where none is, those that cg takes on a grid, which grow with its side, and most in a plane. */
-  *its = cost < INFINITY ? cost / poiseLadder[rung].work : 200 + 4 * sqrt(f->rows);
+  *products = cost < INFINITY ? cost : (200 + 4 * sqrt(f->rows)) * poiseLadder[rung].work;
   return POISE_OK;
 }
 
@@ -210,7 +223,7 @@ static PoiseErr Append(PoiseKSP ksp, const KSPHistory *from)
 {
   KSPHistory *to = &ksp->history;
   const size_t one = sizeof *to->norms, used = (size_t)to->size * one, more = (size_t)from->size * one;
-  if (!to->keep || !more) return POISE_OK;
+  if (!more) return POISE_OK;
   if (to->size + from->size > to->capacity) {
     TRY(poiseRealloc(ksp->ctx, used + more, used, "residual history", &to->norms));
     to->capacity = to->size + from->size;
@@ -220,22 +233,69 @@ static PoiseErr Append(PoiseKSP ksp, const KSPHistory *from)
   return POISE_OK;
 }
 
+/* Iterations to the tolerance at the pace of the latest half of those that there were. */
+static double Missing(PoiseKSP inner)
+{
+  const KSPHistory *h = &inner->history;
+  int64_t half = h->size / 2;
+  double before = INFINITY, least;
+  for (int64_t k = 0; k < half; k++) before = fmin(before, h->norms[k]);
+  least = before;
+  for (int64_t k = half; k < h->size; k++) least = fmin(least, h->norms[k]);
+  double missing = log(least / poiseKSPTarget(inner)), pace = log(before / least) / (double)(h->size - half);
+  return missing <= 0 ? 0 : missing / pace;
+}
+
+/* Has a rung had its share? It goes on if its pace promises an end that costs less than what is surer; a pace
+   mostly rises. Without a promise all rungs together have a quarter of that cost, and each a half of what is
+   left. It is foreseen once iterations have cost as much as that does: an order of A. Collective; agrees. */
+static PoiseErr Judge(Climbing *c, PoiseKSP inner, bool *enough)
+{
+  const double rise = 1.5;
+  const Rung *r = &poiseLadder[c->rung];
+  const Facts *f = &((const Auto *)c->ksp->data)->facts;
+  bool known = f->direct || r->most || !r->pc;
+  double had = r->work * (double)inner->result.its, all = had + r->work * Missing(inner) / rise, limit;
+  *enough = known || had > Factors(c->ksp, f->entries, 0);
+  for (int foresee = 0; foresee <= !known && *enough; foresee++) {
+    TRY(Limit(c->ksp, c->rung, foresee, &limit));
+    if (r->most) limit = fmin(limit, r->most);
+    *enough = !(all <= limit) && had > (limit / 4 - c->spent) / 2;
+  }
+  return POISE_OK;
+}
+
+/* Behind an iteration of the solver inside. The first ones cost little beside any set-up. */
+static bool IsEnough(PoiseKSP inner, void *arg)
+{
+  enum { FIRST = 10 };
+  Climbing *c = arg;
+  bool enough = false;
+  PoiseInt its = inner->result.its;
+  if (its < FIRST || its < c->next) return false;
+  c->next = its + its / 8 + 1;
+  poiseKSPFailed(inner, Judge(c, inner, &enough));
+  return enough;
+}
+
 /* Solve, from x if there is a guess. *e: an error that is forgiven. Collective; agrees. */
-static PoiseErr Run(PoiseKSP ksp, Climbing *c, int rung, PoiseInt most, PoiseErr *e)
+static PoiseErr Run(PoiseKSP ksp, Climbing *c, int rung, PoiseErr *e)
 {
   Auto *a = ksp->data;
   PoiseKSP inner = a->inner;
   Tried *t = &a->tried[rung];
   inner->options.guess_nonzero = c->guess;
-  inner->options.maxits = most < c->left ? most : c->left;
+  inner->options.maxits = c->left;
+  inner->watch = (KSPWatch){IsEnough, c};
   *e = poiseKSPSolve(inner, c->b, c->x);
+  inner->watch = (KSPWatch){NULL, NULL};
   TRY(Forgive(ksp->ctx, *e, t->text));
   t->reason = *e ? POISE_DIVERGED_ERROR : inner->result.reason;
   t->its += *e ? 0 : inner->result.its;
   c->its += *e ? 0 : inner->result.its;
   c->left -= *e ? 0 : inner->result.its;
   if (*e) return POISE_OK;
-  TRY(PoiseAgree(ksp->ctx, Append(ksp, &inner->history)));
+  if (ksp->history.keep) TRY(PoiseAgree(ksp->ctx, Append(ksp, &inner->history)));
   return PoiseKSPTrueResidual(inner, c->b, c->x, &t->norm);
 }
 
@@ -247,54 +307,30 @@ static PoiseErr Keep(Climbing *c, double norm)
   return better ? PoiseVecCopy(c->x, c->kept) : PoiseVecCopy(c->kept, c->x);
 }
 
-/* Iterations that a rung may have besides those that it has had, where a surer one costs as much as `most`:
-   what its pace promises, if that is no more. And a quarter in any case, if that is many: a pace is not the
-   first one. */
-static PoiseInt More(double gained, double missing, double most, PoiseInt its)
-{
-  double had = (double)its, needs = gained > 0 ? 1.5 * missing / gained * had + 10 : INFINITY;
-  if (had + needs <= most) return (PoiseInt)needs;
-  return had <= most / 8 ? (PoiseInt)ceil(most / 4 - had) : 0;
-}
-
-/* Iterations at first: what they cost is little beside any set-up. */
-enum { FIRST = 40 };
-
 /* One rung. *done: x is the solution. */
 static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
 {
-  const int again = 3; /* claims that b - A x refutes by little */
+  const int most = 3; /* claims that b - A x refutes by little */
   Auto *a = ksp->data;
   Tried *t = &a->tried[rung];
-  PoiseInt most = FIRST;
-  double begun = c->best;
   *t = (Tried){.tried = true, .norm = INFINITY};
   PoiseErr failed = Climb(ksp, rung);
   TRY(Forgive(ksp->ctx, failed, t->text));
   t->error = failed;
   if (failed) return POISE_OK;
   TRY(TakeSettings(ksp, a->inner));
-  for (int round = 0; most > 0 && c->left > 0; round++) {
+  c->rung = rung;
+  for (int round = 0, again = 1; again && c->left > 0; round++) {
     double before = c->best;
-    TRY(Run(ksp, c, rung, most, &t->error));
+    c->next = 0;
+    TRY(Run(ksp, c, rung, &t->error));
     if (t->error) return Keep(c, INFINITY);
     bool claims = t->reason > 0, right = t->norm <= c->goal || (claims && a->inner->solve.claim.rounding);
     TRY(Keep(c, t->norm));
     *done = right && poiseFinite(t->norm);
-    if (*done) return POISE_OK;
-    if (claims) {
-      most = round < again && t->norm < before ? most : 0;
-    } else if (t->reason == POISE_DIVERGED_ITS) {
-      double gained = log(begun / c->best), missing = log(c->best / c->goal), limit;
-      most = 0;
-      for (int foresee = 0; foresee < 2 && most == 0; foresee++) {
-        TRY(Limit(ksp, rung, foresee, &limit));
-        most = More(gained, missing, limit, t->its);
-      }
-    } else {
-      most = 0;
-    }
+    again = !*done && claims && round < most && t->norm < before;
   }
+  c->spent += poiseLadder[rung].work * (double)t->its;
   return POISE_OK;
 }
 
@@ -354,7 +390,7 @@ static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
   if (first < RUNGS && !*done) TRY(LookAnew(ksp));
   for (int k = 0; k < RUNGS && !*done; k++)
     if (k != first) {
-      if (IsDirect(k) && !HasNamed(ksp)) TRY(Foresee(ksp));
+      if (Fits(ksp, k) && !IsForeseen(a, k)) TRY(Foresee(ksp));
       if (Fits(ksp, k)) TRY(Try(ksp, c, k, done));
       if (*done) a->won = k;
     }
@@ -401,7 +437,7 @@ static void Tell(PoiseKSP ksp, const Climbing *c, bool done)
 
 static PoiseErr Solve_Auto(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
-  Climbing c = {.b = b, .x = x};
+  Climbing c = {.ksp = ksp, .b = b, .x = x};
   bool done = false;
   ksp->result.its = ksp->history.size = 0;
   ksp->result.reason = POISE_ITERATING;

@@ -43,6 +43,12 @@ typedef struct KSPCallbacks {
   void *test_arg;
 } KSPCallbacks;
 
+/* Who solves by this solver may end its solves: asked behind iterations, on all ranks with the same norms. */
+typedef struct KSPWatch {
+  bool (*ends)(PoiseKSP ksp, void *arg); /* NULL: nobody watches. May be collective */
+  void *arg;
+} KSPWatch;
+
 /* The scalars of phases, on the device. */
 typedef struct KSPScalars {
   Buffer slot_buffer, array_buffer;
@@ -107,8 +113,9 @@ struct PoiseKSP_s {
   bool configured;           /* its options have been read */
   bool inside;               /* inside a preconditioner, which passes vectors of its matrix's layout: nothing
                                 is rearranged */
-  bool held;    /* the preconditioner around this solver is kept, and so is that of this solver */
-  bool exact;   /* the preconditioner around this solver must be linear, see poisePCExact */
+  bool held;  /* the preconditioner around this solver is kept, and so is that of this solver */
+  bool exact; /* the preconditioner around this solver must be linear, see poisePCExact */
+  KSPWatch watch;
   bool borrows; /* borrows its preconditioner, which is set up, and is not told of its solves */
 
   /* what it works with, as set-up chose it (setup.c, reordered.c) */

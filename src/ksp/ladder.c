@@ -3,6 +3,8 @@
   The ladder of method auto: methods and preconditioners, what must hold of A, and why; the cheapest first.
   Its numbers are of methods, not of machines.
 */
+#include <float.h>
+
 #include "ladder.h"
 
 static bool IsShell(const Facts *f)
@@ -23,6 +25,17 @@ static bool HasDiagonal(const Facts *f)
 static bool IsOther(const Facts *f)
 {
   return HasDiagonal(f) && !poiseMayBeDefinite(f);
+}
+
+/* On a GPU incomplete factors take long, as their rows wait for others. */
+static bool IsDefiniteOnHost(const Facts *f)
+{
+  return poiseMayBeDefinite(f) && !f->gpu;
+}
+
+static bool IsDefiniteOnGpu(const Facts *f)
+{
+  return poiseMayBeDefinite(f) && f->gpu;
 }
 
 static bool IsOtherOnHost(const Facts *f)
@@ -70,11 +83,11 @@ static bool IsSymmetricHollow(const Facts *f)
 /* Of thresholds: about five times the entries of A, each found and moved as those of factors are. */
 static const double thresholds = 1000;
 
-/* The set-up of levels, and some twenty cycles: as 300 iterations of cg with jacobi. */
+/* The set-up of levels, and some twenty cycles: as 200 iterations of cg with jacobi. */
 static double CostOfLevels(const Facts *f)
 {
   (void)f;
-  return 600;
+  return 400;
 }
 
 static double CostOfSparse(const Facts *f)
@@ -85,75 +98,111 @@ static double CostOfSparse(const Facts *f)
 double poiseCostOfFactors(const Facts *f, const DeviceModel *model, int ranks, double entries, double flops)
 {
   /* In entries of a product by a core of the host, which takes a nanosecond for each. An entry of factors is
-     looked for, moved and stored without SIMD, and an iteration begins and ends. */
-  const double entry = 200, begin = 1e4, core = 1e10;
+     looked for, moved and stored without SIMD. An iteration begins and ends, and so do factors. */
+  const double entry = 100, begin = 1e4, start = 4e5, core = 1e10;
   double speed = (poiseModelIsGpu(model) ? fmax(1, model->bandwidth / core) : 1) * ranks;
-  return (entry * entries + flops) / (begin + f->entries / speed);
+  return (start + entry * entries + flops) / (begin + f->entries / speed);
 }
 
-/* Thresholds do not always solve, but what costs much more comes after them. */
+/* Is what factors cost within these bounds, as far as it is foreseen? */
+static bool IsDirectIn(const Facts *f, double low, double high)
+{
+  return f->stored && (f->direct == 0 || (f->direct > low && f->direct <= high));
+}
+
+/* Factors that are not much larger than A cost less than preconditioners and their iterations. Are they
+   likely so, or is there no diagonal to begin with? 150: as 50 iterations of cg with icc. */
+static bool IsFactoredAtOnce(const Facts *f)
+{
+  return (f->envelope <= 2 * f->entries || f->zero > 0) && IsDirectIn(f, 0, 150);
+}
+
+/* Thresholds do not always solve: they come before what costs much more. */
 static bool IsFactoredSoon(const Facts *f)
 {
-  return f->stored && f->direct > 0 && f->direct <= 2 * thresholds;
+  return IsDirectIn(f, 0, 4 * thresholds);
 }
 
 static bool IsFactoredLate(const Facts *f)
 {
-  return f->stored && f->direct > 2 * thresholds && f->direct < INFINITY;
+  return IsDirectIn(f, 4 * thresholds, DBL_MAX);
 }
 
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
 const Rung poiseLadder[RUNGS] = {
-    {IsSymmetricShell, "minres", "none", {{NULL}}, 2, NULL, "symmetric, and offers its products alone"},
-    {IsShell, "gmres", "none", {{NULL}}, 3, NULL, "offers its products alone"},
-    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "perhaps definite: cheap iterations"},
+    {IsSymmetricShell, "minres", "none", {{NULL}}, 2, NULL, "symmetric, and offers its products alone", 0},
+    {IsShell, "gmres", "none", {{NULL}}, 3, NULL, "offers its products alone", 0},
+    {IsFactoredAtOnce,
+     "gmres",
+     "ilut",
+     {{"ksp_pc_side", "right"}, {"pc_factor_drop_tol", "1e-4"}, {"pc_factor_pivoting", "0.1"}},
+     10,
+     CostOfSparse,
+     "drops little of factors that are about as large as A",
+     0},
+    {IsFactoredAtOnce,
+     "gmres",
+     "lu",
+     {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
+     10,
+     CostOfSparse,
+     "factors that are about as large as A",
+     0},
+    {IsDefiniteOnGpu, "cg", "jacobi", {{NULL}}, 2, NULL, "perhaps definite: cheap iterations", 0},
+    {IsDefiniteOnHost, "cg", "jacobi", {{NULL}}, 2, NULL, "well scaled: no set-up", 100},
+    {IsDefiniteOnHost, "cg", "icc", {{"pc_factor_shift_type", "none"}}, 3, NULL, "perhaps definite", 0},
     {poiseMayBeLargeDefinite,
      "cg",
      "amg",
      {{NULL}},
      8,
      CostOfLevels,
-     "and large: its iterations do not grow"},
-    {poiseMayBeDefinite, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign"},
-    {IsOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "a diagonal without zeros"},
-    {IsOtherOnHost, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 8, NULL, "a diagonal without zeros"},
+     "and large: its iterations do not grow",
+     0},
+    {IsDefiniteOnGpu, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign", 0},
+    {IsOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "a diagonal without zeros", 0},
+    {IsOtherOnHost, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 6, NULL, "a diagonal without zeros", 0},
     {IsLargeOther,
      "bicgstab",
      "amg",
      {{"ksp_pc_side", "right"}},
      16,
      CostOfLevels,
-     "and large: iterations do not grow"},
-    {IsOther, "gmres", "ilu", {{"ksp_pc_side", "right"}}, 5, NULL, "its norm does not grow"},
-    {IsSymmetricHollow, "minres", "none", {{NULL}}, 2, NULL, "symmetric, with zeros on the diagonal"},
+     "and large: iterations do not grow",
+     0},
+    {IsSymmetricHollow, "minres", "none", {{NULL}}, 2, NULL, "symmetric, with zeros on the diagonal", 0},
     {IsFactoredSoon,
      "gmres",
      "lu",
      {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
      10,
      CostOfSparse,
-     "factors solve what is not singular"},
+     "factors solve what is not singular",
+     0},
+    {IsOther, "gmres", "ilu", {{"ksp_pc_side", "right"}}, 4, NULL, "its norm does not grow", 0},
     {IsAny,
      "gmres",
      "ilut",
      {{"ksp_pc_side", "right"}, {"pc_factor_drop_tol", "1e-4"}, {"pc_factor_pivoting", "0.1"}},
      10,
      NULL,
-     "keeps what is large, and exchanges columns"},
+     "keeps what is large, and exchanges columns",
+     0},
     {IsFactoredLate,
      "gmres",
      "lu",
      {{"ksp_pc_side", "right"}, {"pc_factor_solver", "superlu"}},
      10,
      CostOfSparse,
-     "factors solve what is not singular, at last"},
-    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "with more iterations"},
-    {IsSymmetric, "minres", "jacobi", {{NULL}}, 2, NULL, "symmetric: its norm never grows"},
-    {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "needs no factors"},
+     "factors solve what is not singular, at last",
+     0},
+    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "with more iterations", 0},
+    {IsSymmetric, "minres", "jacobi", {{NULL}}, 2, NULL, "symmetric: its norm never grows", 0},
+    {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "needs no factors", 0},
     /* methods for a preconditioner that is named */
-    {poiseMayBeDefinite, "cg", NULL, {{NULL}}, 2, NULL, "perhaps definite: a diagonal of one sign"},
-    {IsAlike, "minres", NULL, {{NULL}}, 2, NULL, "symmetric: its norm never grows"},
-    {IsUnlike, "bicgstab", NULL, {{"ksp_pc_side", "right"}}, 4, NULL, "not symmetric: cheap iterations"},
-    {IsUnlike, "fgmres", NULL, {{NULL}}, 3, NULL, "its norm does not grow"},
+    {poiseMayBeDefinite, "cg", NULL, {{NULL}}, 2, NULL, "perhaps definite: a diagonal of one sign", 0},
+    {IsAlike, "minres", NULL, {{NULL}}, 2, NULL, "symmetric: its norm never grows", 0},
+    {IsUnlike, "bicgstab", NULL, {{"ksp_pc_side", "right"}}, 4, NULL, "not symmetric: cheap iterations", 0},
+    {IsUnlike, "fgmres", NULL, {{NULL}}, 3, NULL, "its norm does not grow", 0},
 };

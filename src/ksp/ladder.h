@@ -12,9 +12,10 @@ typedef struct Rung {
   double work;                   /* of an iteration, in products */
   double (*cost)(const Facts *); /* of a whole solve, in products, if it is known; else NULL */
   const char *why;
+  double most; /* products that it may take; 0: as many as what is surer */
 } Rung;
 
-enum { RUNGS = 20 };
+enum { RUNGS = 24 };
 extern const Rung poiseLadder[RUNGS];
 
 /* What factors of so many entries and flops cost beside a product with A, on `ranks` ranks of a device. */

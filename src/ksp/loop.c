@@ -67,6 +67,17 @@ PoiseErr poiseKSPFetchSlots(PoiseKSP ksp)
   return WaitForSlots(ksp, LATEST);
 }
 
+/* A solve that is ended early meets its limit of iterations in the next one, where all phases see that. */
+static void Watch(PoiseKSP ksp)
+{
+  static const double none = 0;
+  if (!ksp->watch.ends || ksp->solve.failed || !ksp->watch.ends(ksp, ksp->watch.arg)) return;
+  bool forbids = poiseDeviceForbid(Dev(ksp), false);
+  poiseKSPFailed(
+      ksp, poiseDeviceCopy(Dev(ksp), ksp->scalars.slots + SLOT_MAXITS, &none, sizeof none, COPY_TO_DEVICE));
+  poiseDeviceForbid(Dev(ksp), forbids);
+}
+
 /* Read the slots that the host has received. Returns whether the solve is over as far as the device knows. */
 static bool LookAtSlots(PoiseKSP ksp, const double *status)
 {
@@ -77,6 +88,7 @@ static bool LookAtSlots(PoiseKSP ksp, const double *status)
   ksp->result.reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
   poiseKSPReport(ksp, ksp->result.its);
   poiseKSPProgress(ksp);
+  if (!done) Watch(ksp);
   return done;
 }
 

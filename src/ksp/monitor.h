@@ -16,6 +16,8 @@ bool poiseKSPMonitorsTrueResidual(PoiseKSP ksp);
 /* The line of -ksp_progress (progress.c): behind every look at the slots. */
 void poiseKSPProgressBegin(PoiseKSP ksp);
 void poiseKSPProgress(PoiseKSP ksp);
+/* The norm at which the solve ends; 0: nobody knows. */
+double poiseKSPTarget(PoiseKSP ksp);
 /* Is it one of those in poise/ksp.h? */
 bool poiseKSPIsReason(PoiseKSPReason reason);
 PoiseErr poiseKSPPrintReason(PoiseKSP ksp);

@@ -34,8 +34,7 @@ static void Mark(PoiseKSP ksp, double now)
   }
 }
 
-/* The norm at which the solve ends; 0: nobody knows. */
-static double Target(PoiseKSP ksp)
+double poiseKSPTarget(PoiseKSP ksp)
 {
   if (ksp->user.test || ksp->norm == POISE_KSP_NORM_NONE) return 0;
   return fmax(ksp->options.rtol * ksp->result.slots[SLOT_NORM0] / ksp->solve.scale, ksp->options.atol);
@@ -58,7 +57,7 @@ static const char *Words(double seconds, char text[32])
 static void EndWords(PoiseKSP ksp, double seconds, double digits, char text[64])
 {
   const Pace *pace = &ksp->solve.pace;
-  double its = (double)(ksp->result.its - pace->since.its) / seconds, target = Target(ksp);
+  double its = (double)(ksp->result.its - pace->since.its) / seconds, target = poiseKSPTarget(ksp);
   double left = target > 0 ? log10(pace->best / target) / digits : INFINITY,
          most = (double)(ksp->options.maxits - ksp->result.its) / its;
   char words[32];

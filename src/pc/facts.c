@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "facts.h"
+#include "mat/csr/entries.h"
 
 /* s, the diagonal of A, becomes that of S; where it is 0 it becomes 1. */
 static PoiseErr ScaleOf(PoiseVec s, Facts *f)
@@ -32,6 +33,37 @@ static PoiseErr LookAtDiagonal(PoiseMat A, PoiseVec s, Facts *f)
   if (!e) e = PoiseSum(A->ctx, 3, count);
   f->positive = count[0], f->negative = count[1], f->zero = count[2];
   return e;
+}
+
+/* Entries of a row come in the order of their columns. */
+static PoiseErr CountPlaces(PoiseMat A, double *places)
+{
+  const Csr *c = &A->csr;
+  HostCsr h;
+  TRY(poiseMatPattern(A, &h));
+  for (int64_t i = 0; i < c->m; i++) {
+    int64_t k = poiseCsrPtr(c, h.ptr, i), end = poiseCsrPtr(c, h.ptr, i + 1);
+    PoiseInt first = c->row + i, last = first;
+    if (k < end) {
+      PoiseInt low = poiseCsrGlobal(A, h.col[k]), high = poiseCsrGlobal(A, h.col[end - 1]);
+      first = low < first ? low : first;
+      last = high > last ? high : last;
+    }
+    *places += (double)(last - first + 1) * (double)poiseCsrEntry(c);
+  }
+  return POISE_OK;
+}
+
+/* Collective; agrees. */
+static PoiseErr LookAtEnvelope(PoiseMat A, Facts *f)
+{
+  double places = 0;
+  f->envelope = INFINITY;
+  if (!f->stored || !A->ctx->device->ops->is_host) return POISE_OK;
+  PoiseErr e = CountPlaces(A, &places);
+  TRY(poiseAgreeSum(A->ctx, e, &places, 1));
+  f->envelope = places;
+  return POISE_OK;
 }
 
 /* y = S A S u, by t. Collective; agrees. */
@@ -83,6 +115,7 @@ PoiseErr poiseLookAt(PoiseMat A, Facts *f)
   f->entries = (double)entries;
   for (int k = 0; !e && k < VECTORS; k++) e = PoiseMatCreateVecs(A, &w[k], NULL);
   if (!e) e = f->stored ? LookAtDiagonal(A, w[0], f) : PoiseAgree(A->ctx, PoiseVecSet(w[0], 1));
+  if (!e) e = LookAtEnvelope(A, f);
   if (!e) e = LookAtSymmetry(A, w, f);
   for (int k = 0; k < VECTORS; k++) PoiseVecDestroy(&w[k]);
   return e;

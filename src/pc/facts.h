@@ -11,7 +11,8 @@ typedef struct Facts { /* of A, on all ranks alike */
   bool stored;                     /* it has entries to look at, else it is a shell */
   bool symmetric;                  /* its products are, to rounding */
   double positive, negative, zero; /* entries of the diagonal, if it is stored */
-  double direct; /* what sparse factors cost, in products; 0: not foreseen; INFINITY: none */
+  double envelope; /* places of rows from their first to their last entry, on the host; INFINITY: unknown */
+  double direct;   /* what sparse factors cost, in products; 0: not foreseen; INFINITY: none */
 } Facts;
 
 /* Look at A: two products, and its diagonal. Collective; agrees. */
