@@ -10,29 +10,16 @@
 
 #include "facts.h"
 #include "mat/csr/entries.h"
+#include "vec/vec.h"
 
-/* s, the diagonal of A, becomes that of S; where it is 0 it becomes 1. */
-static PoiseErr ScaleOf(PoiseVec s, Facts *f)
-{
-  double *p;
-  PoiseInt n = PoiseVecLocalSize(s);
-  TRY(PoiseVecGetUpdate(s, &p));
-  for (PoiseInt i = 0; i < n; i++) {
-    double a = p[i], root = sqrt(fabs(a));
-    f->positive += a > 0, f->negative += a < 0, f->zero += a == 0;
-    p[i] = root > 0 && poiseFinite(root) ? 1 / root : 1;
-  }
-  return PoiseVecRestore(s, &p);
-}
-
+/* s: the diagonal of S. */
 static PoiseErr LookAtDiagonal(PoiseMat A, PoiseVec s, Facts *f)
 {
+  double count[3];
   TRY(PoiseMatGetDiagonal(A, s));
-  PoiseErr e = PoiseAgree(A->ctx, ScaleOf(s, f));
-  double count[] = {f->positive, f->negative, f->zero};
-  if (!e) e = PoiseSum(A->ctx, 3, count);
+  TRY(poiseVecDiagonalScale(s, count));
   f->positive = count[0], f->negative = count[1], f->zero = count[2];
-  return e;
+  return POISE_OK;
 }
 
 /* Entries of a row come in the order of their columns. */

@@ -233,6 +233,11 @@ PoiseErr PoiseVecSumEntries(PoiseVec x, double *sum)
   return Reduce(PHASE_vec_sum, 1, NULL, x, NULL, (PhaseArgs){0}, sum);
 }
 
+PoiseErr poiseVecDiagonalScale(PoiseVec x, double count[3])
+{
+  return Reduce(PHASE_vec_diagonal_scale, 3, x, x, NULL, (PhaseArgs){0}, count);
+}
+
 bool poiseSquaresHold(double sum)
 {
   return !(sum < 1e-280) && !(sum > 1e300);

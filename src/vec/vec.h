@@ -134,6 +134,9 @@ PoiseErr poiseVecRead(PoiseVec x, const double **p);
 PoiseErr poiseVecWrite(PoiseVec x, double **p);
 PoiseErr poiseVecUpdate(PoiseVec x, double **p);
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname);
+/* x, a diagonal, becomes |x|^-1/2, or 1 where it is 0 or not finite. count: how many were positive, negative
+   and 0. Collective; agrees. */
+PoiseErr poiseVecDiagonalScale(PoiseVec x, double count[3]);
 /* The dots of y in a pass of their own, for callers that cannot take them while finishing rows. */
 PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse);
 bool poiseSquaresHold(double sum); /* did the squares add up to this without under- or overflow? True for

@@ -28,6 +28,7 @@ TAKES_SCALARS(vec_norm1)
 TAKES_SCALARS(vec_norm2_scaled)
 TAKES_SCALARS(vec_norm_inf)
 TAKES_SCALARS(vec_random)
+TAKES_SCALARS(vec_diagonal_scale)
 #undef TAKES_SCALARS
 
 /* w = a */
@@ -115,6 +116,14 @@ ELEMENTWISE(vec_norm2_scaled)
 ELEMENTWISE(vec_norm_inf)
 {
   return poiseDots(fabs(READ(VEC_X)), 0, 0);
+}
+
+/* w = |x|^-1/2, or 1 where x is 0 or not finite; how many of x are positive, negative and 0 */
+ELEMENTWISE(vec_diagonal_scale)
+{
+  double x = READ(VEC_X), root = sqrt(fabs(x));
+  OUT(VEC_W) = root > 0 && poiseFinite(root) ? 1 / root : 1;
+  return poiseDots(x > 0, x < 0, x == 0);
 }
 
 /* w_i in [-1, 1): from k + i, where k holds this rank's first row and the seed */
