@@ -37,6 +37,9 @@ struct LinkInvitation;
 struct LinkPlace;
 struct Nccl;
 struct Sparse;
+struct Direct;
+struct DirectView;
+struct DirectFacts;
 struct Recording;
 
 extern "C" { /* so that names keep their prefix in an archive; kernels are static */
@@ -63,6 +66,12 @@ void poiseCudaCsrPlanFree(Device *dev, LibraryPlan *plan);
 extern const char *const poiseCudaFactorLibraries[];
 PoiseErr poiseCudaFactorPlan(Device *dev, int library, const struct FactorView *f, LibraryPlan *plan);
 void poiseCudaFactorPlanFree(Device *dev, LibraryPlan *plan);
+struct Direct **poiseCudaDirect(Device *dev); /* cuDSS once it is open (cudss.cu), else NULL */
+void poiseCudaDirectClose(Device *dev);
+PoiseErr poiseCudaDirectFind(Device *dev);
+PoiseErr poiseCudaDirectPlan(Device *, const struct DirectView *A, bool only, LibraryPlan *,
+                             struct DirectFacts *);
+void poiseCudaDirectPlanFree(Device *dev, LibraryPlan *plan);
 struct Mail *poiseCudaMail(Device *dev); /* for fetch.cu */
 PoiseErr poiseCudaFetch(Device *dev, int n, size_t width, const void *const *from, void *to);
 PoiseErr poiseCudaLoadFetch(Device *dev); /* now, as kernels that poll may run during the first fetch */

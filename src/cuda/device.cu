@@ -38,6 +38,7 @@ typedef struct Cuda {
   struct Recording *recording;
   cudaMemPool_t pool; /* NULL: the GPU has none */
   struct Sparse *sparse;
+  struct Direct *direct;
   struct Nccl *nccl;
 } Cuda;
 
@@ -59,6 +60,11 @@ Mail *poiseCudaMail(Device *dev)
 struct Sparse **poiseCudaSparse(Device *dev)
 {
   return &((Cuda *)dev->data)->sparse;
+}
+
+struct Direct **poiseCudaDirect(Device *dev)
+{
+  return &((Cuda *)dev->data)->direct;
 }
 
 struct Nccl **poiseCudaNccl(Device *dev)
@@ -293,6 +299,7 @@ static void Destroy(Device *dev)
   Cuda *cuda = (Cuda *)dev->data;
   if (!cuda) return;
   poiseCudaSparseClose(dev);
+  poiseCudaDirectClose(dev);
   for (int k = 0; k < EVENTS; k++)
     if (cuda->event[k]) cudaEventDestroy(cuda->event[k]);
   poiseCudaRecorderDestroy(dev, &cuda->recording);
@@ -523,6 +530,10 @@ static const PCDevice for_pc = {
     .factor_libraries = poiseCudaFactorLibraries,
     .factor_plan = Through<poiseCudaFactorPlan>::Door,
     .factor_plan_free = Through<poiseCudaFactorPlanFree>::Door,
+    .direct_unasked = true,
+    .direct_find = Through<poiseCudaDirectFind>::Door,
+    .direct_plan = Through<poiseCudaDirectPlan>::Door,
+    .direct_plan_free = Through<poiseCudaDirectPlanFree>::Door,
 };
 
 /* In the order of DeviceOps, as C++ wants it. */

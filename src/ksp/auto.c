@@ -10,7 +10,6 @@
 #include "divided.h"
 #include "inside.h"
 #include "ladder.h"
-#include "mat/order/match.h"
 #include "methods.h"
 #include "monitor.h"
 #include "setup.h"
@@ -165,10 +164,8 @@ static double Factors(PoiseKSP ksp, double entries, double flops)
 static PoiseErr ForeseeFactors(PoiseKSP ksp, double *entries, double *flops)
 {
   const Auto *a = ksp->data;
-  PoiseMat P = ksp->given_P ? ksp->given_P : ksp->given_A;
   int rung = 0;
   while (!IsDirect(rung)) rung++;
-  if (a->facts.zero > 0 && !P->csr.b) TRY(poiseMatCheckStructure(P)); /* which takes less than an order */
   TRY(Climb(ksp, rung));
   return poisePCForesee(a->inner->pc, entries, flops);
 }

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   PC lu: M = P, by factors with partial pivoting: dense ones (lu_dense.c), or sparse ones of SuperLU
-  (lu_sparse.c). PC cholesky is the same for a P that is symmetric positive definite: no rows are exchanged,
-  and the pivots tell whether P is definite. Its factors are L and U too.
+  (lu_sparse.c) or of the device's library (lu_device.c). PC cholesky is the same for a P that is symmetric
+  positive definite: no rows are exchanged, and the pivots tell whether P is definite.
 
   By itself it takes dense factors where these are small, as a dense solve is fast and never leaves the
-  device. A dense factorisation of n rows takes 2/3 n^3 flops, and a sparse one often n^1.5 to n^2.
+  device. A dense factorisation of n rows takes 2/3 n^3 flops, and a sparse one often n^1.5 to n^2. Then it
+  takes the device's library where there is one, and SuperLU where that fails, as it exchanges rows at will.
 */
 #include "mat/csr/entries.h"
+#include "mat/order/arrange.h"
+#include "mat/order/match.h"
+#include "pc_device.h"
 #include "lu.h"
 
 enum { SMALL = 512 }; /* 2 MB, and 0.1 Gflop */
 
 static const PoiseOption options[] = {
-    {"pc_factor_solver", POISE_OPTION_CHOICE, offsetof(LU, solver), "auto", 0, 0, "auto|dense|superlu",
-     "what factors: dense factors on the device, or sparse ones on the host, by SuperLU"},
+    {"pc_factor_solver", POISE_OPTION_CHOICE, offsetof(LU, solver), "auto", 0, 0, "auto|dense|superlu|cudss",
+     "what factors: dense factors on the device, or sparse ones, by SuperLU on the host or by cuDSS on a "
+     "GPU"},
     {"pc_lu_max_size", POISE_OPTION_INT, offsetof(LU, max_size), "4096", 1, 1e6, NULL,
      "maximum number of rows of dense factors, which are on every rank"},
     {"pc_factor_zeropivot", POISE_OPTION_REAL, offsetof(LU, zero_pivot), "2.220446049250313e-14", 0, 1e300,
@@ -22,23 +27,42 @@ static const PoiseOption options[] = {
     {0},
 };
 
-/* The same on all ranks. */
-static const PCType *Choose(PoisePC pc)
+static bool IsAuto(PoisePC pc)
+{
+  return ((const LU *)pc->data)->solver == LU_AUTO;
+}
+
+/* May the device's library be taken unasked, as far as this rank knows? */
+static bool HasLibrary(PoisePC pc)
+{
+  const PCDevice *ops = pc->ctx->device->ops->pc;
+  if (!ops || !ops->direct_unasked) return false;
+  bool found = !poiseLUFindLibrary(pc);
+  if (!found) PoiseErrorClear();
+  return found;
+}
+
+/* library: one may be taken unasked. The same on all ranks where that is. */
+static const PCType *Choose(PoisePC pc, bool library)
 {
   const LU *lu = pc->data;
   PoiseInt most = pc->ctx->device->ops->is_host && SMALL < lu->max_size ? SMALL : lu->max_size;
-  if (lu->solver != LU_AUTO) return lu->solver == LU_DENSE ? &poiseLU_dense : &poiseLU_sparse;
-  return pc->P->rows->N <= most || !poiseSuperLUIsThere() ? &poiseLU_dense : &poiseLU_sparse;
+  if (lu->solver != LU_AUTO)
+    return lu->solver == LU_DENSE   ? &poiseLU_dense
+           : lu->solver == LU_CUDSS ? &poiseLU_device
+                                    : &poiseLU_sparse;
+  if (pc->P->rows->N <= most) return &poiseLU_dense;
+  return library ? &poiseLU_device : poiseSuperLUIsThere() ? &poiseLU_sparse : &poiseLU_dense;
 }
 
-/* What factors, chosen anew. */
-static const PCType *Chosen(PoisePC pc)
+static void Become(PoisePC pc, const PCType *how)
 {
   LU *lu = pc->data;
-  const PCType *how = Choose(pc);
   if (lu->how && lu->how != how) lu->how->destroy(pc), pc->generation++;
-  return lu->how = how;
+  lu->how = how;
 }
+
+/* ---- what can be factored -------------------------------------------------------------------- */
 
 static PoiseErr CheckSquare(PoisePC pc)
 {
@@ -46,16 +70,92 @@ static PoiseErr CheckSquare(PoisePC pc)
   return poiseMatCheckSquare(pc->P);
 }
 
+/* Is a number of this rank's diagonal 0 or not stored? */
+static PoiseErr IsHollow(PoiseMat P, int64_t *hollow)
+{
+  ScalarWalk w;
+  PoiseInt column;
+  int64_t found = 0;
+  TRY(poiseWalkBegin(P, &w));
+  for (int64_t k = poiseCsrScalars(&P->csr); k > 0; k--) {
+    double v = poiseWalkOn(&w, &column);
+    found += column == P->rows->begin + w.i && v != 0;
+  }
+  *hollow = found < P->rows->n;
+  return POISE_OK;
+}
+
+/* A full diagonal is a choice of pivots. SuperLU and BLAS write to the terminal where there is none at all.
+   Collective; agrees. */
+static PoiseErr CheckStructure(PoisePC pc)
+{
+  int64_t hollow = 0;
+  TRY(PoiseAgree(pc->ctx, IsHollow(pc->P, &hollow)));
+  TRY(poiseCommMaxInt(pc->ctx->comm, &hollow, 1));
+  return hollow ? poiseMatCheckStructure(pc->P) : POISE_OK;
+}
+
+/* Collective; agrees. */
+static PoiseErr Prepare(PoisePC pc)
+{
+  const LU *lu = pc->data;
+  PoiseErr e = CheckSquare(pc);
+  if (!e && lu->solver == LU_CUDSS) e = poiseLUFindLibrary(pc);
+  TRY(PoiseAgree(pc->ctx, e));
+  int64_t lacks = IsAuto(pc) && !HasLibrary(pc);
+  TRY(poiseCommMaxInt(pc->ctx->comm, &lacks, 1));
+  Become(pc, Choose(pc, !lacks));
+  return lu->how == &poiseLU_dense || poiseLUIsDefinite(pc) ? POISE_OK : CheckStructure(pc);
+}
+
+PoiseErr poiseLURowName(PoisePC pc, int64_t i, int64_t *name)
+{
+  int64_t own = i - pc->P->rows->begin;
+  *name = own >= 0 && own < pc->P->rows->n ? poiseMatRowName(pc->P, own) : -1;
+  return poiseCommMaxInt(pc->ctx->comm, name, 1);
+}
+
+PoiseErr poiseLURefuse(PoisePC pc, const Singular *s)
+{
+  int64_t name;
+  if (!s->what) return POISE_OK;
+  TRY(poiseLURowName(pc, s->index, &name));
+  if (s->what == UNSYMMETRIC) FAIL(POISE_ERR_UNSUPPORTED, "cholesky: the matrix is not symmetric: use lu");
+  if (s->what == INDEFINITE)
+    FAIL(POISE_ERR_NUMERIC,
+         "cholesky: the pivot of row %lld is %g of its diagonal entry: the matrix is not positive definite",
+         (long long)name, s->pivot);
+  if (s->what == SINGULAR_ROW)
+    FAIL(POISE_ERR_NUMERIC, "%s: row %lld is 0: the matrix is singular", pc->type->name, (long long)name);
+  FAIL(POISE_ERR_NUMERIC, "%s: no pivot is left for column %lld: the matrix is singular", pc->type->name,
+       (long long)name);
+}
+
+/* ---- the functions of what factors ----------------------------------------------------------- */
+
+/* Has the device's library failed, that nobody has named? Then SuperLU is next. */
+static bool GivesWay(PoisePC pc)
+{
+  const LU *lu = pc->data;
+  bool gives = IsAuto(pc) && lu->how == &poiseLU_device && poiseSuperLUIsThere();
+  if (gives) PoiseErrorClear(), Become(pc, &poiseLU_sparse);
+  return gives;
+}
+
 static PoiseErr SetUp_LU(PoisePC pc)
 {
-  TRY(PoiseAgree(pc->ctx, CheckSquare(pc)));
-  return Chosen(pc)->setup(pc);
+  const LU *lu = pc->data;
+  TRY(Prepare(pc));
+  PoiseErr e = lu->how->setup(pc);
+  return e && GivesWay(pc) ? lu->how->setup(pc) : e;
 }
 
 static PoiseErr Foresee_LU(PoisePC pc, double *entries, double *flops)
 {
-  TRY(PoiseAgree(pc->ctx, CheckSquare(pc)));
-  return Chosen(pc)->foresee(pc, entries, flops);
+  const LU *lu = pc->data;
+  TRY(Prepare(pc));
+  PoiseErr e = lu->how->foresee(pc, entries, flops);
+  return e && GivesWay(pc) ? lu->how->foresee(pc, entries, flops) : e;
 }
 
 static PoiseErr Apply_LU(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
@@ -83,7 +183,7 @@ static void Bytes_LU(PoisePC pc, PoiseBytes *sum)
 static PoiseErr Predict_LU(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   TRY(CheckSquare(pc));
-  return Choose(pc)->predict(pc, plan, p);
+  return Choose(pc, HasLibrary(pc))->predict(pc, plan, p);
 }
 
 static void Destroy_LU(PoisePC pc)
@@ -95,7 +195,7 @@ static void Destroy_LU(PoisePC pc)
 static const char *Eager_LU(PoisePC pc)
 {
   const LU *lu = pc->data;
-  return (lu->how ? lu->how : Choose(pc))->eager(pc);
+  return (lu->how ? lu->how : Choose(pc, HasLibrary(pc)))->eager(pc);
 }
 
 const PCType poisePCType_lu = {

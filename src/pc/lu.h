@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PC lu and cholesky, and what factors: dense factors of the library's own, or sparse ones of SuperLU. */
+/* PC lu and cholesky, and what factors: dense factors of the library's own, or sparse ones of SuperLU or of the
+   device's library. */
 #ifndef POISE_LU_H
 #define POISE_LU_H
 
 #include "elimination.h"
-#include "pc.h"
+#include "first_rank.h"
+#include "lu_kernels.h"
 
-enum { LU_AUTO, LU_DENSE, LU_SUPERLU }; /* -pc_factor_solver */
+enum { LU_AUTO, LU_DENSE, LU_SUPERLU, LU_CUDSS }; /* -pc_factor_solver */
 
 typedef struct DenseLU {
   PoiseInt n;
@@ -27,7 +29,7 @@ typedef struct SparseFacts { /* of factors, on all ranks */
   double entries, bytes; /* of L and U, without U's diagonal; of both */
 } SparseFacts;
 
-/* What has no pivot; for cholesky: A is not symmetric, or has a pivot that is not positive. */
+/* What has no pivot, by number; for cholesky: A is not symmetric, or has a pivot that is not positive. */
 enum { SINGULAR_ROW = 1, SINGULAR_COLUMN, UNSYMMETRIC, INDEFINITE };
 
 #define LU_ROUNDING 1e-10 /* entries that differ by more are not symmetric */
@@ -39,12 +41,28 @@ typedef struct Singular { /* what: 0: nothing */
 } Singular;
 
 typedef struct SparseLU {
-  SparseFactors *factors;   /* on the first rank */
-  Layout *layout;           /* of P as it was factored; NULL: nothing is allocated */
-  int64_t *sent, *received; /* bytes, for each rank */
-  double *x;                /* all rows, on the first rank */
+  FirstRank first;
+  SparseFactors *factors; /* on the first rank */
+  double *x;              /* all rows, on the first rank */
   SparseFacts facts;
 } SparseLU;
+
+typedef struct DeviceFacts { /* on all ranks */
+  DirectFacts of;
+  /* of r = b - A x, as the factors solve A x = b for b of 1 and -1: the largest |r_i|, and the largest
+     |r_i| / (|b| + |A| |x|)_i */
+  double residual, backward;
+} DeviceFacts;
+
+typedef struct DeviceLU {
+  FirstRank first;
+  /* on the first rank: A, by rows, with 32-bit numbers, times `scale`; of cholesky the upper triangle */
+  Buffer ptr, col, val;
+  double scale;
+  Buffer x, y;      /* all rows, on the first rank */
+  LibraryPlan plan; /* the same; device is NULL: there is none */
+  DeviceFacts facts;
+} DeviceLU;
 
 typedef struct LU {
   int solver;
@@ -53,10 +71,28 @@ typedef struct LU {
   const PCType *how; /* of what factors: the functions of PC lu. NULL: it is not chosen */
   DenseLU dense;
   SparseLU sparse;
+  DeviceLU device;
 } LU;
 
-extern const PCType poiseLU_dense, poiseLU_sparse;
+extern const PCType poiseLU_dense, poiseLU_sparse, poiseLU_device;
 bool poiseLUIsDefinite(PoisePC pc); /* is it cholesky, which takes positive pivots from the diagonal alone? */
+/* What row i of all is called; only the rank that owns it knows. Collective. */
+PoiseErr poiseLURowName(PoisePC pc, int64_t i, int64_t *name);
+PoiseErr poiseLURefuse(PoisePC pc, const Singular *s); /* the error, if s says something. Collective */
+/* POISE_ERR_UNSUPPORTED if the device has no library for sparse factors. Local. */
+PoiseErr poiseLUFindLibrary(PoisePC pc);
+
+/* lu_symmetric.c: of A, n x n, by rows or columns, whose entries ascend */
+typedef struct Entries {
+  int64_t n;
+  const int *ptr, *index;
+  const double *val;
+} Entries;
+/* Is A symmetric to rounding, without zeros on its diagonal? */
+PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const Entries *A, bool *symmetric);
+/* What says that A is not symmetric positive definite, before it is factored: the first number of the diagonal
+   that is not positive, else symmetric is false. what = 0: nothing. */
+Singular poiseLUCheckDefinite(const Entries *A, bool symmetric);
 
 /* ---- SuperLU, on one rank -------------------------------------------------------------------- */
 

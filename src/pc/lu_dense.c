@@ -6,7 +6,6 @@
   and no rank waits for another one to solve. The factorisation goes by panels of columns and strips of rows
   that stay in cache. The updates of an entry have the same order for all panel sizes and numbers of threads.
 */
-#include "mat/order/arrange.h"
 #include "mat/csr/entries.h"
 #include "vec/vec_host.h"
 #include "lu.h"
@@ -134,15 +133,12 @@ static PoiseErr CheckSymmetric(PoisePC pc, const double *a)
   return POISE_OK;
 }
 
-/* Report the refused row; only the rank that owns it knows its name. All ranks have refused it.
-   Collective. */
+/* All ranks have refused the row. Collective. */
 static PoiseErr Refuse(PoisePC pc, const double *result)
 {
   const LU *of = pc->data;
-  const DenseLU *lu = &of->dense;
-  int64_t i = (int64_t)result[REFUSED_ROW] - lu->layout->begin;
-  int64_t name = i >= 0 && i < lu->layout->n ? poiseMatRowName(pc->P, i) : -1;
-  TRY(poiseCommMaxInt(pc->ctx->comm, &name, 1));
+  int64_t name;
+  TRY(poiseLURowName(pc, (int64_t)result[REFUSED_ROW], &name));
   if (poiseLUIsDefinite(pc))
     FAIL(POISE_ERR_NUMERIC, "cholesky: the pivot of row %lld is %g: the matrix is not positive definite",
          (long long)name, result[REFUSED_PIVOT]);

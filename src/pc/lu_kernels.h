@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dense factors with row exchanges (lu.c). */
+/* Dense factors with row exchanges (lu_dense.c), and sparse ones by a library of the device (lu_device.c). */
 #ifndef POISE_LU_KERNELS_H
 #define POISE_LU_KERNELS_H
 
@@ -24,5 +24,31 @@ typedef struct LuSolveArgs {
   double *work, *y;
   Fuse fuse;
 } LuSolveArgs;
+
+/* A for sparse factors by a library, in the device's memory: n x n, by rows, columns ascending, entries of
+   about 1. definite: the upper triangle of one that is symmetric positive definite. */
+typedef struct DirectView {
+  int64_t n, nz;
+  const int32_t *ptr, *col;
+  const double *val;
+  int definite;
+} DirectView;
+
+typedef struct DirectFacts { /* of factors by a library */
+  char library[32];          /* its name and version */
+  double entries, flops;     /* as Foreseen has them */
+  int64_t replaced;          /* pivots that were too small, in place of which others stand */
+  int refused;               /* of definite factors: a pivot was not positive */
+  int repeats;               /* are their bits the same in every run? */
+} DirectFacts;
+
+/* y = scale A^-1 x, as `plan` (LibraryPlan.device) has A's factors; y: not x */
+typedef struct DirectSolveArgs {
+  int64_t n;
+  double scale;
+  const void *plan;
+  const double *x;
+  double *y;
+} DirectSolveArgs;
 
 #endif

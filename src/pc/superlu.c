@@ -112,29 +112,6 @@ static PoiseErr Take(PoiseContext ctx, int64_t n, int **ptr, int **row, double *
 
 /* ---- scales ---------------------------------------------------------------------------------- */
 
-/* Is A symmetric to rounding, without zeros on its diagonal? Each column is compared with its row, whose
-   entries come in the order of the columns. */
-static PoiseErr IsSymmetric(PoiseContext ctx, const SparseFactors *f, bool *symmetric)
-{
-  int *next;
-  bool same = true;
-  TRY(poiseAllocArray(ctx, f->n, sizeof *next, "places in rows", &next));
-  for (int j = 0; j < f->n; j++) next[j] = f->ptr[j];
-  for (int j = 0; j < f->n && same; j++) {
-    bool diagonal = false;
-    for (int k = f->ptr[j]; k < f->ptr[j + 1] && same; k++) {
-      int i = f->row[k], mirror = next[i]++;
-      diagonal |= i == j && f->val[k] != 0;
-      same = mirror < f->ptr[i + 1] && f->row[mirror] == j &&
-             fabs(f->val[k] - f->val[mirror]) <= LU_ROUNDING * fabs(f->val[k]);
-    }
-    same = same && diagonal;
-  }
-  *symmetric = same;
-  poiseFree(ctx, &next);
-  return POISE_OK;
-}
-
 /* S A S, whose diagonal is 1 or -1. It stays symmetric. If it is definite no entry is larger, so that pivots
    come from the diagonal. */
 static void ScaleDiagonal(SparseFactors *f)
@@ -148,24 +125,14 @@ static void ScaleDiagonal(SparseFactors *f)
   *f->scaled = 'B';
 }
 
-static void CheckDiagonal(const SparseFactors *f, Singular *singular)
-{
-  for (int j = 0; j < f->n && !singular->what; j++) {
-    double diagonal = 0;
-    for (int k = f->ptr[j]; k < f->ptr[j + 1]; k++)
-      if (f->row[k] == j) diagonal = f->val[k];
-    if (!(diagonal > 0)) *singular = (Singular){INDEFINITE, j, diagonal < 0 ? -1 : 0};
-  }
-}
-
 /* R A C, where the sizes of rows or columns differ much. *singular: a row or column is 0. */
 static PoiseErr Scale(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, Singular *singular)
 {
   double rows, columns, largest;
   int info;
-  TRY(IsSymmetric(ctx, f, &f->symmetric));
-  if (f->definite) CheckDiagonal(f, singular);
-  if (f->definite && !f->symmetric && !singular->what) singular->what = UNSYMMETRIC;
+  Entries entries = {f->n, f->ptr, f->row, f->val};
+  TRY(poiseLUIsSymmetric(ctx, &entries, &f->symmetric));
+  if (f->definite) *singular = poiseLUCheckDefinite(&entries, f->symmetric);
   if (singular->what) return POISE_OK;
   dgsequ(A, f->row_scale, f->column_scale, &rows, &columns, &largest, &info);
   if (info < 0) return Refused(info);

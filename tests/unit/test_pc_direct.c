@@ -3,9 +3,12 @@
   Sparse factors: how large they will be, what is known before they are made, and their orders. The reference
   of the counts is elimination on dense arrays of what is stored.
 */
+#define _POSIX_C_SOURCE 200809L
+#include <unistd.h>
+
 #include "ksp/ksp.h"
 #include "mat/order/graph.h"
-#include "pc/lu.h"
+#include "direct.h"
 #include "problem.h"
 #include "shapes.h"
 
@@ -381,24 +384,18 @@ static void TestTooLarge(PoiseContext ctx)
 
 /* ---- cholesky -------------------------------------------------------------------------------- */
 
-static const char *const solvers[] = {"-x_pc_factor_solver dense", "-x_pc_factor_solver superlu"};
-
-static int Solvers(void)
-{
-  return poiseSuperLUIsThere() ? 2 : 1;
-}
-
 /* It solves; diagonals are dominant, so that the matrix is definite. */
 static void TestCholesky(PoiseContext ctx)
 {
+  const Solvers of = SolversOf(ctx);
   static const PoiseInt sizes[] = {0, 1, 2, 31, 100};
   for (int k = 0; k < 5; k++)
     for (int layout = 0; layout < NLAYOUTS; layout++)
-      for (int solver = 0; solver < Solvers(); solver++) {
+      for (int solver = 0; solver < of.n; solver++) {
         Shape s = ShapeOf(ctx, SYMMETRIC, layout, sizes[k]);
         s.diagonal = 40;
         PoiseMat A = Matrix(ctx, &s);
-        PoisePC pc = Make(ctx, "cholesky", A, solvers[solver]);
+        PoisePC pc = Make(ctx, "cholesky", A, of.solver[solver]);
         CHECK_NEAR(Residual(pc, A), 0, 1e-12);
         PoisePCDestroy(&pc);
         PoiseMatDestroy(&A);
@@ -409,15 +406,16 @@ static void TestCholesky(PoiseContext ctx)
    a definite matrix. */
 static void TestIndefinite(PoiseContext ctx)
 {
+  const Solvers of = SolversOf(ctx);
   static const double values[] = {0, -3, 1e-3};
   enum { N = 30 };
-  for (int solver = 0; solver < Solvers(); solver++)
+  for (int solver = 0; solver < of.n; solver++)
     for (int k = 0; k < 3; k++) {
       Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, N), good = s;
       s.diagonal = good.diagonal = 40;
       s.weak = 7, s.value = values[k];
       PoiseMat A = Matrix(ctx, &s), B = Matrix(ctx, &good);
-      PoisePC pc = Make(ctx, "cholesky", A, solvers[solver]);
+      PoisePC pc = Make(ctx, "cholesky", A, of.solver[solver]);
       CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC,
                 k < 2 && solver ? "the pivot of row 7 is" : "the matrix is not positive definite");
       CHECK_OK(PoisePCSetOperator(pc, B));
@@ -430,9 +428,10 @@ static void TestIndefinite(PoiseContext ctx)
 
 static void TestUnsymmetric(PoiseContext ctx)
 {
-  for (int solver = 0; solver < Solvers(); solver++) {
+  const Solvers of = SolversOf(ctx);
+  for (int solver = 0; solver < of.n; solver++) {
     PoiseMat A = Grid(ctx, 3, 4, 5, 0.2);
-    PoisePC pc = Make(ctx, "cholesky", A, solvers[solver]);
+    PoisePC pc = Make(ctx, "cholesky", A, of.solver[solver]);
     CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED, "the matrix is not symmetric: use lu");
     PoisePCDestroy(&pc);
     PoiseMatDestroy(&A);
@@ -459,15 +458,16 @@ static void TestCholeskyFill(PoiseContext ctx)
 /* In the blocks of bjacobi, on every rank: the block's own solve. */
 static void TestInBlocks(PoiseContext ctx)
 {
+  const Solvers of = SolversOf(ctx);
   static const char *const types[] = {"lu", "cholesky"};
   for (int k = 0; k < 2; k++)
-    for (int solver = 0; solver < Solvers(); solver++)
+    for (int solver = 0; solver < of.n; solver++)
       for (PoiseInt n = 0; n < 90; n += 29) {
         Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, n);
         s.diagonal = 40;
         PoiseMat A = Matrix(ctx, &s);
         char options[100];
-        snprintf(options, sizeof options, "-x_sub_pc_type %s\n-x_sub_%s", types[k], solvers[solver] + 3);
+        snprintf(options, sizeof options, "-x_sub_pc_type %s\n-x_sub_%s", types[k], of.solver[solver] + 3);
         PoisePC pc = Make(ctx, "bjacobi", A, options);
         Dense d = DenseOf(&s, 0);
         for (int i = 0; i < d.m * d.m; i++) d.stored[i] = true;
@@ -477,6 +477,262 @@ static void TestInBlocks(PoiseContext ctx)
         PoisePCDestroy(&pc);
         PoiseMatDestroy(&A);
       }
+}
+
+/* ---- the device's library -------------------------------------------------------------------- */
+
+static const char library[] = "-x_pc_factor_solver cudss";
+
+static void TestLibraryIsAbsent(PoiseContext ctx)
+{
+  if (HasLibrary(ctx)) TEST_SKIP("the device has a library that factors");
+  bool cuda = !strcmp(ctx->device->ops->name, "cuda");
+  PoiseMat A = Grid(ctx, 3, 4, 5, 0.2);
+  PoisePC pc = Make(ctx, "lu", A, library);
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_UNSUPPORTED,
+            cuda ? "cuDSS was not found" : "cuDSS factors on device cuda, not on host: use superlu");
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
+static const LibraryPlan *PlanOf(PoisePC pc)
+{
+  return &((const LU *)pc->data)->device.plan;
+}
+
+/* Row exchanges, all layouts, and stored blocks. */
+static void TestLibrary(PoiseContext ctx)
+{
+  static const PoiseInt sizes[] = {0, 1, 2, 31, 100};
+  if (!HasLibrary(ctx)) TEST_SKIP("no library that factors");
+  for (int k = 0; k < 5; k++)
+    for (int layout = 0; layout < NLAYOUTS; layout++)
+      for (int kind = ANY; kind <= FULL; kind += FULL - ANY) {
+        Shape s = ShapeOf(ctx, kind, layout, sizes[k]);
+        PoiseMat A = Matrix(ctx, &s);
+        PoisePC pc = Make(ctx, "lu", A, library);
+        CHECK_NEAR(Residual(pc, A), 0, 1e-11);
+        CHECK(PoiseRank(ctx) || (PlanOf(pc)->device != NULL) == (sizes[k] > 0));
+        PoisePCDestroy(&pc);
+        PoiseMatDestroy(&A);
+      }
+  Problem p;
+  if (!ProblemOpenGrid(ctx, 12, 9, 3, "preonly", "lu", &p)) return;
+  CHECK_OK(PoiseMatSetType(p.A, "bcsr"));
+  PoisePC pc = Make(ctx, "lu", p.A, library);
+  CHECK_NEAR(Residual(pc, p.A), 0, 1e-12);
+  PoisePCDestroy(&pc);
+  ProblemClose(&p);
+}
+
+/* What was found out of a pattern is kept for new values, also for such as are far from 1, and not for another
+   pattern or size. */
+static void TestLibraryAgain(PoiseContext ctx)
+{
+  if (!HasLibrary(ctx)) TEST_SKIP("no library that factors");
+  static const char *const types[] = {"lu", "cholesky"};
+  for (int k = 0; k < 2; k++) {
+    PoiseMat A = Grid(ctx, 5, 6, 7, 0), B = Grid(ctx, 7, 6, 5, 0), C = Grid(ctx, 3, 3, 4, 0);
+    PoisePC pc = Make(ctx, types[k], A, library);
+    double entries = 0, flops = 0, scale = 1;
+    CHECK_OK(poisePCForesee(pc, &entries, &flops));
+    CHECK(entries >= 5 * 210 && flops > 0);
+    CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+    const void *plan = PlanOf(pc)->device;
+    for (int power = -600; power <= 600; power += 400) {
+      CHECK_OK(PoiseMatScale(A, ldexp(1, power) / scale));
+      scale = ldexp(1, power);
+      CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+      CHECK(PlanOf(pc)->device == plan);
+    }
+    const PoiseMat others[] = {B, C, B};
+    for (int j = 0; j < 3; j++) {
+      CHECK_OK(PoisePCSetOperator(pc, others[j]));
+      CHECK_NEAR(Residual(pc, others[j]), 0, 1e-12);
+    }
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+    PoiseMatDestroy(&B);
+    PoiseMatDestroy(&C);
+  }
+}
+
+/* In a solver: dots of z; replays, where a loop can be replayed. */
+static void TestLibraryInSolver(PoiseContext ctx)
+{
+  if (!HasLibrary(ctx)) TEST_SKIP("no library that factors");
+  PoiseMat A = Grid(ctx, 9, 8, 7, 0.2);
+  PoisePC pc = Make(ctx, "lu", A, library);
+  CHECK_OK(PoisePCSetUp(pc));
+  CheckFusedApply(pc, !poisePCEager(pc));
+  PoisePCDestroy(&pc);
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+    if (!ProblemOpen(A, &p)) return;
+    double norm = INFINITY;
+    SetOptions(ctx, "-x_pc_type lu\n-x_pc_factor_solver cudss\n-x_ksp_rtol 1e-10");
+    SampleFill(p.b, 3);
+    CHECK_OK(PoiseKSPSetOptionsPrefix(p.ksp, "x_"));
+    CHECK_OK(PoiseKSPSetType(p.ksp, k ? "gmres" : "preonly"));
+    CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK_OK(PoiseKSPTrueResidual(p.ksp, p.b, p.x, &norm));
+    CHECK_NEAR(norm, 0, 1e-10);
+    CHECK(PoiseKSPIterations(p.ksp) <= 2);
+    p.A = NULL;
+    ProblemClose(&p);
+  }
+  PoiseMatDestroy(&A);
+}
+
+/* Pivots are 0 to rounding in a matrix of 1s; then comes another one. */
+static void TestLibraryIsSingular(PoiseContext ctx)
+{
+  enum { N = 40 };
+  if (!HasLibrary(ctx)) TEST_SKIP("no library that factors");
+  Shape s = ShapeOf(ctx, FULL, EVEN, N);
+  PoiseMat A = Matrix(ctx, &s), B = Matrix(ctx, &s);
+  double one = 1;
+  for (PoiseInt i = s.begin; i < s.end; i++)
+    for (PoiseInt j = 0; j < N; j++) CHECK_OK(PoiseMatSetEntries(A, 1, &i, &j, &one));
+  CHECK_OK(PoiseMatAssemble(A));
+  PoisePC pc = Make(ctx, "lu", A, library);
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_NUMERIC, "the matrix is singular, or wants row exchanges");
+  CHECK_OK(PoisePCSetOperator(pc, B));
+  CHECK_NEAR(Residual(pc, B), 0, 1e-11);
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  PoiseMatDestroy(&B);
+}
+
+static PoiseErr MakeLibraryFactors(PoiseContext ctx, void *arg)
+{
+  PoisePC pc = NULL;
+  PoiseMat A = arg;
+  PoiseErr e = PoisePCCreate(ctx, &pc);
+  if (!e) e = PoisePCSetType(pc, "lu");
+  if (!e) e = PoisePCSetOptionsPrefix(pc, "x_");
+  if (!e) e = PoisePCSetFromOptions(pc);
+  if (!e) e = PoisePCSetOperator(pc, A);
+  if (!e) e = PoisePCSetUp(pc);
+  PoiseErr end = PoisePCDestroy(&pc);
+  return e ? e : end;
+}
+
+static void TestLibraryWithoutMemory(PoiseContext ctx)
+{
+  if (strcmp(ctx->device->ops->name, "mock")) TEST_SKIP("the mock device's library");
+  PoiseMat A = Grid(ctx, 3, 3, 3, 0.2);
+  SetOptions(ctx, library);
+  TestAllocationFailures(ctx, MakeLibraryFactors, A);
+  PoiseMatDestroy(&A);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+static PoiseErr NoLibrary(Device *dev)
+{
+  (void)dev;
+  POISE_FAIL(POISE_ERR_UNSUPPORTED, "it is not on this rank");
+}
+
+static PoiseErr NoFactors(Device *dev, const DirectView *A, bool only, LibraryPlan *plan, DirectFacts *facts)
+{
+  (void)dev, (void)A, (void)only, (void)plan, (void)facts;
+  POISE_FAIL(POISE_ERR_NUMERIC, "the library fails");
+}
+
+/* The library is taken unasked where all ranks have it; SuperLU where it fails, but not where it is named. */
+static void TestGivesWay(PoiseContext ctx)
+{
+  if (!HasLibrary(ctx) || !poiseSuperLUIsThere()) TEST_SKIP("no library that factors, or no SuperLU");
+  const DeviceOps *const is = ctx->device->ops;
+  PCDevice pc_ops = *is->pc;
+  DeviceOps ops = *is;
+  PoiseMat A = Grid(ctx, 6, 7, 5, 0.2);
+  pc_ops.direct_unasked = true;
+  ops.pc = &pc_ops;
+  ctx->device->ops = &ops;
+  for (int k = 0; k < 3; k++) {
+    if (k == 1 && PoiseRank(ctx) == PoiseSize(ctx) - 1) pc_ops.direct_find = NoLibrary;
+    if (k == 2) pc_ops.direct_find = is->pc->direct_find, pc_ops.direct_plan = NoFactors;
+    PoisePC pc = Make(ctx, "lu", A, "-x_pc_lu_max_size 100\n-x_pc_factor_solver auto");
+    double entries = 0, flops = 0;
+    CHECK_OK(poisePCForesee(pc, &entries, &flops));
+    CHECK(entries > 0);
+    CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+    CHECK(((const LU *)pc->data)->how == (k ? &poiseLU_sparse : &poiseLU_device));
+    PoisePCDestroy(&pc);
+  }
+  PoisePC pc = Make(ctx, "lu", A, library);
+  CHECK_ERR_OF(PoisePCSetUp(pc), PoiseRank(ctx) == 0, POISE_ERR_NUMERIC, "the library fails");
+  PoisePCDestroy(&pc);
+  ctx->device->ops = is;
+  PoiseMatDestroy(&A);
+}
+
+/* ---- singular matrices ----------------------------------------------------------------------- */
+
+enum { ORDER = 24, SINGULAR_KINDS = 5 };
+
+/* An arrow without its diagonal; rows that share few columns; a numerically singular matrix: of rank 1, the
+   Laplacian of a ring, two equal rows. All but the first two have a full diagonal. */
+static double SingularEntry(int kind, PoiseInt i, PoiseInt j)
+{
+  PoiseInt apart = (i - j + ORDER) % ORDER;
+  if (kind == 0) return i != j && (i == 0 || j == 0);
+  if (kind == 1) return j < 5 ? 1 + TestRandom(1, (uint64_t)(i * ORDER + j)) : i < 5 && i != j;
+  if (kind == 2) return (double)(i + 1) * (double)(j + 1);
+  if (kind == 3) return apart == 0 ? 2 : apart == 1 || apart == ORDER - 1 ? -1 : 0;
+  return 3 * (i == j) + TestRandom(2, (uint64_t)((i == 7 ? 8 : i) * ORDER + j)) + 3 * (i == 7 && j == 8) +
+         3 * (i == 8 && j == 7);
+}
+
+static PoiseMat SingularMatrix(PoiseContext ctx, int kind, int block)
+{
+  PoiseMat A;
+  PoiseInt begin, m;
+  PoiseSplit(ctx, ORDER / block, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m * block, m * block, ORDER, ORDER, &A))) return NULL;
+  for (PoiseInt i = begin * block; i < (begin + m) * block; i++)
+    for (PoiseInt j = 0; j < ORDER; j++) {
+      double v = SingularEntry(kind, i, j);
+      if (v != 0) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &v));
+    }
+  CHECK_OK(PoiseMatAssemble(A));
+  if (block > 1) CHECK_OK(PoiseMatSetBlockSize(A, block));
+  if (block > 1) CHECK_OK(PoiseMatSetType(A, "bcsr"));
+  return A;
+}
+
+/* An error, and not a word of BLAS or SuperLU. */
+static void TestSingularIsSilent(PoiseContext ctx)
+{
+  const Solvers of = SolversOf(ctx);
+  FILE *f = tmpfile();
+  fflush(stdout);
+  fflush(stderr);
+  int saved[] = {dup(1), dup(2)};
+  dup2(fileno(f), 1);
+  dup2(fileno(f), 2);
+  for (int kind = 0; kind < SINGULAR_KINDS; kind++)
+    for (int block = 1; block < 4; block += 2)
+      for (int solver = 1; solver < of.n; solver++) {
+        PoiseMat A = SingularMatrix(ctx, kind, block);
+        PoisePC pc = Make(ctx, "lu", A, of.solver[solver]);
+        PoiseErr e = PoisePCSetUp(pc);
+        if (kind < 2)
+          CHECK_ERR(e, POISE_ERR_NUMERIC, "structurally singular: rows ");
+        else if (e) /* rounding may hide it */
+          CHECK_ERR(e, POISE_ERR_NUMERIC, "singular");
+        PoisePCDestroy(&pc);
+        PoiseMatDestroy(&A);
+      }
+  fflush(stdout);
+  fflush(stderr);
+  for (int k = 0; k < 2; k++) dup2(saved[k], k + 1), close(saved[k]);
+  CHECK_INT(lseek(fileno(f), 0, SEEK_END), 0);
+  fclose(f);
 }
 
 static const Test tests[] = {{"counts", TestCounts, TEST_SERIAL},
@@ -495,6 +751,14 @@ static const Test tests[] = {{"counts", TestCounts, TEST_SERIAL},
                              {"unsymmetric", TestUnsymmetric, 0},
                              {"cholesky_fill", TestCholeskyFill, 0},
                              {"in_blocks", TestInBlocks, 0},
+                             {"library_is_absent", TestLibraryIsAbsent, 0},
+                             {"library", TestLibrary, 0},
+                             {"library_again", TestLibraryAgain, 0},
+                             {"library_in_solver", TestLibraryInSolver, 0},
+                             {"library_is_singular", TestLibraryIsSingular, 0},
+                             {"library_without_memory", TestLibraryWithoutMemory, 0},
+                             {"gives_way", TestGivesWay, 0},
+                             {"singular_is_silent", TestSingularIsSilent, TEST_SERIAL},
                              {NULL, NULL, 0}};
 
 int main(int argc, char **argv)

@@ -8,11 +8,10 @@
 #include "mat/csr/entries.h"
 #include "match.h"
 
-/* Does entry k of the rank's rows count: is it not 0, and in a column that the rank owns, if these are meant?
-   */
-static inline bool Counts(PoiseMat A, const HostCsr *h, bool owned, int64_t k)
+/* Does an entry count: is it not 0, and in a column that the rank owns, if these are meant? */
+static inline bool Counts(PoiseMat A, bool owned, double v, PoiseInt column)
 {
-  return h->val[k] != 0 && (!owned || h->col[k] < A->csr.nloc);
+  return v != 0 && (!owned || (column >= A->rows->begin && column < A->rows->begin + A->rows->n));
 }
 
 static PoiseErr Reserve(PoiseContext ctx, int64_t nz, Sizes *s)
@@ -26,25 +25,28 @@ static PoiseErr Reserve(PoiseContext ctx, int64_t nz, Sizes *s)
    pattern: all are 1. */
 static PoiseErr SizesOfRows(PoiseMat A, bool owned, bool pattern, Sizes *s)
 {
-  const Csr *c = &A->csr;
-  HostCsr h;
-  int64_t nz = 0;
-  TRY(poiseMatRead(A, &h));
-  for (int64_t k = 0; k < c->nz; k++) nz += Counts(A, &h, owned, k);
-  s->n = c->m;
+  ScalarWalk w;
+  PoiseInt column;
+  int64_t all = poiseCsrScalars(&A->csr), nz = 0, first = owned ? A->rows->begin : 0;
+  TRY(poiseWalkBegin(A, &w));
+  for (int64_t k = 0; k < all; k++) {
+    double v = poiseWalkOn(&w, &column);
+    nz += Counts(A, owned, v, column);
+  }
+  s->n = A->rows->n;
   TRY(Reserve(A->ctx, nz, s));
   nz = 0;
-  for (int64_t i = 0; i < c->m; i++) {
-    for (int64_t k = poiseCsrPtr(c, h.ptr, i); k < poiseCsrPtr(c, h.ptr, i + 1); k++) {
-      if (!Counts(A, &h, owned, k)) continue;
-      if (!poiseFinite(h.val[k]))
-        FAIL(POISE_ERR_NUMERIC, "row %lld has an entry that is not finite: %g", poiseMatRowName(A, i),
-             h.val[k]);
-      s->col[nz] = owned ? h.col[k] : (int32_t)poiseCsrGlobal(A, h.col[k]);
-      s->size[nz++] = pattern ? 0 : log2(fabs(h.val[k]));
-    }
-    s->start[i + 1] = nz;
+  TRY(poiseWalkBegin(A, &w));
+  for (int64_t k = 0; k < all; k++) {
+    double v = poiseWalkOn(&w, &column);
+    if (!Counts(A, owned, v, column)) continue;
+    if (!poiseFinite(v))
+      FAIL(POISE_ERR_NUMERIC, "row %lld has an entry that is not finite: %g", poiseMatRowName(A, w.i), v);
+    s->col[nz] = (int32_t)(column - first);
+    s->size[nz++] = pattern ? 0 : log2(fabs(v));
+    s->start[w.i + 1]++;
   }
+  for (int64_t i = 0; i < s->n; i++) s->start[i + 1] += s->start[i];
   return POISE_OK;
 }
 
@@ -226,7 +228,7 @@ PoiseErr poiseMatCheckStructure(PoiseMat A)
   PoiseContext ctx = A->ctx;
   PoiseInt *number = NULL;
   double *power = NULL;
-  PoiseErr e = poiseMatCheckStored(A);
+  PoiseErr e = poiseMatCheckHolds(A, "its rows");
   if (!e) e = poiseMatCheckSquare(A);
   if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof *number, "rows of columns", &number);
   if (!e) e = poiseAllocArray(ctx, A->rows->n, sizeof *power, "scales of columns", &power);
