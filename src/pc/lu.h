@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PC lu and cholesky, and what factors: dense factors of the library's own, or sparse ones of SuperLU or of the
-   device's library. */
+/* PC lu and cholesky, and what factors: dense factors of the library's own, or sparse ones of SuperLU or of
+   the device's library. */
 #ifndef POISE_LU_H
 #define POISE_LU_H
 
@@ -90,8 +90,8 @@ typedef struct Entries {
 } Entries;
 /* Is A symmetric to rounding, without zeros on its diagonal? */
 PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const Entries *A, bool *symmetric);
-/* What says that A is not symmetric positive definite, before it is factored: the first number of the diagonal
-   that is not positive, else symmetric is false. what = 0: nothing. */
+/* What says that A is not symmetric positive definite, before it is factored: the first number of the
+   diagonal that is not positive, else symmetric is false. what = 0: nothing. */
 Singular poiseLUCheckDefinite(const Entries *A, bool symmetric);
 
 /* ---- SuperLU, on one rank -------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
   enqueued, and no number leaves the device.
 
   Such libraries exchange few rows, and put another number in place of a pivot that is too small. So set-up
-  solves for a right-hand side of 1 and -1. Factors of a singular matrix leave a residual as large as that, and
-  unstable ones a backward error.
+  solves for a right-hand side of 1 and -1. Factors of a singular matrix leave a residual as large as that,
+  and unstable ones a backward error.
 */
 #include "mat/csr/entries.h"
 #include "pc_device.h"

@@ -190,7 +190,7 @@ static void Define(const Dense *D, const Setting *s, int ranks, const char *pc, 
   memcpy(w, u, N * sizeof *w);
   for (int k = 0; k < N / b && (!strcmp(pc, "jacobi") || !strcmp(pc, "pbjacobi")); k++)
     SolvePart(D, k * b, (k + 1) * b, u, w);
-  if (!strcmp(pc, "lu")) SolvePart(D, 0, N, u, w);
+  if (!strcmp(pc, "lu") || !strcmp(pc, "cholesky")) SolvePart(D, 0, N, u, w);
   if (!strcmp(pc, "sor")) Relax(D, s->starts, ranks, b, sweeps, u, w);
   for (int k = 0; k < ranks; k++)
     if (!strcmp(pc, "ilu") || !strcmp(pc, "icc") || !strcmp(pc, "bjacobi"))
@@ -201,15 +201,16 @@ static const Sweeps usual = {1, 1, 1, true, true};
 
 static void TestDefinitions(PoiseContext ctx)
 {
-  static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "sor", "bjacobi", "lu"};
+  static const char *const pcs[] = {"none", "jacobi",  "pbjacobi", "ilu",     "icc",
+                                    "sor",  "bjacobi", "lu",       "cholesky"};
   static const int sizes[] = {1, 2, 3, 4};
-  for (int k = 0; k < 8; k++)
+  for (int k = 0; k < 9; k++)
     for (int c = 0; c < 8; c++) {
       int b = sizes[c % 4], blocks = c / 4;
       const char *type = blocks ? "bcsr" : c % 2 ? "csri" : "csr";
       bool by_blocks = (blocks || !strcmp(pcs[k], "pbjacobi")) && strcmp(pcs[k], "jacobi");
       ApiCase("%s, %s, b %d", pcs[k], type, b);
-      Dense D = Strong(b, !strcmp(pcs[k], "icc"), 140 + (uint64_t)c);
+      Dense D = Strong(b, !strcmp(pcs[k], "icc") || !strcmp(pcs[k], "cholesky"), 140 + (uint64_t)c);
       Setting s = Begin(ctx, &D, b, (k + c) % LAYOUTS, type, pcs[k], "");
       CHECK_OK(PoisePCSetUp(s.pc));
       Define(&D, &s, PoiseSize(ctx), pcs[k], by_blocks ? b : 1, &usual, s.w);

@@ -525,8 +525,8 @@ static void TestLibrary(PoiseContext ctx)
   ProblemClose(&p);
 }
 
-/* What was found out of a pattern is kept for new values, also for such as are far from 1, and not for another
-   pattern or size. */
+/* What was found out of a pattern is kept for new values, also for such as are far from 1, and not for
+   another pattern or size. */
 static void TestLibraryAgain(PoiseContext ctx)
 {
   if (!HasLibrary(ctx)) TEST_SKIP("no library that factors");

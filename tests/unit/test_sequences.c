@@ -129,8 +129,8 @@ static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "p
 static const char *const ksp_types[] = {
     "cg",    "prcg", "bicgstab",  "gmres", "fgmres", "minres", "chebyshev", "richardson", "preonly", "cgs",
     "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq", "qmrcgs",    "bicg",       "lsqr",    "cgls"};
-static const char *const pc_types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "ilut",
-                                       "ict",  "sor",    "bjacobi",  "lu",  "ksp", "shell"};
+static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu",      "icc", "ilut", "ict",
+                                       "sor",  "bjacobi", "lu",       "cholesky", "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
 static const char *const inner_pcs[] = {"none", "jacobi", "ilu", "sor", "icc"};
 static const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
@@ -1279,7 +1279,7 @@ static void PCOption(Sequence *s)
     pc->total = which == 1 ? Draw(s, 9) : 0;
     pc->local = which == 2 ? Draw(s, 4) : 0;
   }
-  if (Is(pc->type, "lu")) pc->largest = Draw(s, 2) ? 4096 : 40;
+  if (Is(pc->type, "lu") || Is(pc->type, "cholesky")) pc->largest = Draw(s, 2) ? 4096 : 40;
   if (Is(pc->type, "bjacobi") || Is(pc->type, "ksp")) pc->inner = DrawInner(s);
   if (!Take(s, &next)) return;
   s->m.unknown = true;

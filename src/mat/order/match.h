@@ -31,8 +31,8 @@ PoiseErr poiseMatch(PoiseContext ctx, Sizes *s, Matching *m);
 
 /* match_rows.c: number[j] = the new number of own column j: the row that it is matched with; power[j] = log2
    of what it is multiplied by. Rows are a rank's own where that is possible for all. POISE_ERR_NUMERIC if A
-   is structurally singular, or has an entry that is not finite: the message names rows. A is square. Collective; agrees.
-   */
+   is structurally singular, or has an entry that is not finite: the message names rows. A is square.
+   Collective; agrees. */
 PoiseErr poiseMatMatch(PoiseMat A, PoiseInt *number, double *power);
 /* POISE_ERR_NUMERIC if A is structurally singular: no choice of one entry that is not 0 in each row has them
    in different columns. The message names rows. Collective; agrees. */
