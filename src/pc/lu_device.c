@@ -123,14 +123,13 @@ static PoiseErr WritePattern(PoisePC pc, const Csr32 *a)
   return POISE_OK;
 }
 
-/* The plan stays if the pattern is the same. */
-static PoiseErr Write(PoisePC pc, const Csr32 *a)
+/* The plan is kept if the pattern is the same. */
+static PoiseErr Write(PoisePC pc, const Csr32 *a, bool *kept)
 {
   DeviceLU *lu = Of(pc);
-  bool same;
   double *val;
-  TRY(IsSame(lu, a, &same));
-  if (!same) TRY(WritePattern(pc, a));
+  TRY(IsSame(lu, a, kept));
+  if (!*kept) TRY(WritePattern(pc, a));
   lu->scale = Scale(a);
   TRY(poiseBufferWrite(&lu->val, HOST, &val));
   for (int k = 0; k < a->ptr[a->n]; k++) val[k] = lu->scale * a->val[k];
@@ -213,19 +212,40 @@ static PoiseErr Plan(PoisePC pc, bool only, DirectFacts *facts)
   return v.n ? Library(pc)->direct_plan(pc->ctx->device, &v, only, &lu->plan, facts) : POISE_OK;
 }
 
+/* Do the factors solve? */
+static bool AreGood(const DeviceFacts *f)
+{
+  const double most = 0.1, unstable = 1e-6;
+  return f->backward <= unstable && (f->residual <= most || f->of.replaced == 0);
+}
+
+static PoiseErr Make(PoisePC pc, const Csr32 *a, bool only, DeviceFacts *facts)
+{
+  TRY(Plan(pc, only, &facts->of));
+  return only || facts->of.refused ? POISE_OK : CheckSolve(pc, a, facts);
+}
+
+/* A plan that was made for other values has their order and scales. */
+static PoiseErr MakeAnew(PoisePC pc, const Csr32 *a, DeviceFacts *facts)
+{
+  Library(pc)->direct_plan_free(pc->ctx->device, &Of(pc)->plan);
+  pc->generation++;
+  return Make(pc, a, false, facts);
+}
+
 static PoiseErr FactorCsr(PoisePC pc, Csr32 *a, bool only, Result *result)
 {
   Entries entries = {a->n, a->ptr, a->col, a->val};
-  bool symmetric = false;
+  bool symmetric = false, kept;
   if (poiseLUIsDefinite(pc)) {
     TRY(poiseLUIsSymmetric(pc->ctx, &entries, &symmetric));
     result->singular = poiseLUCheckDefinite(&entries, symmetric);
     if (result->singular.what) return POISE_OK;
     KeepUpper(a);
   }
-  TRY(Write(pc, a));
-  TRY(Plan(pc, only, &result->facts.of));
-  return only || result->facts.of.refused ? POISE_OK : CheckSolve(pc, a, &result->facts);
+  TRY(Write(pc, a, &kept));
+  TRY(Make(pc, a, only, &result->facts));
+  return kept && !AreGood(&result->facts) ? MakeAnew(pc, a, &result->facts) : POISE_OK;
 }
 
 /* On the first rank. */
@@ -264,13 +284,12 @@ static PoiseErr Prepare(PoisePC pc)
 
 static PoiseErr Check(PoisePC pc)
 {
-  const double most = 0.1, unstable = 1e-6;
   const DeviceFacts *f = &Of(pc)->facts;
   if (f->of.refused)
     FAIL(POISE_ERR_NUMERIC,
          "cholesky: %s found a pivot that is not positive: the matrix is not positive definite",
          f->of.library);
-  if (f->backward <= unstable && (f->residual <= most || f->of.replaced == 0)) return POISE_OK;
+  if (AreGood(f)) return POISE_OK;
   FAIL(POISE_ERR_NUMERIC,
        "%s: factors of %s, with %lld pivots replaced as they were too small, leave a residual of %g of a "
        "right-hand side of 1 and -1 (backward error %g): the matrix is singular, or wants row exchanges (%s "

@@ -628,6 +628,36 @@ static void TestLibraryWithoutMemory(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+/* What is kept of a pattern serves no other values, and is made anew. */
+static PoiseErr KeepsBadly(Device *dev, const DirectView *A, bool only, LibraryPlan *plan, DirectFacts *facts)
+{
+  extern const PCDevice poisePCDevice_mock;
+  static const double zeros[4000];
+  DirectView other = *A;
+  if (plan->device) other.val = zeros;
+  return poisePCDevice_mock.direct_plan(dev, A->nz > 4000 ? A : &other, only, plan, facts);
+}
+
+static void TestLibraryIsAskedAnew(PoiseContext ctx)
+{
+  if (strcmp(ctx->device->ops->name, "mock")) TEST_SKIP("the mock device's library");
+  const DeviceOps *const is = ctx->device->ops;
+  PCDevice pc_ops = *is->pc;
+  DeviceOps ops = *is;
+  PoiseMat A = Grid(ctx, 5, 6, 7, 0.2);
+  pc_ops.direct_plan = KeepsBadly;
+  ops.pc = &pc_ops;
+  ctx->device->ops = &ops;
+  PoisePC pc = Make(ctx, "lu", A, library);
+  for (int k = 0; k < 3; k++) {
+    CHECK_NEAR(Residual(pc, A), 0, 1e-12);
+    CHECK_OK(PoiseMatShift(A, 1));
+  }
+  PoisePCDestroy(&pc);
+  ctx->device->ops = is;
+  PoiseMatDestroy(&A);
+}
+
 /* ---- the choice ------------------------------------------------------------------------------ */
 
 static PoiseErr NoLibrary(Device *dev)
@@ -757,6 +787,7 @@ static const Test tests[] = {{"counts", TestCounts, TEST_SERIAL},
                              {"library_in_solver", TestLibraryInSolver, 0},
                              {"library_is_singular", TestLibraryIsSingular, 0},
                              {"library_without_memory", TestLibraryWithoutMemory, 0},
+                             {"library_is_asked_anew", TestLibraryIsAskedAnew, 0},
                              {"gives_way", TestGivesWay, 0},
                              {"singular_is_silent", TestSingularIsSilent, TEST_SERIAL},
                              {NULL, NULL, 0}};
