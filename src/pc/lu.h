@@ -83,16 +83,16 @@ PoiseErr poiseLURefuse(PoisePC pc, const Singular *s); /* the error, if s says s
 PoiseErr poiseLUFindLibrary(PoisePC pc);
 
 /* lu_symmetric.c: of A, n x n, by rows or columns, whose entries ascend */
-typedef struct Entries {
+typedef struct HostMatrix {
   int64_t n;
   const int *ptr, *index;
   const double *val;
-} Entries;
+} HostMatrix;
 /* Is A symmetric to rounding, without zeros on its diagonal? */
-PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const Entries *A, bool *symmetric);
+PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const HostMatrix *A, bool *symmetric);
 /* What says that A is not symmetric positive definite, before it is factored: the first number of the
    diagonal that is not positive, else symmetric is false. what = 0: nothing. */
-Singular poiseLUCheckDefinite(const Entries *A, bool symmetric);
+Singular poiseLUCheckDefinite(const HostMatrix *A, bool symmetric);
 
 /* ---- SuperLU, on one rank -------------------------------------------------------------------- */
 

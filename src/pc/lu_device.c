@@ -235,7 +235,7 @@ static PoiseErr MakeAnew(PoisePC pc, const Csr32 *a, DeviceFacts *facts)
 
 static PoiseErr FactorCsr(PoisePC pc, Csr32 *a, bool only, Result *result)
 {
-  Entries entries = {a->n, a->ptr, a->col, a->val};
+  HostMatrix entries = {a->n, a->ptr, a->col, a->val};
   bool symmetric = false, kept;
   if (poiseLUIsDefinite(pc)) {
     TRY(poiseLUIsSymmetric(pc->ctx, &entries, &symmetric));

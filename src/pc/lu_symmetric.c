@@ -3,7 +3,7 @@
 #include "lu.h"
 
 /* Each row is compared with its column, whose entries come in the order of the rows. */
-PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const Entries *A, bool *symmetric)
+PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const HostMatrix *A, bool *symmetric)
 {
   int *next, n = (int)A->n;
   bool same = true;
@@ -24,7 +24,7 @@ PoiseErr poiseLUIsSymmetric(PoiseContext ctx, const Entries *A, bool *symmetric)
   return POISE_OK;
 }
 
-Singular poiseLUCheckDefinite(const Entries *A, bool symmetric)
+Singular poiseLUCheckDefinite(const HostMatrix *A, bool symmetric)
 {
   for (int64_t i = 0; i < A->n; i++) {
     double diagonal = 0;

@@ -130,7 +130,7 @@ static PoiseErr Scale(PoiseContext ctx, SparseFactors *f, SuperMatrix *A, Singul
 {
   double rows, columns, largest;
   int info;
-  Entries entries = {f->n, f->ptr, f->row, f->val};
+  HostMatrix entries = {f->n, f->ptr, f->row, f->val};
   TRY(poiseLUIsSymmetric(ctx, &entries, &f->symmetric));
   if (f->definite) *singular = poiseLUCheckDefinite(&entries, f->symmetric);
   if (singular->what) return POISE_OK;

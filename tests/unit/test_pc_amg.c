@@ -5,6 +5,7 @@
   by a hierarchy that is made afresh.
 */
 #include "multigrid.h"
+#include "pc/lu.h"
 
 static Beam BeamOf(int dim, bool free, const char *type)
 {
@@ -1156,6 +1157,60 @@ static void TestCoarseSize(PoiseContext ctx)
   }
 }
 
+/* Minus the Laplacian of a ring: constants are its null space. */
+static PoiseMat Ring(PoiseContext ctx, PoiseInt n)
+{
+  PoiseMat A;
+  PoiseInt begin, m;
+  PoiseSplit(ctx, n, &begin, &m);
+  if (!CHECK_OK(PoiseMatCreate(ctx, m, m, n, n, &A))) return NULL;
+  for (PoiseInt i = begin; i < begin + m; i++)
+    CHECK_OK(
+        PoiseMatAddBlock(A, 1, &i, 3, (PoiseInt[]){(i + n - 1) % n, i, (i + 1) % n}, (double[]){-1, 2, -1}));
+  CHECK_OK(PoiseMatAssemble(A));
+  return A;
+}
+
+/* A last level that is too large for a dense inverse: of A itself, of coarse levels, of new values, on ranks
+   and on each. What is singular is smoothed. */
+static void TestSparseBottom(PoiseContext ctx)
+{
+  static const struct {
+    int k, levels;
+    const char *options;
+  } ways[] = {{70, 1, "-x_pc_amg_precision double"},
+              {70, 1, "-x_pc_amg_precision single"},
+              {70, 1, "-x_pc_amg_redundant_size 0"},
+              {215, 2, "-x_pc_amg_redundant_size 0"},
+              {215, 2, "-x_pc_amg_redundant_size -1"}};
+  static const char *const sizes[] = {"-x_pc_amg_coarse_size 600", "-x_pc_amg_coarse_size 10000"};
+  if (!poiseSuperLUIsThere()) TEST_SKIP("no SuperLU");
+  for (int way = 0; way < 5; way++) {
+    PoiseInt its[2] = {0};
+    PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = ways[way].k});
+    if (!A) return;
+    for (int s = 0; s < 2; s++) {
+      SetOptions(ctx, ways[way].options);
+      PoisePC pc = AmgOf(A, sizes[s]);
+      const Amg *amg = Made(pc);
+      CHECK(amg->dense && (amg->bottom.sparse != NULL) == s);
+      CHECK(s ? amg->count == ways[way].levels : amg->count > 1);
+      if (s) CHECK_OK(PoiseMatScale(A, 3));
+      CheckSpd(pc);
+      PoisePCDestroy(&pc);
+      its[s] = Iterations(A, "cg", "amg");
+    }
+    CHECK(its[1] <= its[0] + 1 && (ways[way].levels > 1 || its[1] <= 2));
+    PoiseMatDestroy(&A);
+  }
+  PoiseMat A = Ring(ctx, 5000);
+  PoisePC pc = AmgOf(A, sizes[1]);
+  const Amg *amg = Made(pc);
+  CHECK(!amg->dense && !amg->bottom.sparse && !strcmp(amg->fallback, "its matrix is singular"));
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* What a fresh set-up takes, in bytes of A. Numbers of levels are held in one precision, but for
@@ -1262,6 +1317,7 @@ int main(int argc, char **argv)
                                {"odd", TestOdd, 0},
                                {"odd_sample", TestOddSample, 0},
                                {"coarse_size", TestCoarseSize, 0},
+                               {"sparse_bottom", TestSparseBottom, 0},
                                {"pairs", TestPairs, TEST_SERIAL},
                                {"turned", TestTurned, TEST_SERIAL},
                                {"enlarged", TestEnlarged, TEST_SERIAL},

@@ -23,9 +23,10 @@ static const PoiseOption options[] = {
      "degree of the smoother, before and after the correction; 0: 1, and 3 where A is not symmetric"},
     {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.cycle), "auto", 0, 0, "auto|v|w",
      "the cycle; auto: w where A is not symmetric, else v"},
-    {"pc_amg_coarse_size", POISE_OPTION_INT, offsetof(Amg, options.coarse_size), "0", 0, 20000, NULL,
-     "rows of a level that is solved by a dense inverse; 0: 600, and of coarse levels of a small matrix "
-     "fewer"},
+    {"pc_amg_coarse_size", POISE_OPTION_INT, offsetof(Amg, options.coarse_size), "0", 0, 1e6, NULL,
+     "rows of a level that is solved, by a dense inverse, and from 4097 on by sparse factors, as lu has "
+     "them; "
+     "0: 600, and of coarse levels of a small matrix fewer"},
     {"pc_amg_levels", POISE_OPTION_INT, offsetof(Amg, options.levels), "24", 1, AMG_LEVELS, NULL,
      "maximum number of levels"},
     {"pc_amg_redundant_size", POISE_OPTION_INT, offsetof(Amg, options.redundant_size), "-1", -1, 1e9, NULL,
@@ -67,6 +68,10 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   }
   PoisePrediction single = *p; /* the numbers of A too, in fp32; and the size of r */
   poisePredict(dev, 8 * n * side, ON_DEVICE, p);
+  if (n <= poiseAmgSolved(o) && poiseAmgBottomIsSparse(n)) {
+    p->beyond = "sparse factors";
+    return POISE_OK;
+  }
   if (n <= poiseAmgSolved(o)) {
     poisePredict(dev, 8 * n * n, ON_DEVICE, p);
     return POISE_OK;
@@ -89,6 +94,12 @@ static void Solved_AMG(PoisePC pc, int64_t iterations, double digits)
     amg->best = now;
 }
 
+static const char *Eager_AMG(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  return amg->dense && amg->bottom.sparse ? poisePCEager(amg->bottom.sparse) : NULL;
+}
+
 const PCType poisePCType_amg = {
     .name = "amg",
     .size = sizeof(Amg),
@@ -96,6 +107,7 @@ const PCType poisePCType_amg = {
     .live = true,
     .near = true,
     .rounds = true,
+    .eager = Eager_AMG,
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
     .cost = poiseAmgCost,

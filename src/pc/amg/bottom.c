@@ -7,9 +7,10 @@
   on, and 0 elsewhere: positive semidefinite, and A X A = A.
 
   What is not symmetric, or not definite, is factored with partial pivoting, as lu does. It is not where the
-  near null space shows that it is singular.
+  near null space shows that it is singular. What is too large for a dense inverse gets the sparse factors of
+  lu. Those that do not solve for a right-hand side of 1 and -1 are of a singular matrix.
 */
-#include "pc/lu_kernels.h"
+#include "pc/lu.h"
 #include "bottom.h"
 #include "lambda.h"
 #include "rows.h"
@@ -24,6 +25,7 @@ void poiseAmgBottomDestroy(AmgBottom *b)
   poiseBufferDestroy(&b->pivot);
   poiseBufferDestroy(&b->work);
   poiseBufferDestroy(&b->result);
+  poisePCDestroy(&b->sparse);
   *b = (AmgBottom){0};
 }
 
@@ -33,6 +35,7 @@ void poiseAmgBottomBytes(const AmgBottom *b, PoiseBytes *sum)
   poiseBufferAdd(&b->pivot, sum);
   poiseBufferAdd(&b->work, sum);
   poiseBufferAdd(&b->result, sum);
+  if (b->sparse) b->sparse->type->bytes(b->sparse, sum);
 }
 
 /* The matrix in b->dense. */
@@ -99,7 +102,7 @@ PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const AmgKnow
   Buffer scratch = {0};
   bool done = false, singular = false;
   *why = NULL;
-  if (!b->dense.dev || b->n != n) {
+  if (!b->dense.dev || b->n != n || b->sparse) {
     poiseAmgBottomDestroy(b);
     b->n = n;
     TRY(poiseBufferCreate(ctx->device, (size_t)(n * n) * sizeof(double), "coarsest level", &b->dense));
@@ -114,10 +117,64 @@ PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const AmgKnow
   return POISE_OK;
 }
 
+/* ---- sparse factors -------------------------------------------------------------------------- */
+
+bool poiseAmgBottomIsSparse(int64_t rows)
+{
+  return rows > AMG_DENSE_MOST && poiseSuperLUIsThere();
+}
+
+static PoiseErr Measure(PoisePC pc, PoiseVec r, PoiseVec z, PoiseVec left, double *norm)
+{
+  double *x;
+  TRY(poiseBufferWrite(&r->data, HOST, &x));
+  for (int64_t i = 0; i < r->layout->n; i++)
+    x[i] = poiseMix(1, (uint64_t)(r->layout->begin + i)) & 1 ? 1 : -1;
+  TRY(PoisePCApply(pc, r, z));
+  TRY(PoiseMatResidual(pc->P, r, z, left));
+  return PoiseVecNorm(left, POISE_NORM_INF, norm);
+}
+
+/* Collective. */
+static PoiseErr CheckSolve(PoisePC pc, bool *good)
+{
+  const double most = 1e-6;
+  PoiseVec r = NULL, z = NULL, left = NULL;
+  double norm = INFINITY;
+  PoiseErr e = PoiseMatCreateVecs(pc->P, &z, &r);
+  if (!e) e = PoiseVecDuplicate(r, &left);
+  if (!e) e = Measure(pc, r, z, left, &norm);
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseVecDestroy(&left);
+  *good = norm <= most;
+  return e;
+}
+
+PoiseErr poiseAmgBottomFactor(PoiseMat A, AmgBottom *b, const char **why)
+{
+  bool good = false;
+  *why = NULL;
+  if (!b->sparse) {
+    poiseAmgBottomDestroy(b);
+    TRY(PoisePCCreate(PoiseMatContext(A), &b->sparse));
+    TRY(PoisePCSetType(b->sparse, "lu"));
+  }
+  b->n = A->rows->n, b->lu = true;
+  TRY(PoisePCSetOperator(b->sparse, A));
+  PoiseErr e = PoisePCSetUp(b->sparse);
+  bool singular = e == POISE_ERR_NUMERIC || e == POISE_ERR_REMOTE;
+  if (singular) PoiseErrorClear(), e = POISE_OK;
+  if (!e && !singular) e = CheckSolve(b->sparse, &good);
+  if (!good) poiseAmgBottomDestroy(b), *why = "its matrix is singular";
+  return e;
+}
+
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *b, PoiseVec r, PoiseVec z, const double *skip)
 {
   LuSolveArgs f = {.n = b->n, .m = b->n, .skip = skip};
   AmgDenseArgs a = {.n = b->n, .scale = 1, .skip = skip};
+  if (b->sparse) return poisePCApplyFuse(b->sparse, r, z, skip, NULL);
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y));
   TRY(poiseBufferRead(&b->dense, DEVICE, &a.a));

@@ -55,7 +55,7 @@ static PoiseErr Look(PoiseMat A, Seen *of)
 /* The last level is refused by the dense inverse, or has the other sign. A is symmetric. */
 static bool IsIndefinite(const Amg *amg, const Seen *of)
 {
-  return amg->dense && (amg->bottom.lu || amg->bottom.sign * of->energy < 0);
+  return amg->dense && !amg->bottom.sparse && (amg->bottom.lu || amg->bottom.sign * of->energy < 0);
 }
 
 /* Rows of nodes, whose near null space is constants. Of elasticity that lacks the rotations. */

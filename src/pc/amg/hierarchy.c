@@ -32,7 +32,7 @@
 #include "vectors.h"
 
 /* Rows of a bottom that must not be made smaller, and of one that could not be, and is still solved. */
-enum { DENSE_MOST = 4096, DENSE_STALLED = 1000 };
+enum { DENSE_STALLED = 1000, DENSE_ASKED = 20000 };
 enum { HUB = 3 }; /* the row of a hub is so many times as long as the mean of its level */
 
 /* ---- release --------------------------------------------------------------------------------- */
@@ -426,7 +426,7 @@ static bool KeepsP(const Building *s)
 /* Rows of a bottom that is solved, if it must be as large as that. */
 static int64_t DenseMost(const Amg *amg)
 {
-  return poiseAmgSolved(&amg->options) > DENSE_MOST ? poiseAmgSolved(&amg->options) : DENSE_MOST;
+  return poiseAmgSolved(&amg->options) > AMG_DENSE_MOST ? poiseAmgSolved(&amg->options) : AMG_DENSE_MOST;
 }
 
 /* Is level k the last one? */
@@ -666,9 +666,9 @@ static PoiseErr NextLevel(Building *s, int k, Scratch *w, bool *last)
 /* Is the bottom to be solved? Where coarsening has ended by itself that soon costs more than it saves. */
 static bool IsSmall(const Amg *amg, int64_t rows)
 {
-  if (rows <= poiseAmgSolved(&amg->options)) return true;
+  if (rows <= poiseAmgSolved(&amg->options)) return rows <= DENSE_ASKED || poiseAmgBottomIsSparse(rows);
   if (IsAlone(amg)) return false;
-  return rows <= (amg->ended == END_LEVELS ? DENSE_MOST : DENSE_STALLED);
+  return rows <= (amg->ended == END_LEVELS ? AMG_DENSE_MOST : DENSE_STALLED);
 }
 
 /*
@@ -694,6 +694,11 @@ static PoiseErr MakeBottom(Building *s)
   amg->fallback = amg->dense ? NULL : "it is too large to be solved";
   amg->low = LowEnd(amg, l);
   if (!amg->dense) return POISE_OK;
+  if (poiseAmgBottomIsSparse(l->A->rows->N)) {
+    TRY(poiseAmgBottomFactor(l->A, &amg->bottom, &amg->fallback));
+    amg->dense = !amg->fallback;
+    return Took(s, STAGE_BOTTOM, POISE_OK);
+  }
   AmgKnown known = {NULL, NULL, NULL};
   TRY(Read(l->A, l->node, NULL, &m));
   if (s->size.b.dev) TRY(poiseBufferRead(&s->size.b, DEVICE, &known.size));

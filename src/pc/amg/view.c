@@ -38,6 +38,7 @@ static double OwnBytes(const Amg *amg)
   double bytes = 0, n = (double)amg->bottom.n;
   for (int k = 0; k + 1 < amg->count; k++) bytes += SmootherBytes(amg, &amg->level[k]);
   if (amg->single) bytes += (amg->way.degree > 1 ? 20 : 16) * (double)amg->level[0].A->rows->n;
+  if (amg->bottom.sparse) return bytes; /* it has an event of its own */
   return bytes + (amg->dense ? n * (8 * n + 2 * Size(amg)) : BottomBytes(amg));
 }
 
@@ -251,7 +252,10 @@ static PoiseErr ViewBottom(PoisePC pc)
   const Amg *amg = pc->data;
   if (!amg->dense) return poisePrint(pc->ctx, "  the last level is smoothed, as %s\n", amg->fallback);
   return poisePrint(pc->ctx, "  the last level is solved by %s of %lld rows%s\n",
-                    amg->bottom.lu ? "dense factors" : "a dense inverse", (long long)amg->bottom.n,
+                    amg->bottom.sparse ? "sparse factors"
+                    : amg->bottom.lu   ? "dense factors"
+                                       : "a dense inverse",
+                    (long long)amg->level[amg->count - 1].A->rows->N,
                     amg->bottom.skipped ? ", of which some depend on others" : "");
 }
 
