@@ -24,9 +24,8 @@ static const PoiseOption options[] = {
     {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.cycle), "auto", 0, 0, "auto|v|w",
      "the cycle; auto: w where A is not symmetric, else v"},
     {"pc_amg_coarse_size", POISE_OPTION_INT, offsetof(Amg, options.coarse_size), "0", 0, 1e6, NULL,
-     "rows of a level that is solved, by a dense inverse, and from 4097 on by sparse factors, as lu has "
-     "them; "
-     "0: 600, and of coarse levels of a small matrix fewer"},
+     "rows of a level that is solved: by a dense inverse, from 4097 on by sparse factors as of lu; 0: 600, "
+     "and of coarse levels of a small matrix fewer"},
     {"pc_amg_levels", POISE_OPTION_INT, offsetof(Amg, options.levels), "24", 1, AMG_LEVELS, NULL,
      "maximum number of levels"},
     {"pc_amg_redundant_size", POISE_OPTION_INT, offsetof(Amg, options.redundant_size), "-1", -1, 1e9, NULL,
