@@ -198,37 +198,15 @@ static const char *Eager_LU(PoisePC pc)
   return (lu->how ? lu->how : Choose(pc, HasLibrary(pc)))->eager(pc);
 }
 
-const PCType poisePCType_lu = {
-    .name = "lu",
-    .transpose = PC_OF_TRANSPOSE,
-    .size = sizeof(LU),
-    .options = options,
-    .eager = Eager_LU,
-    .setup = SetUp_LU,
-    .foresee = Foresee_LU,
-    .apply = Apply_LU,
-    .cost = Cost_LU,
-    .view = View_LU,
-    .bytes = Bytes_LU,
-    .predict = Predict_LU,
-    .destroy = Destroy_LU,
-};
+#define TABLE(word, is)                                                                            \
+  {                                                                                                \
+    .name = word, .transpose = is, .size = sizeof(LU), .options = options, .eager = Eager_LU,      \
+    .setup = SetUp_LU, .foresee = Foresee_LU, .apply = Apply_LU, .cost = Cost_LU, .view = View_LU, \
+    .bytes = Bytes_LU, .predict = Predict_LU, .destroy = Destroy_LU                                \
+  }
 
-const PCType poisePCType_cholesky = {
-    .name = "cholesky",
-    .transpose = PC_SYMMETRIC,
-    .size = sizeof(LU),
-    .options = options,
-    .eager = Eager_LU,
-    .setup = SetUp_LU,
-    .foresee = Foresee_LU,
-    .apply = Apply_LU,
-    .cost = Cost_LU,
-    .view = View_LU,
-    .bytes = Bytes_LU,
-    .predict = Predict_LU,
-    .destroy = Destroy_LU,
-};
+const PCType poisePCType_lu = TABLE("lu", PC_OF_TRANSPOSE);
+const PCType poisePCType_cholesky = TABLE("cholesky", PC_SYMMETRIC);
 
 bool poiseLUIsDefinite(PoisePC pc)
 {
