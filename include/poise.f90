@@ -1330,6 +1330,11 @@ module poise
       type(c_ptr), value :: ksp
       real(c_double), value :: tolerance
     end function
+    integer(c_int) function PoiseKSPLGMRESSetAugDim(ksp, augment) bind(c, name="PoiseKSPLGMRESSetAugDim")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: augment
+    end function
     integer(c_int) function PoiseKSPGCRSetRestart(ksp, restart) bind(c, name="PoiseKSPGCRSetRestart")
       import
       type(c_ptr), value :: ksp

@@ -71,6 +71,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
     "bicg"        any A whose transpose can be multiplied with: biconjugate gradients (Fletcher 1976). M needs
                   a transpose: "none", "jacobi", "pbjacobi", "ilu", "icc", "ict", "lu", and "sor" with sweeps
                   both ways
+    "qmr"         A and M as for "bicg", whose steps it makes a smooth residual of: quasi-minimal residuals
+                  (Freund & Nachtigal 1991), without look-ahead. From the left for the preconditioned norm,
+                  from the right for the unpreconditioned one
     "cgs"         any A: conjugate gradients squared (Sonneveld 1989)
     "tfqmr"       any A: transpose-free quasi-minimal residuals (Freund 1993). Its norm is a bound of that of
                   the residual, sqrt(m + 1) tau after m half steps, two of which are an iteration
@@ -80,6 +83,9 @@ POISE_API PoiseErr PoiseKSPDestroy(PoiseKSP *ksp);
                   biorthogonal form (2011). s: -ksp_idr_s; -ksp_idr_smoothing keeps its norm from growing
     "gmres"       any A
     "fgmres"      any A, preconditioned from the right. M may differ between applications (see below)
+    "lgmres"      as "gmres", with corrections of earlier cycles in its space (Baker, Jessup & Manteuffel
+                  2005). A cycle of -ksp_gmres_restart vectors has -ksp_lgmres_augment of them; it multiplies
+                  with A once for each of the others
     "gcr"         as "fgmres": generalised conjugate residuals, with x and b - A x in each iteration. Cycles
                   are of -ksp_gcr_restart iterations
     "fcg"         A and M symmetric positive definite; M may differ between applications (Notay 2000).
@@ -190,12 +196,15 @@ POISE_API PoiseErr PoiseKSPSetErrorIfInaccurate(PoiseKSP ksp, int on);
 POISE_API PoiseErr PoiseKSPSetProgress(PoiseKSP ksp, int on);
 /* Settings of one method. They have no effect on other methods, as in PETSc. */
 
-/* For gmres and fgmres: vectors of a cycle. Default 30. Option: -ksp_gmres_restart. */
+/* For gmres, fgmres and lgmres: vectors of a cycle. Default 30. Option: -ksp_gmres_restart. */
 POISE_API PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart);
 /* For gmres and fgmres with a norm. At a restart, |b - A x| and the recurrence's norm may differ by at
    most `tolerance` times the norm at the start of the cycle. A larger difference is DIVERGED_BREAKDOWN,
    and PoiseKSPReasonDetail has both norms. Default 0.1. Option: -ksp_gmres_breakdown_tolerance. */
 POISE_API PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance);
+/* For lgmres: how many vectors of a cycle are corrections of earlier ones, of which as many latest are kept.
+   All vectors of a cycle but one are the most. 0 makes it gmres. Default 2. Option: -ksp_lgmres_augment. */
+POISE_API PoiseErr PoiseKSPLGMRESSetAugDim(PoiseKSP ksp, int augment);
 /* For gcr: iterations of a cycle. Default 30. Option: -ksp_gcr_restart. */
 POISE_API PoiseErr PoiseKSPGCRSetRestart(PoiseKSP ksp, int restart);
 /* For fcg: the most directions that a new one is made orthogonal to. Default 30. Option: -ksp_fcg_mmax. */

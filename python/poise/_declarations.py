@@ -461,6 +461,7 @@ FUNCTIONS = {
     "PoiseKSPSetProgress": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGMRESSetRestart": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGMRESSetBreakdownTolerance": (PoiseErr, [PoiseKSP, c_double]),
+    "PoiseKSPLGMRESSetAugDim": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPGCRSetRestart": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPFCGSetMmax": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPRichardsonSetScale": (PoiseErr, [PoiseKSP, c_double]),
@@ -501,13 +502,13 @@ OPTIONS = frozenset(
     "ksp_chebyshev_esteig ksp_chebyshev_esteig_steps ksp_converged_reason ksp_divtol "
     "ksp_error_if_inaccurate ksp_error_if_not_converged ksp_fcg_mmax ksp_gcr_restart ksp_gmres_basis "
     "ksp_gmres_breakdown_tolerance ksp_gmres_cgs_refinement_type ksp_gmres_restart ksp_idr_s "
-    "ksp_idr_smoothing ksp_initial_guess_nonzero ksp_max_it ksp_monitor ksp_monitor_every "
-    "ksp_monitor_true_residual ksp_norm_type ksp_pc_side ksp_progress ksp_replay ksp_reuse_preconditioner "
-    "ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view ksp_view_eigenvalues "
-    "ksp_view_singularvalues load_progress log_device_time log_view mat_bcsr_kernel mat_block_size "
-    "mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 mat_load_diagonal mat_local_type "
-    "mat_order mat_partition mat_partition_weights mat_seg_length mat_seg_padded mat_type options_file "
-    "options_left pc_amg_aggregate_min pc_amg_coarse_size pc_amg_cycle pc_amg_degree "
+    "ksp_idr_smoothing ksp_initial_guess_nonzero ksp_lgmres_augment ksp_max_it ksp_monitor "
+    "ksp_monitor_every ksp_monitor_true_residual ksp_norm_type ksp_pc_side ksp_progress ksp_replay "
+    "ksp_reuse_preconditioner ksp_richardson_scale ksp_rtol ksp_type ksp_verify ksp_view "
+    "ksp_view_eigenvalues ksp_view_singularvalues load_progress log_device_time log_view mat_bcsr_kernel "
+    "mat_block_size mat_combine mat_csr_kernel mat_csri_chunk mat_csri_hubs mat_index16 mat_load_diagonal "
+    "mat_local_type mat_order mat_partition mat_partition_weights mat_seg_length mat_seg_padded mat_type "
+    "options_file options_left pc_amg_aggregate_min pc_amg_coarse_size pc_amg_cycle pc_amg_degree "
     "pc_amg_interpolation_degree pc_amg_levels pc_amg_precision pc_amg_redundant_size pc_amg_refresh "
     "pc_amg_smoother pc_amg_threshold pc_amg_type pc_bjacobi_blocks pc_bjacobi_local_blocks "
     "pc_bjacobi_supervariables pc_factor_drop_tol pc_factor_fill pc_factor_kernel pc_factor_levels "

@@ -32,23 +32,32 @@ static const double FALL = 1e-5;
 _Static_assert((int)GM_END <= (int)POISE_SLOTS, "gmres has too many slots");
 
 const PoiseOption poiseGMRESOptions[] = {
+    {"ksp_lgmres_augment", POISE_OPTION_INT, offsetof(GMRES, augment), "2", 0, 9999, NULL,
+     "corrections of earlier cycles in the space of lgmres, of its -ksp_gmres_restart vectors"},
     {"ksp_gmres_restart", POISE_OPTION_INT, offsetof(GMRES, restart), "30", 1, 10000, NULL,
-     "iterations between restarts of gmres and fgmres"},
+     "iterations between restarts of gmres, fgmres and lgmres"},
     {"ksp_gmres_cgs_refinement_type", POISE_OPTION_CHOICE, offsetof(GMRES, refine), "refine_never", 0, 0,
-     "refine_never|refine_ifneeded|refine_always", "when gmres and fgmres orthogonalise a second time"},
+     "refine_never|refine_ifneeded|refine_always",
+     "when gmres, fgmres and lgmres orthogonalise a second time"},
     {"ksp_gmres_basis", POISE_OPTION_CHOICE, offsetof(GMRES, basis), "fp64", 0, 0, "fp64|fp32",
-     "precision of the basis of gmres and fgmres; fp32 halves its memory and traffic"},
+     "precision of the basis of gmres, fgmres and lgmres; fp32 halves its memory and traffic"},
     {"ksp_gmres_breakdown_tolerance", POISE_OPTION_REAL, offsetof(GMRES, breakdown), "0.1", 0, 1e300, NULL,
-     "breakdown of gmres and fgmres: the largest difference at a restart between the residual norm and "
-     "the recurrence's, over the norm at the cycle's start"},
+     "breakdown of gmres, fgmres and lgmres: the largest difference at a restart between the residual norm "
+     "and the recurrence's, over the norm at the cycle's start"},
     {0},
 };
+
+/* Is it one of the methods of this data? */
+static bool IsGMRES(PoiseKSP ksp)
+{
+  return ksp->type->cycle == poiseGMRESRestart;
+}
 
 PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
 {
   CALLED(OBJECT(ksp));
   GMRES *g = ksp->data;
-  if (ksp->type->options != poiseGMRESOptions) return POISE_OK; /* as PETSc: no effect on other methods */
+  if (!IsGMRES(ksp)) return POISE_OK; /* as PETSc: no effect on other methods */
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetRestart"));
   if (restart < 1 || restart > 10000)
     FAIL(POISE_ERR_ARG, "a restart of %d is not between 1 and 10000", restart);
@@ -60,14 +69,14 @@ PoiseErr PoiseKSPGMRESSetRestart(PoiseKSP ksp, int restart)
 PoiseErr PoiseKSPGMRESSetBreakdownTolerance(PoiseKSP ksp, double tolerance)
 {
   CALLED(OBJECT(ksp));
-  if (ksp->type->options != poiseGMRESOptions) return POISE_OK;
+  if (!IsGMRES(ksp)) return POISE_OK;
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESSetBreakdownTolerance"));
   if (!(tolerance >= 0)) FAIL(POISE_ERR_ARG, "a breakdown tolerance of %g is not 0 or more", tolerance);
   ((GMRES *)ksp->data)->breakdown = tolerance;
   return POISE_OK;
 }
 
-/* ---- shared with fgmres ---------------------------------------------------------------------- */
+/* ---- shared with fgmres and lgmres ----------------------------------------------------------- */
 
 int poiseGMRESRestart(PoiseKSP ksp)
 {
@@ -264,39 +273,75 @@ PoiseErr poiseGMRESProjected(PoiseKSP ksp, Projected *p)
 PoiseErr poiseGMRESView(PoiseKSP ksp)
 {
   GMRES *g = ksp->data;
-  return poisePrint(ksp->ctx, "  restart %lld, basis in %s, classical Gram-Schmidt, %s\n",
-                    (long long)g->restart, poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", g->basis),
+  char kept[64] = "";
+  if (ksp->type->options == poiseGMRESOptions)
+    snprintf(kept, sizeof kept, ", %lld of them corrections of earlier cycles",
+             (long long)(g->restart - poiseGMRESKrylov(ksp)));
+  return poisePrint(ksp->ctx, "  restart %lld%s, basis in %s, classical Gram-Schmidt, %s\n",
+                    (long long)g->restart, kept,
+                    poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", g->basis),
                     poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
 }
 
-/* ---- gmres ----------------------------------------------------------------------------------- */
+/* ---- shared with lgmres ---------------------------------------------------------------------- */
 
-static void Iterate_GMRES(PoiseKSP ksp, int j)
+void poiseGMRESIterate(PoiseKSP ksp, int j)
 {
   poiseKSPOperator(ksp, ksp->work[poiseGMRESNewest(ksp, j)], ksp->work[GM_T],
                    ksp->work[poiseGMRESNext(ksp, j)], NULL); /* w = K v_j */
   poiseGMRESExtend(ksp, j);
 }
 
-/* t = V y, k columns. */
-static void Combine(PoiseKSP ksp, int k, const double *skip)
+int poiseGMRESKrylov(PoiseKSP ksp)
 {
-  double *y = poiseGMRESCoefficients(ksp, k);
-  poiseKSPZero(ksp, ksp->work[GM_T]);
-  poiseKSPColumnsAdd(ksp, k, poiseGMRESBasis(ksp), 1, y, ksp->v[GM_T], skip, NULL);
+  const GMRES *g = ksp->data;
+  return (int)(g->augment < g->restart ? g->restart - g->augment : 1);
 }
 
-/* x += V y, or M^-1 V y, for k columns. */
+/* to += U y, k columns: those of V, and behind them what lgmres has kept; (to, to) to the slot. */
+static void AddColumns(PoiseKSP ksp, int k, double *to, const double *skip, int slot)
+{
+  Fuse f = {0};
+  double *y = poiseGMRESCoefficients(ksp, k);
+  int own = poiseGMRESKrylov(ksp), kept = k - own;
+  if (kept <= 0) own = k;
+  if (slot != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, slot);
+  poiseKSPColumnsAdd(ksp, own, poiseGMRESBasis(ksp), 1, y, to, skip, kept > 0 ? NULL : &f);
+  if (kept > 0) poiseKSPMaxpy(ksp, kept, ksp->v + poiseGMRESVectors(ksp), 1, y + own, to, skip, &f);
+}
+
+void poiseGMRESCombine(PoiseKSP ksp, int k, const double *skip, int slot)
+{
+  poiseKSPZero(ksp, ksp->work[GM_T]);
+  AddColumns(ksp, k, ksp->v[GM_T], skip, slot);
+}
+
+/* x += U y, or M^-1 U y, for k columns. */
 static void AddCorrection(PoiseKSP ksp, int k, const double *skip)
 {
   if (ksp->side == POISE_PC_LEFT) {
-    double *y = poiseGMRESCoefficients(ksp, k);
-    poiseKSPColumnsAdd(ksp, k, poiseGMRESBasis(ksp), 1, y, ksp->v[GM_X], skip, NULL);
+    AddColumns(ksp, k, ksp->v[GM_X], skip, NO_SLOT);
   } else {
-    Combine(ksp, k, skip);
+    poiseGMRESCombine(ksp, k, skip, NO_SLOT);
     poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W]);
   }
 }
+
+void poiseGMRESFinish(PoiseKSP ksp)
+{
+  int k = poiseGMRESColumns(ksp);
+  if (k > 0) AddCorrection(ksp, k, NULL);
+}
+
+PoiseVec poiseGMRESSolutionSoFar(PoiseKSP ksp)
+{
+  poiseGMRESCombine(ksp, poiseGMRESColumns(ksp), NULL, NO_SLOT);
+  if (ksp->side == POISE_PC_RIGHT) return poiseKSPUnwound(ksp, ksp->work[GM_T], ksp->work[GM_W]);
+  poiseKSPMaxpy(ksp, 1, &ksp->v[GM_X], 1, NULL, ksp->v[GM_T], NULL, NULL);
+  return ksp->work[GM_T];
+}
+
+/* ---- gmres ----------------------------------------------------------------------------------- */
 
 static void Restart_GMRES(PoiseKSP ksp)
 {
@@ -304,24 +349,10 @@ static void Restart_GMRES(PoiseKSP ksp)
   poiseGMRESContinue(ksp);
 }
 
-static void Finish_GMRES(PoiseKSP ksp)
-{
-  int k = poiseGMRESColumns(ksp);
-  if (k > 0) AddCorrection(ksp, k, NULL);
-}
-
-static PoiseVec Solution_GMRES(PoiseKSP ksp)
-{
-  Combine(ksp, poiseGMRESColumns(ksp), NULL);
-  if (ksp->side == POISE_PC_RIGHT) return poiseKSPUnwound(ksp, ksp->work[GM_T], ksp->work[GM_W]);
-  poiseKSPMaxpy(ksp, 1, &ksp->v[GM_X], 1, NULL, ksp->v[GM_T], NULL, NULL);
-  return ksp->work[GM_T];
-}
-
 const KSPType poiseKSPType_gmres = {
     .name = "gmres",
     .size = sizeof(GMRES),
-    .options = poiseGMRESOptions,
+    .options = poiseGMRESOptions + 1,
     .linear = {1e-6, 1},
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
@@ -330,10 +361,10 @@ const KSPType poiseKSPType_gmres = {
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,
     .start = poiseGMRESStart,
-    .iterate = Iterate_GMRES,
+    .iterate = poiseGMRESIterate,
     .restart = Restart_GMRES,
-    .finish = Finish_GMRES,
-    .solution = Solution_GMRES,
+    .finish = poiseGMRESFinish,
+    .solution = poiseGMRESSolutionSoFar,
     .residual = poiseGMRESResidual,
     .stalls = poiseGMRESStalls,
     .explain = poiseGMRESExplain,

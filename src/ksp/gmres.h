@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by gmres and fgmres: all except how the space is extended and the correction is made. */
+/* Shared by gmres, fgmres and lgmres. */
 #ifndef POISE_GMRES_H
 #define POISE_GMRES_H
 
@@ -9,6 +9,7 @@
 typedef struct GMRES {
   PoiseInt restart;
   int refine;
+  PoiseInt augment; /* vectors that lgmres keeps; 0 for the others */
   int basis;        /* its precision */
   double breakdown; /* tolerance */
 } GMRES;
@@ -17,7 +18,9 @@ typedef struct GMRES {
    ksp->v32, GM_V alone: its newest vector. */
 enum { GM_X, GM_B, GM_T, GM_W, GM_V };
 
-extern const PoiseOption poiseGMRESOptions[];
+extern const PoiseOption poiseGMRESOptions[]; /* the first is of lgmres alone */
+
+/* ---- of all three: all except how the space is extended and the correction is made --------- */
 
 int poiseGMRESRestart(PoiseKSP ksp);
 int poiseGMRESVectors(PoiseKSP ksp); /* without the method's own */
@@ -40,6 +43,17 @@ bool poiseGMRESStalls(PoiseKSP ksp, double *norm);
 void poiseGMRESExplain(PoiseKSP ksp);
 PoiseErr poiseGMRESView(PoiseKSP ksp);
 PoiseErr poiseGMRESProjected(PoiseKSP ksp, Projected *p);
+
+/* ---- of gmres and lgmres: the correction is of the basis, and behind it what lgmres keeps ---- */
+
+/* How many columns of a cycle are of the basis, one at least. Kept vectors are the work vectors from
+   poiseGMRESVectors on. */
+int poiseGMRESKrylov(PoiseKSP ksp);
+/* GM_T = u, the correction by k columns, before M^-1 from the right, with (u, u) in the slot (or NO_SLOT). */
+void poiseGMRESCombine(PoiseKSP ksp, int k, const double *skip, int slot);
+void poiseGMRESIterate(PoiseKSP ksp, int j); /* these three as KSPType's */
+void poiseGMRESFinish(PoiseKSP ksp);
+PoiseVec poiseGMRESSolutionSoFar(PoiseKSP ksp);
 
 /* Number of columns of the unfinished cycle, as the host knows it. */
 static inline int poiseGMRESColumns(PoiseKSP ksp)

@@ -29,6 +29,7 @@ enum {
   GM_COMPUTED,
   GM_ENDED,     /* why the solve has ended where it may start again: GM_DROPPED, GM_FALLEN, or 0 */
   GM_TOLERANCE, /* by how much of GM_FIRST they may differ */
+  GM_KEPT,      /* vectors that lgmres has kept */
   GM_END
 };
 

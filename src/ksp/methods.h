@@ -115,6 +115,8 @@ static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
 /* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch. From the left a diagonal M scales the product. */
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
+/* The same, unless the slot is not 0. It must not be 0 once the solve is done. */
+void poiseKSPOperatorUnless(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, int slot);
 void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);      /* the solution += M^-1 u; t: scratch */
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t); /* t = the solution + M^-1 u */
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y);        /* y = x */

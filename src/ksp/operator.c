@@ -9,7 +9,7 @@
 /* The word that skips work behind the end of the loop, or work ahead. */
 static const double *Done(PoiseKSP ksp)
 {
-  return ksp->solve.finishing ? ksp->solve.unless : poiseKSPSlot(ksp, SLOT_DONE);
+  return ksp->solve.finishing ? ksp->solve.unless : poiseKSPSlot(ksp, ksp->solve.skip);
 }
 
 /* Count the partials of a product: one per thread block and dot. */
@@ -104,6 +104,13 @@ void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fu
     poiseKSPPrecondition(ksp, x, t, NULL);
     poiseKSPMult(ksp, t, y, f);
   }
+}
+
+void poiseKSPOperatorUnless(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, int slot)
+{
+  ksp->solve.skip = slot;
+  poiseKSPOperator(ksp, x, t, y, NULL);
+  ksp->solve.skip = SLOT_DONE;
 }
 
 /* Without a guess: r = b and x = 0, and dots of r and M^-1 r, which need a diagonal M. */

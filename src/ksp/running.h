@@ -80,6 +80,7 @@ typedef struct KSPSolve {
   Pace pace;
   bool finishing;       /* what is enqueued is not skipped, though SLOT_DONE is set */
   const double *unless; /* but if this is not 0; NULL: never */
+  int skip;             /* slot that skips products and M where it is not 0; 0: SLOT_DONE */
   bool ended;           /* b - A x and x were enqueued ahead, and not skipped */
 
   PoiseErr failed; /* this rank's first failure and its message; a user's function called later may set

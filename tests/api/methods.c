@@ -8,6 +8,7 @@
 enum {
   N = 24,
   STEPS = 6,
+  LONG = 13, /* of lgmres */
   MOST_S = 4,
   NONE = 1 << POISE_KSP_NORM_NONE,
   PRE = 1 << POISE_KSP_NORM_PRECONDITIONED
@@ -30,6 +31,7 @@ static const Method methods[] = {
      NONE | TRUE,
      {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"bicg", CONVECTION, NONE | PRE | TRUE, 0, {"none", "jacobi", "pbjacobi", "ilu", "lu"}},
+    {"qmr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "icc"}},
     {"cgs", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"tfqmr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"idr", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
@@ -40,6 +42,7 @@ static const Method methods[] = {
      {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"qmrcgs", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"gmres", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
+    {"lgmres", CONVECTION, NONE | PRE, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"fgmres", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
     {"fcg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi", "pbjacobi", "icc", "sor", "bjacobi"}},
     {"gcr", CONVECTION, 0, NONE | TRUE, {"none", "jacobi", "pbjacobi", "ilu", "sor", "bjacobi"}},
@@ -59,8 +62,9 @@ typedef struct Problem {
   double b[N], x0[N], exact[N];
   double scale, emin, emax;
   int restart;
-  int ell; /* of bicgstabl */
-  int s;   /* of idr, and its shadow space */
+  int ell;     /* of bicgstabl */
+  int augment; /* of lgmres */
+  int s;       /* of idr, and its shadow space */
   bool smooths;
   double shadow[MOST_S][N];
   double bound; /* what a method reports that is not the norm of its residual: set by its definition */
@@ -264,6 +268,83 @@ static void QMRCGSTAB(Problem *p, int its, double *x)
   }
 }
 
+/* QMR as Freund and Nachtigal define it: in a basis of K that is biorthogonal to one of K', of vectors of
+   length 1, the coefficients make those of the residual least. */
+static void QMR(const Problem *p, bool right, int k, double *x)
+{
+  double v[STEPS + 1][N], w[STEPS + 1][N], t[STEPS + 1][STEPS] = {{0}}, y[STEPS], rhs[STEPS], u[N] = {0},
+                                                     r[N];
+  Problem dual = *p;
+  Dense G = DenseNew(k, k);
+  dual.A = DenseTranspose(&p->A);
+  dual.M = DenseTranspose(&p->M);
+  Residual(p, x, r);
+  FirstResidual(p, right, x, v[0]);
+  memcpy(w[0], r, sizeof r);
+  if (right) DenseMult(&dual.M, r, w[0]);
+  double beta = Norm(N, v[0]);
+  for (int l = 0; l < N; l++) v[0][l] /= beta;
+  for (int j = 0; j < k; j++) {
+    ApplyK(p, right, v[j], v[j + 1]);
+    ApplyK(&dual, !right, w[j], w[j + 1]);
+    for (int again = 0; again < 2; again++)
+      for (int i = 0; i <= j; i++) {
+        double size = Dot(N, v[i], w[i]), h = Dot(N, w[i], v[j + 1]) / size,
+               g = Dot(N, v[i], w[j + 1]) / size;
+        t[i][j] += h;
+        for (int l = 0; l < N; l++) v[j + 1][l] -= h * v[i][l], w[j + 1][l] -= g * w[i][l];
+      }
+    double length = t[j + 1][j] = Norm(N, v[j + 1]), other = Norm(N, w[j + 1]);
+    for (int l = 0; l < N; l++) v[j + 1][l] /= length, w[j + 1][l] /= other;
+  }
+  for (int i = 0; i < k; i++) {
+    rhs[i] = beta * t[0][i];
+    for (int j = 0; j < k; j++) {
+      G.a[i * k + j] = 0;
+      for (int l = 0; l <= k; l++) G.a[i * k + j] += t[l][i] * t[l][j];
+    }
+  }
+  if (k) CHECK(DenseSolve(&G, rhs, y));
+  for (int j = 0; j < k; j++)
+    for (int l = 0; l < N; l++) u[l] += y[j] * v[j][l];
+  Correct(p, right, u, x);
+  DenseFree(&G);
+  DenseFree(&dual.A);
+  DenseFree(&dual.M);
+}
+
+/* LGMRES: in a cycle |r| is least for corrections in the space of Krylov's vectors and of the kept ones,
+   oldest first. It is so for one column after the other, as the K w are made orthonormal. */
+static void LGMRES(const Problem *p, bool right, int its, double *x)
+{
+  double kept[MOST_S][N], w[MOST_S][N], c[MOST_S][N], r[N], u[N] = {0};
+  int count = 0, m = p->restart;
+  for (int it = 0; it < its; it++) {
+    int j = it % m, i = j - (m - count);
+    if (j == 0) {
+      FirstResidual(p, right, x, r);
+      memset(u, 0, sizeof u);
+    }
+    memcpy(w[j], i >= 0 ? kept[i] : j ? c[j - 1] : r, sizeof w[j]);
+    ApplyK(p, right, w[j], c[j]);
+    for (int again = 0; again < 2; again++)
+      for (int k = 0; k < j; k++) {
+        double h = Dot(N, c[k], c[j]);
+        for (int l = 0; l < N; l++) c[j][l] -= h * c[k][l], w[j][l] -= h * w[k][l];
+      }
+    double length = Norm(N, c[j]), step = Dot(N, c[j], r) / length;
+    for (int l = 0; l < N; l++) {
+      c[j][l] /= length, w[j][l] /= length;
+      r[l] -= step * c[j][l], u[l] += step * w[j][l];
+    }
+    if (j < m - 1 && it < its - 1) continue;
+    Correct(p, right, u, x);
+    if (count == p->augment) memmove(kept, kept + 1, sizeof kept - sizeof *kept);
+    if (count < p->augment) count++;
+    if (count) memcpy(kept[count - 1], u, sizeof u);
+  }
+}
+
 /* IDR(s) in its biorthogonal form, with one dot after the other, as van Gijzen and Sonneveld have it. */
 static void IDR(const Problem *p, bool right, int its, double *x)
 {
@@ -389,6 +470,10 @@ static void Iterate(Problem *p, const char *type, bool right, int k, double *x)
     CGS(p, right, *type == 't', k, x);
   } else if (!strcmp(type, "qmrcgs")) {
     QMRCGSTAB(p, k, x);
+  } else if (!strcmp(type, "qmr")) {
+    QMR(p, right, k, x);
+  } else if (!strcmp(type, "lgmres")) {
+    LGMRES(p, right, k, x);
   } else if (!strcmp(type, "bicgstabl")) {
     BiCGstabL(p, right, k, x);
   } else if (!strcmp(type, "idr")) {
@@ -432,7 +517,7 @@ static void Steps(PoiseContext ctx, PoiseKSP ksp, Problem *p, const char *type, 
 {
   double want[N], found, ref = 0;
   bool guess = Norm(N, p->x0) > 0;
-  int last = !strcmp(type, "preonly") ? 1 : STEPS;
+  int last = !strcmp(type, "preonly") ? 1 : !strcmp(type, "lgmres") ? LONG : STEPS;
   VecFill(b, p->b);
   for (int k = 0; k <= last; k++) {
     PoiseInt count;
@@ -487,7 +572,8 @@ static void Problems(PoiseContext ctx, const Method *m, const char *type_of_pc, 
       ApiCase("%s, %s, side %d, norm %d, guess %d, replay %d", m->type, type_of_pc, side, norm, guess,
               replay);
       for (int i = 0; i < N; i++) p.x0[i] = guess ? Random(111, (uint64_t)i) : 0;
-      p.restart = norm % 2 ? 4 : 30;
+      p.restart = norm % 2 || !strcmp(m->type, "lgmres") ? 4 : 30;
+      p.augment = (seed + norm) % 3 + 1;
       if (strcmp(type_of_pc, "jacobi")) p.emin = 0.2, p.emax = 3;
       CHECK_OK(PoiseOptionsSet(ctx, "ksp_replay", replay == 0 ? "0" : replay == 1 ? "1" : "8"));
       p.s = seed % 2 ? 2 : 4;
@@ -513,6 +599,7 @@ static void Problems(PoiseContext ctx, const Method *m, const char *type_of_pc, 
       CHECK_OK(PoiseKSPSetInitialGuessNonzero(ksp, guess));
       CHECK_OK(PoiseKSPKeepHistory(ksp, 1));
       CHECK_OK(PoiseKSPGMRESSetRestart(ksp, p.restart));
+      CHECK_OK(PoiseKSPLGMRESSetAugDim(ksp, p.augment));
       CHECK_OK(PoiseKSPRichardsonSetScale(ksp, p.scale));
       CHECK_OK(PoiseKSPChebyshevSetEigenvalues(ksp, p.emax, p.emin));
       if ((side ? m->right : m->left) >> norm & 1) {

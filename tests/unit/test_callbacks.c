@@ -104,8 +104,8 @@ static int Open(PoiseMat A, const char *type, const char *pc, Problem *s)
 
 /* ---- shells ---------------------------------------------------------------------------------- */
 
-static const char *const methods[] = {"cg",  "gmres",     "bicgstab", "minres", "cgs",    "tfqmr",
-                                      "idr", "bicgstabl", "fcg",      "gcr",    "symmlq", "qmrcgs"};
+static const char *const methods[] = {"cg",        "gmres", "bicgstab", "minres", "cgs",    "tfqmr", "idr",
+                                      "bicgstabl", "fcg",   "gcr",      "symmlq", "qmrcgs", "lgmres"};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /* A shell of a shell of a shell is what it is made of, to the last bit, in products and in solves. */

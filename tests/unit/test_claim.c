@@ -409,6 +409,10 @@ static void TestGoesOn(PoiseContext ctx)
       "-ksp_type symmlq",
       "-ksp_type qmrcgs",
       "-ksp_type bicg",
+      "-ksp_type qmr",
+      "-ksp_type qmr -ksp_pc_side right",
+      "-ksp_type lgmres -ksp_gmres_restart 7",
+      "-ksp_type lgmres -ksp_gmres_restart 5 -ksp_pc_side right",
       "-ksp_type bicg -ksp_norm_type unpreconditioned",
       "-ksp_type symmlq -ksp_norm_type natural",
       "-ksp_type bicgstabl",
@@ -651,9 +655,10 @@ static void TestDropped(PoiseContext ctx)
 /* Scaling by a power of 2 changes nothing else: the same iterations, and every bit of x. */
 static void TestScaling(PoiseContext ctx)
 {
-  static const char *const types[] = {
-      "cg",  "prcg",      "minres", "gmres", "fgmres", "bicgstab", "richardson", "chebyshev", "cgs", "tfqmr",
-      "idr", "bicgstabl", "fcg",    "gcr",   "symmlq", "qmrcgs",   "bicg",       "lsqr",      "cgls"};
+  static const char *const types[] = {"cg",         "prcg",      "minres", "gmres",  "fgmres", "bicgstab",
+                                      "richardson", "chebyshev", "cgs",    "tfqmr",  "idr",    "bicgstabl",
+                                      "fcg",        "gcr",       "symmlq", "qmrcgs", "bicg",   "lsqr",
+                                      "cgls",       "lgmres",    "qmr"};
   enum { TYPES = sizeof types / sizeof *types };
   static const int powers[] = {-600, -500, 520, 700};
   for (int k = 0; k < 8 * TYPES; k++) {
@@ -728,9 +733,9 @@ static void TestTiny(PoiseContext ctx)
    of 1e-100, whose square is not 0. */
 static void TestTinyBesideGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",         "prcg",   "minres", "gmres", "fgmres",    "bicgstab",
-                                      "richardson", "cgs",    "tfqmr",  "idr",   "bicgstabl", "fcg",
-                                      "gcr",        "symmlq", "qmrcgs", "bicg",  "lsqr",      "cgls"};
+  static const char *const types[] = {
+      "cg",        "prcg", "minres", "gmres",  "fgmres", "bicgstab", "richardson", "cgs",  "tfqmr",  "idr",
+      "bicgstabl", "fcg",  "gcr",    "symmlq", "qmrcgs", "bicg",     "lsqr",       "cgls", "lgmres", "qmr"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[] = {1e-100, 1e-155, 1e-170};
   double b[MOST], x0[MOST];
@@ -777,9 +782,9 @@ static double LargestResidual(const Problem *p)
    scaled too, so that M^-1 b is 0 by underflow. */
 static void TestAbsurdGuess(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",         "prcg",   "minres", "gmres", "fgmres",    "bicgstab",
-                                      "richardson", "cgs",    "tfqmr",  "idr",   "bicgstabl", "fcg",
-                                      "gcr",        "symmlq", "qmrcgs", "bicg",  "lsqr",      "cgls"};
+  static const char *const types[] = {
+      "cg",        "prcg", "minres", "gmres",  "fgmres", "bicgstab", "richardson", "cgs",  "tfqmr",  "idr",
+      "bicgstabl", "fcg",  "gcr",    "symmlq", "qmrcgs", "bicg",     "lsqr",       "cgls", "lgmres", "qmr"};
   enum { TYPES = sizeof types / sizeof *types };
   static const double sizes[][3] = {
       {1e-200, 1e200, 1}, {1e-160, 1e150, 1}, {1e-300, 1, 1}, {1e-300, 1, 1e100}};
@@ -809,9 +814,9 @@ static void TestAbsurdGuess(PoiseContext ctx)
 /* Without a norm, too. */
 static void TestHugeWithoutNorm(PoiseContext ctx)
 {
-  static const char *const types[] = {"cg",       "prcg", "minres", "gmres",  "fgmres",
-                                      "bicgstab", "cgs",  "tfqmr",  "idr",    "bicgstabl",
-                                      "fcg",      "gcr",  "symmlq", "qmrcgs", "bicg"};
+  static const char *const types[] = {"cg",     "prcg",   "minres", "gmres",     "fgmres", "bicgstab",
+                                      "cgs",    "tfqmr",  "idr",    "bicgstabl", "fcg",    "gcr",
+                                      "symmlq", "qmrcgs", "bicg",   "lgmres",    "qmr"};
   double b[MOST];
   for (int i = 0; i < 40; i++) b[i] = 1e170;
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

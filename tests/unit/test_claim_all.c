@@ -361,7 +361,8 @@ static void JudgeEasy(Stage *t, const Case *c, const Ended *e)
   unsigned flags = c->s->line->flags;
   if (c->norm == POISE_KSP_NORM_NONE || !(flags & EASY)) return;
   if (flags & SPD &&
-      Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq qmrcgs bicg") &&
+      Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq qmrcgs bicg lgmres "
+            "qmr") &&
       Usual(c, "none jacobi pbjacobi ilu icc sor bjacobi lu ksp"))
     Expect(t, c, e, e->reason > 0, "SPD: not converged");
   if (flags & NEGATIVE && Is(c, "cg prcg") && Usual(c, "none jacobi pbjacobi ilu sor bjacobi lu"))

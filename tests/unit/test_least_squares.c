@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods that multiply with A^T: lsqr and cgls, whose A has any shape, and bicg. */
+/* Methods that multiply with A^T: lsqr and cgls, whose A has any shape, bicg and qmr. */
 #include <math.h>
 
 #include "ksp/ksp.h"
@@ -395,8 +395,76 @@ static void NewValues(PoiseContext ctx, const char *type)
 static void TestNewValues(PoiseContext ctx)
 {
   NewValues(ctx, "bicg");
+  NewValues(ctx, "qmr");
   NewValues(ctx, "lsqr");
   NewValues(ctx, "cgls");
+}
+
+/* Of |r_i| of bicg: tau_k^2 = 1 / sum_i<=k 1 / |r_i|^2 is the least square of qmr's coefficients, and its
+   norm is at most sqrt(k + 1) tau_k. After as many iterations as there are rows it has ended. */
+static void QMR(PoiseContext ctx, const char *pc, bool right)
+{
+  static const Shape shape = {20, 20, FULL};
+  double bicg[MOST + 1], sum = 0, r = NAN, b = NAN;
+  Problem p;
+  PoiseInt count, leaps = 0;
+  const double *h;
+  if (!Open(ctx, shape, "bicg", pc, &p)) return;
+  if (right) CHECK_OK(PoiseKSPSetNormType(p.ksp, POISE_KSP_NORM_UNPRECONDITIONED));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-8, 0, 1e30, MOST));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_OK(PoiseKSPHistory(p.ksp, &count, &h));
+  memcpy(bicg, h, (size_t)count * sizeof *h);
+  PoiseInt both = count;
+  CHECK_OK(PoiseKSPSetType(p.ksp, "qmr"));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_CONVERGED_RTOL);
+  CHECK(PoiseKSPIterations(p.ksp) <= shape.n + 3);
+  CHECK(p.ksp->side == (right ? POISE_PC_RIGHT : POISE_PC_LEFT));
+  CHECK_OK(PoiseKSPHistory(p.ksp, &count, &h));
+  if (count < both) both = count;
+  for (PoiseInt k = 0; k < both; k++) {
+    sum += 1 / (bicg[k] * bicg[k]);
+    CHECK(h[k] <= sqrt((double)(k + 1) / sum) * (1 + 1e-6) + 1e-9 * h[0]);
+    leaps += bicg[k] > 1.5 * h[k];
+  }
+  if (strcmp(pc, "lu")) CHECK(leaps > 0); /* bicg does leap here */
+  CHECK_OK(PoiseKSPTrueResidual(p.ksp, p.b, p.x, &r));
+  CHECK_OK(PoiseVecNorm(p.b, POISE_NORM_2, &b));
+  if (right) CHECK(r <= 1.01e-8 * b);
+  ProblemClose(&p);
+}
+
+static void TestQMR(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "lu"};
+  for (int k = 0; k < 8; k++) QMR(ctx, pcs[k / 2], k % 2);
+}
+
+/* A skew A: (p~, A p) = 0 in the first iteration, and neither method goes on. */
+static void TestPivot(PoiseContext ctx)
+{
+  static const char *const types[] = {"bicg", "qmr"};
+  for (int t = 0; t < 2; t++) {
+    Problem p = {.A = NULL};
+    double norm = NAN;
+    CHECK_OK(PoiseMatCreate(ctx, POISE_DECIDE, POISE_DECIDE, 8, 8, &p.A));
+    for (PoiseInt i = 0; i < 8; i++)
+      CHECK_OK(
+          PoiseMatAddBlock(p.A, PoiseRank(ctx) == 0, &i, 1, (PoiseInt[]){i ^ 1}, (double[]){i % 2 ? 1 : -1}));
+    CHECK_OK(PoiseMatAssemble(p.A));
+    CHECK_OK(PoiseMatCreateVecs(p.A, &p.x, &p.b));
+    CHECK_OK(PoiseVecSet(p.b, 1));
+    CHECK_OK(PoiseKSPCreate(ctx, &p.ksp));
+    CHECK_OK(PoiseKSPSetType(p.ksp, types[t]));
+    CHECK_OK(PoiseKSPSetOperators(p.ksp, p.A, NULL));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_BREAKDOWN);
+    CHECK_INT(PoiseKSPIterations(p.ksp), 0);
+    CHECK_OK(PoiseVecNorm(p.x, POISE_NORM_INF, &norm));
+    CHECK(norm == 0);
+    ProblemClose(&p);
+  }
 }
 
 static PoiseErr ShellMult(void *A, PoiseVec x, PoiseVec y)
@@ -417,8 +485,8 @@ static void TestRefused(PoiseContext ctx)
   PoiseMat S;
   PoiseInt m, n;
   PoiseShell functions = {.mult = ShellMult};
-  for (int k = 0; k < 3; k++) {
-    if (!Open(ctx, shapes[2], "bicg", pcs[k], &p)) return;
+  for (int k = 0; k < 6; k++) {
+    if (!Open(ctx, shapes[2], k < 3 ? "bicg" : "qmr", pcs[k % 3], &p)) return;
     CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "transpose of the preconditioner");
     ProblemClose(&p);
   }
@@ -443,16 +511,16 @@ static void TestRefused(PoiseContext ctx)
 /* Bits of norms and x: enqueued in every iteration and replayed, of all types of matrices. */
 static PoiseErr KeepBits(PoiseContext ctx, void *arg)
 {
-  static const char *const types[] = {"csr", "csri", "pcsr"}, *const all[] = {"lsqr", "cgls", "bicg"};
-  for (int k = 0; k < 3 * 3 * 3; k++) {
-    int method = k % 3, shape = method == 2 ? 2 : k / 9;
+  static const char *const types[] = {"csr", "csri", "pcsr"}, *const all[] = {"lsqr", "cgls", "bicg", "qmr"};
+  for (int k = 0; k < 4 * 3 * 3; k++) {
+    int method = k % 4, shape = method >= 2 ? 2 : k / 12;
     uint64_t before = 0;
     for (int replay = 0; replay < 2; replay++) {
       Problem p = {.A = NULL};
       PoiseInt count;
       const double *h;
-      TRY(Build(ctx, shapes[shape], all[method], k % 2 ? "jacobi" : "none", &p));
-      if (strcmp(types[k / 3 % 3], "pcsr") || shape == 2) TRY(PoiseMatSetType(p.A, types[k / 3 % 3]));
+      TRY(Build(ctx, shapes[shape], all[method], k / 4 % 2 ? "jacobi" : "none", &p));
+      if (strcmp(types[k / 4 % 3], "pcsr") || shape == 2) TRY(PoiseMatSetType(p.A, types[k / 4 % 3]));
       p.ksp->options.replay = replay ? 5 : 0;
       TRY(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 13));
       for (int solve = 0; solve < 2; solve++) TRY(PoiseKSPSolve(p.ksp, p.b, p.x));
@@ -489,6 +557,8 @@ static const Test tests[] = {
     {"scales", TestScales, 0},
     {"operators", TestOperators, 0},
     {"new values", TestNewValues, 0},
+    {"qmr", TestQMR, 0},
+    {"pivot", TestPivot, 0},
     {"refused", TestRefused, 0},
     {"bits", TestBits, TEST_SERIAL | TEST_HOST_ONLY},
     {NULL, NULL, 0},

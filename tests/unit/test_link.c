@@ -217,9 +217,10 @@ static void TestGhosts(PoiseContext ctx)
 /* As enqueued one by one, with sums and ghosts through the hosts. */
 static void Solves(PoiseContext ctx)
 {
-  static const char *const methods[] = {"cg",         "prcg",   "bicgstab", "gmres", "minres",    "chebyshev",
-                                        "richardson", "cgs",    "tfqmr",    "idr",   "bicgstabl", "fcg",
-                                        "gcr",        "symmlq", "qmrcgs",   "bicg",  "lsqr",      "cgls"};
+  static const char *const methods[] = {"cg",        "prcg",       "bicgstab", "gmres",  "minres",
+                                        "chebyshev", "richardson", "cgs",      "tfqmr",  "idr",
+                                        "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs",
+                                        "bicg",      "lsqr",       "cgls",     "lgmres", "qmr"};
   static const char *const preconditioners[] = {"none", "jacobi", "sor"};
   for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
     for (int p = 0; p < 3; p++) {

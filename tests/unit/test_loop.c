@@ -207,9 +207,9 @@ static void TestRefused(PoiseContext ctx)
 
 enum { N = 900, SIDE = 30, SEEN = 2100 };
 
-static const char *const methods[] = {"cg",        "prcg",   "bicgstab", "gmres", "minres",    "richardson",
-                                      "chebyshev", "cgs",    "tfqmr",    "idr",   "bicgstabl", "fcg",
-                                      "gcr",       "symmlq", "qmrcgs",   "bicg",  "lsqr",      "cgls"};
+static const char *const methods[] = {
+    "cg",        "prcg", "bicgstab", "gmres",  "minres", "richardson", "chebyshev", "cgs",  "tfqmr",  "idr",
+    "bicgstabl", "fcg",  "gcr",      "symmlq", "qmrcgs", "bicg",       "lsqr",      "cgls", "lgmres", "qmr"};
 enum { NMETHODS = sizeof methods / sizeof *methods };
 
 typedef struct Solver {

@@ -122,6 +122,9 @@ static void TestSolving(PoiseContext ctx)
     Solving(ctx, 2, 1, "symmlq", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
     Solving(ctx, 1, 1, "qmrcgs", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
     Solving(ctx, 1, 1, "bicg", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 1, "qmr", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 1, "lgmres", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
+    Solving(ctx, 1, 1, "lgmres", pcs[k], POISE_KSP_NORM_UNPRECONDITIONED, POISE_PC_RIGHT);
     Solving(ctx, 2, 1, "idr", pcs[k], POISE_KSP_NORM_PRECONDITIONED, POISE_PC_LEFT);
   }
 }

@@ -772,7 +772,7 @@ static void Solve(PoiseMat A, const char *ksp_type, const char *pc_type)
   bool once = !strcmp(ksp_type, "preonly");
   bool pointwise = !strcmp(pc_type, "none") || !strcmp(pc_type, "jacobi");
   if (!strcmp(ksp_type, "prcg") && !pointwise) return; /* which refuses it */
-  if (!strcmp(ksp_type, "bicg") && !HasTranspose(pc_type)) return;
+  if ((!strcmp(ksp_type, "bicg") || !strcmp(ksp_type, "qmr")) && !HasTranspose(pc_type)) return;
   if (!CHECK_OK(PoiseKSPCreate(ctx, &ksp)) || !CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) ||
       !CHECK_OK(PoiseVecDuplicate(b, &r)))
     return;

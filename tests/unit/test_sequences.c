@@ -126,9 +126,10 @@ typedef struct Sequence {
 } Sequence;
 
 static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "pcsr"};
-static const char *const ksp_types[] = {
-    "cg",    "prcg", "bicgstab",  "gmres", "fgmres", "minres", "chebyshev", "richardson", "preonly", "cgs",
-    "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq", "qmrcgs",    "bicg",       "lsqr",    "cgls"};
+static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
+                                        "chebyshev", "richardson", "preonly",  "cgs",    "tfqmr",  "idr",
+                                        "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs", "bicg",
+                                        "lsqr",      "cgls",       "lgmres",   "qmr"};
 static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu",      "icc", "ilut", "ict",
                                        "sor",  "bjacobi", "lu",       "cholesky", "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
@@ -1054,11 +1055,16 @@ static bool Is(const char *type, const char *a)
   return !strcmp(type, a);
 }
 
+static bool HasRestart(const char *type)
+{
+  return Is(type, "gmres") || Is(type, "fgmres") || Is(type, "lgmres");
+}
+
 static void TellRestart(Sequence *s)
 {
   static const int lengths[] = {1, 2, 5, 30, 40};
   int restart = PICK(s, lengths);
-  if (Is(s->m.ksp.type, "gmres") || Is(s->m.ksp.type, "fgmres")) s->m.ksp.restart = restart;
+  if (HasRestart(s->m.ksp.type)) s->m.ksp.restart = restart;
   Say(s, "restart %d", restart);
   Did(s, PoiseKSPGMRESSetRestart(s->ksp, restart));
 }
@@ -1067,7 +1073,7 @@ static void TellBreakdown(Sequence *s)
 {
   static const double tolerances[] = {0.1, 1e-3, 10};
   double tolerance = PICK(s, tolerances);
-  if (Is(s->m.ksp.type, "gmres") || Is(s->m.ksp.type, "fgmres")) s->m.ksp.breakdown = tolerance;
+  if (HasRestart(s->m.ksp.type)) s->m.ksp.breakdown = tolerance;
   Say(s, "breakdown tolerance %g", tolerance);
   Did(s, PoiseKSPGMRESSetBreakdownTolerance(s->ksp, tolerance));
 }
@@ -1205,7 +1211,7 @@ static void KSPOption(Sequence *s)
   static const int replays[] = {0, 1, 8, 50};
   KSPModel *k = &s->m.ksp;
   Loop l = {PICK(s, replays), !Draw(s, 4), !Draw(s, 4), !Draw(s, 4), !Draw(s, 6)};
-  if (Is(k->type, "gmres") || Is(k->type, "fgmres")) k->refine = Draw(s, LENGTH(refinements));
+  if (HasRestart(k->type)) k->refine = Draw(s, LENGTH(refinements));
   if (Is(k->type, "chebyshev")) k->transform = Draw(s, LENGTH(transforms)), k->steps = 1 + Draw(s, 20);
   Say(s, "options refine %d transform %d steps %d replay %d print %d%d%d%d", k->refine, k->transform,
       k->steps, l.replay, l.monitor, l.residual, l.reason, l.view);

@@ -45,6 +45,7 @@ KSP_OPTION(Guess, PoiseKSPSetInitialGuessNonzero(o->ksp, 1), o->ksp->options.gue
 KSP_OPTION(Error, PoiseKSPSetErrorIfNotConverged(o->ksp, 1), o->ksp->options.error_if_not_converged)
 KSP_OPTION(Restart, PoiseKSPGMRESSetRestart(o->ksp, 5), poiseGMRESRestart(o->ksp))
 KSP_OPTION(RestartGCR, PoiseKSPGCRSetRestart(o->ksp, 5), o->ksp->type->cycle(o->ksp))
+KSP_OPTION(AugDim, PoiseKSPLGMRESSetAugDim(o->ksp, 5), o->ksp->type->vectors(o->ksp))
 KSP_OPTION(Mmax, PoiseKSPFCGSetMmax(o->ksp, 5), o->ksp->type->cycle(o->ksp))
 KSP_OPTION(PCType, PoisePCSetType(o->pc, "sor"), PoisePCType(o->pc)[0])
 KSP_OPTION(MatType, PoiseMatSetType(o->A, "csri"), PoiseMatType(o->A)[3])
@@ -185,6 +186,8 @@ static const Setter setters[] = {
     {"KSPSetReusePreconditioner", "fgmres", "ksp", "ksp_reuse_preconditioner no", SetReuse, GetReuse, false},
     {"KSPGMRESSetRestart", "gmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
     {"KSPGMRESSetRestart", "fgmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
+    {"KSPGMRESSetRestart", "lgmres", NULL, "ksp_gmres_restart 9", SetRestart, GetRestart, false},
+    {"KSPLGMRESSetAugDim", "lgmres", NULL, "ksp_lgmres_augment 9", SetAugDim, GetAugDim, false},
     {"KSPGCRSetRestart", "gcr", NULL, "ksp_gcr_restart 9", SetRestartGCR, GetRestartGCR, false},
     {"KSPFCGSetMmax", "fcg", NULL, "ksp_fcg_mmax 9", SetMmax, GetMmax, false},
     {"KSPRichardsonSetScale", "richardson", "jacobi", "ksp_richardson_scale 0.5", SetScale, Norm, false},
