@@ -66,6 +66,8 @@ static PetscErrorCode SetOfMethods(KSP ksp, Engine *e)
   if (said.scale != e->said.scale) POISE_CALL(PoiseKSPRichardsonSetScale(e->ksp, said.scale));
   if (said.breakdown != e->said.breakdown)
     POISE_CALL(PoiseKSPGMRESSetBreakdownTolerance(e->ksp, said.breakdown));
+  if (said.augments && (!e->said.augments || said.augment != e->said.augment))
+    POISE_CALL(PoiseKSPLGMRESSetAugDim(e->ksp, (int)said.augment));
   if (said.emax != 0 && (said.emax != e->said.emax || said.emin != e->said.emin))
     POISE_CALL(PoiseKSPChebyshevSetEigenvalues(e->ksp, said.emax, said.emin));
   e->restart = restart;

@@ -39,6 +39,7 @@ static const struct {
     {"gmres", "gmres", "gmres"},
     {"pgmres", "gmres", "pgmres"},
     {"fgmres", "fgmres", "fgmres"},
+    {"lgmres", "lgmres", "lgmres"},
     {"gcr", "gcr", "gcr"},
     {"minres", "minres", "minres"},
     {"chebyshev", "chebyshev", "chebyshev"},
@@ -300,6 +301,18 @@ static PetscErrorCode SetBreakdown(KSP ksp, PetscReal tolerance)
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode SetAugment(KSP ksp, PetscInt augment)
+{
+  Said *said;
+  PetscErrorCode (*set)(KSP, PetscInt);
+  PetscFunctionBegin;
+  PetscCall(Open(ksp, "KSPLGMRESSetAugDim_C", &said, &set));
+  PetscCall(set(ksp, augment));
+  said->augment = augment;
+  said->augments = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetModifyFGMRES(KSP ksp, ModifyFGMRES *f, void *arg, DestroyContext *destroy)
 {
   Said *said;
@@ -356,6 +369,7 @@ static const Listener setters[] = {
     {"KSPChebyshevEstEigGetKSP_C", (Function)GetEstimator},
     {"KSPGMRESSetHapTol_C", (Function)SetHapTol},
     {"KSPGMRESSetBreakdownTolerance_C", (Function)SetBreakdown},
+    {"KSPLGMRESSetAugDim_C", (Function)SetAugment},
     {"KSPFGMRESSetModifyPC_C", (Function)SetModifyFGMRES},
     {"KSPGCRSetModifyPC_C", (Function)SetModifyGCR},
     {"KSPFlexibleSetModifyPC_C", (Function)SetModifyFlexible},

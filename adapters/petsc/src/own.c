@@ -6,7 +6,8 @@
 /* Does Poise's method watch this norm, with the preconditioner on this side? */
 static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
 {
-  static const char *const of_both_sides[] = {"gmres", "bicgstab", "bicgstabl", "cgs", "tfqmr", "idr"};
+  static const char *const of_both_sides[] = {"gmres", "lgmres", "bicgstab", "bicgstabl",
+                                              "cgs",   "tfqmr",  "idr"};
   const PetscBool left = side == PC_LEFT ? PETSC_TRUE : PETSC_FALSE, none = norm == KSP_NORM_NONE,
                   plain = norm == KSP_NORM_UNPRECONDITIONED;
   if (side == PC_SYMMETRIC) return PETSC_FALSE;

@@ -245,7 +245,8 @@ PetscErrorCode FindWith(PetscObject object, const char *key, void *memory);
 typedef struct Said {
   PetscReal scale, emax, emin, breakdown; /* 0: nothing */
   PetscReal estimate[4];                  /* of KSPChebyshevEstEigSet */
-  PetscBool estimates;
+  PetscBool estimates, augments;
+  PetscInt augment;  /* of lgmres, if augments */
   const char *other; /* a setting that Poise's method has not, or NULL */
 } Said;
 PetscErrorCode SaidOf(KSP ksp, Said *said);

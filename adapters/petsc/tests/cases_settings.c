@@ -41,6 +41,8 @@ static PetscErrorCode NormsAndSides(void)
       {"cg", "jacobi", KSP_NORM_NONE, PC_LEFT},
       {"gmres", "jacobi", KSP_NORM_NONE, PC_LEFT},
       {"fgmres", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
+      {"lgmres", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
+      {"lgmres", "jacobi", KSP_NORM_UNPRECONDITIONED, PC_RIGHT},
       {"gcr", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
       {"gcr", "sor", KSP_NORM_NONE, PC_RIGHT},
       {"cgs", "jacobi", KSP_NORM_DEFAULT, PC_SIDE_DEFAULT},
