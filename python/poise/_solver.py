@@ -27,7 +27,7 @@ _NORMS = {
 }
 _NEVER = ("minres", "symmlq", "preonly")  # methods that cannot watch |b - A x|
 # those that can if the preconditioner is on the right
-_FROM_THE_RIGHT = ("gmres", "bicgstab", "bicgstabl", "cgs", "tfqmr", "idr")
+_FROM_THE_RIGHT = ("gmres", "lgmres", "bicgstab", "bicgstabl", "cgs", "qmr", "tfqmr", "idr")
 _MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
 _PASSES = 10  # most solves of one right-hand side, where another norm is watched
 _SIDES = {"left": c.POISE_PC_LEFT, "right": c.POISE_PC_RIGHT}
