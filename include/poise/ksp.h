@@ -148,8 +148,9 @@ POISE_API PoiseErr PoiseKSPSetComputeSingularValues(PoiseKSP ksp, int on);
   M^-1 from the right. That is the matrix of Lanczos of cg (its first 10000 iterations), or the Hessenberg
   matrix of gmres' latest cycle. *count is how many there are; the first n of them go to the arrays real and
   imaginary, ascending by their real parts. After a claim that was refuted they are those of the iterations
-  behind it. Not collective. POISE_ERR_UNSUPPORTED: the method makes none; POISE_ERR_STATE: they were not
-  asked for.
+  behind it. A monitor or convergence test gets those of the iterations so far, where it could call
+  PoiseKSPBuildSolution. Not collective. POISE_ERR_UNSUPPORTED: the method makes none; POISE_ERR_STATE: they
+  were not asked for.
 */
 POISE_API PoiseErr PoiseKSPComputeEigenvalues(PoiseKSP ksp, PoiseInt n, double *real, double *imaginary,
                                               PoiseInt *count);

@@ -166,6 +166,17 @@ PoiseErr PoiseKSPSetComputeSingularValues(PoiseKSP ksp, int on)
   return POISE_OK;
 }
 
+/* Of the iterations so far. The loop goes on in the array on its device, and the next question copies it anew. */
+static PoiseErr AskMeanwhile(PoiseKSP ksp, const char *what, Projected *p)
+{
+  double *array;
+  if (!ksp->loop.eager)
+    FAIL(POISE_ERR_STATE, "%s: the loop is replayed and ahead of its monitors: set a convergence test, or %s 0",
+         what, poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
+  TRY(ksp->type->projected(ksp, p));
+  return poiseBufferUpdate(&ksp->scalars.array_buffer, DEVICE, &array);
+}
+
 static PoiseErr Ask(PoiseKSP ksp, const char *what, Projected *p)
 {
   *p = (Projected){0};
@@ -176,9 +187,9 @@ static PoiseErr Ask(PoiseKSP ksp, const char *what, Projected *p)
   if (!poiseKSPKeepsSpectrum(ksp))
     FAIL(POISE_ERR_STATE,
          "%s: call PoiseKSPSetComputeEigenvalues or PoiseKSPSetComputeSingularValues before the solve", what);
-  if (!ksp->layout || ksp->result.reason == POISE_ITERATING)
+  if (!ksp->layout || (ksp->result.reason == POISE_ITERATING && !ksp->solve.running))
     FAIL(POISE_ERR_STATE, "%s: there was no solve", what);
-  return ksp->type->projected(ksp, p);
+  return ksp->solve.running ? AskMeanwhile(ksp, what, p) : ksp->type->projected(ksp, p);
 }
 
 static void Drop(PoiseKSP ksp, Projected *p)

@@ -41,9 +41,21 @@ static PetscErrorCode ShowIterate(KSP ksp)
   PetscFunctionReturn(0);
 }
 
+/* pipecg2 makes two iterations at a time and looks at the norm behind them. */
+PetscBool LooksAtPairs(KSP ksp)
+{
+  return IsForPetsc(ksp, KSPPIPECG2);
+}
+
+static PetscBool IsBetween(KSP ksp, PetscInt it)
+{
+  return it % 2 ? LooksAtPairs(ksp) : PETSC_FALSE;
+}
+
 static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
 {
   PetscFunctionBegin;
+  if (IsBetween(ksp, it)) PetscFunctionReturn(0);
   ksp->its = it;
   ksp->rnorm = norm;
   if (ShowsIterates(ksp)) PetscCall(ShowIterate(ksp));
@@ -66,6 +78,7 @@ PoiseErr Monitor(PoiseKSP solver, PoiseInt it, double norm, void *arg)
 static PetscErrorCode CallTest(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *says)
 {
   PetscFunctionBegin;
+  if (IsBetween(ksp, it)) PetscFunctionReturn(0);
   ksp->its = it;
   ksp->rnorm = norm;
   if (it && it < ksp->chknorm) PetscFunctionReturn(0); /* the test needs the first norm */

@@ -46,7 +46,8 @@ PetscErrorCode RestartOf(KSP ksp, PetscInt *restart)
   *restart = 0;
   PetscTryMethod(ksp, "KSPGMRESGetRestart_C", (KSP, PetscInt *), (ksp, restart));
   PetscTryMethod(ksp, "KSPGCRGetRestart_C", (KSP, PetscInt *), (ksp, restart));
-  if (!strcmp(DataOf(ksp)->method, "fcg")) PetscCall(KSPFCGGetMmax(ksp, restart));
+  if (IsForPetsc(ksp, KSPFCG)) PetscCall(KSPFCGGetMmax(ksp, restart));
+  if (IsForPetsc(ksp, KSPPIPEFCG)) PetscCall(KSPPIPEFCGGetMmax(ksp, restart));
   PetscFunctionReturn(0);
 }
 
@@ -77,12 +78,14 @@ static PetscErrorCode SetOfMethods(KSP ksp, Engine *e)
 
 static PetscErrorCode SetTolerances(KSP ksp, Engine *e)
 {
+  /* pairs end before that number */
+  const PetscInt most = LooksAtPairs(ksp) ? PetscMax(0, ksp->max_it - 1) / 2 * 2 : ksp->max_it;
   PetscFunctionBegin;
   if (e->rtol != ksp->rtol || e->abstol != ksp->abstol || e->divtol != ksp->divtol ||
       e->max_it != ksp->max_it)
     POISE_CALL(PoiseKSPSetTolerances(
         e->ksp, e->rtol != ksp->rtol ? ksp->rtol : -1, e->abstol != ksp->abstol ? ksp->abstol : -1,
-        e->divtol != ksp->divtol ? ksp->divtol : -1, e->max_it != ksp->max_it ? ksp->max_it : -1));
+        e->divtol != ksp->divtol ? ksp->divtol : -1, e->max_it != ksp->max_it ? most : -1));
   e->rtol = ksp->rtol;
   e->abstol = ksp->abstol;
   e->divtol = ksp->divtol;

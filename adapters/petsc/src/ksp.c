@@ -16,6 +16,11 @@ Data *DataOf(KSP ksp)
   return FindWith((PetscObject)ksp, key, &d) ? NULL : d;
 }
 
+PetscBool IsForPetsc(KSP ksp, const char *method)
+{
+  return !strcmp(PetscMethodOf(DataOf(ksp)->asked), method) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* ---- set-up and solve ------------------------------------------------------------------------ */
 
 static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X);
@@ -65,7 +70,7 @@ static PetscErrorCode SetTest(KSP ksp, Engine *e)
   PetscInt least;
   PetscBool usual = ksp->converged == KSPConvergedDefault && ksp->chknorm <= 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionBegin;
-  if (HasLookingMonitor(ksp)) usual = PETSC_FALSE;
+  if (HasLookingMonitor(ksp) || LooksAtPairs(ksp)) usual = PETSC_FALSE;
   if (usual && with && (with->initialrtol || with->mininitialrtol || with->convmaxits)) usual = PETSC_FALSE;
   PetscCall(LeastIterations(ksp, &least));
   if (least > 0) usual = PETSC_FALSE;
@@ -221,11 +226,13 @@ static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
   PetscFunctionReturn(0);
 }
 
+/* PETSc's are 1 before the first iteration. */
 static PetscErrorCode ComputeExtremes(KSP ksp, PetscReal *largest, PetscReal *least)
 {
   const Data *d = DataOf(ksp);
   PetscFunctionBegin;
   POISE_CALL(PoiseKSPComputeExtremeSingularValues(d->now->ksp, largest, least));
+  if (*largest < 0) *largest = *least = 1;
   PetscFunctionReturn(0);
 }
 

@@ -13,21 +13,25 @@
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Words for methods whose iterates are those of one of Poise. pipecg2 is none, as it looks at every second
-   iteration, nor are pipefgmres and pipegcr, which need not give what fgmres does, nor bcgsl, which looks at
-   the end of a cycle only. PETSc has no idr: its bcgs stands in where Poise's idr cannot work. */
+/* Words for methods whose iterates are those of one of Poise. pipefgmres and pipegcr are none, which need not
+   give what fgmres does, nor is bcgsl, which looks at the end of a cycle only. PETSc has no idr: its bcgs
+   stands in where Poise's idr cannot work. */
 static const struct {
   const char *word, *poise, *petsc;
 } words[] = {
     {"cg", "cg", "cg"},
     {"groppcg", "cg", "groppcg"},
     {"pipecg", "cg", "pipecg"},
+    {"pipecgrr", "cg", "pipecgrr"},
+    {"pipecg2", "cg", "pipecg2"},
     {"pipeprcg", "cg", "pipeprcg"},
     {"prcg", "prcg", "pipeprcg"},
     {"bcgs", "bicgstab", "bcgs"},
     {"bicgstab", "bicgstab", "bcgs"},
     {"ibcgs", "bicgstab", "ibcgs"},
     {"pipebcgs", "bicgstab", "pipebcgs"},
+    {"fbcgs", "bicgstab", "fbcgs"},
+    {"fbcgsr", "bicgstab", "fbcgsr"},
     {"bicgstabl", "bicgstabl", "bcgsl"},
     {"bicg", "bicg", "bicg"},
     {"cgls", "cgls", "cgls"},
@@ -36,12 +40,15 @@ static const struct {
     {"qmrcgs", "qmrcgs", "qmrcgs"},
     {"idr", "idr", "bcgs"},
     {"fcg", "fcg", "fcg"},
+    {"pipefcg", "fcg", "pipefcg"},
     {"gmres", "gmres", "gmres"},
     {"pgmres", "gmres", "pgmres"},
     {"fgmres", "fgmres", "fgmres"},
     {"lgmres", "lgmres", "lgmres"},
     {"gcr", "gcr", "gcr"},
     {"minres", "minres", "minres"},
+    {"symmlq", "symmlq", "symmlq"},
+    {"lsqr", "lsqr", "lsqr"},
     {"chebyshev", "chebyshev", "chebyshev"},
     {"richardson", "richardson", "richardson"},
     {"preonly", "preonly", "preonly"},

@@ -17,13 +17,12 @@ static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
   if (!strcmp(method, "cg") || !strcmp(method, "prcg") || !strcmp(method, "fcg")) return left;
   for (size_t i = 0; i < sizeof of_both_sides / sizeof *of_both_sides; i++)
     if (!strcmp(method, of_both_sides[i])) return none || (norm != KSP_NORM_NATURAL && plain != left);
-  if (!strcmp(method, "minres")) return left && !plain;
-  if (!strcmp(method, "cgls")) return left && (plain || none);
+  if (!strcmp(method, "minres") || !strcmp(method, "symmlq")) return left && !plain;
+  if (!strcmp(method, "cgls") || !strcmp(method, "lsqr")) return left && (plain || none);
   return left && norm != KSP_NORM_NATURAL;
 }
 
-/* Does Poise's method keep what eigenvalues and singular values are made of? A monitor would ask for them in
-   the middle of a solve. */
+/* Does Poise's method keep what eigenvalues and singular values are made of? */
 PetscBool HasSpectrum(const char *method)
 {
   return !strcmp(method, "cg") || !strcmp(method, "gmres") || !strcmp(method, "fgmres") ? PETSC_TRUE
@@ -33,11 +32,12 @@ PetscBool HasSpectrum(const char *method)
 /* Poise's fcg has Notay's. */
 static PetscErrorCode TruncationOfFCG(KSP ksp, const char **other)
 {
-  KSPFCDTruncationType type;
+  KSPFCDTruncationType of_fcg = KSP_FCD_TRUNC_TYPE_NOTAY, of_pipefcg = KSP_FCD_TRUNC_TYPE_NOTAY;
   PetscFunctionBegin;
-  if (strcmp(DataOf(ksp)->method, "fcg")) PetscFunctionReturn(0);
-  PetscCall(KSPFCGGetTruncationType(ksp, &type));
-  if (type != KSP_FCD_TRUNC_TYPE_NOTAY) *other = "KSPFCGSetTruncationType";
+  if (IsForPetsc(ksp, KSPFCG)) PetscCall(KSPFCGGetTruncationType(ksp, &of_fcg));
+  if (IsForPetsc(ksp, KSPPIPEFCG)) PetscCall(KSPPIPEFCGGetTruncationType(ksp, &of_pipefcg));
+  if (of_fcg != KSP_FCD_TRUNC_TYPE_NOTAY) *other = "KSPFCGSetTruncationType";
+  if (of_pipefcg != KSP_FCD_TRUNC_TYPE_NOTAY) *other = "KSPPIPEFCGSetTruncationType";
   PetscFunctionReturn(0);
 }
 
@@ -89,6 +89,23 @@ static PetscBool TransposedPC(const Data *d)
   return PETSC_FALSE;
 }
 
+/* Where the iterates or norms of Poise's method are not those of PETSc's. */
+static PetscErrorCode WhyNotFor(KSP ksp, char why[NAME])
+{
+  const Data *d = DataOf(ksp);
+  PetscBool none;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  const PetscBool own = d->chosen.own && !d->back ? PETSC_TRUE : PETSC_FALSE;
+  if (IsForPetsc(ksp, KSPPIPEFCG) && !own && !none)
+    PetscCall(PetscStrncpy(why, "PETSc's preconditioner may vary, with which pipefcg is not fcg", NAME));
+  else if (IsForPetsc(ksp, KSPPIPEFCG) && ksp->normtype == KSP_NORM_NATURAL)
+    PetscCall(PetscStrncpy(why, "PETSc's pipefcg has the natural norm of the iteration before", NAME));
+  else if (IsForPetsc(ksp, KSPSYMMLQ) && !none)
+    PetscCall(PetscStrncpy(why, "PETSc's symmlq compares natural norms with a preconditioned one", NAME));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
 {
   const Data *d = DataOf(ksp);
@@ -100,7 +117,7 @@ PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
   *why = 0;
   if (!*d->method)
     PetscCall(PetscStrncpy(why, "Poise has no such method", NAME));
-  else if (ksp->calc_ritz || (ksp->calc_sings && (!HasSpectrum(d->method) || HasLookingMonitor(ksp))))
+  else if (ksp->calc_ritz || (ksp->calc_sings && !HasSpectrum(d->method)))
     PetscCall(PetscStrncpy(why, "eigenvalues or singular values of the iteration are asked for", NAME));
   else if (!strcmp(d->method, "bicg") && !TransposedPC(d))
     PetscCall(PetscStrncpy(why, "Poise's bicg wants a preconditioner of Poise with a transpose", NAME));
@@ -116,6 +133,8 @@ PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
   else if (!Watches(d->method, ksp->normtype, ksp->pc_side))
     PetscCall(PetscSNPrintf(why, NAME, "Poise's %s has no %s norm with side %s", d->method,
                             KSPNormTypes[ksp->normtype], PCSides[ksp->pc_side]));
+  else
+    PetscCall(WhyNotFor(ksp, why));
   PetscFunctionReturn(0);
 }
 

@@ -46,6 +46,8 @@ typedef struct Data {
 /* ---- ksp.c ----------------------------------------------------------------------------------- */
 
 Data *DataOf(KSP ksp);
+/* Does Poise's method stand for that one of PETSc? */
+PetscBool IsForPetsc(KSP ksp, const char *method);
 /* The functions of the KSP: PETSc's, but for those in whose place Poise's work. */
 PetscErrorCode SetFunctions(KSP ksp);
 
@@ -53,6 +55,7 @@ PetscErrorCode SetFunctions(KSP ksp);
 
 PoiseErr Monitor(PoiseKSP solver, PoiseInt it, double norm, void *arg);
 PoiseErr Test(PoiseKSP solver, PoiseInt it, double norm, PoiseKSPReason *reason, void *arg);
+PetscBool LooksAtPairs(KSP ksp);
 /* A monitor that may ask for the iterate, other than PETSc's of the norm. */
 PetscBool HasLookingMonitor(KSP ksp);
 PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z);

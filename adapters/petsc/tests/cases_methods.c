@@ -25,7 +25,7 @@ static PetscErrorCode Same(const char *method, const char *pc, Prepare prepare, 
 
 static PetscErrorCode OwnMethods(void)
 {
-  static const char *const methods[] = {"symmlq", "pipefcg", "bcgsl", "fbcgs", "fbcgsr", "cr", "pipecg2"};
+  static const char *const methods[] = {"bcgsl", "cr", "tcqmr"};
   char words[64];
   PetscFunctionBegin;
   for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
@@ -35,9 +35,30 @@ static PetscErrorCode OwnMethods(void)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Symmlq(KSP ksp)
+/* Methods of another name with the same iterates. */
+static PetscErrorCode OtherNames(void)
 {
-  return KSPSetType(ksp, KSPSYMMLQ);
+  static const char *const methods[][3] = {{"pipecgrr", "jacobi", "Poise's cg, for pipecgrr"},
+                                           {"pipecg2", "jacobi", "Poise's cg, for pipecg2"},
+                                           {"pipecg2", "bjacobi", "Poise's cg, for pipecg2"},
+                                           {"fbcgs", "jacobi", "Poise's bicgstab, for fbcgs"},
+                                           {"fbcgs", "bjacobi", "Poise's bicgstab, for fbcgs"},
+                                           {"fbcgsr", "jacobi", "Poise's bicgstab, for fbcgsr"},
+                                           {"fbcgsr", "bjacobi", "Poise's bicgstab, for fbcgsr"},
+                                           {"pipefcg", "jacobi", "Poise's fcg, for pipefcg"},
+                                           {"pipefcg", NULL, "Poise's fcg, for pipefcg"},
+                                           {"pipefcg", "asm", "pipefcg is not fcg"},
+                                           {"symmlq", NULL, "Poise's symmlq"},
+                                           {"symmlq", "jacobi", "natural norms with a preconditioned one"}};
+  PetscFunctionBegin;
+  for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
+    PetscCall(Same(methods[k][0], methods[k][1], NULL, methods[k][2]));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode CR(KSP ksp)
+{
+  return KSPSetType(ksp, KSPCR);
 }
 
 static PetscErrorCode Bcgsl(KSP ksp)
@@ -152,7 +173,7 @@ static PetscErrorCode AsTAO(void)
 static PetscErrorCode OwnInCode(void)
 {
   PetscFunctionBegin;
-  PetscCall(Same(NULL, "jacobi", Symmlq, "PETSc's own symmlq (Poise has no such method)"));
+  PetscCall(Same(NULL, "jacobi", CR, "PETSc's own cr (Poise has no such method)"));
   PetscCall(Same(NULL, "jacobi", Bcgsl, "Ell = 4"));
   PetscFunctionReturn(0);
 }
@@ -373,6 +394,17 @@ static const struct {
     {"gcr", "ksp_gcr_restart 6", "restart 6"},
     {"fcg", "ksp_fcg_mmax 3", "most directions kept: 3"},
     {"fcg", "ksp_fcg_truncation_type standard", "Poise's fcg has not: KSPFCGSetTruncationType"},
+    {"pipefcg", "ksp_pipefcg_mmax 3", "most directions kept: 3"},
+    {"pipefcg", "ksp_pipefcg_truncation_type standard", "Poise's fcg has not: KSPPIPEFCGSetTruncationType"},
+    {"pipefcg", "ksp_norm_type natural", "has the natural norm of the iteration before"},
+    {"pipefcg", "ksp_norm_type unpreconditioned", "Poise's fcg, for pipefcg"},
+    {"pipecg2", "ksp_norm_type natural", "Poise's cg, for pipecg2"},
+    {"pipecg2", "ksp_norm_type unpreconditioned", "Poise's cg, for pipecg2"},
+    {"pipecg2", "ksp_max_it 7", "Poise's cg, for pipecg2"},
+    {"pipecg2", "ksp_max_it 8", "Poise's cg, for pipecg2"},
+    {"pipecg2", "ksp_max_it 1", "Poise's cg, for pipecg2"},
+    {"fbcgs", "ksp_max_it 3", "Poise's bicgstab, for fbcgs"},
+    {"fbcgs", "ksp_pc_side right", "Poise's bicgstab, for fbcgs"},
     {"cgs", "ksp_pc_side right", "Poise's cgs"},
     {"richardson", "ksp_richardson_scale 0.3", "Poise's richardson"},
     {"richardson", "ksp_richardson_self_scale", "PETSc's own richardson"},
@@ -456,6 +488,59 @@ static PetscErrorCode Spectrum(const char *method, const char *words)
   SAYS(p.poise, words);
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+typedef struct Extremes { /* of each iteration */
+  PetscInt n;
+  PetscReal most[N], least[N];
+} Extremes;
+
+static PetscErrorCode Watch(KSP ksp, PetscInt it, PetscReal norm, void *arg)
+{
+  Extremes *e = arg;
+  (void)it;
+  (void)norm;
+  PetscFunctionBegin;
+  CHECK(e->n < N);
+  PetscCall(KSPComputeExtremeSingularValues(ksp, &e->most[e->n], &e->least[e->n]));
+  e->n++;
+  PetscFunctionReturn(0);
+}
+
+/* A monitor asks in the middle of a solve, behind a restart too. */
+static PetscErrorCode Watched(const char *method, const char *pc, const char *words)
+{
+  Problem p;
+  Mat A;
+  Extremes e[2] = {{0}, {0}};
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.1, 0, 0, &A));
+  PetscCall(SetBoth("ksp_gmres_restart", "7", PETSC_FALSE));
+  PetscCall(Begin(A, NULL, method, pc, &p));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPSetComputeSingularValues(k ? p.poise : p.petsc, PETSC_TRUE));
+    PetscCall(KSPMonitorSet(k ? p.poise : p.petsc, Watch, &e[k], NULL));
+  }
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, words);
+  CHECK(e[0].n == e[1].n && e[0].n > 8);
+  for (PetscInt i = 0; i < PetscMin(e[0].n, e[1].n); i++) {
+    CHECK(PetscAbsReal(e[0].most[i] - e[1].most[i]) < 1e-6 * e[0].most[i]);
+    CHECK(PetscAbsReal(e[0].least[i] - e[1].least[i]) < 1e-6 * e[0].most[i]);
+  }
+  PetscCall(End(&p));
+  PetscCall(SetBoth("ksp_gmres_restart", NULL, PETSC_TRUE));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode WatchedValues(void)
+{
+  PetscFunctionBegin;
+  PetscCall(Watched("cg", "jacobi", "Poise's cg"));
+  PetscCall(Watched("cg", "bjacobi", "Poise's cg"));
+  PetscCall(Watched("gmres", "jacobi", "Poise's gmres"));
   PetscFunctionReturn(0);
 }
 
@@ -585,6 +670,7 @@ static PetscErrorCode Changes(void)
 
 const Case of_methods[] = {
     {"PETSc's methods", OwnMethods},
+    {"other names", OtherNames},
     {"the same in code", OwnInCode},
     {"trust regions", AsTAO},
     {"half steps", HalfSteps},
@@ -598,6 +684,7 @@ const Case of_methods[] = {
 #endif
     {"options of methods", OptionsOfMethods},
     {"eigenvalues", Eigenvalues},
+    {"singular values in monitors", WatchedValues},
     {"both sides", BothSides},
     {"Poise's PC in cr", OwnMethodPoisePC},
     {"strict", Strict},
