@@ -1345,6 +1345,21 @@ module poise
       type(c_ptr), value :: ksp
       integer(c_int), value :: most
     end function
+    integer(c_int) function PoiseKSPLSQRSetComputeVariances(ksp, on) bind(c, &
+      name="PoiseKSPLSQRSetComputeVariances")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: on
+    end function
+    integer(c_int) function PoiseKSPLSQRVariances(ksp, v) bind(c, name="PoiseKSPLSQRVariances")
+      import
+      type(c_ptr), value :: ksp, v
+    end function
+    integer(c_int) function PoiseKSPLSQRNorms(ksp, normal, size) bind(c, name="PoiseKSPLSQRNorms")
+      import
+      type(c_ptr), value :: ksp
+      real(c_double), intent(out) :: normal, size
+    end function
     integer(c_int) function PoiseKSPRichardsonSetScale(ksp, scale) bind(c, &
       name="PoiseKSPRichardsonSetScale")
       import

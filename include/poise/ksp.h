@@ -210,6 +210,20 @@ POISE_API PoiseErr PoiseKSPLGMRESSetAugDim(PoiseKSP ksp, int augment);
 POISE_API PoiseErr PoiseKSPGCRSetRestart(PoiseKSP ksp, int restart);
 /* For fcg: the most directions that a new one is made orthogonal to. Default 30. Option: -ksp_fcg_mmax. */
 POISE_API PoiseErr PoiseKSPFCGSetMmax(PoiseKSP ksp, int most);
+/* For lsqr: nonzero, the next solves also estimate the variances of x, in one more vector. Default 0. */
+POISE_API PoiseErr PoiseKSPLSQRSetComputeVariances(PoiseKSP ksp, int on);
+/* v = the estimates of the latest solve: the diagonal of (A^T A)^-1, as far as the Krylov space has it (Paige
+   & Saunders 1982). With M they are of the same matrix. They are too small, and grow with the iterations.
+   Times |b - A x|^2 / (rows - columns) they are the squared standard errors of x. v has A's columns.
+   POISE_ERR_UNSUPPORTED: another method; POISE_ERR_STATE: they were not asked for before the solve. */
+POISE_API PoiseErr PoiseKSPLSQRVariances(PoiseKSP ksp, PoiseVec v);
+/*
+  What lsqr tests for least squares: *normal = |A^T (b - A x)|, and *size = |A|. Both are those that the
+  iteration has: the former in the norm of M^-1, the latter of A M^-1/2, in the norm of Frobenius, in the
+  space so far. After a solve, or in a monitor or convergence test that could call PoiseKSPBuildSolution. Not
+  collective. Errors as of PoiseKSPLSQRVariances.
+*/
+POISE_API PoiseErr PoiseKSPLSQRNorms(PoiseKSP ksp, double *normal, double *size);
 /* For richardson: the scale of its correction. Default 1. Option: -ksp_richardson_scale. */
 POISE_API PoiseErr PoiseKSPRichardsonSetScale(PoiseKSP ksp, double scale);
 /* Bounds of the eigenvalues of M^-1 A, emin < emax, both of one sign. They are then not estimated. */

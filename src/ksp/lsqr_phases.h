@@ -6,7 +6,7 @@
 
 #include "ksp_phases.h"
 
-enum { LSQR_T, LSQR_V, LSQR_D, LSQR_Z, LSQR_W, LSQR_X }; /* operands */
+enum { LSQR_T, LSQR_V, LSQR_D, LSQR_Z, LSQR_W, LSQR_X, LSQR_SUM }; /* operands */
 
 /* Slots; those of two are by parity. */
 enum {
@@ -89,7 +89,8 @@ ELEMENTWISE(lsqr_start)
   return poiseDots(0, 0, 0);
 }
 
-/* lsqr_step: rotate; x += (phi / rho) w; w = z / alpha - (theta / rho) w; decides. */
+/* lsqr_step: rotate; x += (phi / rho) w; sum += (w / rho)^2 (may be absent); w = z / alpha - (theta / rho) w;
+   decides. */
 PROLOGUE(lsqr_step)
 {
   int now = a->parity, next = !now;
@@ -110,6 +111,7 @@ PROLOGUE(lsqr_step)
   c[0] = phi / rho;
   c[1] = alpha2 == 0 ? 0 : 1 / alpha;
   c[2] = sine * alpha / rho;
+  c[3] = 1 / rho;
   int reason = poiseTestNext(in, a, norm);
   poiseConclude(in, out, a, norm,
                 poiseLSQRReason(in, a, reason, alpha * fabs(cosine) * norm, sqrt(size2), norm));
@@ -120,6 +122,7 @@ ELEMENTWISE(lsqr_step)
 {
   double w = READ(LSQR_W);
   OUT(LSQR_X) = READ(LSQR_X) + c[0] * w;
+  if (a->out[LSQR_SUM]) OUT(LSQR_SUM) = READ(LSQR_SUM) + c[3] * w * (c[3] * w);
   OUT(LSQR_W) = c[1] * READ(LSQR_Z) - c[2] * w;
   return poiseDots(0, 0, 0);
 }

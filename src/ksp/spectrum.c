@@ -171,8 +171,9 @@ static PoiseErr AskMeanwhile(PoiseKSP ksp, const char *what, Projected *p)
 {
   double *array;
   if (!ksp->loop.eager)
-    FAIL(POISE_ERR_STATE, "%s: the loop is replayed and ahead of its monitors: set a convergence test, or %s 0",
-         what, poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
+    FAIL(POISE_ERR_STATE,
+         "%s: the loop is replayed and ahead of its monitors: set a convergence test, or %s 0", what,
+         poiseOptionsName(ksp->ctx, ksp->prefix, "ksp_replay"));
   TRY(ksp->type->projected(ksp, p));
   return poiseBufferUpdate(&ksp->scalars.array_buffer, DEVICE, &array);
 }

@@ -260,6 +260,63 @@ static void TestSolved(PoiseContext ctx)
       }
 }
 
+/* |A^T r| in the norm of M^-1, and |A| as far as the space has it, which is all of A in the end. The variances
+   are then the diagonal of (A^T A)^-1. */
+static void Numbers(PoiseContext ctx, const char *pc, int replay)
+{
+  const Shape s = shapes[0];
+  Problem p;
+  PoiseVec v;
+  double x[MOST], b[MOST], r[MOST], t[MOST], z[MOST], variances[MOST], normal, size, before = 0, whole = 0;
+  if (!Open(ctx, s, "lsqr", pc, &p)) return;
+  p.ksp->options.replay = replay;
+  CHECK_OK(PoiseVecDuplicate(p.x, &v));
+  CHECK_ERR(PoiseKSPLSQRNorms(p.ksp, &normal, &size), POISE_ERR_STATE, "no solve");
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_ERR(PoiseKSPLSQRVariances(p.ksp, v), POISE_ERR_STATE, "PoiseKSPLSQRSetComputeVariances");
+  CHECK_OK(PoiseKSPLSQRSetComputeVariances(p.ksp, 1));
+  CHECK_ERR(PoiseKSPLSQRVariances(p.ksp, v), POISE_ERR_STATE, "no solve");
+  CHECK_OK(SampleFromVec(p.b, b));
+  for (int i = 0; i < s.m; i++)
+    for (int j = 0; j < s.n; j++) whole += Element(s, i, j) * Element(s, i, j);
+  for (int k = 0; k <= s.n; k++) {
+    CHECK_OK(PoiseKSPSetTolerances(p.ksp, 0, 0, 1e30, k));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CHECK_OK(PoiseKSPLSQRNorms(p.ksp, &normal, &size));
+    CHECK_OK(SampleFromVec(p.x, x));
+    Mult(s, x, r);
+    for (int i = 0; i < s.m; i++) r[i] = b[i] - r[i];
+    MultTransposed(s, r, t);
+    Precondition(s, pc, t, z);
+    CHECK_NEAR(normal, sqrt(Dot(s.n, t, z)), 1e-8 * whole);
+    CHECK(k ? size > before : size == 0);
+    before = size;
+  }
+  if (!strcmp(pc, "none")) CHECK_NEAR(size, sqrt(whole), 1e-8 * whole);
+  CHECK_OK(PoiseKSPLSQRVariances(p.ksp, v));
+  CHECK_OK(SampleFromVec(v, variances));
+  for (int j = 0; j < s.n; j++) {
+    memset(t, 0, sizeof t);
+    t[j] = 1;
+    Precondition(s, "lu", t, z);
+    CHECK_NEAR(variances[j], z[j], 1e-6 * z[j]);
+  }
+  CHECK_ERR(PoiseKSPLSQRVariances(p.ksp, p.b), POISE_ERR_SIZE, "");
+  CHECK_OK(PoiseKSPSetType(p.ksp, "cgls"));
+  CHECK_OK(PoiseKSPLSQRSetComputeVariances(p.ksp, 1)); /* no effect */
+  CHECK_ERR(PoiseKSPLSQRNorms(p.ksp, &normal, &size), POISE_ERR_UNSUPPORTED, "cgls");
+  PoiseVecDestroy(&v);
+  ProblemClose(&p);
+}
+
+static void TestNumbers(PoiseContext ctx)
+{
+  for (int replay = 0; replay < 6; replay += 5) {
+    Numbers(ctx, "none", replay);
+    Numbers(ctx, "jacobi", replay);
+  }
+}
+
 static void Ends(Problem *p, PoiseKSPReason reason, double x)
 {
   double largest = NAN;
@@ -553,6 +610,7 @@ static void TestBits(PoiseContext ctx)
 static const Test tests[] = {
     {"iterates", TestIterates, 0},
     {"solved", TestSolved, 0},
+    {"numbers", TestNumbers, 0},
     {"edges", TestEdges, 0},
     {"scales", TestScales, 0},
     {"operators", TestOperators, 0},

@@ -204,6 +204,51 @@ static void TestCost(PoiseContext ctx)
   ProblemClose(&p);
 }
 
+typedef struct Seen { /* by a monitor, in each iteration */
+  double largest[N + 1], least[N + 1];
+  int refused;
+} Seen;
+
+static PoiseErr Watch(PoiseKSP ksp, PoiseInt it, double norm, void *arg)
+{
+  Seen *s = arg;
+  (void)norm;
+  PoiseErr e = PoiseKSPComputeExtremeSingularValues(ksp, &s->largest[it], &s->least[it]);
+  s->refused += e == POISE_ERR_STATE;
+  PoiseErrorClear();
+  return e == POISE_ERR_STATE ? POISE_OK : e;
+}
+
+/* A monitor sees those of a solve that ends there, unless the loop is ahead of it; and changes nothing. */
+static void TestWatched(PoiseContext ctx)
+{
+  static const char *const types[] = {"cg", "gmres"};
+  enum { ITS = 6 };
+  for (int k = 0; k < 4; k++) {
+    Problem p;
+    Seen seen = {{0}, {0}, 0};
+    double real[N], imaginary[N], largest, least;
+    if (!Open(ctx, types[k % 2], "jacobi", true, &p)) return;
+    CHECK_OK(PoiseMatShift(p.A, 3));
+    p.ksp->options.replay = k / 2 ? 5 : 0;
+    Ritz(&p, ITS, real, imaginary);
+    uint64_t bits = SampleDigest(p.x);
+    CHECK_OK(PoiseKSPAddMonitor(p.ksp, Watch, &seen));
+    for (int turn = 0; turn < 2; turn++) {
+      Ritz(&p, ITS, real, imaginary);
+      CHECK(SampleDigest(p.x) == bits);
+    }
+    CHECK(p.ksp->loop.eager ? !seen.refused : seen.refused == 2 * (ITS + 1));
+    for (int its = 0; p.ksp->loop.eager && its <= ITS; its++) {
+      Seen then = seen; /* which the next solve overwrites */
+      Ritz(&p, its, real, imaginary);
+      CHECK_OK(PoiseKSPComputeExtremeSingularValues(p.ksp, &largest, &least));
+      CHECK(then.largest[its] == largest && then.least[its] == least);
+    }
+    ProblemClose(&p);
+  }
+}
+
 static void TestPrinted(PoiseContext ctx)
 {
   Problem p;
@@ -228,6 +273,7 @@ static const Test tests[] = {
     {"preconditioned", TestPreconditioned, 0},
     {"cycles", TestCycles, 0},
     {"cost", TestCost, 0},
+    {"watched", TestWatched, 0},
     {"printed", TestPrinted, 0},
     {NULL, NULL, 0},
 };

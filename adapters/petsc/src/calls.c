@@ -59,7 +59,8 @@ static PetscErrorCode Tell(KSP ksp, PetscInt it, PetscReal norm)
   ksp->its = it;
   ksp->rnorm = norm;
   if (ShowsIterates(ksp)) PetscCall(ShowIterate(ksp));
-  if (IgnoresPC(DataOf(ksp)->method)) { /* PETSc's cgls keeps no history, and has no norm 0 */
+  if (DataOf(ksp)->now->tests) PetscCall(TellLSQR(ksp, DataOf(ksp)->now));
+  if (IsForPetsc(ksp, KSPCGLS)) { /* it keeps no history, and has no norm 0 */
     if (it) PetscCall(KSPMonitor(ksp, it, norm));
     PetscFunctionReturn(0);
   }

@@ -18,10 +18,12 @@ PetscErrorCode DropEngine(Engine *e)
   PetscFunctionReturn(0);
 }
 
-/* PETSc's method of that name applies no preconditioner. */
-PetscBool IgnoresPC(const char *method)
+/* PETSc's cgls applies no preconditioner, nor does lsqr if that is none, as its vectors may be others. */
+PetscBool IgnoresPC(KSP ksp)
 {
-  return !strcmp(method, "cgls") ? PETSC_TRUE : PETSC_FALSE;
+  const char *pc = ((PetscObject)ksp->pc)->type_name;
+  if (IsForPetsc(ksp, KSPLSQR) && pc && !strcmp(pc, PCNONE)) return PETSC_TRUE;
+  return IsForPetsc(ksp, KSPCGLS);
 }
 
 static PetscErrorCode SetPC(KSP ksp, Engine *e)
@@ -31,9 +33,13 @@ static PetscErrorCode SetPC(KSP ksp, Engine *e)
   const PoiseShellPC shell = {.apply = ShellApply};
   PetscFunctionBegin;
   POISE_CALL(PoiseKSPGetPC(e->ksp, &pc));
-  if (e->own || IgnoresPC(d->method)) {
+  if (e->own || IgnoresPC(ksp)) {
     POISE_CALL(PoisePCSetType(pc, e->own ? d->chosen.type : "none"));
   } else {
+    if (!d->r && IsForPetsc(ksp, KSPLSQR)) { /* it is applied to vectors of A's columns */
+      PetscCall(MatCreateVecs(ksp->pc->mat, &d->z, NULL));
+      PetscCall(VecDuplicate(d->z, &d->r));
+    }
     if (!d->r) PetscCall(MatCreateVecs(ksp->pc->pmat, &d->z, &d->r));
     POISE_CALL(PoisePCSetShell(pc, &shell, ksp));
   }
@@ -127,7 +133,7 @@ static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
   Data *d = DataOf(ksp);
   PetscFunctionBegin;
   PetscCall(DropEngine(e));
-  if (!own && !IgnoresPC(d->method))
+  if (!own && !IgnoresPC(ksp))
     PetscCall(TellStrictly(ksp, "preconditioner", ((PetscObject)ksp->pc)->type_name,
                            d->back ? d->because : d->chosen.because));
   e->own = own;
@@ -176,7 +182,7 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
   PetscCall(FollowChoice(ksp->pc, &d->chosen, &changed));
   if (before && !d->chosen.own) PetscCall(GoBack(ksp, d->chosen.because));
   if (changed) PetscCall(TakeAllOptions(ksp, PETSC_FALSE));
-  *own = d->chosen.own && !d->back && !IgnoresPC(d->method) ? PETSC_TRUE : PETSC_FALSE;
+  *own = d->chosen.own && !d->back && !IgnoresPC(ksp) ? PETSC_TRUE : PETSC_FALSE;
   if (!*own) PetscFunctionReturn(0);
   PetscCall(HasEntries(P, &entries));
   PetscCall(MatGetSize(P, &rows, NULL));
@@ -189,6 +195,8 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
     PetscFunctionReturn(0);
   } else if (!entries && strcmp(d->chosen.type, "none")) {
     PetscCall(GoBack(ksp, "the matrix is of a type that has no entries for Poise"));
+  } else if (IsForPetsc(ksp, KSPLSQR) && P == A && strcmp(d->chosen.type, "none")) {
+    PetscCall(GoBack(ksp, "PETSc's is of A, and Poise's lsqr makes A^T A"));
   } else if (!TwinFits(d->chosen.type, rows)) {
     PetscCall(GoBack(ksp, "Poise's lu is dense, and there are more than 500 rows"));
   } else if (space && space->remove) {

@@ -66,9 +66,11 @@ static PetscErrorCode SetUp(KSP ksp)
    device then waits for the host at each. */
 static PetscErrorCode SetTest(KSP ksp, Engine *e)
 {
+  PetscErrorCode (*const test)(KSP, PetscInt, PetscReal, KSPConvergedReason *, void *) =
+      IsForPetsc(ksp, KSPLSQR) ? KSPLSQRConvergedDefault : KSPConvergedDefault;
   const KSPConvergedDefaultCtx *with = ksp->cnvP;
   PetscInt least;
-  PetscBool usual = ksp->converged == KSPConvergedDefault && ksp->chknorm <= 0 ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool usual = ksp->converged == test && ksp->chknorm <= 0 && !e->exact ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionBegin;
   if (HasLookingMonitor(ksp) || LooksAtPairs(ksp)) usual = PETSC_FALSE;
   if (usual && with && (with->initialrtol || with->mininitialrtol || with->convmaxits)) usual = PETSC_FALSE;
@@ -120,6 +122,7 @@ static PetscErrorCode Run(KSP ksp, Engine *e)
   ksp->its = (PetscInt)PoiseKSPIterations(e->ksp);
   ksp->rnorm = PoiseKSPResidualNorm(e->ksp);
   PetscCall(SetReason(ksp, e));
+  PetscCall(EndLSQR(ksp, e));
   if (d->taken && !d->noted) PetscCall(NoteUsed(d->taken));
   d->noted = PETSC_TRUE;
   PetscFunctionReturn(0);
@@ -163,6 +166,7 @@ static PetscErrorCode Solve(KSP ksp)
     ksp->reason = KSP_DIVERGED_PC_FAILED;
     PetscFunctionReturn(0);
   }
+  PetscCall(PrepareLSQR(ksp, e));
   PetscCall(SetTest(ksp, e));
   PetscCall(Run(ksp, e));
   PetscFunctionReturn(0);
@@ -282,7 +286,7 @@ static PetscErrorCode View(KSP ksp, PetscViewer viewer)
   if (e->own)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: Poise's own %s%s\n", d->chosen.type,
                                      d->chosen.native ? ", for gamg" : ""));
-  else if (IgnoresPC(d->method))
+  else if (IgnoresPC(ksp))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: none, as PETSc's %s\n", d->method));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: PETSc's, through a shell (%s)\n",

@@ -81,6 +81,7 @@ typedef struct Kept { /* a function that is composed with the KSP */
 enum { MOST_KEPT = 32 };
 
 typedef struct Method { /* of PETSc, in a KSP */
+  const char *type;
   PetscErrorCode (*destroy)(KSP);
   Said said;
   PetscBool parked; /* then the rest counts */
@@ -388,20 +389,24 @@ static const Listener setters[] = {
 
 /* ---- creators -------------------------------------------------------------------------------- */
 
-static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
+static PetscErrorCode Create(KSP ksp, const char *type, PetscErrorCode (*create)(KSP))
 {
   Method *m;
+  PetscBool taken = PETSC_FALSE;
   PetscFunctionBegin;
   PetscCall(Find(ksp, &m));
   if (!m) {
     PetscCall(PetscNew(&m));
     PetscCall(KeepWith((PetscObject)ksp, key, m, PETSC_TRUE));
   }
+  if (m->parked && !strcmp(m->type, type)) PetscCall(TakeMethod(ksp, &taken));
+  if (taken) PetscFunctionReturn(0);
   if (m->parked) {
     PetscCall(Unpark(ksp, m));
     PetscCall(m->destroy(ksp));
     ksp->data = NULL;
   }
+  m->type = type;
   m->said = (Said){.other = NULL};
   PetscCall(create(ksp));
   PetscCall(Listen((PetscObject)ksp, sizeof setters / sizeof *setters, setters));
@@ -423,7 +428,7 @@ static PetscErrorCode Create(KSP ksp, PetscErrorCode (*create)(KSP))
   static PetscErrorCode (*petsc_##name)(KSP);  \
   static PetscErrorCode Create_##name(KSP ksp) \
   {                                            \
-    return Create(ksp, petsc_##name);          \
+    return Create(ksp, #name, petsc_##name);   \
   }
 METHODS(CREATOR)
 

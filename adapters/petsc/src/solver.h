@@ -15,6 +15,8 @@ typedef struct Engine { /* a solver of Poise and what it works with */
   KSPNormType norm;
   PCSide side;
   Said said;
+  PetscBool exact; /* for lsqr: its test has the norm of Frobenius, which is size */
+  PetscReal size;
 } Engine;
 
 typedef enum Strict { STRICT_NO, STRICT_LINE, STRICT_ERROR } Strict;
@@ -63,13 +65,21 @@ PoiseErr ShellApply(void *arg, PoiseVec r, PoiseVec z);
 /* ---- engine.c -------------------------------------------------------------------------------- */
 
 PetscErrorCode DropEngine(Engine *e);
-PetscBool IgnoresPC(const char *method); /* is PETSc's PC not applied? */
+PetscBool IgnoresPC(KSP ksp); /* is PETSc's PC not applied? */
 /* Make the engine of A or of A^T ready to solve as the KSP now asks. */
 PetscErrorCode Follow(KSP ksp, PetscBool transposed);
 /* The restart of PETSc's method, of fcg its mmax; 0 if it has none. */
 PetscErrorCode RestartOf(KSP ksp, PetscInt *restart);
 /* -poise_strict: what is PETSc's is told, or refused. */
 PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why);
+
+/* ---- lsqr.c: what PETSc's functions for lsqr find in its state; for others nothing -------------- */
+
+PetscErrorCode PrepareLSQR(KSP ksp, Engine *e);
+/* The norms of the present iterate, in a loop that is not ahead of its monitors, or the last. */
+PetscErrorCode TellLSQR(KSP ksp, const Engine *e);
+/* After a solve, the standard errors too. */
+PetscErrorCode EndLSQR(KSP ksp, Engine *e);
 
 /* ---- own.c: PETSc's own method works ---------------------------------------------------------- */
 
