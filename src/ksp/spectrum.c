@@ -166,7 +166,8 @@ PoiseErr PoiseKSPSetComputeSingularValues(PoiseKSP ksp, int on)
   return POISE_OK;
 }
 
-/* Of the iterations so far. The loop goes on in the array on its device, and the next question copies it anew. */
+/* Of the iterations so far. The loop goes on in the array on its device, and the next question copies it
+   anew. */
 static PoiseErr AskMeanwhile(PoiseKSP ksp, const char *what, Projected *p)
 {
   double *array;

@@ -260,8 +260,8 @@ static void TestSolved(PoiseContext ctx)
       }
 }
 
-/* |A^T r| in the norm of M^-1, and |A| as far as the space has it, which is all of A in the end. The variances
-   are then the diagonal of (A^T A)^-1. */
+/* |A^T r| in the norm of M^-1, and |A| as far as the space has it, which is all of A in the end. The
+   variances are then the diagonal of (A^T A)^-1. */
 static void Numbers(PoiseContext ctx, const char *pc, int replay)
 {
   const Shape s = shapes[0];

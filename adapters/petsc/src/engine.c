@@ -33,15 +33,14 @@ static PetscErrorCode SetPC(KSP ksp, Engine *e)
   const PoiseShellPC shell = {.apply = ShellApply};
   PetscFunctionBegin;
   POISE_CALL(PoiseKSPGetPC(e->ksp, &pc));
-  if (e->own || IgnoresPC(ksp)) {
-    POISE_CALL(PoisePCSetType(pc, e->own ? d->chosen.type : "none"));
-  } else {
+  if (e->own || IgnoresPC(ksp) || e->split) POISE_CALL(PoisePCSetType(pc, e->own ? d->chosen.type : "none"));
+  if (!e->own && !IgnoresPC(ksp)) {
     if (!d->r && IsForPetsc(ksp, KSPLSQR)) { /* it is applied to vectors of A's columns */
       PetscCall(MatCreateVecs(ksp->pc->mat, &d->z, NULL));
       PetscCall(VecDuplicate(d->z, &d->r));
     }
     if (!d->r) PetscCall(MatCreateVecs(ksp->pc->pmat, &d->z, &d->r));
-    POISE_CALL(PoisePCSetShell(pc, &shell, ksp));
+    if (!e->split) POISE_CALL(PoisePCSetShell(pc, &shell, ksp));
   }
   PetscFunctionReturn(0);
 }
@@ -137,6 +136,7 @@ static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
     PetscCall(TellStrictly(ksp, "preconditioner", ((PetscObject)ksp->pc)->type_name,
                            d->back ? d->because : d->chosen.because));
   e->own = own;
+  e->split = IsSplit(ksp);
   e->rtol = e->abstol = e->divtol = -1;
   e->max_it = -1;
   e->restart = 0;
@@ -182,7 +182,7 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
   PetscCall(FollowChoice(ksp->pc, &d->chosen, &changed));
   if (before && !d->chosen.own) PetscCall(GoBack(ksp, d->chosen.because));
   if (changed) PetscCall(TakeAllOptions(ksp, PETSC_FALSE));
-  *own = d->chosen.own && !d->back && !IgnoresPC(ksp) ? PETSC_TRUE : PETSC_FALSE;
+  *own = d->chosen.own && !d->back && !IgnoresPC(ksp) && !IsSplit(ksp) ? PETSC_TRUE : PETSC_FALSE;
   if (!*own) PetscFunctionReturn(0);
   PetscCall(HasEntries(P, &entries));
   PetscCall(MatGetSize(P, &rows, NULL));
@@ -230,7 +230,8 @@ static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBoo
   Data *d = DataOf(ksp);
   PetscBool fresh_A, fresh_P = PETSC_FALSE;
   PetscFunctionBegin;
-  PetscCall(FollowMat(d->ctx, A, transposed, transposed, &e->A, &fresh_A));
+  if (e->split) PetscCall(SplitMat(ksp, &A));
+  PetscCall(FollowMat(d->ctx, A, transposed || e->split, transposed, &e->A, &fresh_A));
   /* PETSc's PC has its matrix itself */
   const PetscBool two =
       e->own && (P != A || transposed) && strcmp(d->chosen.type, "none") ? PETSC_TRUE : PETSC_FALSE;
@@ -284,7 +285,7 @@ PetscErrorCode Follow(KSP ksp, PetscBool transposed)
     again = PETSC_FALSE;
     PetscCall(PCGetOperators(ksp->pc, &A, &P));
     PetscCall(DecidePC(ksp, A, P, transposed, &own));
-    if (!e->ksp || e->own != own) PetscCall(MakeEngine(ksp, e, own));
+    if (!e->ksp || e->own != own || e->split != IsSplit(ksp)) PetscCall(MakeEngine(ksp, e, own));
     d->now = e;
     PetscCall(SetOfMethods(ksp, e));
     PetscCall(SetTolerances(ksp, e));

@@ -108,10 +108,12 @@ static PetscErrorCode SetReason(KSP ksp, const Engine *e)
 static PetscErrorCode Run(KSP ksp, Engine *e)
 {
   Data *d = DataOf(ksp);
+  Vec rhs = ksp->vec_rhs, sol = ksp->vec_sol;
   Lent b, x;
   PetscFunctionBegin;
-  PetscCall(LendVec(d->ctx, ksp->vec_rhs, PETSC_FALSE, &b));
-  PetscCall(LendVec(d->ctx, ksp->vec_sol, PETSC_TRUE, &x));
+  if (e->split) PetscCall(SplitBegin(ksp, &rhs, &sol));
+  PetscCall(LendVec(d->ctx, rhs, PETSC_FALSE, &b));
+  PetscCall(LendVec(d->ctx, sol, PETSC_TRUE, &x));
   POISE_CALL(PoiseKSPSetInitialGuessNonzero(e->ksp, !ksp->guess_zero));
   const PoiseErr err = PoiseKSPSolve(e->ksp, b.poise, x.poise);
   PetscCall(EndLend(&x));
@@ -119,6 +121,7 @@ static PetscErrorCode Run(KSP ksp, Engine *e)
   if (d->failed) PetscFunctionReturn(d->failed); /* PETSc has already said what */
   if (e->A.failed) PetscFunctionReturn(e->A.failed);
   POISE_CALL(err);
+  if (e->split) PetscCall(SplitSolution(ksp, sol, ksp->vec_sol));
   ksp->its = (PetscInt)PoiseKSPIterations(e->ksp);
   ksp->rnorm = PoiseKSPResidualNorm(e->ksp);
   PetscCall(SetReason(ksp, e));
@@ -226,6 +229,7 @@ static PetscErrorCode BuildSolution(KSP ksp, Vec v, Vec *V)
   PetscCall(LendVec(d->ctx, v, PETSC_TRUE, &lent));
   POISE_CALL(PoiseKSPBuildSolution(d->now->ksp, lent.poise));
   PetscCall(EndLend(&lent));
+  if (d->now->split) PetscCall(SplitSolution(ksp, v, v));
   *V = v;
   PetscFunctionReturn(0);
 }
@@ -288,6 +292,8 @@ static PetscErrorCode View(KSP ksp, PetscViewer viewer)
                                      d->chosen.native ? ", for gamg" : ""));
   else if (IgnoresPC(ksp))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: none, as PETSc's %s\n", d->method));
+  else if (e->split)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: PETSc's, from both sides\n"));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: PETSc's, through a shell (%s)\n",
                                      d->back ? d->because : d->chosen.because));
@@ -303,6 +309,8 @@ static PetscErrorCode Reset(KSP ksp)
   PetscCall(GiveBackPC(&d->lent));
   PetscCall(VecDestroy(&d->r));
   PetscCall(VecDestroy(&d->z));
+  PetscCall(VecDestroy(&d->w));
+  PetscCall(MatDestroy(&d->split));
   d->now = NULL;
   d->back = PETSC_FALSE;
   if (d->petsc_works && d->petsc.reset) PetscCall(d->petsc.reset(ksp));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  The numbers in the state of PETSc's lsqr. KSPLSQRGetNorms, its monitor and its test of convergence read there
-  what Poise's lsqr has; KSPLSQRGetStandardErrorVec finds its vector there. The struct is PETSc's own, and has
-  no other entrance: where its fields are is seen from what its setters and getters do to a state of zeros.
+  The numbers in the state of PETSc's lsqr. KSPLSQRGetNorms, its monitor and its test of convergence read
+  there what Poise's lsqr has; KSPLSQRGetStandardErrorVec finds its vector there. The struct is PETSc's own,
+  and has no other entrance: where its fields are is seen from what its setters and getters do to a state of
+  zeros.
 */
 #include "solver.h"
 

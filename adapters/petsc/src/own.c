@@ -10,7 +10,7 @@ static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
                                               "cgs",   "tfqmr",  "idr"};
   const PetscBool left = side == PC_LEFT ? PETSC_TRUE : PETSC_FALSE, none = norm == KSP_NORM_NONE,
                   plain = norm == KSP_NORM_UNPRECONDITIONED;
-  if (side == PC_SYMMETRIC) return PETSC_FALSE;
+  if (side == PC_SYMMETRIC) return !strcmp(method, "gmres") && (none || norm == KSP_NORM_PRECONDITIONED);
   if (!strcmp(method, "preonly")) return PETSC_TRUE;
   if (!strcmp(method, "fgmres") || !strcmp(method, "gcr") || !strcmp(method, "qmrcgs"))
     return !left && (plain || none);
@@ -95,10 +95,15 @@ static PetscErrorCode WhyNotFor(KSP ksp, char why[NAME])
 {
   const Data *d = DataOf(ksp);
   PetscBool none;
+  MatNullSpace space;
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
   const PetscBool own = d->chosen.own && !d->back ? PETSC_TRUE : PETSC_FALSE;
-  if (IsForPetsc(ksp, KSPPIPEFCG) && !own && !none)
+  PetscCall(MatGetNullSpace(ksp->pc->mat, &space));
+  if (IsSplit(ksp) && (d->chosen.by_poise || ksp->transpose_solve || !ksp->guess_zero || space))
+    PetscCall(
+        PetscStrncpy(why, "a guess, null space, or Poise's PC with preconditioning from both sides", NAME));
+  else if (IsForPetsc(ksp, KSPPIPEFCG) && !own && !none)
     PetscCall(PetscStrncpy(why, "PETSc's preconditioner may vary, with which pipefcg is not fcg", NAME));
   else if (IsForPetsc(ksp, KSPPIPEFCG) && ksp->normtype == KSP_NORM_NATURAL)
     PetscCall(PetscStrncpy(why, "PETSc's pipefcg has the natural norm of the iteration before", NAME));

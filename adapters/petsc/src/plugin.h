@@ -18,6 +18,7 @@
     options.c   its options
     engine.c    its solver of Poise, which follows it
     calls.c     what that calls
+    split.c     preconditioning from both sides
     lsqr.c      the numbers in the state of PETSc's lsqr
     own.c       when PETSc's own method works
     pc.c        the PC "poise"

@@ -8,7 +8,8 @@
 typedef struct Engine { /* a solver of Poise and what it works with */
   PoiseKSP ksp;
   Operator A, P;
-  PetscBool own; /* the preconditioner is Poise's own */
+  PetscBool own;   /* the preconditioner is Poise's own */
+  PetscBool split; /* it works from both sides */
   PetscBool tests;
   PetscReal rtol, abstol, divtol; /* as handed on */
   PetscInt max_it, restart;
@@ -40,6 +41,8 @@ typedef struct Data {
   char because[4 * NAME];
   LentPC lent;
   Vec r, z;                  /* what PCApply is called with */
+  Mat split;                 /* L^-1 A R^-1 (split.c), */
+  Vec w;                     /* and what lies between */
   PetscErrorCode failed;     /* of PETSc, in a callback */
   KSPConvergedReason reason; /* of the test */
   PetscBool pc_failed;
@@ -72,6 +75,16 @@ PetscErrorCode Follow(KSP ksp, PetscBool transposed);
 PetscErrorCode RestartOf(KSP ksp, PetscInt *restart);
 /* -poise_strict: what is PETSc's is told, or refused. */
 PetscErrorCode TellStrictly(KSP ksp, const char *what, const char *type, const char *why);
+
+/* ---- split.c: preconditioning from both sides -------------------------------------------------- */
+
+PetscBool IsSplit(KSP ksp);
+/* The matrix of Poise's method; lent. */
+PetscErrorCode SplitMat(KSP ksp, Mat *S);
+/* Its right-hand side, and the vector for its solution; lent. */
+PetscErrorCode SplitBegin(KSP ksp, Vec *b, Vec *x);
+/* x of that solution; y may be x. */
+PetscErrorCode SplitSolution(KSP ksp, Vec y, Vec x);
 
 /* ---- lsqr.c: what PETSc's functions for lsqr find in its state; for others nothing -------------- */
 
