@@ -117,10 +117,14 @@ PetscErrorCode FollowChoice(PC pc, Chosen *c, PetscBool *changed)
 
 PetscBool TwinFits(const char *type, PetscInt rows)
 {
-  return strcmp(type, PCLU) || rows <= 500 ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool dense = !strcmp(type, PCLU) || !strcmp(type, PCCHOLESKY) ? PETSC_TRUE : PETSC_FALSE;
+  return !dense || rows <= 500 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 PetscBool IsSymmetricPC(const char *type)
 {
-  return !strcmp(type, "none") || !strcmp(type, "jacobi") || !strcmp(type, "icc") ? PETSC_TRUE : PETSC_FALSE;
+  static const char *const types[] = {"none", "jacobi", "icc", "cholesky"};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (!strcmp(type, types[i])) return PETSC_TRUE;
+  return PETSC_FALSE;
 }

@@ -198,7 +198,7 @@ static PetscErrorCode DecidePC(KSP ksp, Mat A, Mat P, PetscBool transposed, Pets
   } else if (IsForPetsc(ksp, KSPLSQR) && P == A && strcmp(d->chosen.type, "none")) {
     PetscCall(GoBack(ksp, "PETSc's is of A, and Poise's lsqr makes A^T A"));
   } else if (!TwinFits(d->chosen.type, rows)) {
-    PetscCall(GoBack(ksp, "Poise's lu is dense, and there are more than 500 rows"));
+    PetscCall(GoBack(ksp, "Poise's is dense, and there are more than 500 rows"));
   } else if (space && space->remove) {
     PetscCall(GoBack(ksp, "the null space is given by a function"));
   }
@@ -260,7 +260,10 @@ static PetscErrorCode SetUpOwn(KSP ksp, Engine *e, PetscBool *again)
   worst[1] = err != POISE_ERR_NUMERIC && err != POISE_ERR_UNSUPPORTED && err != POISE_ERR_ARG &&
              err != POISE_ERR_SIZE && err != POISE_ERR_REMOTE;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)ksp)));
-  if (worst[0] && !worst[1]) {
+  /* PETSc's cholesky takes a matrix that is not definite */
+  const PetscBool other =
+      !strcmp(d->chosen.type, PCCHOLESKY) && !d->chosen.by_poise ? PETSC_TRUE : PETSC_FALSE;
+  if (worst[0] && !worst[1] && !other) {
     PetscCall(PetscInfo(ksp, "%s", PoiseErrorText()));
     d->pc_failed = PETSC_TRUE;
     PetscFunctionReturn(0);

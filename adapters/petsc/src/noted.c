@@ -10,8 +10,8 @@
 
 static const char key[] = "poise_note";
 
-static const char *const types[] = {PCNONE, PCJACOBI,  PCPBJACOBI, PCILU, PCICC,
-                                    PCSOR,  PCBJACOBI, PCLU,       PCGAMG};
+static const char *const types[] = {PCNONE, PCJACOBI,  PCPBJACOBI, PCILU,      PCICC,
+                                    PCSOR,  PCBJACOBI, PCLU,       PCCHOLESKY, PCGAMG};
 enum { TYPES = sizeof types / sizeof *types };
 static PetscErrorCode (*creators[TYPES])(PC); /* PETSc's */
 

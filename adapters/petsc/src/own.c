@@ -84,7 +84,7 @@ PetscErrorCode WantsName(KSP ksp, PetscBool *wants)
 /* Does a preconditioner of Poise work that has a transpose? */
 static PetscBool TransposedPC(const Data *d)
 {
-  static const char *const types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "lu"};
+  static const char *const types[] = {"none", "jacobi", "pbjacobi", "ilu", "icc", "lu", "cholesky"};
   for (size_t i = 0; d->chosen.own && !d->back && i < sizeof types / sizeof *types; i++)
     if (!strcmp(d->chosen.type, types[i])) return PETSC_TRUE;
   return PETSC_FALSE;

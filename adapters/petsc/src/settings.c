@@ -148,7 +148,7 @@ static PetscErrorCode ReadIncomplete(Reader *r)
   PetscFunctionReturn(0);
 }
 
-/* Poise's is dense and pivots, so the order does not matter. */
+/* Poise's is dense, and lu pivots, so the order does not matter. */
 static PetscErrorCode ReadLU(Reader *r)
 {
   MatFactorShiftType shift;
@@ -157,7 +157,7 @@ static PetscErrorCode ReadLU(Reader *r)
   PetscCall(PCFactorGetShiftType(r->pc, &shift));
   PetscCall(PCFactorGetZeroPivot(r->pc, &zero));
   PetscCall(ReadLibrary(r));
-  if (shift != MAT_SHIFT_NONE || zero < 0) r->because = "Poise's lu shifts no pivots";
+  if (shift != MAT_SHIFT_NONE || zero < 0) r->because = "Poise's factors of this type shift no pivots";
   PetscCall(AddReal(r, "pc_factor_zeropivot", zero, usual_zero));
   PetscFunctionReturn(0);
 }
@@ -180,8 +180,9 @@ static const struct {
   const char *type;
   PetscErrorCode (*read)(Reader *r);
 } readers[] = {
-    {PCNONE, ReadNone},      {PCJACOBI, ReadJacobi}, {PCPBJACOBI, ReadNone}, {PCILU, ReadIncomplete},
-    {PCICC, ReadIncomplete}, {PCSOR, ReadSOR},       {PCLU, ReadLU},         {PCBJACOBI, ReadBlocks},
+    {PCNONE, ReadNone},      {PCJACOBI, ReadJacobi},  {PCPBJACOBI, ReadNone},
+    {PCILU, ReadIncomplete}, {PCICC, ReadIncomplete}, {PCSOR, ReadSOR},
+    {PCLU, ReadLU},          {PCCHOLESKY, ReadLU},    {PCBJACOBI, ReadBlocks},
 };
 
 PetscErrorCode ReadSettings(PC pc, const char *inside, char *lines, size_t room, const char **because)
@@ -255,7 +256,8 @@ PetscErrorCode ReadInside(PC pc, char *lines, size_t room, const char **because)
   PetscCall(ReadSettings(sub, "sub_", more, sizeof more, because));
   const char *type = ((PetscObject)sub)->type_name;
   if (!IsPlain(ksp)) *because = "its blocks have solvers that are more than a preconditioner";
-  if (!strcmp(type, PCBJACOBI) || !strcmp(type, PCLU)) *because = "Poise has no such PC in the blocks";
+  if (!strcmp(type, PCBJACOBI) || !strcmp(type, PCLU) || !strcmp(type, PCCHOLESKY))
+    *because = "Poise has no such PC in the blocks";
   *lines = 0;
   PetscCall(AddWord(&r, "pc_type", type, PCILU));
   PetscCall(PetscStrlcat(lines, more, room));
