@@ -1285,6 +1285,20 @@ module poise
       real(c_double), intent(out) :: real, imaginary
       integer(POISE_INT), intent(out) :: count
     end function
+    integer(c_int) function PoiseKSPGMRESHessenberg(ksp, room, h, n) bind(c, name="PoiseKSPGMRESHessenberg")
+      import
+      type(c_ptr), value :: ksp
+      integer(POISE_INT), value :: room
+      real(c_double), intent(out) :: h
+      integer(POISE_INT), intent(out) :: n
+    end function
+    integer(c_int) function PoiseKSPGMRESCombine(ksp, n, y, x) bind(c, name="PoiseKSPGMRESCombine")
+      import
+      type(c_ptr), value :: ksp
+      integer(POISE_INT), value :: n
+      real(c_double), dimension(*), intent(in) :: y
+      type(c_ptr), value :: x
+    end function
     integer(c_int) function PoiseKSPComputeExtremeSingularValues(ksp, largest, least) bind(c, &
       name="PoiseKSPComputeExtremeSingularValues")
       import

@@ -154,8 +154,18 @@ POISE_API PoiseErr PoiseKSPSetComputeSingularValues(PoiseKSP ksp, int on);
 */
 POISE_API PoiseErr PoiseKSPComputeEigenvalues(PoiseKSP ksp, PoiseInt n, double *real, double *imaginary,
                                               PoiseInt *count);
-/* The largest and the least singular value of that matrix; of cg, as in PETSc, eigenvalues. -1 without an
-   iteration. Not collective. */
+/*
+  For Ritz vectors of gmres and fgmres: K V = (V, v) H for the n columns of the latest cycle, V and the one
+  vector v being orthonormal. With H y = theta y in the first n rows, theta and V y are a Ritz pair. H has n +
+  1 rows and is stored by columns; the first `room` of its n (n + 1) numbers go to h. Not collective. Errors
+  as of PoiseKSPComputeEigenvalues. With a basis in fp32 POISE_ERR_UNSUPPORTED.
+*/
+POISE_API PoiseErr PoiseKSPGMRESHessenberg(PoiseKSP ksp, PoiseInt room, double *h, PoiseInt *n);
+/* x = V y after a solve, for the first n vectors and numbers. POISE_ERR_UNSUPPORTED too where the solver has
+   rearranged its matrix; POISE_ERR_STATE behind a restart, as there is no such basis. */
+POISE_API PoiseErr PoiseKSPGMRESCombine(PoiseKSP ksp, PoiseInt n, const double *y, PoiseVec x);
+/* The largest and the least singular value of the matrix of PoiseKSPComputeEigenvalues; of cg, as in PETSc,
+   eigenvalues. -1 without an iteration. Not collective. */
 POISE_API PoiseErr PoiseKSPComputeExtremeSingularValues(PoiseKSP ksp, double *largest, double *least);
 /* Nonzero: x holds a guess on entry of PoiseKSPSolve. Default 0: the guess is zero. */
 POISE_API PoiseErr PoiseKSPSetInitialGuessNonzero(PoiseKSP ksp, int nonzero);

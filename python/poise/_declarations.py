@@ -453,6 +453,8 @@ FUNCTIONS = {
     "PoiseKSPSetComputeEigenvalues": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPSetComputeSingularValues": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPComputeEigenvalues": (PoiseErr, [PoiseKSP, c_int64, c_void_p, c_void_p, c_void_p]),
+    "PoiseKSPGMRESHessenberg": (PoiseErr, [PoiseKSP, c_int64, c_void_p, c_void_p]),
+    "PoiseKSPGMRESCombine": (PoiseErr, [PoiseKSP, c_int64, c_void_p, PoiseVec]),
     "PoiseKSPComputeExtremeSingularValues": (PoiseErr, [PoiseKSP, c_void_p, c_void_p]),
     "PoiseKSPSetInitialGuessNonzero": (PoiseErr, [PoiseKSP, c_int]),
     "PoiseKSPSetErrorIfNotConverged": (PoiseErr, [PoiseKSP, c_int]),

@@ -21,6 +21,7 @@
   - Classical Gram-Schmidt loses orthogonality sooner, and the recurrence falls faster than the residual. A
     restart computes the residual anyway. So there this ends the solve only if the residual has not fallen.
 */
+#include "divided.h"
 #include "gmres.h"
 #include "setup.h"
 
@@ -267,6 +268,53 @@ PoiseErr poiseGMRESProjected(PoiseKSP ksp, Projected *p)
     for (int i = 0; i <= j; i++) h[i] = poiseGMRESColumn(array, m, j)[i];
     h[j + 1] = poiseGMRESSin(array, m)[j] * poiseGMRESRotated(array, m, j)[j];
   }
+  return POISE_OK;
+}
+
+static PoiseErr CheckBasis(PoiseKSP ksp, const char *what)
+{
+  if (ksp->type->options != poiseGMRESOptions)
+    FAIL(POISE_ERR_UNSUPPORTED, "%s: the method is %s, and not gmres or fgmres", what, ksp->type->name);
+  if (IsSingle(ksp)) FAIL(POISE_ERR_UNSUPPORTED, "%s: the basis is in fp32", what);
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPGMRESHessenberg(PoiseKSP ksp, PoiseInt room, double *h, PoiseInt *n)
+{
+  CALLED(OBJECT(ksp), GIVEN(h), GIVEN(n));
+  Projected p;
+  *n = 0;
+  TRY(CheckBasis(ksp, "PoiseKSPGMRESHessenberg"));
+  PoiseErr e = poiseKSPAskProjected(ksp, "PoiseKSPGMRESHessenberg", &p);
+  const PoiseInt size = e ? 0 : (PoiseInt)p.n * (p.n + 1);
+  for (PoiseInt k = 0; k < size && k < room; k++) h[k] = p.hessenberg[k];
+  if (!e) *n = p.n;
+  poiseKSPDropProjected(ksp, &p);
+  return e;
+}
+
+static PoiseErr CheckCombine(PoiseKSP ksp, PoiseInt n)
+{
+  TRY(CheckBasis(ksp, "PoiseKSPGMRESCombine"));
+  TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESCombine"));
+  TRY(poiseKSPCheckWhole(ksp, "PoiseKSPGMRESCombine"));
+  if (!ksp->layout || !poiseKSPKeepsSpectrum(ksp) || poiseGMRESColumns(ksp) == 0)
+    FAIL(POISE_ERR_STATE,
+         "PoiseKSPGMRESCombine: the latest solve has left no basis, or eigenvalues were not asked for");
+  if (ksp->A->origin.moves.out)
+    FAIL(POISE_ERR_UNSUPPORTED, "PoiseKSPGMRESCombine: the solver has rearranged its matrix");
+  if (n < 0 || n > poiseGMRESColumns(ksp))
+    FAIL(POISE_ERR_ARG, "PoiseKSPGMRESCombine: %lld numbers for a basis of %d vectors", (long long)n,
+         poiseGMRESColumns(ksp));
+  return POISE_OK;
+}
+
+PoiseErr PoiseKSPGMRESCombine(PoiseKSP ksp, PoiseInt n, const double *y, PoiseVec x)
+{
+  CALLED(OBJECT(ksp), GIVEN(y), OBJECT(x));
+  TRY(CheckCombine(ksp, n));
+  TRY(PoiseVecSet(x, 0));
+  for (PoiseInt k = 0; k < n; k++) TRY(PoiseVecAXPY(x, y[k], ksp->work[GM_V + k]));
   return POISE_OK;
 }
 

@@ -179,7 +179,7 @@ static PoiseErr AskMeanwhile(PoiseKSP ksp, const char *what, Projected *p)
   return poiseBufferUpdate(&ksp->scalars.array_buffer, DEVICE, &array);
 }
 
-static PoiseErr Ask(PoiseKSP ksp, const char *what, Projected *p)
+PoiseErr poiseKSPAskProjected(PoiseKSP ksp, const char *what, Projected *p)
 {
   *p = (Projected){0};
   TRY(poiseKSPCheckWhole(ksp, what));
@@ -194,7 +194,7 @@ static PoiseErr Ask(PoiseKSP ksp, const char *what, Projected *p)
   return ksp->solve.running ? AskMeanwhile(ksp, what, p) : ksp->type->projected(ksp, p);
 }
 
-static void Drop(PoiseKSP ksp, Projected *p)
+void poiseKSPDropProjected(PoiseKSP ksp, Projected *p)
 {
   poiseFree(ksp->ctx, &p->diagonal);
   poiseFree(ksp->ctx, &p->beside);
@@ -234,13 +234,13 @@ PoiseErr PoiseKSPComputeEigenvalues(PoiseKSP ksp, PoiseInt n, double *real, doub
   Projected p;
   double complex *w = NULL;
   *count = 0;
-  PoiseErr e = Ask(ksp, "PoiseKSPComputeEigenvalues", &p);
+  PoiseErr e = poiseKSPAskProjected(ksp, "PoiseKSPComputeEigenvalues", &p);
   if (!e && p.n) e = poiseAllocArray(ksp->ctx, p.n, sizeof *w, "eigenvalues", &w);
   if (!e && p.n) e = Eigenvalues(ksp, &p, w);
   for (int k = 0; !e && k < p.n && k < n; k++) real[k] = creal(w[k]), imaginary[k] = cimag(w[k]);
   if (!e) *count = p.n;
   poiseFree(ksp->ctx, &w);
-  Drop(ksp, &p);
+  poiseKSPDropProjected(ksp, &p);
   return e;
 }
 
@@ -268,9 +268,9 @@ PoiseErr PoiseKSPComputeExtremeSingularValues(PoiseKSP ksp, double *largest, dou
   CALLED(OBJECT(ksp), GIVEN(largest), GIVEN(least));
   Projected p;
   *largest = *least = -1; /* as PETSc: there was no iteration */
-  PoiseErr e = Ask(ksp, "PoiseKSPComputeExtremeSingularValues", &p);
+  PoiseErr e = poiseKSPAskProjected(ksp, "PoiseKSPComputeExtremeSingularValues", &p);
   if (!e && p.n) e = ExtremesOf(ksp, &p, largest, least);
-  Drop(ksp, &p);
+  poiseKSPDropProjected(ksp, &p);
   return e;
 }
 
@@ -278,7 +278,7 @@ static PoiseErr PrintEigenvalues(PoiseKSP ksp)
 {
   Projected p;
   double complex *w = NULL;
-  PoiseErr e = Ask(ksp, "-ksp_view_eigenvalues", &p);
+  PoiseErr e = poiseKSPAskProjected(ksp, "-ksp_view_eigenvalues", &p);
   if (!e && p.n) e = poiseAllocArray(ksp->ctx, p.n, sizeof *w, "eigenvalues", &w);
   if (!e && p.n) e = Eigenvalues(ksp, &p, w);
   e = PoiseAgree(ksp->ctx, e);
@@ -286,7 +286,7 @@ static PoiseErr PrintEigenvalues(PoiseKSP ksp)
   for (int k = 0; !e && k < p.n; k++)
     e = poisePrint(ksp->ctx, "%g %s %gi\n", creal(w[k]), cimag(w[k]) < 0 ? "-" : "+", fabs(cimag(w[k])));
   poiseFree(ksp->ctx, &w);
-  Drop(ksp, &p);
+  poiseKSPDropProjected(ksp, &p);
   return e;
 }
 

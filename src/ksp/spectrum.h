@@ -13,6 +13,9 @@ typedef struct Projected {
   double *hessenberg; /* n + 1 rows, n columns of n + 1 */
 } Projected;
 
+/* It, for a question of the application, in arrays that Drop frees; local. what: the function it calls. */
+PoiseErr poiseKSPAskProjected(PoiseKSP ksp, const char *what, Projected *p);
+void poiseKSPDropProjected(PoiseKSP ksp, Projected *p);
 /* Are eigenvalues or singular values asked for? */
 bool poiseKSPKeepsSpectrum(PoiseKSP ksp);
 /* Print those that options ask for, after a solve. Collective; agrees. */

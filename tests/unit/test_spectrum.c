@@ -249,6 +249,49 @@ static void TestWatched(PoiseContext ctx)
   }
 }
 
+/* K V = (V, v) H, column by column, and V is orthonormal. */
+static void TestBasis(PoiseContext ctx)
+{
+  static const char *const types[] = {"gmres", "fgmres"};
+  enum { ITS = 5 };
+  for (int k = 0; k < 4; k++) {
+    Problem p;
+    PoiseVec v[ITS], w;
+    double h[ITS * (ITS + 1)], y[ITS], real[N], imaginary[N], dot, norm;
+    PoiseInt n;
+    if (!Open(ctx, types[k % 2], "none", true, &p)) return;
+    p.ksp->options.replay = k / 2 ? 5 : 0;
+    CHECK_ERR(PoiseKSPGMRESHessenberg(p.ksp, 0, h, &n), POISE_ERR_STATE, "no solve");
+    CHECK_ERR(PoiseKSPGMRESCombine(p.ksp, 1, y, p.x), POISE_ERR_STATE, "left no basis");
+    Ritz(&p, ITS, real, imaginary);
+    CHECK_OK(PoiseKSPGMRESHessenberg(p.ksp, ITS * (ITS + 1), h, &n));
+    CHECK_INT(n, ITS);
+    for (int j = 0; j < ITS; j++) {
+      for (int i = 0; i < ITS; i++) y[i] = i == j;
+      CHECK_OK(PoiseVecDuplicate(p.x, &v[j]));
+      CHECK_OK(PoiseKSPGMRESCombine(p.ksp, ITS, y, v[j]));
+      for (int i = 0; i <= j; i++) {
+        CHECK_OK(PoiseVecDot(v[i], v[j], &dot));
+        CHECK_NEAR(dot, i == j, 1e-10);
+      }
+    }
+    CHECK_OK(PoiseVecDuplicate(p.x, &w));
+    for (int j = 0; j < ITS; j++) { /* of the last, v times its number is left */
+      CHECK_OK(PoiseMatMult(p.A, v[j], w));
+      CHECK_OK(PoiseKSPGMRESCombine(p.ksp, ITS, h + j * (ITS + 1), p.x));
+      CHECK_OK(PoiseVecAXPY(w, -1, p.x));
+      CHECK_OK(PoiseVecNorm(w, POISE_NORM_2, &norm));
+      CHECK_NEAR(norm, j < ITS - 1 ? 0 : h[ITS * (ITS + 1) - 1], 1e-10);
+    }
+    CHECK_ERR(PoiseKSPGMRESCombine(p.ksp, ITS + 1, y, p.x), POISE_ERR_ARG, "basis of 5 vectors");
+    CHECK_OK(PoiseKSPSetType(p.ksp, "cg"));
+    CHECK_ERR(PoiseKSPGMRESHessenberg(p.ksp, 0, h, &n), POISE_ERR_UNSUPPORTED, "cg");
+    for (int j = 0; j < ITS; j++) PoiseVecDestroy(&v[j]);
+    PoiseVecDestroy(&w);
+    ProblemClose(&p);
+  }
+}
+
 static void TestPrinted(PoiseContext ctx)
 {
   Problem p;
@@ -274,6 +317,7 @@ static const Test tests[] = {
     {"cycles", TestCycles, 0},
     {"cost", TestCost, 0},
     {"watched", TestWatched, 0},
+    {"basis", TestBasis, 0},
     {"printed", TestPrinted, 0},
     {NULL, NULL, 0},
 };

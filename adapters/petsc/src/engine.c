@@ -293,7 +293,7 @@ PetscErrorCode Follow(KSP ksp, PetscBool transposed)
     PetscCall(SetOfMethods(ksp, e));
     PetscCall(SetTolerances(ksp, e));
     PetscCall(SetNormAndSide(ksp, e));
-    POISE_CALL(PoiseKSPSetComputeSingularValues(e->ksp, ksp->calc_sings));
+    POISE_CALL(PoiseKSPSetComputeSingularValues(e->ksp, ksp->calc_sings || ksp->calc_ritz));
     if (own)
       PetscCall(TakePC(ksp->pc, d->ctx, &d->lent));
     else

@@ -353,6 +353,7 @@ PetscErrorCode SetFunctions(KSP ksp)
     ksp->ops->computeextremesingularvalues = ComputeExtremes;
     ksp->ops->computeeigenvalues = ComputeEigenvalues;
   }
+  if (!strcmp(d->method, "gmres")) ksp->ops->computeritz = ComputeRitz;
   ksp->ops->matsolve = NULL;
   PetscFunctionReturn(0);
 }

@@ -90,6 +90,14 @@ static PetscBool TransposedPC(const Data *d)
   return PETSC_FALSE;
 }
 
+/* Does the solve take one cycle of gmres? PETSc keeps the last whole one for Ritz pairs. */
+static PetscBool OneCycle(KSP ksp)
+{
+  PetscInt restart = 0, rows = ksp->pc && ksp->pc->mat ? ksp->pc->mat->rmap->N : 0;
+  if (strcmp(DataOf(ksp)->method, "gmres") || RestartOf(ksp, &restart)) return PETSC_FALSE;
+  return ksp->max_it <= restart || rows <= restart ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /* Where the iterates or norms of Poise's method are not those of PETSc's. */
 static PetscErrorCode WhyNotFor(KSP ksp, char why[NAME])
 {
@@ -123,7 +131,9 @@ PetscErrorCode WhyPetsc(KSP ksp, char why[NAME])
   *why = 0;
   if (!*d->method)
     PetscCall(PetscStrncpy(why, "Poise has no such method", NAME));
-  else if (ksp->calc_ritz || (ksp->calc_sings && !HasSpectrum(d->method)))
+  else if (ksp->calc_ritz && !OneCycle(ksp))
+    PetscCall(PetscStrncpy(why, "Ritz pairs are asked for, of gmres with more than a cycle", NAME));
+  else if ((ksp->calc_ritz || ksp->calc_sings) && !HasSpectrum(d->method))
     PetscCall(PetscStrncpy(why, "eigenvalues or singular values of the iteration are asked for", NAME));
   else if (!strcmp(d->method, "bicg") && !TransposedPC(d))
     PetscCall(PetscStrncpy(why, "Poise's bicg wants a preconditioner of Poise with a transpose", NAME));

@@ -19,6 +19,7 @@
     engine.c    its solver of Poise, which follows it
     calls.c     what that calls
     split.c     preconditioning from both sides
+    ritz.c      KSPComputeRitz
     lsqr.c      the numbers in the state of PETSc's lsqr
     own.c       when PETSc's own method works
     pc.c        the PC "poise"

@@ -86,6 +86,12 @@ PetscErrorCode SplitBegin(KSP ksp, Vec *b, Vec *x);
 /* x of that solution; y may be x. */
 PetscErrorCode SplitSolution(KSP ksp, Vec y, Vec x);
 
+/* ---- ritz.c ---------------------------------------------------------------------------------- */
+
+/* KSPComputeRitz of gmres. */
+PetscErrorCode ComputeRitz(KSP ksp, PetscBool ritz, PetscBool small, PetscInt *count, Vec S[],
+                           PetscReal *real, PetscReal *imag);
+
 /* ---- lsqr.c: what PETSc's functions for lsqr find in its state; for others nothing -------------- */
 
 PetscErrorCode PrepareLSQR(KSP ksp, Engine *e);

@@ -647,6 +647,90 @@ static PetscErrorCode WatchedValues(void)
   PetscFunctionReturn(0);
 }
 
+/* Pairs of one cycle, with vectors of the same lengths; those of several cycles are PETSc's. */
+static PetscErrorCode Ritz(const char *restart, PetscBool small, const char *words)
+{
+  enum { PAIRS = 6 };
+  Problem p;
+  Mat A;
+  Vec *S[2];
+  PetscReal re[2][PAIRS], im[2][PAIRS], norm;
+  PetscScalar dot;
+  PetscInt n[2];
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 3, 0.9, 0.3, &A));
+  PetscCall(SetBoth("ksp_gmres_restart", restart, PETSC_FALSE));
+  PetscCall(Begin(A, NULL, "gmres", "jacobi", &p));
+  for (int k = 0; k < 2; k++) PetscCall(KSPSetComputeRitz(k ? p.poise : p.petsc, PETSC_TRUE));
+  PetscCall(Both(&p, PETSC_FALSE));
+  SAYS(p.poise, words);
+  for (int k = 0; k < 2; k++) {
+    n[k] = PAIRS;
+    PetscCall(VecDuplicateVecs(p.x, PAIRS, &S[k]));
+    PetscCall(KSPComputeRitz(k ? p.poise : p.petsc, PETSC_TRUE, small, &n[k], S[k], re[k], im[k]));
+  }
+  CHECK(n[0] == n[1] && n[0] >= PAIRS - 1);
+  for (PetscInt i = 0; i < PetscMin(n[0], n[1]); i++) {
+    CHECK(PetscAbsReal(re[0][i] - re[1][i]) < 1e-6 && PetscAbsReal(im[0][i] - im[1][i]) < 1e-6);
+    PetscCall(VecDot(S[0][i], S[1][i], &dot)); /* rounding may decide the sign */
+    PetscCall(VecAXPY(S[0][i], dot > 0 ? -1 : 1, S[1][i]));
+    PetscCall(VecNorm(S[0][i], NORM_2, &norm));
+    CHECK(norm < 1e-5);
+  }
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroyVecs(PAIRS, &S[k]));
+  PetscCall(End(&p));
+  PetscCall(SetBoth("ksp_gmres_restart", NULL, PETSC_TRUE));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+/* A s - theta s is orthogonal to A times the space. (PETSc's of an unfinished cycle are others.) */
+static PetscErrorCode HarmonicPairs(void)
+{
+  enum { PAIRS = 8 };
+  Problem p;
+  Mat A;
+  Vec *S;
+  PetscReal re[PAIRS], im[PAIRS], size;
+  PetscScalar dot;
+  PetscInt n = PAIRS;
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2.5, 0, 0, &A));
+  PetscCall(Begin(A, NULL, "gmres", NULL, &p));
+  PetscCall(KSPSetTolerances(p.poise, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, PAIRS));
+  PetscCall(KSPSetComputeRitz(p.poise, PETSC_TRUE));
+  PetscCall(KSPSolve(p.poise, p.b, p.x));
+  PetscCall(VecDuplicateVecs(p.x, PAIRS, &S));
+  PetscCall(KSPComputeRitz(p.poise, PETSC_FALSE, PETSC_TRUE, &n, S, re, im));
+  CHECK(n == PAIRS);
+  for (PetscInt i = 0; i < n; i++) {
+    CHECK(im[i] == 0 && (!i || re[i] > re[i - 1]));
+    PetscCall(MatMult(A, S[i], p.x));
+    PetscCall(VecAXPY(p.x, -re[i], S[i]));
+    for (PetscInt j = 0; j < n; j++) {
+      PetscCall(MatMult(A, S[j], p.y));
+      PetscCall(VecDot(p.x, p.y, &dot));
+      PetscCall(VecNorm(p.y, NORM_2, &size));
+      CHECK(PetscAbsReal(dot) <= 1e-9 * size);
+    }
+  }
+  PetscCall(VecDestroyVecs(PAIRS, &S));
+  PetscCall(End(&p));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RitzPairs(void)
+{
+  PetscFunctionBegin;
+  PetscCall(HarmonicPairs());
+  for (int small = 0; small < 2; small++) {
+    PetscCall(Ritz("60", small, "Poise's gmres"));
+    PetscCall(Ritz("9", small, "PETSc's own gmres (Ritz pairs are asked for"));
+  }
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode Eigenvalues(void)
 {
   PetscFunctionBegin;
@@ -836,6 +920,7 @@ const Case of_methods[] = {
     {"options of methods", OptionsOfMethods},
     {"eigenvalues", Eigenvalues},
     {"singular values in monitors", WatchedValues},
+    {"Ritz pairs", RitzPairs},
     {"both sides", BothSides},
     {"Poise's PC in cr", OwnMethodPoisePC},
     {"strict", Strict},
