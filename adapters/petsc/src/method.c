@@ -6,8 +6,8 @@
 
   KSPSetType destroys the state of a method before the next one is created. So PETSc's creators are registered
   anew. They create as before, but what they have created is parked when a KSP gets another type. The creator
-  of "poise" takes it over; every other one destroys it first. What has a setter and no getter is noted by a
-  function in front of the setter.
+  of "poise" takes it over, and so does that of the parked type; every other one destroys it first. What has a
+  setter and no getter is noted by a function in front of the setter.
 */
 #include "plugin.h"
 
