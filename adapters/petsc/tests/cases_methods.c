@@ -897,6 +897,9 @@ static PetscErrorCode Changes(void)
   CHECK(restart == 8);
   PetscCall(KSPSolve(p.poise, p.b, p.y));
   SAYS(p.poise, "restart 8");
+  PetscCall(KSPSetType(p.poise, KSPGMRES)); /* the type of its method: the state stays */
+  PetscCall(KSPGMRESGetRestart(p.poise, &restart));
+  CHECK(restart == 8);
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
