@@ -21,7 +21,6 @@
   - Classical Gram-Schmidt loses orthogonality sooner, and the recurrence falls faster than the residual. A
     restart computes the residual anyway. So there this ends the solve only if the residual has not fallen.
 */
-#include "divided.h"
 #include "gmres.h"
 #include "setup.h"
 
@@ -295,12 +294,14 @@ PoiseErr PoiseKSPGMRESHessenberg(PoiseKSP ksp, PoiseInt room, double *h, PoiseIn
 
 static PoiseErr CheckCombine(PoiseKSP ksp, PoiseInt n)
 {
+  Projected p;
   TRY(CheckBasis(ksp, "PoiseKSPGMRESCombine"));
   TRY(poiseKSPCheckIdle(ksp, "PoiseKSPGMRESCombine"));
-  TRY(poiseKSPCheckWhole(ksp, "PoiseKSPGMRESCombine"));
-  if (!ksp->layout || !poiseKSPKeepsSpectrum(ksp) || poiseGMRESColumns(ksp) == 0)
-    FAIL(POISE_ERR_STATE,
-         "PoiseKSPGMRESCombine: the latest solve has left no basis, or eigenvalues were not asked for");
+  PoiseErr e = poiseKSPAskProjected(ksp, "PoiseKSPGMRESCombine", &p);
+  poiseKSPDropProjected(ksp, &p);
+  TRY(e);
+  if (poiseGMRESColumns(ksp) == 0)
+    FAIL(POISE_ERR_STATE, "PoiseKSPGMRESCombine: the latest solve has left no basis");
   if (ksp->A->origin.moves.out)
     FAIL(POISE_ERR_UNSUPPORTED, "PoiseKSPGMRESCombine: the solver has rearranged its matrix");
   if (n < 0 || n > poiseGMRESColumns(ksp))

@@ -262,7 +262,7 @@ static void TestBasis(PoiseContext ctx)
     if (!Open(ctx, types[k % 2], "none", true, &p)) return;
     p.ksp->options.replay = k / 2 ? 5 : 0;
     CHECK_ERR(PoiseKSPGMRESHessenberg(p.ksp, 0, h, &n), POISE_ERR_STATE, "no solve");
-    CHECK_ERR(PoiseKSPGMRESCombine(p.ksp, 1, y, p.x), POISE_ERR_STATE, "left no basis");
+    CHECK_ERR(PoiseKSPGMRESCombine(p.ksp, 1, y, p.x), POISE_ERR_STATE, "no solve");
     Ritz(&p, ITS, real, imaginary);
     CHECK_OK(PoiseKSPGMRESHessenberg(p.ksp, ITS * (ITS + 1), h, &n));
     CHECK_INT(n, ITS);
@@ -284,6 +284,8 @@ static void TestBasis(PoiseContext ctx)
       CHECK_NEAR(norm, j < ITS - 1 ? 0 : h[ITS * (ITS + 1) - 1], 1e-10);
     }
     CHECK_ERR(PoiseKSPGMRESCombine(p.ksp, ITS + 1, y, p.x), POISE_ERR_ARG, "basis of 5 vectors");
+    Ritz(&p, 0, real, imaginary);
+    CHECK_ERR(PoiseKSPGMRESCombine(p.ksp, 0, y, p.x), POISE_ERR_STATE, "left no basis");
     CHECK_OK(PoiseKSPSetType(p.ksp, "cg"));
     CHECK_ERR(PoiseKSPGMRESHessenberg(p.ksp, 0, h, &n), POISE_ERR_UNSUPPORTED, "cg");
     for (int j = 0; j < ITS; j++) PoiseVecDestroy(&v[j]);
