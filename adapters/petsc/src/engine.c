@@ -137,6 +137,7 @@ static PetscErrorCode MakeEngine(KSP ksp, Engine *e, PetscBool own)
                            d->back ? d->because : d->chosen.because));
   e->own = own;
   e->split = IsSplit(ksp);
+  e->ignores = IgnoresPC(ksp);
   e->rtol = e->abstol = e->divtol = -1;
   e->max_it = -1;
   e->restart = 0;
@@ -288,7 +289,8 @@ PetscErrorCode Follow(KSP ksp, PetscBool transposed)
     again = PETSC_FALSE;
     PetscCall(PCGetOperators(ksp->pc, &A, &P));
     PetscCall(DecidePC(ksp, A, P, transposed, &own));
-    if (!e->ksp || e->own != own || e->split != IsSplit(ksp)) PetscCall(MakeEngine(ksp, e, own));
+    if (!e->ksp || e->own != own || e->split != IsSplit(ksp) || e->ignores != IgnoresPC(ksp))
+      PetscCall(MakeEngine(ksp, e, own));
     d->now = e;
     PetscCall(SetOfMethods(ksp, e));
     PetscCall(SetTolerances(ksp, e));

@@ -8,8 +8,9 @@
 typedef struct Engine { /* a solver of Poise and what it works with */
   PoiseKSP ksp;
   Operator A, P;
-  PetscBool own;   /* the preconditioner is Poise's own */
-  PetscBool split; /* it works from both sides */
+  PetscBool own;     /* the preconditioner is Poise's own */
+  PetscBool split;   /* it works from both sides, */
+  PetscBool ignores; /* or not at all */
   PetscBool tests;
   PetscReal rtol, abstol, divtol; /* as handed on */
   PetscInt max_it, restart;

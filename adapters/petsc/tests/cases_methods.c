@@ -288,11 +288,18 @@ static PetscErrorCode SquareByLSQR(const char *pc, const char *words)
 {
   Problem p;
   Mat A;
+  KSPConvergedReason reason;
   PetscFunctionBegin;
   PetscCall(MakeMat(MATAIJ, 5, 0.2, 0, &A));
   PetscCall(Begin(A, NULL, "lsqr", pc, &p));
   PetscCall(Both(&p, PETSC_FALSE));
   SAYS(p.poise, words);
+  /* another type of PC, for which PETSc's lsqr would need a set-up */
+  PetscCall(PCSetType(PCOf(&p, 1), strcmp(pc, "none") ? PCNONE : PCJACOBI));
+  PetscCall(KSPSolve(p.poise, p.b, p.y));
+  SAYS(p.poise, strcmp(pc, "none") ? "preconditioner: none" : "preconditioner: PETSc's, through a shell");
+  PetscCall(KSPGetConvergedReason(p.poise, &reason));
+  CHECK(reason > 0);
   PetscCall(End(&p));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(0);
