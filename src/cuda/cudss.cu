@@ -23,7 +23,7 @@ typedef struct Config *Config_t;
 typedef struct Data *Data_t;
 typedef struct Matrix *Matrix_t;
 enum { SUCCESS = 0, ALLOC_FAILED = 2, NOT_SUPPORTED = 4 };
-enum { IR_N_STEPS = 5, DETERMINISTIC_MODE = 24 };                             /* settings */
+enum { DETERMINISTIC_MODE = 24 };                                             /* a setting */
 enum { INFO = 0, LU_NNZ = 1, NPIVOTS = 2, FLOPS = 26 };                       /* what is known of factors */
 enum { ANALYSIS = 3, FACTORIZATION = 4, REFACTORIZATION = 8, SOLVE = 0x3f0 }; /* phases */
 enum { GENERAL = 0, SPD = 3, FULL = 0, UPPER = 2, BASE_ZERO = 0, COL_MAJOR = 0 };
@@ -48,6 +48,7 @@ typedef struct MemoryHandler {
   F(ConfigSet, (Config_t, int, const void *, size_t))                                                  \
   F(DataCreate, (Handle_t, Data_t *))                                                                  \
   F(DataDestroy, (Handle_t, Data_t))                                                                   \
+  F(DataSet, (Handle_t, Data_t, int, const void *, size_t))                                            \
   F(DataGet, (Handle_t, Data_t, int, void *, size_t, size_t *))                                        \
   F(MatrixCreateDn, (Matrix_t *, int64_t, int64_t, int64_t, const void *, cudaDataType_t, int))        \
   F(MatrixCreateCsr, (Matrix_t *, int64_t, int64_t, int64_t, const void *, const void *, const void *, \
@@ -236,13 +237,12 @@ static PoiseErr Count(Direct *d, const DirectView *A, const Plan *p, DirectFacts
   return POISE_OK;
 }
 
-/* Where pivots were replaced a solve is refined. */
+/* What went wrong before is no longer known. A solve is not refined, which solvers around do as well. */
 static PoiseErr Factor(Direct *d, const DirectView *A, Plan *p, DirectFacts *facts)
 {
-  enum { STEPS = 2 };
   int info = 0, replaced = 0;
   size_t written;
-  TRY(Set(d, p, IR_N_STEPS, 0));
+  CALL(d, DataSet, d->handle, p->data, INFO, &info, sizeof info);
   TRY(Execute(d, p, p->factored ? REFACTORIZATION : FACTORIZATION));
   CALL(d, DataGet, d->handle, p->data, INFO, &info, sizeof info, &written);
   CALL(d, DataGet, d->handle, p->data, NPIVOTS, &replaced, sizeof replaced, &written);
@@ -250,7 +250,7 @@ static PoiseErr Factor(Direct *d, const DirectView *A, Plan *p, DirectFacts *fac
   facts->refused = A->definite && (info != 0 || replaced > 0);
   facts->replaced = replaced;
   if (info && !A->definite) FAIL(POISE_ERR_NUMERIC, "%s has no factors: it reports %d", d->version, info);
-  return replaced ? Set(d, p, IR_N_STEPS, STEPS) : POISE_OK;
+  return POISE_OK;
 }
 
 PoiseErr poiseCudaDirectPlan(Device *dev, const DirectView *A, bool only, LibraryPlan *plan,

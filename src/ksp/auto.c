@@ -199,17 +199,26 @@ static double Known(PoiseKSP ksp, int rung)
   return least;
 }
 
-/* What the cheapest of those behind a rung that solve for sure costs, in products. At first what it costs at
-   least: an order of the columns takes as long as five times A's entries in factors. Then what is foreseen.
-   Collective; agrees. */
+/* What sparse factors cost at least: an order of the columns takes as long as five times A's entries in
+   factors. */
+static double Least(PoiseKSP ksp)
+{
+  return Factors(ksp, 6 * ((Auto *)ksp->data)->facts.entries, 0);
+}
+
+/* Could they cost less than what is known to be surer than a rung? */
+static bool IsUnknown(PoiseKSP ksp, int rung)
+{
+  return poiseLadder[rung].pc && ((Auto *)ksp->data)->facts.direct == 0 && Known(ksp, rung) > Least(ksp);
+}
+
+/* What the cheapest of those behind a rung that solve for sure costs, in products. Where factors are not
+   foreseen, what they cost at least. Collective; agrees. */
 static PoiseErr Limit(PoiseKSP ksp, int rung, bool foresee, double *products)
 {
   const Facts *f = &((Auto *)ksp->data)->facts;
-  double least = Factors(ksp, 6 * f->entries, 0), cost = Known(ksp, rung);
-  if (poiseLadder[rung].pc && f->direct == 0 && cost > least) {
-    if (foresee) TRY(Foresee(ksp));
-    cost = foresee ? Known(ksp, rung) : least;
-  }
+  if (foresee && IsUnknown(ksp, rung)) TRY(Foresee(ksp));
+  double cost = IsUnknown(ksp, rung) ? Least(ksp) : Known(ksp, rung);
   /* Where none is, those that cg takes on a grid, which grow with its side, and most in a plane. */
   *products = cost < INFINITY ? cost : (200 + 4 * sqrt(f->rows)) * poiseLadder[rung].work;
   return POISE_OK;
@@ -250,11 +259,11 @@ static PoiseErr Judge(Climbing *c, PoiseKSP inner, bool *enough)
 {
   const double rise = 1.5;
   const Rung *r = &poiseLadder[c->rung];
-  const Facts *f = &((const Auto *)c->ksp->data)->facts;
-  bool known = f->direct || r->most || !r->pc;
+  const double order = Factors(c->ksp, ((const Auto *)c->ksp->data)->facts.entries, 0);
+  bool unknown = !r->most && IsUnknown(c->ksp, c->rung);
   double had = r->work * (double)inner->result.its, all = had + r->work * Missing(inner) / rise, limit;
-  *enough = known || had > Factors(c->ksp, f->entries, 0);
-  for (int foresee = 0; foresee <= !known && *enough; foresee++) {
+  *enough = !unknown || had > order;
+  for (int foresee = 0; foresee <= unknown && *enough; foresee++) {
     TRY(Limit(c->ksp, c->rung, foresee, &limit));
     if (r->most) limit = fmin(limit, r->most);
     *enough = !(all <= limit) && had > (limit / 4 - c->spent) / 2;

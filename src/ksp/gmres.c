@@ -272,7 +272,7 @@ PoiseErr poiseGMRESProjected(PoiseKSP ksp, Projected *p)
 
 static PoiseErr CheckBasis(PoiseKSP ksp, const char *what)
 {
-  if (ksp->type->options != poiseGMRESOptions)
+  if (ksp->type->options != poiseGMRESOptions + 1)
     FAIL(POISE_ERR_UNSUPPORTED, "%s: the method is %s, and not gmres or fgmres", what, ksp->type->name);
   if (IsSingle(ksp)) FAIL(POISE_ERR_UNSUPPORTED, "%s: the basis is in fp32", what);
   return POISE_OK;

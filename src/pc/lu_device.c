@@ -216,7 +216,7 @@ static PoiseErr Plan(PoisePC pc, bool only, DirectFacts *facts)
 static bool AreGood(const DeviceFacts *f)
 {
   const double most = 0.1, unstable = 1e-6;
-  return f->backward <= unstable && (f->residual <= most || f->of.replaced == 0);
+  return !f->of.refused && f->backward <= unstable && (f->residual <= most || f->of.replaced == 0);
 }
 
 static PoiseErr Make(PoisePC pc, const Csr32 *a, bool only, DeviceFacts *facts)
