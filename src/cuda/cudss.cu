@@ -63,7 +63,8 @@ struct Direct {
 #undef POINTER
   Handle_t handle;
   char version[32];
-  int64_t bytes; /* that it holds of the device's memory */
+  int64_t bytes;   /* that it holds of the device's memory */
+  char lacks[400]; /* why it cannot be used, which does not change; "": it can */
 };
 
 typedef struct Plan { /* of one matrix; data is NULL: nothing is analysed */
@@ -167,10 +168,12 @@ static PoiseErr Load(Device *dev, Direct *d)
 PoiseErr poiseCudaDirectFind(Device *dev)
 {
   Direct **mine = poiseCudaDirect(dev);
+  if (*mine && *(*mine)->lacks) FAIL(POISE_ERR_UNSUPPORTED, "%s", (*mine)->lacks);
   if (*mine) return POISE_OK;
   TRY(poiseAlloc(dev->ctx, sizeof **mine, "cuDSS", mine));
   PoiseErr e = Load(dev, *mine);
-  if (e) poiseCudaDirectClose(dev);
+  if (e == POISE_ERR_UNSUPPORTED) snprintf((*mine)->lacks, sizeof(*mine)->lacks, "%s", PoiseErrorMessage());
+  if (e && e != POISE_ERR_UNSUPPORTED) poiseCudaDirectClose(dev);
   return e;
 }
 

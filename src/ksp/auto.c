@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Method auto: a ladder of methods and preconditioners (ladder.c), which it takes by what it sees of A. A
-  solver inside works for each rung, within a budget of iterations. It goes on while its pace promises an
-  end. A rung that has failed leaves its x to the next one, if that is better than what there was. Only
-  b - A x tells whether a solve has succeeded. What did is tried first in the next solve.
+  solver inside works for each rung. It goes on while its pace promises an end that costs less than what is
+  surer. A rung that has failed leaves its x to the next one, if that helps. Only b - A x tells whether a
+  solve has succeeded. What did is tried first in the next solve.
 */
 #include <float.h>
 
@@ -130,8 +130,9 @@ static PoiseErr TakeSettings(PoiseKSP ksp, PoiseKSP inner)
 typedef struct Climbing { /* a solve */
   PoiseKSP ksp;
   PoiseVec b, x, kept;
-  double goal, best; /* |b - A x| that is asked for; of the kept x, which is x between rungs */
-  bool guess;        /* x is one */
+  double begun, goal,
+      best;   /* |b - A x| at first; that is asked for; of the kept x, which is x between rungs */
+  bool given; /* the application has a guess */
   PoiseInt its, left;
   int rung;
   double spent;  /* products of rungs that did not solve */
@@ -284,13 +285,20 @@ static bool IsEnough(PoiseKSP inner, void *arg)
   return enough;
 }
 
-/* Solve, from x if there is a guess. *e: an error that is forgiven. Collective; agrees. */
+/* An x that has half of the digits asked for saves iterations. With fewer it does not, as what is left of
+   b is then what the next method is slow at too. */
+static bool IsGuess(const Climbing *c)
+{
+  return c->given || c->best <= sqrt(c->begun * c->goal);
+}
+
+/* Solve, from x if it is a guess. *e: an error that is forgiven. Collective; agrees. */
 static PoiseErr Run(PoiseKSP ksp, Climbing *c, int rung, PoiseErr *e)
 {
   Auto *a = ksp->data;
   PoiseKSP inner = a->inner;
   Tried *t = &a->tried[rung];
-  inner->options.guess_nonzero = c->guess;
+  inner->options.guess_nonzero = IsGuess(c);
   inner->options.maxits = c->left;
   inner->watch = (KSPWatch){IsEnough, c};
   *e = poiseKSPSolve(inner, c->b, c->x);
@@ -309,7 +317,7 @@ static PoiseErr Run(PoiseKSP ksp, Climbing *c, int rung, PoiseErr *e)
 static PoiseErr Keep(Climbing *c, double norm)
 {
   bool better = norm < c->best;
-  if (better) c->best = norm, c->guess = true;
+  if (better) c->best = norm;
   return better ? PoiseVecCopy(c->x, c->kept) : PoiseVecCopy(c->kept, c->x);
 }
 
@@ -380,10 +388,11 @@ static PoiseErr Begin(PoiseKSP ksp, Climbing *c)
   TRY(PoiseVecNorm(c->b, POISE_NORM_2, &norm));
   c->goal = fmax(ksp->options.rtol * norm, ksp->options.atol);
   c->best = norm;
-  c->guess = ksp->options.guess_nonzero != 0;
+  c->given = ksp->options.guess_nonzero != 0;
   c->left = ksp->options.maxits;
-  if (c->guess) TRY(PoiseKSPTrueResidual(((Auto *)ksp->data)->inner, c->b, c->x, &c->best));
-  if (!c->guess) TRY(PoiseVecSet(c->x, 0));
+  if (c->given) TRY(PoiseKSPTrueResidual(((Auto *)ksp->data)->inner, c->b, c->x, &c->best));
+  if (!c->given) TRY(PoiseVecSet(c->x, 0));
+  c->begun = c->best;
   return PoiseVecCopy(c->x, c->kept);
 }
 

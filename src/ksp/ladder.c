@@ -33,9 +33,15 @@ static bool IsDefiniteOnHost(const Facts *f)
   return poiseMayBeDefinite(f) && !f->gpu;
 }
 
-static bool IsDefiniteOnGpu(const Facts *f)
+static bool IsSmallDefiniteOnGpu(const Facts *f)
 {
-  return poiseMayBeDefinite(f) && f->gpu;
+  return poiseMayBeDefinite(f) && f->gpu && !poiseMayBeLargeDefinite(f);
+}
+
+/* With levels behind, to look whether A is well scaled is enough. */
+static bool IsScaled(const Facts *f)
+{
+  return poiseMayBeDefinite(f) && !IsSmallDefiniteOnGpu(f);
 }
 
 static bool IsOtherOnHost(const Facts *f)
@@ -83,11 +89,13 @@ static bool IsSymmetricHollow(const Facts *f)
 /* Of thresholds: about five times the entries of A, each found and moved as those of factors are. */
 static const double thresholds = 1000;
 
-/* The set-up of levels, and some twenty cycles: as 200 iterations of cg with jacobi. */
+/* The set-up of levels, and some twenty cycles: as 200 iterations of cg with jacobi. Where A is not symmetric
+   these are W cycles with three sweeps, two an iteration. On a GPU small levels take what their kernels do,
+   of which a W cycle has more. */
 static double CostOfLevels(const Facts *f)
 {
-  (void)f;
-  return 400;
+  if (f->symmetric) return f->gpu ? 600 : 400;
+  return f->gpu ? 3000 : 1000;
 }
 
 static double CostOfSparse(const Facts *f)
@@ -149,8 +157,8 @@ const Rung poiseLadder[RUNGS] = {
      CostOfSparse,
      "factors that are about as large as A",
      0},
-    {IsDefiniteOnGpu, "cg", "jacobi", {{NULL}}, 2, NULL, "perhaps definite: cheap iterations", 0},
-    {IsDefiniteOnHost, "cg", "jacobi", {{NULL}}, 2, NULL, "well scaled: no set-up", 100},
+    {IsSmallDefiniteOnGpu, "cg", "jacobi", {{NULL}}, 2, NULL, "perhaps definite: cheap iterations", 0},
+    {IsScaled, "cg", "jacobi", {{NULL}}, 2, NULL, "perhaps definite, and well scaled: no set-up", 100},
     {IsDefiniteOnHost, "cg", "icc", {{"pc_factor_shift_type", "none"}}, 3, NULL, "perhaps definite", 0},
     {poiseMayBeLargeDefinite,
      "cg",
@@ -160,14 +168,14 @@ const Rung poiseLadder[RUNGS] = {
      CostOfLevels,
      "and large: its iterations do not grow",
      0},
-    {IsDefiniteOnGpu, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign", 0},
+    {IsSmallDefiniteOnGpu, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign", 0},
     {IsOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "a diagonal without zeros", 0},
     {IsOtherOnHost, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 6, NULL, "a diagonal without zeros", 0},
     {IsLargeOther,
      "bicgstab",
      "amg",
      {{"ksp_pc_side", "right"}},
-     16,
+     40,
      CostOfLevels,
      "and large: iterations do not grow",
      0},

@@ -32,26 +32,42 @@ static bool IsAuto(PoisePC pc)
   return ((const LU *)pc->data)->solver == LU_AUTO;
 }
 
-/* May the device's library be taken unasked, as far as this rank knows? */
-static bool HasLibrary(PoisePC pc)
+/* May the device's library be taken unasked, as far as this rank knows? What is not there is no error. */
+static PoiseErr LookForLibrary(PoisePC pc, bool *lacks)
 {
   const PCDevice *ops = pc->ctx->device->ops->pc;
-  if (!ops || !ops->direct_unasked) return false;
-  bool found = !poiseLUFindLibrary(pc);
-  if (!found) PoiseErrorClear();
-  return found;
+  *lacks = true;
+  if (!ops || !ops->direct_unasked) return POISE_OK;
+  PoiseErr e = poiseLUFindLibrary(pc);
+  if (e != POISE_ERR_UNSUPPORTED) *lacks = e;
+  if (e == POISE_ERR_UNSUPPORTED) PoiseErrorClear();
+  return e == POISE_ERR_UNSUPPORTED ? POISE_OK : e;
+}
+
+static bool IsSmall(PoisePC pc)
+{
+  const LU *lu = pc->data;
+  PoiseInt most = pc->ctx->device->ops->is_host && SMALL < lu->max_size ? SMALL : lu->max_size;
+  return pc->P->rows->N <= most;
+}
+
+/* The same, where an error can wait. */
+static bool HasLibrary(PoisePC pc)
+{
+  bool lacks = true;
+  if (!IsSmall(pc) && LookForLibrary(pc, &lacks)) PoiseErrorClear();
+  return !lacks;
 }
 
 /* library: one may be taken unasked. The same on all ranks where that is. */
 static const PCType *Choose(PoisePC pc, bool library)
 {
   const LU *lu = pc->data;
-  PoiseInt most = pc->ctx->device->ops->is_host && SMALL < lu->max_size ? SMALL : lu->max_size;
   if (lu->solver != LU_AUTO)
     return lu->solver == LU_DENSE   ? &poiseLU_dense
            : lu->solver == LU_CUDSS ? &poiseLU_device
                                     : &poiseLU_sparse;
-  if (pc->P->rows->N <= most) return &poiseLU_dense;
+  if (IsSmall(pc)) return &poiseLU_dense;
   return library ? &poiseLU_device : poiseSuperLUIsThere() ? &poiseLU_sparse : &poiseLU_dense;
 }
 
@@ -99,12 +115,14 @@ static PoiseErr CheckStructure(PoisePC pc)
 static PoiseErr Prepare(PoisePC pc)
 {
   const LU *lu = pc->data;
+  bool lacks = true;
   PoiseErr e = CheckSquare(pc);
   if (!e && lu->solver == LU_CUDSS) e = poiseLUFindLibrary(pc);
+  if (!e && IsAuto(pc) && !IsSmall(pc)) e = LookForLibrary(pc, &lacks);
   TRY(PoiseAgree(pc->ctx, e));
-  int64_t lacks = IsAuto(pc) && !HasLibrary(pc);
-  TRY(poiseCommMaxInt(pc->ctx->comm, &lacks, 1));
-  Become(pc, Choose(pc, !lacks));
+  int64_t some = lacks;
+  TRY(poiseCommMaxInt(pc->ctx->comm, &some, 1));
+  Become(pc, Choose(pc, !some));
   return lu->how == &poiseLU_dense || poiseLUIsDefinite(pc) ? POISE_OK : CheckStructure(pc);
 }
 

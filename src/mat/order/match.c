@@ -8,7 +8,7 @@
   2^(u_i - log2 max_k |a_ik|) and 2^v_j scale every matched entry to 1, and no other above 1.
 
   At first v_j is the least cost of column j, u_i the least c_ij - v_j of row i. Rows take free columns where
-  there is equality, their diagonal first. Each row that remains looks for a free column by Dijkstra's
+  there is equality, first of all their diagonal. Each row that remains looks for a free column by Dijkstra's
   algorithm, with c_ij - u_i - v_j as lengths: rows and columns along the shortest path are matched anew. If
   there is none, the columns that were reached belong to too many rows, and no later search goes there.
 
@@ -199,18 +199,15 @@ static void Potentials(const Sizes *s, Matching *m)
   }
 }
 
-/* Rows take a free column without slack, their diagonal if that is one. */
+/* Rows take a free column without slack: those that can their diagonal, then others the first one. */
 static void TakeFree(Search *s)
 {
-  for (int32_t i = 0; i < s->m->n; i++) {
-    int32_t col = FREE;
-    for (int64_t k = s->s->start[i]; k < s->s->start[i + 1]; k++) {
-      int32_t next = s->s->col[k];
-      if (s->owner[next] != FREE || Slack(s, i, k) > 0) continue;
-      if (col == FREE || next == i) col = next;
-    }
-    if (col != FREE) Match(s, i, col);
-  }
+  for (int diagonal = 1; diagonal >= 0; diagonal--)
+    for (int32_t i = 0; i < s->m->n; i++)
+      for (int64_t k = s->s->start[i]; k < s->s->start[i + 1] && s->m->column[i] == FREE; k++) {
+        int32_t col = s->s->col[k];
+        if ((!diagonal || col == i) && s->owner[col] == FREE && !(Slack(s, i, k) > 0)) Match(s, i, col);
+      }
 }
 
 /* Costs become sizes again, of rows and columns whose means are about 0. sum, count: of columns. */
