@@ -281,7 +281,9 @@ static bool IsEnough(PoiseKSP inner, void *arg)
   PoiseInt its = inner->result.its;
   if (its < FIRST || its < c->next) return false;
   c->next = its + its / 8 + 1;
-  poiseKSPFailed(inner, Judge(c, inner, &enough));
+  poiseKSPFailed(inner,
+                 poiseKSPAgree(inner)); /* a rank that has failed has other norms, and does not judge */
+  if (!inner->solve.failed) poiseKSPFailed(inner, Judge(c, inner, &enough));
   return enough;
 }
 

@@ -43,7 +43,8 @@ typedef struct KSPCallbacks {
   void *test_arg;
 } KSPCallbacks;
 
-/* Who solves by this solver may end its solves: asked behind iterations, on all ranks with the same norms. */
+/* Who solves by this solver may end its solves: asked behind iterations, on all ranks, whatever
+   failed on some. */
 typedef struct KSPWatch {
   bool (*ends)(PoiseKSP ksp, void *arg); /* NULL: nobody watches. May be collective */
   void *arg;

@@ -71,7 +71,7 @@ PoiseErr poiseKSPFetchSlots(PoiseKSP ksp)
 static void Watch(PoiseKSP ksp)
 {
   static const double none = 0;
-  if (!ksp->watch.ends || ksp->solve.failed || !ksp->watch.ends(ksp, ksp->watch.arg)) return;
+  if (!ksp->watch.ends || !ksp->watch.ends(ksp, ksp->watch.arg)) return;
   bool forbids = poiseDeviceForbid(Dev(ksp), false);
   poiseKSPFailed(
       ksp, poiseDeviceCopy(Dev(ksp), ksp->scalars.slots + SLOT_MAXITS, &none, sizeof none, COPY_TO_DEVICE));
