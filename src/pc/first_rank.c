@@ -21,12 +21,16 @@ void poiseFirstDestroy(PoisePC pc, FirstRank *f)
   poiseLayoutDestroy(&f->layout);
 }
 
-PoiseErr poiseFirstIsFresh(PoisePC pc, const FirstRank *f, bool *fresh)
+PoiseErr poiseFirstPrepare(PoisePC pc, const FirstRank *f, PoiseErr (*allocate)(PoisePC),
+                           void (*release)(PoisePC))
 {
   int64_t other = !f->layout || !poiseLayoutSame(f->layout, pc->P->rows);
   TRY(poiseCommMaxInt(pc->ctx->comm, &other, 1));
-  *fresh = other != 0;
-  return POISE_OK;
+  if (!other) return POISE_OK;
+  release(pc);
+  PoiseErr e = PoiseAgree(pc->ctx, allocate(pc));
+  if (e) release(pc);
+  return e;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */

@@ -25,8 +25,9 @@ static inline bool poiseOnFirst(PoisePC pc)
 PoiseErr poiseFirstCreate(PoisePC pc, FirstRank *f);
 void poiseFirstDestroy(PoisePC pc, FirstRank *f);
 
-/* Does pc->P have another layout, on some rank? Collective; agrees. */
-PoiseErr poiseFirstIsFresh(PoisePC pc, const FirstRank *f, bool *fresh);
+/* If pc->P has another layout on some rank: release, then allocate, which makes f. Collective; agrees. */
+PoiseErr poiseFirstPrepare(PoisePC pc, const FirstRank *f, PoiseErr (*allocate)(PoisePC),
+                           void (*release)(PoisePC));
 
 /* The rows of P, on the first rank. POISE_ERR_NUMERIC if an entry is not finite, POISE_ERR_UNSUPPORTED if
    numbers of rows and entries do not fit in 32 bits. all must be destroyed, after errors too. Collective;

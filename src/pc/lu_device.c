@@ -270,18 +270,6 @@ static PoiseErr Allocate(PoisePC pc)
   return poiseBufferCreate(dev, bytes, "solution of sparse factors", &lu->y);
 }
 
-/* Collective; agrees. */
-static PoiseErr Prepare(PoisePC pc)
-{
-  bool fresh;
-  TRY(poiseFirstIsFresh(pc, &Of(pc)->first, &fresh));
-  if (!fresh) return POISE_OK;
-  Release(pc);
-  PoiseErr e = PoiseAgree(pc->ctx, Allocate(pc));
-  if (e) Release(pc);
-  return e;
-}
-
 static PoiseErr Check(PoisePC pc)
 {
   const DeviceFacts *f = &Of(pc)->facts;
@@ -303,7 +291,7 @@ static PoiseErr Factor(PoisePC pc, bool only)
 {
   WholeRows all = {0};
   Result result = {0};
-  TRY(Prepare(pc));
+  TRY(poiseFirstPrepare(pc, &Of(pc)->first, Allocate, Release));
   PoiseErr e = poiseFirstRows(pc, &Of(pc)->first, &all);
   if (!e) e = PoiseAgree(pc->ctx, poiseOnFirst(pc) ? FactorRows(pc, &all, only, &result) : POISE_OK);
   poiseWholeRowsDestroy(pc->ctx, &all);

@@ -68,24 +68,12 @@ static PoiseErr Allocate(PoisePC pc)
 }
 
 /* Collective; agrees. */
-static PoiseErr Prepare(PoisePC pc)
-{
-  bool fresh;
-  TRY(poiseFirstIsFresh(pc, &Of(pc)->first, &fresh));
-  if (!fresh) return POISE_OK;
-  Release(pc);
-  PoiseErr e = PoiseAgree(pc->ctx, Allocate(pc));
-  if (e) Release(pc);
-  return e;
-}
-
-/* Collective; agrees. */
 static PoiseErr Factor(PoisePC pc, bool only)
 {
   WholeRows all = {0};
   Result result = {0};
   Comm *comm = pc->ctx->comm;
-  TRY(Prepare(pc));
+  TRY(poiseFirstPrepare(pc, &Of(pc)->first, Allocate, Release));
   PoiseErr e = poiseFirstRows(pc, &Of(pc)->first, &all);
   if (!e) e = PoiseAgree(pc->ctx, poiseOnFirst(pc) ? FactorRows(pc, &all, only, &result) : POISE_OK);
   poiseWholeRowsDestroy(pc->ctx, &all);
