@@ -8,6 +8,7 @@
   has its own systems with N'. So an application is that of one Jacobi sweep (jacobi_sweeps.c) with V and V'
   for N and N', and icc's M is symmetric, and positive definite if D is.
 */
+#include "mat/multiply/local_product.h"
 #include "factor.h"
 #include "isai.h"
 #include "pc_device.h"
@@ -45,4 +46,36 @@ PoiseErr poiseIsai(PoisePC pc, bool symmetric)
   a.f.lu = (double *)lu; /* read alone */
   TRY(LAUNCH(dev, factor_isai, &a));
   return symmetric ? LAUNCH(dev, factor_isai_mirror, &a) : POISE_OK;
+}
+
+/* ---- as matrices ----------------------------------------------------------------------------- */
+
+static PoiseErr MakePattern(Device *dev, IsaiMatrixArgs *a, Csr *c)
+{
+  Buffer length = {0};
+  PoiseErr e = poiseBufferCreate(dev, (size_t)a->n * sizeof *a->length, "lengths of rows", &length);
+  if (!e) e = poiseBufferWrite(&length, DEVICE, &a->length);
+  if (!e) e = LAUNCH(dev, isai_lengths, a);
+  if (!e) e = poiseRowOffsets(dev, a->n, a->length, c);
+  poiseBufferDestroy(&length);
+  a->length = NULL;
+  TRY(e);
+  c->nloc = a->n;
+  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof *a->col, "columns", &c->col));
+  TRY(poiseBufferCreate(dev, (size_t)c->nz * sizeof *a->val, "approximate inverse", &c->val));
+  return poiseBufferWrite(&c->col, DEVICE, &a->col);
+}
+
+PoiseErr poiseIsaiMatrix(PoisePC pc, bool upper, Csr *c)
+{
+  Incomplete *f = pc->data;
+  Device *dev = pc->ctx->device;
+  IsaiMatrixArgs a = {.n = f->triangular.n, .upper = upper};
+  TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
+  TRY(poiseBufferRead(&f->inverse, DEVICE, &a.v));
+  TRY(poiseBufferRead(&f->d, DEVICE, &a.d));
+  if (!c->ptr.dev) TRY(MakePattern(dev, &a, c));
+  TRY(poiseCsrPattern(c, &a.to));
+  TRY(poiseBufferWrite(&c->val, DEVICE, &a.val));
+  return LAUNCH(dev, isai_matrix, &a);
 }

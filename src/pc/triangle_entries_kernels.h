@@ -343,4 +343,52 @@ POISE_INLINE void factor_isai_mirror_entry(const FactorSweepArgs *a, int64_t i, 
   a->next[k] = a->next[poisePlace(&a->f.t, a->f.t.col[k], i)];
 }
 
+/*
+  One of the two products as a matrix: D^-1 (I - V), or I - V' (upper), with v and d of the factors and the
+  places of the triangle with its diagonal. length: entries of rows; to: the matrix, whose offsets are known;
+  col NULL: its columns too.
+*/
+typedef struct IsaiMatrixArgs {
+  int64_t n;
+  Triangles t;
+  int upper;
+  const double *v, *d;
+  int32_t *length;
+  CsrView to;
+  int32_t *col;
+  double *val;
+} IsaiMatrixArgs;
+
+POISE_INLINE void isai_lengths_range(const IsaiMatrixArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  (void)a;
+  *begin = i, *end = i + 1;
+}
+
+POISE_INLINE void isai_lengths_entry(const IsaiMatrixArgs *a, int64_t i, int64_t k)
+{
+  const Triangles *t = &a->t;
+  int64_t diag = poiseOffset(t, t->diag, i);
+  (void)k;
+  a->length[i] =
+      (int32_t)(a->upper ? poiseOffset(t, t->end, i) - diag : diag + 1 - poiseOffset(t, t->begin, i));
+}
+
+POISE_INLINE void isai_matrix_range(const IsaiMatrixArgs *a, int64_t i, int64_t *begin, int64_t *end)
+{
+  const Triangles *t = &a->t;
+  int64_t diag = poiseOffset(t, t->diag, i);
+  *begin = a->upper ? diag : poiseOffset(t, t->begin, i);
+  *end = a->upper ? poiseOffset(t, t->end, i) : diag + 1;
+}
+
+POISE_INLINE void isai_matrix_entry(const IsaiMatrixArgs *a, int64_t i, int64_t k)
+{
+  int64_t first, end, j = a->t.col[k];
+  isai_matrix_range(a, i, &first, &end);
+  int64_t at = poiseCsrOffset(&a->to, i) + k - first;
+  if (a->col) a->col[at] = (int32_t)j;
+  a->val[at] = (j == i ? 1 : -a->v[k]) * (a->upper ? 1 : a->d[i]);
+}
+
 #endif

@@ -24,6 +24,9 @@ static void TestSymmetric(PoiseContext ctx)
                                      " -x_pc_amg_degree 4",
                                      " -x_pc_amg_smoother jacobi",
                                      " -x_pc_amg_smoother jacobi -x_pc_amg_degree 3",
+                                     " -x_pc_amg_smoother isai",
+                                     " -x_pc_amg_smoother isai -x_pc_amg_degree 3",
+                                     " -x_pc_amg_smoother isai -x_pc_amg_cycle w",
                                      " -x_pc_amg_cycle w",
                                      " -x_pc_amg_type unsmoothed",
                                      " -x_pc_amg_type unsmoothed -x_pc_amg_cycle w",
@@ -126,6 +129,55 @@ static void TestSmoother(PoiseContext ctx)
   PoiseVecDestroy(&z);
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
+}
+
+/* Of smoother isai: M^-1 is that of icc with approximate inverses, divided by no less than the largest
+   eigenvalue of M^-1 A. */
+static void TestInverses(PoiseContext ctx)
+{
+  SetOptions(ctx, "-x_pc_amg_smoother isai -x_pc_amg_precision double");
+  PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 33, .vary = 0.9});
+  PoisePC amg = AmgOf(A, few), icc;
+  const AmgLevel *l = &Made(amg)->level[0];
+  PoiseVec v, y, half, z;
+  if (!CHECK(l->lower && l->upper) || !CHECK_OK(PoisePCCreate(ctx, &icc))) return;
+  CHECK_OK(PoiseMatCreateVecs(A, &v, &y));
+  CHECK_OK(PoiseMatCreateVecs(A, &half, &z));
+  SetOptions(ctx, "-y_pc_type icc -y_pc_factor_triangles isai -y_pc_factor_setup_sweeps 2");
+  CHECK_OK(PoisePCSetOptionsPrefix(icc, "y_"));
+  CHECK_OK(PoisePCSetOperator(icc, A));
+  CHECK_OK(PoisePCSetFromOptions(icc));
+  CHECK_OK(PoiseVecSetRandom(v, 7));
+  double before = 1, after = 0;
+  for (int step = 0; step < 200; step++) { /* of the power method */
+    CHECK_OK(PoiseVecScale(v, 1 / NormOf(v)));
+    CHECK_OK(PoiseMatMult(A, v, y));
+    CHECK_OK(PoiseVecDot(v, y, &before));
+    CHECK_OK(PoiseMatMult(l->lower, y, half));
+    CHECK_OK(PoiseMatMult(l->upper, half, v));
+    CHECK_OK(PoisePCApply(icc, y, z));
+    CHECK_OK(PoiseVecDot(y, v, &after));
+    CHECK_OK(PoiseVecAXPY(z, -l->largest, v));
+    CHECK(NormOf(z) <= 1e-13 * l->largest * NormOf(v));
+  }
+  CHECK(after / before <= 1 && after / before >= 0.8);
+  PoiseVec *const all[] = {&v, &y, &half, &z};
+  for (int k = 0; k < 4; k++) PoiseVecDestroy(all[k]);
+  PoisePCDestroy(&icc);
+  PoisePCDestroy(&amg);
+  PoiseMatDestroy(&A);
+  if (CHECK_OK(Springs(ctx, BeamOf(2, false, "bcsr"), &A))) {
+    CHECK_OK(PoisePCCreate(ctx, &amg));
+    CHECK_OK(PoisePCSetOptionsPrefix(amg, "x_"));
+    CHECK_OK(PoisePCSetType(amg, "amg"));
+    CHECK_OK(PoisePCSetFromOptions(amg));
+    CHECK_OK(PoisePCSetOperator(amg, A));
+    CHECK_ERR(PoisePCSetUp(amg), POISE_ERR_UNSUPPORTED,
+              "-x_pc_amg_smoother isai takes numbers, and the matrix has blocks of 2 x 2: use -mat_type csr");
+    PoisePCDestroy(&amg);
+  }
+  PoiseMatDestroy(&A);
+  SetOptions(ctx, "-x_pc_amg_smoother auto -x_pc_amg_precision single");
 }
 
 /* A small system is solved at once; so is one of 0 rows. */
@@ -359,6 +411,10 @@ static void TestNonsymmetric(PoiseContext ctx)
   PoisePCDestroy(&pc);
   CHECK(Iterations(A, "gmres", "amg") <= 30);
   CHECK(Iterations(A, "bicgstab", "amg") <= 20);
+  SetOptions(ctx, "-x_pc_amg_smoother isai -x_pc_amg_degree 1");
+  CHECK(Iterations(A, "gmres", "amg") <= 15);
+  CHECK(Iterations(A, "bicgstab", "amg") <= 8);
+  SetOptions(ctx, "-x_pc_amg_smoother auto -x_pc_amg_degree 0");
   PoiseMatDestroy(&A);
 }
 
@@ -523,7 +579,11 @@ static void TestRefresh(PoiseContext ctx)
     A = TurnedOf(ctx, (Turned){.k = 40, .degrees = 30, .across = 0.1});
     CheckRefresh(A, options, way);
     PoiseMatDestroy(&A);
-    SetOptions(ctx, "-x_pc_amg_interpolation_degree 1");
+    SetOptions(ctx, "-x_pc_amg_interpolation_degree 1 -x_pc_amg_smoother isai");
+    A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+    CheckRefresh(A, options, way);
+    PoiseMatDestroy(&A);
+    SetOptions(ctx, "-x_pc_amg_smoother auto");
   }
   SetOptions(ctx, "-x_pc_amg_refresh values");
 }
@@ -670,6 +730,7 @@ enum {
   BITS_PLATE_CSR,
   BITS_WIND,
   BITS_L1,
+  BITS_ISAI,
   BITS_SCALED,
   BITS_STEPS,
   BITS
@@ -699,6 +760,7 @@ static uint64_t BitsOf(PoiseContext ctx, int which)
 {
   static const char *const options[BITS] = {[BITS_SECOND] = "-x_pc_amg_aggregate_min 3",
                                             [BITS_L1] = "-x_pc_amg_smoother jacobi",
+                                            [BITS_ISAI] = "-x_pc_amg_smoother isai",
                                             [BITS_STEPS] = "-x_pc_amg_interpolation_degree 3"};
   PoiseMat A = MatrixOfBits(ctx, which);
   SetOptions(ctx, "-x_pc_amg_aggregate_min 0 -x_pc_amg_smoother chebyshev -x_pc_amg_coarse_size 20 "
@@ -1285,6 +1347,8 @@ static void TestFailures(PoiseContext ctx)
   SetOptions(ctx, once);
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w -x_pc_amg_degree 2");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){"wind", false});
+  SetOptions(ctx, "-x_pc_amg_smoother isai -x_pc_amg_degree 1");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, false});
   SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_degree 1");
 }
 
@@ -1294,6 +1358,7 @@ int main(int argc, char **argv)
                                {"sizes", TestSizes, TEST_SERIAL},
                                {"spectrum", TestSpectrum, TEST_SERIAL},
                                {"smoother", TestSmoother, TEST_SERIAL},
+                               {"inverses", TestInverses, TEST_SERIAL},
                                {"small", TestSmall, TEST_SERIAL},
                                {"diagonal", TestDiagonal, TEST_SERIAL},
                                {"dominated", TestDominated, TEST_SERIAL},

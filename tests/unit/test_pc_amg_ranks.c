@@ -276,6 +276,7 @@ static void TestSymmetric(PoiseContext ctx)
 {
   static const char *const ways[] = {"-x_pc_amg_degree 3",
                                      "-x_pc_amg_smoother jacobi -x_pc_amg_degree 2",
+                                     "-x_pc_amg_smoother isai",
                                      "-x_pc_amg_cycle w",
                                      "-x_pc_amg_type unsmoothed",
                                      spread,

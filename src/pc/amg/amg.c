@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PC amg: options and interface. */
+#include "sys/options/options.h"
 #include "amg.h"
 #include "cycle.h"
 #include "explain.h"
@@ -17,8 +18,10 @@ static const PoiseOption options[] = {
      AMG_DEGREES, NULL,
      "steps of Jacobi that smooth the interpolation; 2: for anisotropy not along the grid, and fourth order"},
     {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "auto", 0, 0,
-     "auto|chebyshev|jacobi",
-     "chebyshev iterations of the fourth kind, or l1-jacobi; auto: the latter where A is not symmetric"},
+     "auto|chebyshev|jacobi|isai",
+     "chebyshev iterations of the fourth kind; l1-jacobi; or chebyshev's with approximate inverses of the "
+     "triangles of icc, or ilu, for the diagonal's, which takes no blocks; auto: l1-jacobi where A is not "
+     "symmetric, else chebyshev"},
     {"pc_amg_degree", POISE_OPTION_INT, offsetof(Amg, options.degree), "0", 0, AMG_DEGREES, NULL,
      "degree of the smoother, before and after the correction; 0: 1, and 3 where A is not symmetric"},
     {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.cycle), "auto", 0, 0, "auto|v|w",
@@ -43,8 +46,13 @@ static const PoiseOption options[] = {
 
 static PoiseErr Check(PoisePC pc)
 {
+  int b = pc->P->csr.b;
   TRY(poisePCCheckStored(pc));
-  return poiseMatCheckSquare(pc->P);
+  TRY(poiseMatCheckSquare(pc->P));
+  if (!b || ((const Amg *)pc->data)->options.smoother != AMG_ISAI) return POISE_OK;
+  FAIL(POISE_ERR_UNSUPPORTED,
+       "%s isai takes numbers, and the matrix has blocks of %d x %d: use -mat_type csr",
+       poiseOptionsName(pc->ctx, pc->prefix, "pc_amg_smoother"), b, b);
 }
 
 static PoiseErr SetUp_AMG(PoisePC pc)
@@ -59,7 +67,7 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   const AmgOptions *o = &((Amg *)pc->data)->options;
   const Device *dev = pc->ctx->device;
   const AmgWay way = poiseAmgWay(o, false);
-  int64_t n = pc->P->rows->n, side = way.smoother == AMG_JACOBI ? 1 : pc->P->block_size;
+  int64_t n = pc->P->rows->n, side = poiseAmgIsL1(&way) ? 1 : pc->P->block_size;
   TRY(Check(pc));
   if (PoiseSize(pc->ctx) > 1 && pc->P->rows->N <= poiseAmgRedundantMost(o)) {
     p->beyond = "copies of the matrix on every rank, and what amg makes of them";
@@ -80,7 +88,9 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   poisePredict(dev, 8 * (AMG_RANGE_PARTIALS + POISE_NBLOCKS(n)), ON_DEVICE, &single);
   poisePredict(dev, 8 * n * (way.degree > 1 ? 3 : 2), ON_DEVICE, p);
   if (o->precision == AMG_SINGLE) poisePredictEither(&single, p); /* values may not fit */
-  p->beyond = "interpolation and coarse levels of amg, which depend on the values";
+  p->beyond = o->smoother == AMG_ISAI
+                  ? "interpolation, coarse levels and approximate inverses of amg, which depend on the values"
+                  : "interpolation and coarse levels of amg, which depend on the values";
   return POISE_OK;
 }
 

@@ -19,7 +19,7 @@
 #include "tentative.h"
 
 enum { AMG_LEVELS = 24, AMG_DEGREES = 4 };
-enum { AMG_SMOOTHER_AUTO, AMG_CHEBYSHEV, AMG_JACOBI };
+enum { AMG_SMOOTHER_AUTO, AMG_CHEBYSHEV, AMG_JACOBI, AMG_ISAI };
 enum { AMG_CYCLE_AUTO, AMG_V, AMG_W };
 enum { AMG_SMOOTHED, AMG_UNSMOOTHED };                   /* type */
 enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values change */
@@ -41,6 +41,12 @@ typedef struct AmgWay { /* how a cycle works, by options and by what A is */
   int smoother, degree;
   bool w_cycle;
 } AmgWay;
+
+/* Is the smoother's D that of l1-jacobi? With approximate inverses it smooths the last level alone. */
+static inline bool poiseAmgIsL1(const AmgWay *way)
+{
+  return way->smoother == AMG_JACOBI || (way->smoother == AMG_ISAI && way->odd);
+}
 
 /* The way for A: what options leave open is chosen for what A is. Where it is not symmetric eigenvalues are
    complex, which sums of rows bound, and Chebyshev iterations do not damp. Coarse matrices are less like it
@@ -77,7 +83,7 @@ static inline int64_t poiseAmgRedundantMost(const AmgOptions *o)
 */
 typedef struct AmgSingle {
   double scale;
-  Product A, P, R, away;
+  Product A, P, R, away, lower, upper;
   Buffer inverse;
 } AmgSingle;
 
@@ -93,6 +99,8 @@ typedef struct AmgLevel {
   double sums;    /* the largest sum of a row of |D^-1 A|; infinity where nodes have several rows */
   Buffer inverse; /* D^-1, blocks of `side` rows; of a cycle times poiseAmgDamping */
   int side;
+  PoiseMat lower, upper;       /* of smoother isai: M^-1 = upper lower is in place of D^-1; else NULL */
+  double largest;              /* of its M^-1 A: the eigenvalue, by which M^-1 is divided; 0: by none */
   int64_t hub;                 /* a longer row of a node is that of a hub, whose P is T */
   int64_t connections;         /* strong ones, with that of each node with itself */
   int64_t aggregates, members; /* members: nodes in aggregates */
@@ -104,10 +112,11 @@ typedef struct AmgLevel {
   AmgGhosts *ghosts; /* NULL: this rank has all rows */
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
   AmgSingle single;
-  AmgVec b, x;    /* of the coarse problem; on level 0 x alone, in fp32 */
-  AmgVec d, r, t; /* d: from degree 2 on */
-  AmgVec r2, x2;  /* of a W cycle */
-  AmgVec sent;    /* products by away */
+  AmgVec b, x;        /* of the coarse problem; on level 0 x alone, in fp32 */
+  AmgVec d, r, t;     /* d: from degree 2 on */
+  AmgVec half, whole; /* lower r, and upper of that */
+  AmgVec r2, x2;      /* of a W cycle */
+  AmgVec sent;        /* products by away */
 } AmgLevel;
 
 enum {
@@ -119,6 +128,7 @@ enum {
   STAGE_GALERKIN,
   STAGE_GATHER, /* the level that every rank holds */
   STAGE_BOTTOM,
+  STAGE_INVERSES,
   STAGE_READY, /* what a cycle needs beside the levels */
   STAGES
 };
@@ -175,7 +185,7 @@ static inline bool poiseAmgIsStale(const Amg *amg)
    recorded loops may go on with new values. */
 static inline double poiseAmgDamping(const Amg *amg, const AmgLevel *l)
 {
-  return amg->way.smoother == AMG_CHEBYSHEV && l->lambda > 0 ? 1 / l->lambda : 1;
+  return !poiseAmgIsL1(&amg->way) && !l->lower && l->lambda > 0 ? 1 / l->lambda : 1;
 }
 
 static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */

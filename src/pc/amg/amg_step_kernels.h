@@ -6,6 +6,7 @@
 
 /*
   A step of a smoother, in one pass. t = D^-1 r, D^-1 in blocks of b rows, column-major; n is a multiple of b.
+  inverse NULL: t = r, and b is 1.
     d = c2 t + c1 was    c1 = 0: `was` is not read; d NULL: not written. They may be one array
     x = x + add + beta d fresh: without x; add NULL: without it
     to = from            to NULL: neither
@@ -39,10 +40,10 @@ typedef struct NAME(AmgDenseArgs) {
 POISE_INLINE double OVER(poiseAmgStep)(const NAME(AmgSmoothArgs) * a, int64_t b, double in, int64_t i)
 {
   int64_t first = i / b * b;
-  const REAL *inverse = a->inverse + first * b + (i - first);
+  const REAL *inverse = a->inverse ? a->inverse + first * b + (i - first) : NULL;
   double t = 0;
   for (int64_t j = 0; j < b; j++)
-    t += (double)inverse[j * b] * (a->r ? (double)a->r[first + j] : in * a->rhs[first + j]);
+    t += (inverse ? (double)inverse[j * b] : 1) * (a->r ? (double)a->r[first + j] : in * a->rhs[first + j]);
   return a->c1 != 0 ? a->c2 * t + a->c1 * a->was[i] : a->c2 * t;
 }
 

@@ -22,11 +22,11 @@ static PoiseErr Pays(PoiseMat P, int modes, bool *yes)
   return POISE_OK;
 }
 
-PoiseErr poiseAmgBlocksCreate(PoiseMat P, int modes, PoiseMat *A)
+PoiseErr poiseAmgBlocksCreate(PoiseMat P, int modes, bool numbers, PoiseMat *A)
 {
   Csr made = {.b = P->block_size};
-  bool pays;
-  TRY(Pays(P, modes, &pays));
+  bool pays = false;
+  if (!numbers) TRY(Pays(P, modes, &pays));
   if (!pays) return PoiseAgree(P->ctx, poiseMatShare(P, A));
   PoiseErr e = poiseMatCreateLocal(&poiseMatType_bcsr, P->rows, P->cols, A);
   TRY(PoiseAgree(P->ctx, e));

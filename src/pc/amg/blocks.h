@@ -5,8 +5,9 @@
 
 #include "mat/object/mat.h"
 
-/* *A: P with one more reference, or a copy. modes: vectors of the near null space. Collective; agrees. */
-PoiseErr poiseAmgBlocksCreate(PoiseMat P, int modes, PoiseMat *A);
+/* *A: P with one more reference, or a copy, unless numbers are asked for. modes: vectors of the near null
+   space. Collective; agrees. */
+PoiseErr poiseAmgBlocksCreate(PoiseMat P, int modes, bool numbers, PoiseMat *A);
 /* The numbers of P, if A is a copy. Local. */
 PoiseErr poiseAmgBlocksNumbers(PoiseMat P, PoiseMat A);
 

@@ -66,7 +66,7 @@ static Coefs CoefficientsOn(double low, int w)
 /* Coefficients of step w = 0, 1, ... of `degree`, where 1 over lambda is in D^-1 (poiseAmgDamping). */
 static Coefs Coefficients(const Amg *amg, int degree, bool bottom, int w)
 {
-  if (amg->way.smoother == AMG_JACOBI) return (Coefs){0, 1, 1};
+  if (poiseAmgIsL1(&amg->way)) return (Coefs){0, 1, 1};
   if (bottom && amg->low > 0) return CoefficientsOn(amg->low, w);
   return (Coefs){.c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0,
                  .c2 = (8.0 * w + 4) / (2.0 * w + 3),
@@ -75,8 +75,8 @@ static Coefs Coefficients(const Amg *amg, int degree, bool bottom, int w)
 
 typedef struct Step { /* which vectors a step of the smoother has; NULL: not */
   AmgVec *r, *x, *was, *d, *add, *from, *to;
-  PoiseVec z; /* the result in fp64, of a cycle in fp32 */
-  bool fresh;
+  PoiseVec z;        /* the result in fp64, of a cycle in fp32 */
+  bool fresh, plain; /* plain: with D^-1 = 1 */
 } Step;
 
 typedef struct Places { /* where they are */
@@ -94,7 +94,7 @@ static PoiseErr ReadOrRhs(Amg *amg, AmgVec *v, const void **p, const double **rh
 
 static PoiseErr Find(Amg *amg, AmgLevel *l, const Step *v, const double *skip, Places *p)
 {
-  TRY(poiseBufferRead(amg->single ? &l->single.inverse : &l->inverse, DEVICE, &p->inverse));
+  if (!v->plain) TRY(poiseBufferRead(amg->single ? &l->single.inverse : &l->inverse, DEVICE, &p->inverse));
   TRY(ReadOrRhs(amg, v->r, &p->r, &p->rhs));
   TRY(ReadOrRhs(amg, v->from, &p->from, &p->rhs));
   TRY(poiseAmgVecRead(v->add, &p->add));
@@ -113,26 +113,26 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, c
   Amg *amg = pc->data;
   Places p = {0};
   TRY(Find(amg, l, v, skip, &p));
-#define FIELDS             \
-  {.n = l->A->rows->n,     \
-   .b = l->side,           \
-   .fresh = v->fresh,      \
-   .c1 = c->c1,            \
-   .c2 = c->c2,            \
-   .beta = c->beta,        \
-   .out = l->single.scale, \
-   .inverse = p.inverse,   \
-   .r = p.r,               \
-   .was = p.was,           \
-   .add = p.add,           \
-   .from = p.from,         \
-   .rhs = p.rhs,           \
-   .range = p.range,       \
-   .skip = skip,           \
-   .d = p.d,               \
-   .x = p.x,               \
-   .to = p.to,             \
-   .z = p.z,               \
+#define FIELDS                  \
+  {.n = l->A->rows->n,          \
+   .b = v->plain ? 1 : l->side, \
+   .fresh = v->fresh,           \
+   .c1 = c->c1,                 \
+   .c2 = c->c2,                 \
+   .beta = c->beta,             \
+   .out = l->single.scale,      \
+   .inverse = p.inverse,        \
+   .r = p.r,                    \
+   .was = p.was,                \
+   .add = p.add,                \
+   .from = p.from,              \
+   .rhs = p.rhs,                \
+   .range = p.range,            \
+   .skip = skip,                \
+   .d = p.d,                    \
+   .x = p.x,                    \
+   .to = p.to,                  \
+   .z = p.z,                    \
    .fuse = fuse ? *fuse : none}
   AmgSmoothArgs wide = FIELDS;
   AmgSmoothArgs_f32 single = FIELDS;
@@ -143,14 +143,15 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, c
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-typedef enum Which { OF_A, OF_P, OF_R, OF_AWAY } Which;
+typedef enum Which { OF_A, OF_P, OF_R, OF_AWAY, OF_LOWER, OF_UPPER } Which;
 
 /* y = a A x + b y, of one of the level's matrices. */
 static PoiseErr Multiply(const Amg *amg, AmgLevel *l, Which which, double a, AmgVec *x, double b, AmgVec *y,
                          const double *skip)
 {
-  PoiseMat const of[] = {l->A, l->P, l->R, l->away};
-  Product *const single[] = {&l->single.A, &l->single.P, &l->single.R, &l->single.away};
+  AmgSingle *s = &l->single;
+  PoiseMat const of[] = {l->A, l->P, l->R, l->away, l->lower, l->upper};
+  Product *const single[] = {&s->A, &s->P, &s->R, &s->away, &s->lower, &s->upper};
   if (amg->single) return poiseMatMultSingle(single[which], a, &x->single, b, &y->single, skip);
   return poiseMatMultFuse(of[which], (ScalarRef){NULL, a}, x->wide, (ScalarRef){NULL, b}, y->wide, skip, NULL,
                           NULL);
@@ -172,6 +173,25 @@ PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgV
   return e;
 }
 
+/* ---- smoothing ------------------------------------------------------------------------------- */
+
+/* A step of the smoother. With approximate inverses M^-1 r goes before it. For that r in fp64, of a cycle in
+   fp32, is copied to x. */
+static PoiseErr Smooth(PoisePC pc, AmgLevel *l, const Coefs *c, Step v, const double *skip, const Fuse *fuse)
+{
+  static const Coefs one = {0, 1, 1};
+  Amg *amg = pc->data;
+  Step copy = {.r = v.r, .x = v.x, .fresh = true, .plain = true};
+  PoiseErr e = POISE_OK;
+  if (!l->lower) return Launch(pc, l, c, &v, skip, fuse);
+  if (amg->single && v.r->wide) Keep(&e, Launch(pc, l, &one, &copy, skip, NULL)), v.r = v.x;
+  Keep(&e, Multiply(amg, l, OF_LOWER, 1, v.r, 0, &l->half, skip));
+  Keep(&e, Multiply(amg, l, OF_UPPER, 1, &l->half, 0, &l->whole, skip));
+  v.r = &l->whole, v.plain = true;
+  Keep(&e, Launch(pc, l, c, &v, skip, fuse));
+  return e;
+}
+
 /* x = the smoother's result for b from 0; t = b - A x. Or, of the bottom, x alone. */
 static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec *b, AmgVec *x,
                        const double *skip)
@@ -182,7 +202,7 @@ static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec 
     Coefs c = Coefficients(pc->data, degree, bottom, w);
     Step v = {.r = w ? &l->r : b, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .fresh = !w};
     if (copies && (last || !w)) v.from = b, v.to = last ? &l->t : &l->r;
-    Keep(&e, Launch(pc, l, &c, &v, skip, NULL));
+    Keep(&e, Smooth(pc, l, &c, v, skip, NULL));
     if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->d, 1, &l->r, skip));
   }
   if (!bottom) Keep(&e, Multiply(pc->data, l, OF_A, -1, x, 1, &l->t, skip));
@@ -200,7 +220,7 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
     Coefs c = Coefficients(pc->data, degree, false, w);
     Step v = {.r = &l->t, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .add = w ? NULL : add};
     if (last) v.z = z;
-    Keep(&e, Launch(pc, l, &c, &v, skip, last ? fuse : NULL));
+    Keep(&e, Smooth(pc, l, &c, v, skip, last ? fuse : NULL));
     if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->d, 1, &l->t, skip));
   }
   return e;

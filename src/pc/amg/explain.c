@@ -81,7 +81,7 @@ static void Explain(PoisePC pc, const Seen *of, char *text, size_t size)
   const double large = 3;
   const bool more = amg->ended == END_LEVELS;
   const char *type = poiseOptionsName(pc->ctx, pc->prefix, "pc_type");
-  if (!of->symmetric && amg->way.smoother != AMG_JACOBI)
+  if (!of->symmetric && amg->way.smoother == AMG_CHEBYSHEV)
     snprintf(text, size, "A is not symmetric: try %s jacobi, or %s ilu with gmres",
              poiseOptionsName(pc->ctx, pc->prefix, "pc_amg_smoother"), type);
   else if (!of->symmetric)

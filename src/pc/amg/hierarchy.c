@@ -16,6 +16,7 @@
 #include "diagonal.h"
 #include "hierarchy.h"
 #include "interpolation.h"
+#include "inverses.h"
 #include "lambda.h"
 #include "mat/multiply/multiply.h"
 #include "narrow.h"
@@ -46,6 +47,8 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   PoiseMatDestroy(&l->P);
   PoiseMatDestroy(&l->R);
   PoiseMatDestroy(&l->away);
+  PoiseMatDestroy(&l->lower);
+  PoiseMatDestroy(&l->upper);
   poiseBufferDestroy(&l->inverse);
   poiseBufferDestroy(&l->aggregate);
   poiseAmgMembersDestroy(&l->lists);
@@ -178,7 +181,7 @@ static PoiseErr OpenSizes(Building *s, int k, const AmgMatrix *m, double **size)
 static PoiseErr Diagonal(Building *s, int k, const AmgMatrix *m, Scratch *w, double **d)
 {
   AmgLevel *l = &s->amg->level[k];
-  bool l1 = s->amg->way.smoother == AMG_JACOBI;
+  bool l1 = poiseAmgIsL1(&s->amg->way);
   double *smoother, *size;
   TRY(OpenInverse(s, l, l1 ? 1 : l->node, &smoother));
   TRY(OpenSizes(s, k, m, &size));
@@ -202,7 +205,7 @@ static PoiseErr CheckDiagonal(Building *s, int k, const AmgMatrix *m, Scratch *w
 static PoiseErr SumScaledRows(Building *s, AmgLevel *l, const AmgMatrix *m, const double *d, Scratch *w)
 {
   double *smoother;
-  if (s->amg->way.smoother != AMG_JACOBI) return POISE_OK;
+  if (!poiseAmgIsL1(&s->amg->way)) return POISE_OK;
   TRY(poiseBufferUpdate(&l->inverse, DEVICE, &smoother));
   TRY(poiseAmgRowSums(s->ctx, &w->like, smoother, NULL));
   for (int side = 0; side < 2; side++) TRY(poiseAmgScaleVector(s->ctx->device, m, d, &l->inverse));
@@ -712,6 +715,18 @@ static PoiseErr MakeBottom(Building *s)
   return Took(s, STAGE_BOTTOM, POISE_OK);
 }
 
+/* What smooths in place of D^-1, on all levels but the last. */
+static PoiseErr MakeInverses(Building *s)
+{
+  Amg *amg = s->amg;
+  if (amg->way.smoother != AMG_ISAI) return POISE_OK;
+  for (int k = 0; k + 1 < amg->count; k++) {
+    PoiseErr e = poiseAmgInverses(poiseAmgContext(s->pc, k), &amg->level[k], amg->way.odd);
+    TRY(e ? e : poiseFinite(amg->level[k].largest) ? POISE_OK : RefuseLevel(k));
+  }
+  return Took(s, STAGE_INVERSES, POISE_OK);
+}
+
 /* More steps than one smooth by entries of A, each of a node. */
 static PoiseErr CheckSteps(const Building *s)
 {
@@ -758,7 +773,7 @@ static PoiseErr Build(Building *s)
   if (s->fresh || IsAlone(amg)) amg->scaled = amg->relaxed = false;
   if (s->fresh) {
     int modes = s->pc->P->near.n ? s->pc->P->near.n : s->pc->P->block_size;
-    TRY(poiseAmgBlocksCreate(s->pc->P, modes, &amg->level[0].A));
+    TRY(poiseAmgBlocksCreate(s->pc->P, modes, amg->options.smoother == AMG_ISAI, &amg->level[0].A));
     amg->level[0].node = s->pc->P->block_size;
     TRY(Choose(s));
     TRY(ChooseSolved(s));
@@ -778,7 +793,8 @@ static PoiseErr Build(Building *s)
     TRY(e);
   }
   amg->count = k;
-  return MakeBottom(s);
+  TRY(MakeBottom(s));
+  return MakeInverses(s);
 }
 
 static void Forget(Building *s)

@@ -23,6 +23,8 @@ void poiseAmgSingleDestroy(AmgLevel *l)
   poiseProductDestroy(&l->single.P);
   poiseProductDestroy(&l->single.R);
   poiseProductDestroy(&l->single.away);
+  poiseProductDestroy(&l->single.lower);
+  poiseProductDestroy(&l->single.upper);
   poiseBufferDestroy(&l->single.inverse);
   l->single.scale = 1;
 }
@@ -46,7 +48,7 @@ typedef struct Array {
   bool known; /* it has the numbers of the array before it, so its largest is known */
 } Array;
 
-enum { ARRAYS = 5 * AMG_LEVELS };
+enum { ARRAYS = 6 * AMG_LEVELS };
 
 static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Product *to,
                        Array *array)
@@ -67,11 +69,14 @@ static int List(PoisePC pc, Array *array)
     int64_t n = l->A->rows->n;
     bool bottom = k + 1 == amg->count, dense = bottom && amg->dense;
     ListMatrix(k, 1, l->A, l->A == pc->P, "values of a level", dense ? NULL : &l->single.A, a++);
-    if (!dense)
+    if (l->lower)
+      ListMatrix(k, -1, l->lower, false, "approximate inverse", &l->single.lower, a++);
+    else if (!dense)
       *a++ = (Array){k,     -1,   n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level",
                      false, false};
     else if (!amg->bottom.lu)
       *a++ = (Array){k, -1, n * n, &amg->bottom.dense, NULL, "coarsest level", true, false};
+    if (l->upper) ListMatrix(k, 0, l->upper, false, "approximate inverse", &l->single.upper, a++);
     if (bottom) continue;
     ListMatrix(k, 0, l->P, stays, "interpolation", &l->single.P, a++);
     ListMatrix(k, 0, l->R, stays, "restriction", &l->single.R, a);
@@ -114,7 +119,8 @@ static double ScaleOf(double a, double inverse)
   return PowerOf(inverse > most / a ? sqrt(a) / sqrt(inverse) : a);
 }
 
-/* Scales of levels. Are those of neighbours near? Behind A in the list is its D^-1. */
+/* Scales of levels. Are those of neighbours near? Behind A in the list is its D^-1, or what
+   has it as a factor. */
 static bool FindScales(Amg *amg, const Array *array, int count, const double *largest)
 {
   bool fits = true;
@@ -140,10 +146,7 @@ static PoiseErr Narrow(PoiseContext ctx, const Array *a, double factor)
 {
   if (a->to) TRY(poiseMakeSingle(ctx, a->from, a->n, factor, a->what, a->to));
   if (a->stays) return POISE_OK;
-  if (a->power < 0)
-    poiseBufferDestroy(a->from);
-  else
-    poiseBufferForget(a->from);
+  poiseBufferForget(a->from);
   return POISE_OK;
 }
 

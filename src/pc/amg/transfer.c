@@ -156,19 +156,14 @@ static PoiseErr CopyAway(PoiseMat P, Transposed *t, int64_t own, Csr *c)
   return LAUNCH(dev, amg_offsets, &a);
 }
 
-/* *part: a matrix of this rank alone, of some rows of P^T. c: its CSR, but for values; it is released on
-   failure. mine: this rank's error so far. */
-static PoiseErr CreatePart(PoiseMat P, PoiseErr mine, Csr *c, PoiseMat *part)
+PoiseErr poiseAmgCreatePart(PoiseMat of, PoiseErr mine, const char *what, Csr *c, PoiseMat *part)
 {
-  PoiseContext self = poiseContextSelf(P->ctx);
+  PoiseContext self = poiseContextSelf(of->ctx);
   Layout *to = NULL, *from = NULL;
   PoiseErr e = mine;
-  if (!e)
-    e = poiseBufferCreate(self->device, (size_t)(c->nz * poiseCsrEntry(&P->csr)) * sizeof(double),
-                          "restriction", &c->val);
-  if (!e) e = poiseLayoutCreate(self, c->m * poiseCsrSide(&P->csr), POISE_DECIDE, "restriction", &to);
-  if (!e) e = poiseLayoutCreate(self, P->rows->n, POISE_DECIDE, "restriction", &from);
-  if (!e) e = poiseMatCreateLocal(P->type, to, from, part);
+  if (!e) e = poiseLayoutCreate(self, c->m * poiseCsrSide(c), POISE_DECIDE, what, &to);
+  if (!e) e = poiseLayoutCreate(self, c->nloc * poiseCsrSide(c), POISE_DECIDE, what, &from);
+  if (!e) e = poiseMatCreateLocal(of->type, to, from, part);
   poiseLayoutDestroy(&to);
   poiseLayoutDestroy(&from);
   if (e) {
@@ -176,8 +171,17 @@ static PoiseErr CreatePart(PoiseMat P, PoiseErr mine, Csr *c, PoiseMat *part)
     poiseCsrDestroy(self, c);
     return e;
   }
-  (*part)->block_size = P->block_size;
+  (*part)->block_size = of->block_size;
   return poiseMatReplaceCsr(*part, POISE_OK, c);
+}
+
+/* Some rows of P^T. c: their CSR, but for values. */
+static PoiseErr CreateRows(PoiseMat P, PoiseErr mine, Csr *c, PoiseMat *part)
+{
+  static const char what[] = "restriction";
+  PoiseErr e = mine;
+  if (!e) e = poiseBufferCreate(P->ctx->device, (size_t)poiseCsrScalars(c) * sizeof(double), what, &c->val);
+  return poiseAmgCreatePart(P, e, what, c, part);
 }
 
 static PoiseErr CreateR(AmgLevel *l, Transposed *t)
@@ -186,10 +190,10 @@ static PoiseErr CreateR(AmgLevel *l, Transposed *t)
   int64_t own;
   TRY(CountOwn(P, t, &own));
   Csr c = {.b = P->csr.b, .m = P->csr.nloc, .nloc = P->csr.m, .nz = own, .wide = t->wide}, away = c;
-  TRY(CreatePart(P, LendOwn(t, &c), &c, &l->R));
+  TRY(CreateRows(P, LendOwn(t, &c), &c, &l->R));
   if (PoiseSize(P->ctx) == 1) return POISE_OK;
   away.m = P->csr.nghost, away.nz = P->csr.nz - own;
-  return CreatePart(P, CopyAway(P, t, own, &away), &away, &l->away);
+  return CreateRows(P, CopyAway(P, t, own, &away), &away, &l->away);
 }
 
 /* Values of P from entry `first` of P^T on. */

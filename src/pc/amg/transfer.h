@@ -14,6 +14,9 @@ PoiseErr poiseAmgFills(PoiseContext ctx, PoiseErr mine, int most, int64_t connec
 PoiseErr poiseAmgCreateP(PoiseContext ctx, AmgLevel *l, const AmgInterpolation *p, bool *fills);
 /* Values of P, or of Q, which has l->P's pattern. Local. */
 PoiseErr poiseAmgFillP(PoiseContext ctx, AmgLevel *l, PoiseMat P, const AmgInterpolation *p);
+/* *part: a matrix of this rank alone, of the type and block size of `of`, from c, which it takes, also on
+   failure. mine: this rank's error so far. Local. */
+PoiseErr poiseAmgCreatePart(PoiseMat of, PoiseErr mine, const char *what, Csr *c, PoiseMat *part);
 /* l->R = Q^T and l->away, or their values alone, behind C = Q^T A P. Q may be P. keeps: it has not changed.
    Local. */
 PoiseErr poiseAmgMakeR(PoisePC pc, AmgLevel *l, PoiseMat Q, PoiseMat C, bool keeps);

@@ -8,12 +8,20 @@
 #include "narrow.h"
 #include "vectors.h"
 
-enum { VECTORS = 8 };
+enum { VECTORS = 10, MATRICES = 6 };
 
 static void List(AmgLevel *l, AmgVec *v[VECTORS])
 {
-  AmgVec *const all[VECTORS] = {&l->b, &l->x, &l->d, &l->r, &l->t, &l->r2, &l->x2, &l->sent};
+  AmgVec *const all[VECTORS] = {&l->b,  &l->x,  &l->d,    &l->r,    &l->t,
+                                &l->r2, &l->x2, &l->sent, &l->half, &l->whole};
   memcpy(v, all, sizeof all);
+}
+
+static void ListSingle(AmgLevel *level, Product *of[MATRICES])
+{
+  AmgSingle *l = &level->single;
+  Product *const all[MATRICES] = {&l->A, &l->P, &l->R, &l->away, &l->lower, &l->upper};
+  memcpy(of, all, sizeof all);
 }
 
 void poiseAmgVectorsDestroy(AmgLevel *l)
@@ -29,8 +37,9 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
   AmgVec *v[VECTORS];
   List(&l, v);
   for (int k = 0; k < VECTORS; k++) poiseAmgVecBytes(v[k], sum);
-  const Product *const single[] = {&l.single.A, &l.single.P, &l.single.R, &l.single.away};
-  for (int k = 0; k < 4; k++) poiseBufferAdd(&single[k]->val, sum);
+  Product *single[MATRICES];
+  ListSingle(&l, single);
+  for (int k = 0; k < MATRICES; k++) poiseBufferAdd(&single[k]->val, sum);
   poiseBufferAdd(&l.single.inverse, sum);
 }
 
@@ -72,6 +81,8 @@ static PoiseErr MakeVectors(Amg *amg, int k)
       {&l->d, steps, false},
       {&l->r, smooths, factors}, /* residual before the correction; right-hand side of factors */
       {&l->t, !bottom, factors}, /* the same after it; solution */
+      {&l->half, l->lower, false},
+      {&l->whole, l->lower, false},
   };
   for (size_t j = 0; j < sizeof vectors / sizeof *vectors; j++) {
     if (vectors[j].needed) TRY(Make(amg, l->A, vectors[j].v));
@@ -83,8 +94,8 @@ static PoiseErr MakeVectors(Amg *amg, int k)
 /* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
 static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
 {
-  PoiseMat const all[] = {l->A, l->P, l->R, l->away};
-  for (int j = 0; j < 4; j++)
+  PoiseMat const all[MATRICES] = {l->A, l->P, l->R, l->away, l->lower, l->upper};
+  for (int j = 0; j < MATRICES; j++)
     if (all[j]) TRY(PoiseAgree(ctx, poiseMatReady(all[j])));
   return POISE_OK;
 }
@@ -92,8 +103,9 @@ static PoiseErr ReadyMatrices(PoiseContext ctx, AmgLevel *l)
 /* The same in fp32. Local. */
 static PoiseErr ReadyMatricesSingle(AmgLevel *l)
 {
-  Product *const all[] = {&l->single.A, &l->single.P, &l->single.R, &l->single.away};
-  for (int j = 0; j < 4; j++) {
+  Product *all[MATRICES];
+  ListSingle(l, all);
+  for (int j = 0; j < MATRICES; j++) {
     if (!all[j]->A) continue;
     TRY(poiseProductReady(all[j]));
     if (all[j]->A->csr.halo) TRY(poiseHaloReady(all[j]->A->csr.halo));
@@ -136,7 +148,7 @@ static PoiseErr PrepareLevel(Amg *amg, int k, bool was)
   if (!amg->single) poiseAmgSingleDestroy(l);
   TRY(MakeVectors(amg, k));
   if (amg->single) return ReadyMatricesSingle(l);
-  if (k + 1 == amg->count && amg->dense) return POISE_OK;
+  if ((k + 1 == amg->count && amg->dense) || l->lower) return POISE_OK;
   return Damp(amg, l);
 }
 

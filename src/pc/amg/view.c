@@ -21,7 +21,7 @@ static double Size(const Amg *amg)
 static double SmootherBytes(const Amg *amg, const AmgLevel *l)
 {
   double n = (double)l->A->rows->n, more = (double)amg->way.degree - 1;
-  return Size(amg) * n * (2 * (more + 1) * l->side + 7 + 11 * more);
+  return Size(amg) * n * (2 * (more + 1) * (l->lower ? 0 : l->side) + 7 + 11 * more);
 }
 
 /* The same of a bottom that is smoothed: b, x, d and r; then r, d twice, x twice. */
@@ -57,7 +57,7 @@ int64_t poiseAmgKernels(PoisePC pc)
   const Amg *amg = pc->data;
   int64_t degree = amg->way.degree, times = 1, kernels = amg->single ? 2 : 0;
   for (int k = 0; k + 1 < amg->count; k++) {
-    kernels += times * (4 * degree + (amg->level[k].away ? 4 : 2));
+    kernels += times * ((amg->level[k].lower ? 8 : 4) * degree + (amg->level[k].away ? 4 : 2));
     if (amg->way.w_cycle && k + 2 < amg->count) times *= 2;
   }
   return kernels + times * (amg->dense ? 1 : 2 * AMG_DEGREES);
@@ -79,6 +79,8 @@ static double Traffic(const Amg *amg)
     bytes += 2 * (double)amg->way.degree * (ProductBytes(amg, l->A) + n);
     bytes += ProductBytes(amg, l->P) + ProductBytes(amg, l->R);
     if (l->away) bytes += ProductBytes(amg, l->away);
+    if (l->lower)
+      bytes += 2 * (double)amg->way.degree * (ProductBytes(amg, l->lower) + ProductBytes(amg, l->upper));
   }
   const AmgLevel *bottom = &amg->level[amg->count - 1];
   if (amg->dense) return bytes;
@@ -101,6 +103,8 @@ static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
   AddMatrix(l->P, sum);
   AddMatrix(l->R, sum);
   AddMatrix(l->away, sum);
+  AddMatrix(l->lower, sum);
+  AddMatrix(l->upper, sum);
   AddMatrix(l->step, sum);
   for (int k = 0; k < l->steps; k++) AddMatrix(l->fewer[k], sum);
   poiseBufferAdd(&l->inverse, sum);
@@ -275,7 +279,8 @@ static PoiseErr ViewSeconds(PoisePC pc)
 {
   static const char *const names[STAGES] = {"strength",       "aggregates",    "tentative",
                                             "lambda",         "interpolation", "Galerkin products",
-                                            "gathered level", "last level",    "cycle"};
+                                            "gathered level", "last level",    "approximate inverses",
+                                            "cycle"};
   const Amg *amg = pc->data;
   TRY(poisePrint(pc->ctx, "  %s, in ms:", amg->refreshed ? "new values" : "set-up"));
   for (int k = 0; k < STAGES; k++)
@@ -288,9 +293,12 @@ PoiseErr poiseAmgView(PoisePC pc)
   const Amg *amg = pc->data;
   const AmgOptions *o = &amg->options;
   const AmgWay way = amg->count ? amg->way : poiseAmgWay(o, false);
+  static const char *const words[] = {[AMG_CHEBYSHEV] = "chebyshev",
+                                      [AMG_JACOBI] = "l1-jacobi",
+                                      [AMG_ISAI] = "approximate inverses of incomplete factors,"};
   TRY(poisePrint(pc->ctx, "  %s aggregation, %s cycle, %s of degree %d\n",
-                 o->type == AMG_SMOOTHED ? "smoothed" : "plain", way.w_cycle ? "W" : "V",
-                 way.smoother == AMG_JACOBI ? "l1-jacobi" : "chebyshev", way.degree));
+                 o->type == AMG_SMOOTHED ? "smoothed" : "plain", way.w_cycle ? "W" : "V", words[way.smoother],
+                 way.degree));
   if (!amg->count) return POISE_OK;
   if (way.odd) TRY(poisePrint(pc->ctx, "  A is not symmetric: the restriction is made of its transpose\n"));
   if (amg->scaled)
