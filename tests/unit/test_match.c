@@ -405,6 +405,26 @@ static void TestCopy(PoiseContext ctx)
   }
 }
 
+/* Its diagonal is stored. */
+static void SetDiagonal(PoiseMat A, double diagonal)
+{
+  for (PoiseInt i = A->rows->begin; i < A->rows->begin + A->rows->n; i++)
+    CHECK_OK(PoiseMatSetEntries(A, 1, &i, &i, &diagonal));
+  CHECK_OK(PoiseMatAssemble(A));
+}
+
+/* A rank's own columns do for a matching, but other ranks' have entries a million times as large. */
+static void TestElsewhere(PoiseContext ctx)
+{
+  Problem s;
+  if (!Open(ctx, UNEVEN, false, "gmres", "none", &s)) return;
+  SetDiagonal(s.A, 1e-6);
+  CHECK_OK(PoiseMatSetOrder(s.A, POISE_ORDER_MATCH));
+  CHECK_OK(PoiseKSPSetUp(s.ksp));
+  CheckDiagonal(s.ksp->A, false);
+  ProblemClose(&s);
+}
+
 /* ---- nothing but a permutation --------------------------------------------------------------- */
 
 static double Power(PoiseInt i)
@@ -824,6 +844,7 @@ static const Test tests[] = {
     {"solves", TestSolves, 0},
     {"partitions", TestPartitions, 0},
     {"copy", TestCopy, 0},
+    {"elsewhere", TestElsewhere, 0},
     {"apply", TestApply, 0},
     {"iterates", TestIterates, 0},
     {"values", TestValues, 0},

@@ -30,7 +30,7 @@ void poiseMatchingDestroy(PoiseContext ctx, Matching *m);
 PoiseErr poiseMatch(PoiseContext ctx, Sizes *s, Matching *m);
 
 /* match_rows.c: number[j] = the new number of own column j: the row that it is matched with; power[j] = log2
-   of what it is multiplied by. Rows are a rank's own where that is possible for all. POISE_ERR_NUMERIC if A
+   of what it is multiplied by. Rows are a rank's own where that does for all. POISE_ERR_NUMERIC if A
    is structurally singular, or has an entry that is not finite: the message names rows. A is square.
    Collective; agrees. */
 PoiseErr poiseMatMatch(PoiseMat A, PoiseInt *number, double *power);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
   Matchings of a matrix' rows and columns. Each rank matches its rows with the columns that it owns. Where
-  that leaves a row without a column on any rank, rank 0 matches all of A.
+  that leaves a row without a column on any rank, or with an entry far below one in another rank's column,
+  rank 0 matches all of A.
 */
 #include "arrange.h"
 #include "gathered.h"
@@ -190,6 +191,24 @@ static PoiseErr Say(PoiseMat A, const Matching *m, int64_t all)
        Names(A, m, names, sizeof names), (long long)all, (long long)A->rows->N);
 }
 
+/* Count rows of this rank that have no column, or a matched entry far below one in another rank's column. */
+static PoiseErr CountPoor(PoiseMat A, bool pattern, const Matching *m, int64_t *poor)
+{
+  const double far = 10; /* as a power of 2 */
+  ScalarWalk w;
+  PoiseInt column;
+  int64_t last = -1;
+  *poor = m->unmatched;
+  TRY(poiseWalkBegin(A, &w));
+  for (int64_t k = poiseCsrScalars(&A->csr); k > 0; k--) {
+    double v = poiseWalkOn(&w, &column);
+    int32_t own = m->column[w.i];
+    if (pattern || own < 0 || w.i == last || v == 0 || Counts(A, true, v, column)) continue;
+    if (log2(fabs(v)) + m->row[w.i] + m->col[own] > far) ++*poor, last = w.i;
+  }
+  return POISE_OK;
+}
+
 static PoiseErr CountUnmatched(PoiseContext ctx, const Matching *m, int64_t *all)
 {
   double sum = (double)m->unmatched;
@@ -200,13 +219,13 @@ static PoiseErr CountUnmatched(PoiseContext ctx, const Matching *m, int64_t *all
 
 static PoiseErr MatchRows(PoiseMat A, bool pattern, PoiseInt *number, double *power, Matching *m)
 {
-  int64_t all;
-  TRY(PoiseAgree(A->ctx, MatchHere(A, pattern, m, number, power)));
+  int64_t poor = 0, all;
+  PoiseErr e = MatchHere(A, pattern, m, number, power);
+  if (!e && PoiseSize(A->ctx) > 1) e = CountPoor(A, pattern, m, &poor);
+  TRY(PoiseAgree(A->ctx, e));
+  TRY(poiseCommMaxInt(A->ctx->comm, &poor, 1));
+  if (poor) TRY(MatchTogether(A, pattern, m, number, power));
   TRY(CountUnmatched(A->ctx, m, &all));
-  if (all && PoiseSize(A->ctx) > 1) {
-    TRY(MatchTogether(A, pattern, m, number, power));
-    TRY(CountUnmatched(A->ctx, m, &all));
-  }
   return PoiseAgree(A->ctx, Say(A, m, all));
 }
 
