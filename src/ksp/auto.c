@@ -7,6 +7,7 @@
 */
 #include <float.h>
 
+#include "mat/order/arrange.h"
 #include "divided.h"
 #include "inside.h"
 #include "ladder.h"
@@ -60,11 +61,26 @@ static bool IsDirect(int rung)
   return poiseLadder[rung].pc && !strcmp(poiseLadder[rung].pc, "lu");
 }
 
-/* Is it known what a rung costs, if that ever is? */
+/* Does it match unknowns with equations? */
+static bool IsMatched(int rung)
+{
+  const Word *words = poiseLadder[rung].words;
+  for (int k = 0; k < WORDS && words[k].key; k++)
+    if (!strcmp(words[k].key, "mat_order")) return true;
+  return false;
+}
+
+/* Is it known what a rung costs, if that ever is? A matching is worth its time beside factors alone. */
 static bool IsForeseen(const Auto *a, int rung)
 {
   const Rung *r = &poiseLadder[rung];
-  return !r->cost || r->cost(&a->facts) > 0;
+  return IsMatched(rung) ? a->facts.direct > 0 : !r->cost || r->cost(&a->facts) > 0;
+}
+
+/* What a rung has cost after these iterations, in products. */
+static double Cost(const Auto *a, int rung, PoiseInt its)
+{
+  return poiseLadder[rung].work * (double)its + (IsMatched(rung) ? a->facts.match : 0);
 }
 
 /* Has the application named a preconditioner? Then methods alone are chosen. */
@@ -98,10 +114,12 @@ static PoiseErr Climb(PoiseKSP ksp, int rung)
   if (a->rung[which] == rung) return r->pc ? POISE_OK : TakePreconditioner(ksp, inner, r);
   a->rung[which] = RUNGS;
   inner->options.side = 0; /* the method's own, unless a word says which */
+  inner->order = POISE_ORDER_NATURAL;
   TRY(PoiseKSPSetType(inner, r->method));
   TRY(TakePreconditioner(ksp, inner, r));
   TRY(poiseWordsSet(ksp->ctx, inner->prefix, r->words, mine));
   PoiseErr e = PoiseKSPSetFromOptions(inner);
+  if (!e) e = PoiseAgree(ksp->ctx, poiseMatReadOrder(ksp->ctx, inner->prefix, &inner->order));
   PoiseErr cleared = poiseWordsClear(ksp->ctx, inner->prefix, r->words, mine);
   TRY(e ? e : cleared);
   a->rung[which] = rung;
@@ -183,10 +201,15 @@ static PoiseErr Foresee(PoiseKSP ksp)
   a->verdict[0] = 0;
   f->direct = INFINITY;
   if (!f->stored) return POISE_OK;
+  TRY(poiseLookAtSmall(poiseKSPGiven(ksp), f));
   PoiseErr e = ForeseeFactors(ksp, &entries, &flops);
   a->inner = current;
   if (!e) f->direct = Factors(ksp, entries, flops);
-  return Forgive(ksp->ctx, e, a->verdict);
+  int64_t singular = e == POISE_ERR_NUMERIC;
+  TRY(Forgive(ksp->ctx, e, a->verdict));
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &singular, 1));
+  f->singular = singular;
+  return POISE_OK;
 }
 
 /* The least cost that is known of those behind a rung that solve for sure, in products; INFINITY: of none. */
@@ -262,7 +285,8 @@ static PoiseErr Judge(Climbing *c, PoiseKSP inner, bool *enough)
   const Rung *r = &poiseLadder[c->rung];
   const double order = Factors(c->ksp, ((const Auto *)c->ksp->data)->facts.entries, 0);
   bool unknown = !r->most && IsUnknown(c->ksp, c->rung);
-  double had = r->work * (double)inner->result.its, all = had + r->work * Missing(inner) / rise, limit;
+  double had = Cost(c->ksp->data, c->rung, inner->result.its);
+  double all = had + r->work * Missing(inner) / rise, limit;
   *enough = !unknown || had > order;
   for (int foresee = 0; foresee <= unknown && *enough; foresee++) {
     TRY(Limit(c->ksp, c->rung, foresee, &limit));
@@ -346,7 +370,7 @@ static PoiseErr Try(PoiseKSP ksp, Climbing *c, int rung, bool *done)
     *done = right && poiseFinite(t->norm);
     again = !*done && claims && round < most && t->norm < before;
   }
-  c->spent += poiseLadder[rung].work * (double)t->its;
+  c->spent += Cost(a, rung, t->its);
   return POISE_OK;
 }
 
@@ -362,6 +386,7 @@ static PoiseErr Look(PoiseKSP ksp)
   a->looked = false;
   a->won = RUNGS;
   TRY(poiseLookAt(A, &a->facts));
+  a->facts.match = Factors(ksp, 2 * a->facts.entries, 0); /* entries are looked for, and moved */
   a->seen = A->version;
   a->looked = true;
   return POISE_OK;
@@ -478,8 +503,10 @@ static PoiseErr ViewFacts(PoiseKSP ksp)
   const Facts *f = &((Auto *)ksp->data)->facts;
   TRY(poisePrint(ksp->ctx, "  seen: %.0f rows, %s", f->rows, f->symmetric ? "symmetric" : "not symmetric"));
   if (!f->stored) return poisePrint(ksp->ctx, ", a shell\n");
-  return poisePrint(ksp->ctx, ", %.0f entries; of the diagonal %.0f positive, %.0f negative, %.0f zero\n",
-                    f->entries, f->positive, f->negative, f->zero);
+  TRY(poisePrint(ksp->ctx, ", %.0f entries; of the diagonal %.0f positive, %.0f negative, %.0f zero",
+                 f->entries, f->positive, f->negative, f->zero));
+  if (f->small > 0) TRY(poisePrint(ksp->ctx, ", %.0f small", f->small));
+  return poisePrint(ksp->ctx, "\n");
 }
 
 static PoiseErr ViewRung(PoiseKSP ksp, int k)

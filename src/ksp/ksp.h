@@ -111,6 +111,7 @@ struct PoiseKSP_s {
   KSPOptions options;
   KSPCallbacks user;
   PoiseMat given_A, given_P; /* the application's matrices */
+  PoiseOrder order;          /* in which they are worked on; natural: as A asks */
   bool configured;           /* its options have been read */
   bool inside;               /* inside a preconditioner, which passes vectors of its matrix's layout: nothing
                                 is rearranged */

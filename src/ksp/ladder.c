@@ -136,6 +136,28 @@ static bool IsFactoredLate(const Facts *f)
   return IsDirectIn(f, 4 * thresholds, DBL_MAX);
 }
 
+/* Is an entry of the diagonal 0, or small beside its row? */
+static bool IsPoor(const Facts *f)
+{
+  return f->stored && f->zero + f->small > 0 && !f->singular;
+}
+
+/* A rung without a promise has an eighth of what factors cost; a matching must take no more. */
+static bool IsMatched(const Facts *f)
+{
+  return IsPoor(f) && IsDirectIn(f, 8 * f->match, INFINITY);
+}
+
+static bool IsMatchedOnHost(const Facts *f)
+{
+  return IsMatched(f) && !f->gpu;
+}
+
+static bool IsMatchedOnGpu(const Facts *f)
+{
+  return IsMatched(f) && f->gpu;
+}
+
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
 const Rung poiseLadder[RUNGS] = {
@@ -188,7 +210,34 @@ const Rung poiseLadder[RUNGS] = {
      CostOfSparse,
      "factors solve what is not singular",
      0},
+    {IsMatchedOnHost,
+     "bicgstab",
+     "ilu",
+     {{"ksp_pc_side", "right"}, {"mat_order", "match,rcm"}},
+     6,
+     NULL,
+     "large entries come to the diagonal",
+     0},
+    {IsMatchedOnGpu,
+     "bicgstab",
+     "jacobi",
+     {{"ksp_pc_side", "right"}, {"mat_order", "match"}},
+     4,
+     NULL,
+     "large entries come to the diagonal",
+     0},
     {IsOther, "gmres", "ilu", {{"ksp_pc_side", "right"}}, 4, NULL, "its norm does not grow", 0},
+    {IsPoor,
+     "gmres",
+     "ilut",
+     {{"ksp_pc_side", "right"},
+      {"mat_order", "match,rcm"},
+      {"pc_factor_drop_tol", "1e-4"},
+      {"pc_factor_pivoting", "0.1"}},
+     10,
+     NULL,
+     "keeps what is large, and brings it to the diagonal",
+     0},
     {IsAny,
      "gmres",
      "ilut",

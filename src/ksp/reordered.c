@@ -12,9 +12,14 @@
 #include "setup.h"
 #include "solve.h"
 
+static PoiseOrder OrderOf(PoiseKSP ksp)
+{
+  return ksp->order != POISE_ORDER_NATURAL ? ksp->order : ksp->given_A->asked.order;
+}
+
 bool poiseKSPReorders(PoiseKSP ksp)
 {
-  return ksp->arranged || (!ksp->inside && ksp->given_A && poiseMatReorders(ksp->given_A));
+  return ksp->arranged || (!ksp->inside && ksp->given_A && poiseMatReorders(ksp->given_A, OrderOf(ksp)));
 }
 
 /* A rearranged matrix, or A itself if it has that arrangement already. */
@@ -92,13 +97,13 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
   PoiseMat A = ksp->given_A;
   bool moved = a->moves.from;
   Clear(a);
-  TRY(poisePermutationCreate(A, &a->moves));
+  TRY(poisePermutationCreate(A, OrderOf(ksp), &a->moves));
   if (moved || a->moves.from) ksp->pc->built = false; /* a kept preconditioner has the old numbers */
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->b));
   if (a->moves.from) TRY(PoiseMatCreateVecs(a->moves.to, NULL, &a->x));
   a->partition = poiseMatPartitionOf(A);
   a->bounds_set = A->asked.bounds_set;
-  a->order = A->asked.order;
+  a->order = OrderOf(ksp);
   a->rows = poiseLayoutShare(A->rows);
   a->outlived = false;
   a->matched = (MatchShape){0};
@@ -113,7 +118,7 @@ static PoiseErr Renumber(PoiseKSP ksp, Arranged *a)
 static bool Outlives(const Arranged *a, PoiseMat A, int64_t stale)
 {
   if (stale == MOVED_PATTERN) return true;
-  return poiseMatMatches(A) && poiseMatChanged(&a->A.seen, A) & CHANGED_VALUES;
+  return poiseOrderMatches(a->order) && poiseMatChanged(&a->A.seen, A) & CHANGED_VALUES;
 }
 
 /* What must be done, on any rank: for A, for P, and whether new numbers are needed. A kept preconditioner
@@ -125,7 +130,7 @@ static PoiseErr Compare(PoiseKSP ksp, Arranged *a, int64_t stale[3])
   stale[0] = poiseMovedStale(&a->A, A);
   stale[1] = ksp->given_P == A ? MOVED_CURRENT : poiseMovedStale(&a->P, ksp->given_P);
   a->outlived = a->outlived || Outlives(a, A, stale[0]);
-  stale[2] = !a->rows || a->partition != poiseMatPartitionOf(A) || a->order != A->asked.order ||
+  stale[2] = !a->rows || a->partition != poiseMatPartitionOf(A) || a->order != OrderOf(ksp) ||
              a->bounds_set != A->asked.bounds_set || !poiseLayoutSame(a->rows, A->rows) ||
              (a->outlived && !kept);
   TRY(poiseCommMaxInt(ksp->ctx->comm, stale, 3));
@@ -161,12 +166,12 @@ PoiseErr poiseKSPReorder(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   PoiseMat A = ksp->given_A, P = ksp->given_P;
-  if (!poiseMatReorders(A)) { /* no longer */
+  if (!poiseMatReorders(A, OrderOf(ksp))) { /* no longer */
     poiseKSPDropReordered(ksp);
     return UseIfOther(ksp, A, P);
   }
-  PoiseErr e = poiseMatCheckReorder(A, A);
-  if (!e) e = poiseMatCheckReorder(P, A);
+  PoiseErr e = poiseMatCheckReorder(A, A, OrderOf(ksp));
+  if (!e) e = poiseMatCheckReorder(P, A, OrderOf(ksp));
   if (!e && !ksp->arranged) e = poiseAlloc(ctx, sizeof *ksp->arranged, "arrangement", &ksp->arranged);
   TRY(PoiseAgree(ctx, e));
   TRY(Update(ksp, ksp->arranged));
@@ -253,7 +258,7 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
   const MatShape *old = &a->before, *now = &a->after;
   double share = old->nonzeros > 0 ? old->nonzeros / PoiseSize(ctx) : 1;
   char words[POISE_OPTION_LENGTH];
-  TRY(poisePrint(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, words, sizeof words),
+  TRY(poisePrint(ctx, "  %s: %s\n", poiseMatReorderWords(ksp->given_A, a->order, words, sizeof words),
                  a->moves.from ? "works with a rearranged copy of the matrix" : "the matrix is so already"));
   TRY(poisePrint(ctx, "    to arrange it took %.3g s, on the host\n", a->seconds));
   TRY(poisePrint(ctx, "    largest share of nonzeros over the mean: %.3f before, %.3f now\n",
@@ -262,7 +267,7 @@ PoiseErr poiseKSPViewReordered(PoiseKSP ksp)
       ctx,
       "    ghost columns over all ranks: %.0f before, %.0f now; bandwidth on a rank: %.0f before, %.0f now\n",
       old->ghosts, now->ghosts, old->bandwidth, now->bandwidth));
-  if (poiseMatMatches(ksp->given_A))
+  if (poiseOrderMatches(a->order))
     TRY(poisePrint(ctx, "    %.0f unknowns have changed places; columns are multiplied by 2^%.0f to 2^%.0f\n",
                    a->matched.exchanged, a->matched.least, a->matched.most));
   return a->moves.from ? poisePartsView(a->A.mat) : POISE_OK;

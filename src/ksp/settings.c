@@ -46,6 +46,7 @@ PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
   TakeData(from, to);
   if (from->options.reuse != to->options.reuse) TRY(PoiseKSPSetReusePreconditioner(to, from->options.reuse));
   to->options = from->options;
+  to->order = from->order;
   if (!prints) to->options.lines = NULL;
   return poiseKSPTakePC(from->pc, to->pc);
 }

@@ -108,6 +108,34 @@ PoiseErr poiseLookAt(PoiseMat A, Facts *f)
   return e;
 }
 
+/* ---- small entries ---------------------------------------------------------------------------- */
+
+static PoiseErr CountSmall(PoiseMat A, double *count)
+{
+  const double far = 1e-3;
+  HostCsr h;
+  TRY(poiseMatRead(A, &h));
+  for (int64_t i = 0; i < A->csr.m; i++) {
+    double diagonal = 0, largest = 0;
+    for (int64_t k = poiseCsrPtr(&A->csr, h.ptr, i); k < poiseCsrPtr(&A->csr, h.ptr, i + 1); k++) {
+      double size = fabs(h.val[k]);
+      if (h.col[k] == i + A->csr.row - A->csr.column) diagonal = size;
+      largest = fmax(largest, size);
+    }
+    *count += diagonal > 0 && diagonal < far * largest;
+  }
+  return POISE_OK;
+}
+
+/* Blocks do not change places one by one, and what may be definite needs no exchange. */
+PoiseErr poiseLookAtSmall(PoiseMat A, Facts *f)
+{
+  f->small = 0;
+  if (A->csr.b || poiseMayBeDefinite(f)) return POISE_OK;
+  PoiseErr e = CountSmall(A, &f->small);
+  return poiseAgreeSum(A->ctx, e, &f->small, 1);
+}
+
 /* ---- options of a choice --------------------------------------------------------------------- */
 
 static PoiseErr Key(const char *prefix, const char *word, char key[POISE_OPTION_LENGTH])

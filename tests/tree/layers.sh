@@ -24,6 +24,7 @@ calls_up=(
 )
 # What a header declares and another folder defines: header, function.
 elsewhere=(
+  src/mat/order/arrange.h poiseMatReadOrder # options of matrices stand in one table (mat_options.c), and
   src/mat/order/arrange.h poiseMatReorderWords # words of options, which stand in one table (mat_options.c)
 )
 bad=0

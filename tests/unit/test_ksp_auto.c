@@ -264,6 +264,121 @@ static void TestSides(PoiseContext ctx)
   ProblemClose(&p);
 }
 
+/* ---- unknowns in other rows ------------------------------------------------------------------ */
+
+enum { TURNED = 1510, NEAR = 5 };
+
+/* A dominant matrix of random neighbours, whose factors are full. Its unknowns are numbered anew, so that the
+   diagonal is 0, or `diagonal`. */
+static PoiseErr CreateTurned(PoiseContext ctx, double diagonal, PoiseMat *A)
+{
+  PoiseInt begin, m;
+  PoiseSplit(ctx, TURNED / 2, &begin, &m);
+  begin *= 2, m *= 2; /* whole blocks of 2 rows */
+  POISE_TRY(PoiseMatCreate(ctx, m, m, TURNED, TURNED, A));
+  for (PoiseInt i = begin; i < begin + m; i++) {
+    PoiseInt own = (7 * i + 3) % TURNED;
+    unsigned long long state = 977 * (unsigned long long)i + 1;
+    double v = 8;
+    POISE_TRY(PoiseMatAddBlock(*A, 1, &i, 1, &own, &v));
+    for (int k = 0; k < NEAR; k++) {
+      state = 6364136223846793005ull * state + 1442695040888963407ull;
+      PoiseInt j = (PoiseInt)(state >> 33) % TURNED;
+      v = 1.0 - (double)(state >> 20 & 0xff) / 128;
+      if (j != i) POISE_TRY(PoiseMatAddBlock(*A, 1, &i, 1, &j, &v));
+    }
+    if (diagonal != 0) POISE_TRY(PoiseMatAddBlock(*A, 1, &i, 1, &i, &diagonal));
+  }
+  return PoiseMatAssemble(*A);
+}
+
+static bool OpenTurned(PoiseContext ctx, double diagonal, Problem *p)
+{
+  PoiseMat A = NULL;
+  return CHECK_OK(CreateTurned(ctx, diagonal, &A)) && ProblemOpen(A, p) &&
+         CHECK_OK(PoiseVecSetRandom(p->b, 7)) && CHECK_OK(PoiseKSPSetType(p->ksp, "auto")) &&
+         CHECK_OK(PoiseKSPSetTolerances(p->ksp, 1e-9, -1, -1, -1));
+}
+
+/* Set, or clear, the options of a text such as "-pc_type ilu -mat_order match". */
+static void SetOrClear(PoiseContext ctx, const char *text, bool set)
+{
+  char key[POISE_OPTION_LENGTH], value[POISE_OPTION_LENGTH];
+  for (int n = 0; sscanf(text, " -%255s %255s%n", key, value, &n) == 2; text += n)
+    CHECK_OK(set ? PoiseOptionsSet(ctx, key, value) : PoiseOptionsClear(ctx, key));
+}
+
+/* What the view tells repeats the solve. */
+static void CheckRepeats(PoiseContext ctx, const Problem *p)
+{
+  PoiseKSP ksp = NULL;
+  const char *said = strstr(PoiseKSPReasonDetail(p->ksp), "-ksp_type");
+  if (!CHECK(said != NULL)) return;
+  SetOrClear(ctx, said, true);
+  CHECK_OK(PoiseMatSetFromOptions(p->A));
+  CHECK_OK(PoiseKSPCreate(ctx, &ksp));
+  CHECK_OK(PoiseKSPSetOperators(ksp, p->A, NULL));
+  CHECK_OK(PoiseKSPSetTolerances(ksp, 1e-9, -1, -1, -1));
+  CHECK_OK(PoiseKSPSetFromOptions(ksp));
+  CHECK_OK(PoiseVecSet(p->x, 0));
+  CHECK_OK(PoiseKSPSolve(ksp, p->b, p->x));
+  CHECK(PoiseKSPConvergedReason(ksp) > 0 && Left(p) <= 1e-9 * (1 + 1e-12));
+  CHECK_INT(PoiseKSPIterations(ksp), PoiseKSPIterations(p->ksp));
+  SetOrClear(ctx, said, false);
+  PoiseKSPDestroy(&ksp);
+}
+
+/* Where factors are dear, unknowns are matched with equations; with new values again. Where that cannot be,
+   the view says so. */
+static void TestMatched(PoiseContext ctx)
+{
+  static const double diagonals[] = {0, 1e-7};
+  const char *by = IsGpu(ctx) ? "-pc_type jacobi -ksp_pc_side right -mat_order match"
+                              : "-pc_type ilu -ksp_pc_side right -mat_order match,rcm";
+  for (int k = 0; k < 2; k++) {
+    Problem p;
+    if (!OpenTurned(ctx, diagonals[k], &p)) return;
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, by);
+    CHECK_INT(Count(&p, "works with a rearranged copy"), PoiseRank(ctx) == 0);
+    CHECK_OK(PoiseMatScale(p.A, 2));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, by);
+    CHECK_INT(Count(&p, "|b - A x|"), PoiseRank(ctx) == 0);
+    CheckRepeats(ctx, &p);
+    ProblemClose(&p);
+  }
+}
+
+/* The order is a setting that workers take. */
+static void TestWorkers(PoiseContext ctx)
+{
+  char words[POISE_OPTION_LENGTH];
+  PoiseContext own;
+  Problem p;
+  snprintf(words, sizeof words, "-device %s -host_threads 1 -solve_ranks 2", ctx->device->ops->name);
+  if (!CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, words, &own))) return;
+  if (OpenTurned(own, 0, &p)) {
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, "-mat_order match");
+    CHECK_INT(Count(&p, "works with a rearranged copy"), 1);
+    ProblemClose(&p);
+  }
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+static void TestUnmatched(PoiseContext ctx)
+{
+  Problem p;
+  if (!OpenTurned(ctx, 0, &p)) return;
+  CHECK_OK(PoiseMatSetBlockSize(p.A, 2));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
+  CHECK(!strstr(PoiseKSPReasonDetail(p.ksp), "-mat_order"));
+  CHECK((Count(&p, "exchanges columns one by one") > 0) == (PoiseRank(ctx) == 0));
+  ProblemClose(&p);
+}
+
 /* ---- preconditioners ------------------------------------------------------------------------- */
 
 /* A preconditioner that is named stays; its method is chosen. */
@@ -469,21 +584,15 @@ static void TestLies(PoiseContext ctx)
   ProblemClose(&p);
 }
 
-static const Test tests[] = {{"facts", TestFacts, 0},
-                             {"named", TestNamed, 0},
-                             {"chosen", TestChosen, 0},
-                             {"chosen_anew", TestChosenAnew, 0},
-                             {"rungs", TestRungs, 0},
-                             {"again", TestAgain, 0},
-                             {"guess", TestGuess, 0},
-                             {"other_values", TestOtherValues, 0},
-                             {"hopeless", TestHopeless, 0},
-                             {"sides", TestSides, 0},
-                             {"shells", TestShells, 0},
-                             {"memory", TestMemory, 0},
-                             {"settings", TestSettings, 0},
-                             {"lies", TestLies, 0},
-                             {NULL, NULL, 0}};
+static const Test tests[] = {{"facts", TestFacts, 0},         {"named", TestNamed, 0},
+                             {"chosen", TestChosen, 0},       {"chosen_anew", TestChosenAnew, 0},
+                             {"rungs", TestRungs, 0},         {"again", TestAgain, 0},
+                             {"guess", TestGuess, 0},         {"other_values", TestOtherValues, 0},
+                             {"hopeless", TestHopeless, 0},   {"sides", TestSides, 0},
+                             {"matched", TestMatched, 0},     {"workers", TestWorkers, TEST_SERIAL},
+                             {"unmatched", TestUnmatched, 0}, {"shells", TestShells, 0},
+                             {"memory", TestMemory, 0},       {"settings", TestSettings, 0},
+                             {"lies", TestLies, 0},           {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

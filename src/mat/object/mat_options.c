@@ -117,22 +117,36 @@ PoiseErr poiseMatOffer(PoiseMat A)
   return A->asked.settled || !poiseMatHolds(A) ? POISE_OK : PoiseMatSetFromOptions(A);
 }
 
-PoiseErr poiseMatReadBlockSize(PoiseContext ctx, PoiseInt *b)
+/* Read one option of those above. */
+static PoiseErr ReadAlone(PoiseContext ctx, const char *prefix, const char *key, MatOptions *o)
 {
   PoiseOption table[2] = {{0}};
-  MatOptions o = {.block_size = 1};
   for (const PoiseOption *row = options; row->key; row++)
-    if (!strcmp(row->key, "mat_block_size")) table[0] = *row;
-  TRY(PoiseOptionsRead(ctx, NULL, table, &o));
+    if (!strcmp(row->key, key)) table[0] = *row;
+  return PoiseOptionsRead(ctx, prefix, table, o);
+}
+
+PoiseErr poiseMatReadBlockSize(PoiseContext ctx, PoiseInt *b)
+{
+  MatOptions o = {.block_size = 1};
+  TRY(ReadAlone(ctx, NULL, "mat_block_size", &o));
   *b = o.block_size;
   return POISE_OK;
 }
 
-const char *poiseMatReorderWords(PoiseMat A, char *text, size_t size)
+PoiseErr poiseMatReadOrder(PoiseContext ctx, const char *prefix, PoiseOrder *order)
+{
+  MatOptions o = {.order = (int)*order};
+  TRY(ReadAlone(ctx, prefix, "mat_order", &o));
+  *order = (PoiseOrder)o.order;
+  return POISE_OK;
+}
+
+const char *poiseMatReorderWords(PoiseMat A, PoiseOrder order, char *text, size_t size)
 {
   const char *prefix = A->asked.prefix ? A->asked.prefix : "";
   snprintf(text, size, "-%smat_partition %s -%smat_order %s", prefix,
            poiseOptionsChoice(options, "mat_partition", (int)poiseMatPartitionOf(A)), prefix,
-           poiseOptionsChoice(options, "mat_order", (int)A->asked.order));
+           poiseOptionsChoice(options, "mat_order", (int)order));
   return text;
 }

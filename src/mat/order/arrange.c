@@ -50,42 +50,42 @@ PoiseErr PoiseMatSetOrder(PoiseMat A, PoiseOrder order)
   return POISE_OK;
 }
 
-bool poiseMatReorders(PoiseMat A)
+bool poiseMatReorders(PoiseMat A, PoiseOrder order)
 {
-  return poiseMatMovesRows(A) || A->asked.order != POISE_ORDER_NATURAL;
+  return poiseMatMovesRows(A) || order != POISE_ORDER_NATURAL;
 }
 
-bool poiseMatMatches(PoiseMat A)
+bool poiseOrderMatches(PoiseOrder order)
 {
-  return A->asked.order >= POISE_ORDER_MATCH;
+  return order >= POISE_ORDER_MATCH;
 }
 
 /* Columns are exchanged one by one. What is known of the null space of A tells nothing of A^T then. */
-static PoiseErr CheckMatch(PoiseMat A, PoiseMat asked)
+static PoiseErr CheckMatch(PoiseMat A, PoiseMat asked, PoiseOrder order)
 {
   char words[POISE_OPTION_LENGTH];
   if (A->csr.b || A->asked.type->blocked || asked->block_size > 1)
     FAIL(POISE_ERR_UNSUPPORTED,
          "%s exchanges columns one by one, and the matrix has blocks (type %s, block size %d)",
-         poiseMatReorderWords(asked, words, sizeof words), A->asked.type->name, asked->block_size);
+         poiseMatReorderWords(asked, order, words, sizeof words), A->asked.type->name, asked->block_size);
   if (A->null.n || A->left.n)
     FAIL(POISE_ERR_UNSUPPORTED, "%s does not work with a null space (PoiseMatSetNullSpace)",
-         poiseMatReorderWords(asked, words, sizeof words));
+         poiseMatReorderWords(asked, order, words, sizeof words));
   return POISE_OK;
 }
 
-PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked)
+PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked, PoiseOrder order)
 {
   char words[POISE_OPTION_LENGTH];
   if (!poiseMatHolds(A))
     FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot be rearranged (%s)", A->type->name,
-         poiseMatReorderWords(asked, words, sizeof words));
+         poiseMatReorderWords(asked, order, words, sizeof words));
   TRY(poiseMatCheckUsable(A));
   if (A->csr.b && asked->block_size % A->csr.b)
     FAIL(POISE_ERR_UNSUPPORTED,
          "a matrix of blocks of %d x %d cannot be rearranged (%s) as one of block size %d", A->csr.b,
-         A->csr.b, poiseMatReorderWords(asked, words, sizeof words), asked->block_size);
-  if (poiseMatMatches(asked)) TRY(CheckMatch(A, asked));
+         A->csr.b, poiseMatReorderWords(asked, order, words, sizeof words), asked->block_size);
+  if (poiseOrderMatches(order)) TRY(CheckMatch(A, asked, order));
   return poiseMatCheckSquare(A);
 }
 
@@ -175,7 +175,7 @@ static PoiseErr PermuteApart(PoiseMat A, const NewNumbers *n, Permutation *p)
 
 PoiseErr poisePermutationOf(PoiseMat A, const NewNumbers *n, Permutation *p)
 {
-  PoiseErr e = poiseMatMatches(A) ? PermuteApart(A, n, p) : PermuteAlike(A, n, p);
+  PoiseErr e = n->apart ? PermuteApart(A, n, p) : PermuteAlike(A, n, p);
   if (e) poisePermutationDestroy(p);
   return e;
 }
@@ -193,23 +193,23 @@ static PoiseErr IsSo(PoiseMat A, const NewNumbers *n, bool *so)
 }
 
 /* always: also if A has the wanted arrangement already. */
-static PoiseErr CreatePermutation(PoiseMat A, bool always, Permutation *p)
+static PoiseErr CreatePermutation(PoiseMat A, PoiseOrder order, bool always, Permutation *p)
 {
   NewNumbers n = {0};
   bool so = false;
   *p = (Permutation){0};
-  TRY(PoiseAgree(A->ctx, poiseMatCheckReorder(A, A)));
-  PoiseErr e = poiseNumber(A, &n);
+  TRY(PoiseAgree(A->ctx, poiseMatCheckReorder(A, A, order)));
+  PoiseErr e = poiseNumber(A, order, &n);
   if (!e && !always) e = IsSo(A, &n, &so);
   if (!e && !so) e = poisePermutationOf(A, &n, p);
   poiseNumbersDestroy(A->ctx, &n);
   return e;
 }
 
-PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p)
+PoiseErr poisePermutationCreate(PoiseMat A, PoiseOrder order, Permutation *p)
 {
   poiseLogBegin(A->ctx, EVENT_MatRearrange);
-  PoiseErr e = CreatePermutation(A, false, p);
+  PoiseErr e = CreatePermutation(A, order, false, p);
   poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
   return e;
 }
@@ -426,12 +426,12 @@ PoiseErr PoiseMatRearrange(PoiseMat A, PoiseMat *B, PoiseMat *P)
   Permutation p;
   *B = NULL;
   if (P) *P = NULL;
-  if (poiseMatMatches(A))
+  if (poiseOrderMatches(A->asked.order))
     FAIL(POISE_ERR_UNSUPPORTED,
          "PoiseMatRearrange gives P A P^T, and an order with a matching exchanges columns alone and scales "
          "them: only solvers work with it");
   poiseLogBegin(A->ctx, EVENT_MatRearrange);
-  PoiseErr e = CreatePermutation(A, true, &p);
+  PoiseErr e = CreatePermutation(A, A->asked.order, true, &p);
   if (!e) e = poiseMatMove(A, &p, B);
   poiseLogEnd(A->ctx, EVENT_MatRearrange, 0, 0);
   if (e)

@@ -16,16 +16,19 @@ typedef struct MatchShape { /* over all ranks */
       most; /* unknowns that have left their rows; exponents of the columns' scales, 0 among them */
 } MatchShape;
 
-bool poiseMatReorders(PoiseMat A);              /* not as it is */
-PoisePartition poiseMatPartitionOf(PoiseMat A); /* the one that was asked for, or that of pcsr */
-bool poiseMatMovesRows(PoiseMat A);             /* to other ranks */
-bool poiseMatMatches(PoiseMat A);               /* its order exchanges and scales columns, by its values */
-const char *poiseMatReorderWords(PoiseMat A, char *text,
-                                 size_t size); /* the options that say so (mat_options.c) */
-/* can A be arranged as that matrix asks? */
-PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked);
+/* A solver's order is that which A asks for, unless it has its own (ksp/reordered.c). */
+bool poiseMatReorders(PoiseMat A, PoiseOrder order); /* not as it is */
+PoisePartition poiseMatPartitionOf(PoiseMat A);      /* the one that was asked for, or that of pcsr */
+bool poiseMatMovesRows(PoiseMat A);                  /* to other ranks */
+bool poiseOrderMatches(PoiseOrder order);            /* exchanges and scales columns, by their values */
+/* the options that say so (mat_options.c) */
+const char *poiseMatReorderWords(PoiseMat A, PoiseOrder order, char *text, size_t size);
+/* -mat_order with this prefix, if it is given (mat_options.c). Local. */
+PoiseErr poiseMatReadOrder(PoiseContext ctx, const char *prefix, PoiseOrder *order);
+/* Can A be arranged as that matrix asks, in this order? */
+PoiseErr poiseMatCheckReorder(PoiseMat A, PoiseMat asked, PoiseOrder order);
 /* p stays empty if A is arranged so already. Collective; agrees. */
-PoiseErr poisePermutationCreate(PoiseMat A, Permutation *p);
+PoiseErr poisePermutationCreate(PoiseMat A, PoiseOrder order, Permutation *p);
 /* Of A with these numbers. Collective; agrees. */
 PoiseErr poisePermutationOf(PoiseMat A, const NewNumbers *n, Permutation *p);
 void poisePermutationDestroy(Permutation *p);

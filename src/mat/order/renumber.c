@@ -209,18 +209,18 @@ static PoiseErr Continue(PoiseMat A, Stage stage, NewNumbers *n)
   return e;
 }
 
-PoiseErr poiseNumber(PoiseMat A, NewNumbers *n)
+PoiseErr poiseNumber(PoiseMat A, PoiseOrder order, NewNumbers *n)
 {
-  PoiseOrder order = A->asked.order;
   bool rcm = order == POISE_ORDER_RCM || order == POISE_ORDER_MATCH_RCM;
   bool amd = order == POISE_ORDER_AMD || order == POISE_ORDER_MATCH_AMD;
   const Stage stages[] = {poiseMatMovesRows(A) ? NumberByPartition : NULL,
-                          poiseMatMatches(A) ? NumberByMatch : NULL,
+                          poiseOrderMatches(order) ? NumberByMatch : NULL,
                           rcm   ? NumberByRCM
                           : amd ? NumberByAMD
                                 : NULL};
   bool first = true;
   TRY(PoiseAgree(A->ctx, Create(A, n)));
+  n->apart = poiseOrderMatches(order);
   for (size_t k = 0; k < sizeof stages / sizeof *stages; k++) {
     if (!stages[k]) continue;
     TRY(first ? stages[k](A, n) : Continue(A, stages[k], n));

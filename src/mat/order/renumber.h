@@ -7,12 +7,13 @@
 
 typedef struct NewNumbers {
   PoiseInt m;          /* of the new rows are this rank's */
+  bool apart;          /* columns are matched: they have other numbers than rows, and scales */
   PoiseInt *row, *col; /* new numbers of this rank's rows, and of its columns */
   double *scale;       /* powers of 2, by which its columns are multiplied */
 } NewNumbers;
 
-/* As A asks. Collective; agrees. n must be destroyed, after errors too. */
-PoiseErr poiseNumber(PoiseMat A, NewNumbers *n);
+/* On the ranks that A asks for, in this order. Collective; agrees. n must be destroyed, after errors too. */
+PoiseErr poiseNumber(PoiseMat A, PoiseOrder order, NewNumbers *n);
 void poiseNumbersDestroy(PoiseContext ctx, NewNumbers *n);
 
 #endif
