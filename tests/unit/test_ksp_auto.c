@@ -115,7 +115,7 @@ static void TestRungs(PoiseContext ctx)
                {{"large", 300, 0, 0}, "-pc_type amg", "-pc_type amg"},
                {{"wind", 46, 5, 0}, "-pc_type ilu", "-pc_type ilu"},
                {{"hollow", 46, 0, 7}, "-ksp_type ", "-ksp_type minres"},
-               {{"hollow wind", 20, 5, 7}, "-ksp_type gmres", "-pc_type ilut"}};
+               {{"hollow wind", 20, 5, 7}, "-ksp_type gmres", "-mat_order match"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     const char *by = IsGpu(ctx) ? "-ksp_type" : poiseSuperLUIsThere() ? cases[k].by : cases[k].without;
     Problem p;
@@ -373,7 +373,7 @@ static void TestUnmatched(PoiseContext ctx)
   if (!OpenTurned(ctx, 0, &p)) return;
   CHECK_OK(PoiseMatSetBlockSize(p.A, 2));
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
-  CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
+  if (poiseSuperLUIsThere()) CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
   CHECK(!strstr(PoiseKSPReasonDetail(p.ksp), "-mat_order"));
   CHECK((Count(&p, "exchanges columns one by one") > 0) == (PoiseRank(ctx) == 0));
   ProblemClose(&p);
