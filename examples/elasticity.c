@@ -331,7 +331,10 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   POISE_TRY(FemRigidCheck(system, &body->rigid));
   POISE_TRY(FemStageEnd(ctx, times, FEM_CHECK));
   POISE_TRY(PoiseMatSetNearNullSpace(system->A, 0, body->rigid.near, body->rigid.v));
-  if (IsFree(set)) POISE_TRY(PoiseMatSetNullSpace(system->A, 0, body->rigid.count, body->rigid.v));
+  if (IsFree(set)) { /* nothing is prescribed: A has all its entries */
+    POISE_TRY(FemMatTakeOptions(ctx, &system->A));
+    POISE_TRY(PoiseMatSetNullSpace(system->A, 0, body->rigid.count, body->rigid.v));
+  }
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
   POISE_TRY(FemPartLoad(&body->part, system));

@@ -432,6 +432,11 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
       (set.mesh[0] != '\0' || set.plane != FEM_SLAB || PoiseOptionsHas(ctx, NULL, "initial", NULL)))
     POISE_FAIL(POISE_ERR_OPTION,
                "-mesh, -plane and -initial are for a problem of your own: give -material or -boundary");
+  if (FemHeldType(ctx) != NULL)
+    POISE_FAIL(
+        POISE_ERR_OPTION,
+        "-mat_type %s: a step adds matrices, which this type does not offer; take csr, csri, seg or auto",
+        FemHeldType(ctx));
   POISE_TRY(FemTryOutput(ctx, set.output));
   PoiseErr err = March(ctx, &times, &body);
   free(body.u);

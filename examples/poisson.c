@@ -194,6 +194,7 @@ static PoiseErr AssembleKnown(Level *l)
   FemClausesFree(&given);
   POISE_TRY(err);
   if (!l->set->nullspace) return FemConstrain(&l->system);
+  POISE_TRY(FemMatTakeOptions(l->mesh.ctx, &l->system.A));
   POISE_TRY(PoiseMatSetNullSpace(l->system.A, 1, 0, NULL));
   return PoiseMatSetTransposeNullSpace(l->system.A, 1, 0,
                                        NULL); /* leaves out the constant part that integration leaves in b */

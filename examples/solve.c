@@ -86,7 +86,7 @@ static PoiseErr Load(PoiseContext ctx, const Settings *set, Problem *p)
   PoiseInt m;
   double start = PoiseTime();
   POISE_TRY(PoiseMatLoad(ctx, set->A, &p->A));
-  POISE_TRY(PoiseMatSetFromOptions(p->A));
+  POISE_TRY(FemMatTakeOptions(ctx, &p->A));
   POISE_TRY(PoiseMatCreateVecs(p->A, &p->x, &p->work));
   PoiseMatLocalSizes(p->A, &m, NULL);
   if (set->b[0] != '\0') {

@@ -96,16 +96,15 @@ static PoiseErr TrySystem(PoiseContext ctx)
 
 /* ---- the solver ------------------------------------------------------------------------------ */
 
-static PoiseErr Create(const FemSystem *system, const char *type, const char *pctype, double rtol,
-                       PoiseKSP *ksp)
+static PoiseErr Create(FemSystem *system, const char *type, const char *pctype, double rtol, PoiseKSP *ksp)
 {
   PoisePC pc;
-  POISE_TRY(PoiseMatSetFromOptions(system->A));
+  POISE_TRY(FemMatTakeOptions(system->mesh->ctx, &system->A));
   POISE_TRY(PoiseKSPCreate(system->mesh->ctx, ksp));
   POISE_TRY(PoiseKSPSetOperators(*ksp, system->A, NULL));
   POISE_TRY(PoiseKSPSetType(*ksp, type));
   POISE_TRY(PoiseKSPGetPC(*ksp, &pc));
-  POISE_TRY(PoisePCSetType(pc, pctype));
+  POISE_TRY(PoisePCSetType(pc, FemHeldType(system->mesh->ctx) == NULL ? pctype : "jacobi"));
   /* If materials differ much, or a guess is poor, norms grow by many orders before they fall. */
   POISE_TRY(PoiseKSPSetTolerances(*ksp, rtol, -1, 1e15, -1));
   POISE_TRY(PoiseKSPSetInitialGuessNonzero(*ksp, 1));
@@ -115,7 +114,7 @@ static PoiseErr Create(const FemSystem *system, const char *type, const char *pc
   return PoiseKSPSetFromOptions(*ksp);
 }
 
-PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pctype, double rtol,
+PoiseErr FemSolverCreate(FemSystem *system, const char *type, const char *pctype, double rtol,
                          FemTimes *times, PoiseKSP *ksp)
 {
   PoiseContext ctx = system->mesh->ctx;

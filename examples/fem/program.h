@@ -4,6 +4,7 @@
 #define FEM_PROGRAM_H
 
 #include "assemble.h"
+#include "held.h"
 #include "output.h"
 
 typedef enum FemStage {
@@ -30,9 +31,10 @@ PoiseErr FemStageEnd(PoiseContext ctx, FemTimes *times, FemStage stage);
 PoiseErr FemPrintTimes(PoiseContext ctx, const FemTimes *times);
 
 /* Make a solver of A x = b with these defaults, then read options. It keeps its history. x is the guess.
-   A, which is assembled, takes its -mat_ options. Part of the stage of set-up. Collective. */
-PoiseErr FemSolverCreate(const FemSystem *system, const char *type, const char *pc, double rtol,
-                         FemTimes *times, PoiseKSP *ksp);
+   A, which is assembled, takes its -mat_ options (held.h); types pcsc and pcoo have no other preconditioner
+   than jacobi, which is their default. Part of the stage of set-up. Collective. */
+PoiseErr FemSolverCreate(FemSystem *system, const char *type, const char *pc, double rtol, FemTimes *times,
+                         PoiseKSP *ksp);
 /* Set up and solve, each a stage. Then write the system if -save_system asks for that; also one that did not
    converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);

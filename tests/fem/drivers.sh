@@ -151,6 +151,32 @@ by elements heat -n 4 -steps 2 "${own[@]}" -device mock
 by coo poisson -cell quad4 -assembly coo -device mock # as the user wants it
 numbers -shape ring -grading 3 -device mock | diff one - || fail "other numbers by the device's way"
 grep -qxF "Assembled by -assembly device." log || fail "$(cat log)"
+
+# Matrices by columns, and as triplets, have the solutions of others, on the device that multiplies them. They
+# offer no preconditioner but jacobi, and no sums.
+for held in pcsc pcoo; do
+  numbers -mat_type csr > one
+  numbers -mat_type $held -ksp_view -ranks 3 -device mock | diff one - || fail "other numbers by type $held"
+  grep -q "^Mat: type $held" log || fail "no matrix of type $held:" "$(cat log)"
+  numbers -mat_type $held | diff one - || fail "other numbers by type $held on one rank"
+  "$bin/poisson" -cell quad4 -dirichlet none -nullspace -mat_type $held -ranks 2 > log || fail "$(cat log)"
+  "$bin/convection" -mat_type $held -ranks 3 > log || fail "$(cat log)"
+  "$bin/elasticity" -cell hex8 -n 2 -poisson 0.45 -support none -mat_type $held -ranks 2 > log ||
+    fail "$(cat log)"
+  refused "type $held" poisson -mat_type $held -pc_type ilu
+  refused "-mat_type $held: a step adds matrices" heat -mat_type $held
+  for ranks in 1 3; do
+    for device in host mock; do
+      for type in csr $held; do
+        "$bin/solve" -A "$here/../../examples/data/plate.mtx" -x $type.mtx -mat_type $type -ksp_type cg \
+          -pc_type jacobi -ksp_rtol 1e-12 -ranks $ranks -device $device > log || fail "$(cat log)"
+      done
+      paste csr.mtx $held.mtx | awk '
+        !/^%/ && NF == 2 { d = $1 - $2; e += d * d; s += $1 * $1; n++ }
+        END { exit !(n > 1 && e <= 1e-20 * s) }' || fail "solve: another x by type $held"
+    done
+  done
+done
 numbers -cell tet10 -n 1 > one
 numbers -cell tet10 -n 1 -ranks 3 | diff one - || fail "other numbers on ranks of which two have no cells"
 numbers -mesh "$bracket" -dirichlet fixed,load > one

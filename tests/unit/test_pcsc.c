@@ -673,11 +673,14 @@ static void TestRefusals(PoiseContext ctx)
   CheckRefusals(ctx, "sorted triplets, borrowed");
   CheckRefusals(ctx, "triplets anywhere, borrowed");
   if (!CHECK_OK(PoiseMatCreate(ctx, 2, 2, POISE_DECIDE, POISE_DECIDE, &A))) return;
-  CHECK_ERR(PoiseMatSetType(A, "pcsc"), POISE_ERR_UNSUPPORTED, "type auto cannot become pcsc");
-  CHECK_ERR(PoiseMatSetType(A, "pcoo"), POISE_ERR_UNSUPPORTED, "type auto cannot become pcoo");
+  CHECK_ERR(PoiseMatSetType(A, "pcsc"), POISE_ERR_UNSUPPORTED,
+            "auto cannot become pcsc: create another one by PoiseMatCreateCSC");
+  CHECK_ERR(PoiseMatSetType(A, "pcoo"), POISE_ERR_UNSUPPORTED,
+            "auto cannot become pcoo: create another one by PoiseMatCreateTriplets");
   SetOptions(ctx, "-q_mat_type pcsc");
   CHECK_OK(PoiseMatSetOptionsPrefix(A, "q_"));
-  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED, "type auto cannot become pcsc");
+  CHECK_ERR(PoiseMatSetFromOptions(A), POISE_ERR_UNSUPPORTED,
+            "auto cannot become pcsc: create another one by PoiseMatCreateCSC");
   PoiseMatDestroy(&A);
 }
 

@@ -16,7 +16,8 @@ enum { MAX_BLOCK_SIZE = 32 };
    name csr, csri, seg and auto differ by the forms that it may have. */
 typedef struct MatType {
   const char *name;
-  bool stored;  /* as scalars in A->csr, */
+  const char *maker; /* the function that creates such a matrix, if it must be one; else NULL */
+  bool stored;       /* as scalars in A->csr, */
   bool blocked; /* stored as blocks; else as the application holds them (held.h), or a user's functions */
   ProductType product;     /* of a stored or blocked one: what its plan may choose among; */
   const ProductForm *form; /* or NULL, or the form that its name asks for */

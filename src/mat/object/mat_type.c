@@ -47,11 +47,17 @@ void poiseMatUse(PoiseMat A, const MatType *asked, int b)
   A->asked.type = asked, A->type = type;
 }
 
+/* Entries by rows, columns or triplets, or functions: which a matrix has is decided when it is created. */
+static PoiseErr Refuse(PoiseMat A, const MatType *type)
+{
+  FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s: create another one by %s",
+       PoiseMatType(A), type->name, type->maker ? type->maker : "PoiseMatCreateCSR or PoiseMatSetPatternCOO");
+}
+
 PoiseErr poiseMatChangeType(PoiseMat A, const MatType *type)
 {
   if (A->asked.type == type) return POISE_OK;
-  if (!poiseTypeHolds(type) || !poiseMatHolds(A))
-    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
+  if (!poiseTypeHolds(type) || !poiseMatHolds(A)) return Refuse(A, type);
   if (type == &poiseMatType_auto && A->type->blocked) return POISE_OK; /* no other type has blocks */
   if (type->blocked && A->assembled) return poiseMatToBlocks(A);
   if (A->type->blocked) TRY(poiseMatFromBlocks(A));
@@ -135,8 +141,7 @@ PoiseErr poiseMatAskByName(PoiseMat A, const MatType *type)
 {
   bool parted = type == &poiseMatType_pcsr;
   const MatType *local = poiseMatLocalType(A, type);
-  if (parted && !poiseMatHolds(A))
-    FAIL(POISE_ERR_UNSUPPORTED, "a matrix of type %s cannot become %s", PoiseMatType(A), type->name);
+  if (parted && !poiseMatHolds(A)) return Refuse(A, type);
   TRY(poiseMatChangeType(A, local));
   if (A->asked.parted != parted) A->asked.parted = parted, A->version.product++;
   return local == &poiseMatType_auto && poiseMatIsAuto(A) ? NameAuto(A) : POISE_OK;

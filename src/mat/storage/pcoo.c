@@ -373,6 +373,7 @@ static void Destroy_PCOO(PoiseMat A)
 
 const MatType poiseMatType_pcoo = {
     .name = "pcoo",
+    .maker = "PoiseMatCreateTriplets",
     .size = sizeof(Pcoo),
     .ready = Ready_PCOO,
     .mult = Mult_PCOO,

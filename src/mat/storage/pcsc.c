@@ -71,6 +71,7 @@ static void Destroy_PCSC(PoiseMat A)
 
 const MatType poiseMatType_pcsc = {
     .name = "pcsc",
+    .maker = "PoiseMatCreateCSC",
     .size = sizeof(Pcsc),
     .ready = Ready_PCSC,
     .mult = Mult_PCSC,

@@ -43,6 +43,7 @@ static PoiseErr Diagonal_Shell(PoiseMat A, int b, double *d)
 
 const MatType poiseMatType_shell = {
     .name = "shell",
+    .maker = "PoiseMatCreateShell",
     .eager = true,
     .size = sizeof(Shell),
     .mult = Mult_Shell,
