@@ -119,6 +119,17 @@ class Rules:
         """Times over the others' best of the matrices on which a type is slower by over 3 % and 0.3 us."""
         return [m.time[who] / m.peer for m in self.types(mode) if not choice.within(m.time[who], m.peer, .03)]
 
+    def over(self, slow, fast, begin=0, end=None, mode="cold"):
+        """The geometric mean of a contender's time over another's, on these rows of segSpMV's Table I."""
+        found = [m for m in self.types(mode) if m.group == "table1"][begin:end]
+        return choice.mean(m.time[slow] / m.time[fast] for m in found)
+
+    def places(self, matrix):
+        """Places per entry of segments that are filled up, as the view of bench/choice says."""
+        view = rf"view of {re.escape(matrix)} by seg:\S*padded.*: (\d+) entries for (\d+)"
+        found = re.search(view, self.text)
+        return int(found[1]) / int(found[2])
+
     def share(self, slack, mode="cold", who="auto"):
         """Per cent of the matrices on which a type is within slack or 0.3 us of the best one."""
         found = self.types(mode)
