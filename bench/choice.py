@@ -61,6 +61,8 @@ class Matrix:
         self.types = [row["how"] for row in rows if row["who"] == "poise"]
         csr = [t for who, t in self.time.items() if who.startswith(("cuSPARSE csr", "C loops"))]
         self.peer = min(csr) if csr else None
+        coo = [t for who, t in self.time.items() if who.startswith("cuSPARSE coo")]
+        self.other = min(csr + coo) if csr else None
         # What auto may choose.
         fixed = [who for who in self.types if not who.startswith("auto") and ":" not in who]
         self.best = min(fixed, key=self.time.get) if fixed else None

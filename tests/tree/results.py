@@ -111,9 +111,12 @@ class Rules:
         """The matrices of bench/choice: times from memory, or in this mode if one fits into caches."""
         return choice.matrices(choice.read(os.path.join(ROOT, self.path))[3], mode, "median_us")
 
-    def speedup(self, mode="cold", who="auto"):
-        """The geometric mean of the time of the others' best CSR product over that of a type."""
-        return choice.mean(m.peer / m.time[who] for m in self.types(mode))
+    def speedup(self, mode="cold", who="auto", nonzeros=0, low=0, high=math.inf, coo=False):
+        """The geometric mean of the time of the others' best CSR product over that of a type. On matrices of
+        so many nonzeros or more, whose deviation is in [low, high); coo: their best by COO counts too."""
+        found = [m for m in self.types(mode)
+                 if m.of["nonzeros"] >= nonzeros and low <= m.of["deviation"] < high]
+        return choice.mean((m.other if coo else m.peer) / m.time[who] for m in found)
 
     def behind(self, mode="cold", who="auto"):
         """Times over the others' best of the matrices on which a type is slower by over 3 % and 0.3 us."""
@@ -137,7 +140,8 @@ class Rules:
 
     def values(self, rule):
         names = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
-        names.update(__builtins__={}, min=min, max=max, len=len, replayed="replayed")
+        names.update(__builtins__={}, min=min, max=max, len=len, range=range, str=str,
+                     replayed="replayed")
         found = []
         for part in rule.split(";"):
             value = eval(part, names)  # pylint: disable=eval-used
