@@ -42,7 +42,7 @@ typedef struct Options {
       folder[POISE_OPTION_LENGTH], out[POISE_OPTION_LENGTH];
   double cache, shrink, seconds;
   PoiseInt numbers, repeats;
-  int peers;
+  int peers, warm;
 } Options;
 
 static const PoiseOption table[] = {
@@ -62,6 +62,8 @@ static const PoiseOption table[] = {
     {"numbers", POISE_OPTION_INT, offsetof(Options, numbers), "33554432", 1024, 1000000000, NULL,
      "length of the arrays that bandwidth is measured with"},
     {"peers", POISE_OPTION_BOOL, offsetof(Options, peers), "yes", 0, 0, NULL, "the others take part"},
+    {"warm", POISE_OPTION_BOOL, offsetof(Options, warm), "yes", 0, 0, NULL,
+     "smaller matrices are measured back to back, too"},
     {"shrink", POISE_OPTION_REAL, offsetof(Options, shrink), "1", 1, 1e9, NULL,
      "rows of the set are divided by it"},
     {"cache", POISE_OPTION_REAL, offsetof(Options, cache), "0", 0, 1e12, NULL,
@@ -336,8 +338,10 @@ static PoiseErr Contest(Choice *c)
     TRY(Race(&cold, &c->limits, &c->list, COLD));
     Report(c, "cold");
   }
-  TRY(Race(&warm, &c->limits, &c->list, BACK_TO_BACK));
-  Report(c, fits ? "warm" : "memory");
+  if (c->o.warm || !fits) {
+    TRY(Race(&warm, &c->limits, &c->list, BACK_TO_BACK));
+    Report(c, fits ? "warm" : "memory");
+  }
   if (!fits || !c->library.lane.recorder) return POISE_OK;
   TRY(Race(&warm, &c->limits, &c->list, REPLAYED));
   Report(c, "replayed");

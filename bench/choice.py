@@ -62,7 +62,7 @@ class Matrix:
         csr = [t for who, t in self.time.items() if who.startswith(("cuSPARSE csr", "C loops"))]
         self.peer = min(csr) if csr else None
         coo = [t for who, t in self.time.items() if who.startswith("cuSPARSE coo")]
-        self.other = min(csr + coo) if csr else None
+        self.other = min(csr + coo) if csr else None  # what a user who may convert to COO has
         # What auto may choose.
         fixed = [who for who in self.types if not who.startswith("auto") and ":" not in who]
         self.best = min(fixed, key=self.time.get) if fixed else None
@@ -134,15 +134,15 @@ def choices(found, chosen, as_csr, worst):
     for name in who + ["the best type"]:
         have = [m for m in found if name in m.time or name == "the best type"]
         time = [m.time[name if name in m.time else m.best] for m in have]
-        peers = [(t, m.peer) for t, m in zip(time, have) if m.peer]
+        peers = [(t, m.peer, m.other) for t, m in zip(time, have) if m.peer]
         lines.append([name, str(len(have)), f"{mean(t / m.time[m.best] for t, m in zip(time, have)):.3f}",
                       f"{max(t / m.time[m.best] for t, m in zip(time, have)):.2f}"] +
                      [f"{sum(within(t, m.time[m.best], s) for t, m in zip(time, have)) / len(have):.3f}"
                       for s in (.02, .05)] +
-                     [str(sum(not within(t, p, .03) for t, p in peers)),
-                      f"{mean(p / t for t, p in peers):.2f}"])
+                     [str(sum(not within(t, p, .03) for t, p, _ in peers)),
+                      f"{mean(p / t for t, p, _ in peers):.2f}", f"{mean(o / t for t, _, o in peers):.2f}"])
     table(["type", "matrices", "time / best, mean", "worst", "within 2 %", "within 5 %",
-           "slower than peer by over 3 %", "speed-up over peer, mean"], lines)
+           "slower than peer by over 3 %", "speed-up over peer, mean", "over CSR and COO"], lines)
     for name in who:
         bad = sorted((m for m in found if name in m.time and not within(m.time[name], m.time[m.best], .05)),
                      key=lambda m: -regret(m, name))

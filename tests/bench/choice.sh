@@ -77,5 +77,15 @@ for file in host cut; do
   done
   tail -1 "$dir/$file.svg" | grep -q '^</svg>' || fail "no picture of $file.csv"
 done
+
+# The script that measures all leaves tables, the picture, and a file with the commit.
+mkdir -p "$dir/build/bench" && ln -s "$(realpath "$program")" "$dir/build/bench/choice"
+"$bench/choice.sh" --device host --build "$dir/build" --out "$dir/all" --shrink 3000 --seconds 0 \
+  --only dense.1000 --commit 1234567 > "$dir/log" || fail "choice.sh:" "$(cat "$dir/log")"
+gzip -dc "$dir/all/choice.csv.gz" | grep -q '^# commit: 1234567' || fail "the head of choice.csv.gz"
+grep -q '^| auto ' "$dir/all/choice.md" || fail "no auto in choice.md"
+[ -s "$dir/all/choice.svg" ] || fail "no picture by choice.sh"
+"$bench/choice.sh" --device nothing > "$dir/log" 2>&1 && fail "choice.sh takes any device"
+
 gzip -n "$dir/host.csv" && python3 "$bench/choice.py" "$dir/host.csv.gz" > "$dir/again.md" &&
   cmp "$dir/host.md" "$dir/again.md" || fail "the report of host.csv.gz differs"
