@@ -22,13 +22,14 @@ PRODUCTS = [(case, problem) for case in ("mult", "cg") for problem in ("5", "7",
 ASSEMBLIES = [(case, problem) for case in ("assemble", "coo") for problem in ("27", "elasticity")]
 
 
-def machine():
-    def output(*command):
-        try:
-            return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-        except OSError:
-            return ""
+def output(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    except OSError:
+        return ""
 
+
+def machine():
     model = re.search(r"Model name:\s*(.*)", output("lscpu"))
     name = model.group(1) if model else "unknown CPU"
     return "\n".join([f"# {name}, {os.cpu_count()} CPUs, {output('uname', '-sr')}",
