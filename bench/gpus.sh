@@ -6,6 +6,7 @@
 #   loop        CG with jacobi on 1, 2, 4, ... GPUs; threads, processes and workers, by each path of exchange
 #   cost        what halos and sums cost beyond their bytes: beside parts alone, and without halos
 #   irregular   products in a loop on R-MAT, long-tail and uneven rows: row blocks beside pcsr
+#   speedup     products and CG on all of these by one path, for the speed-ups of scale.py --speedup
 #   multigrid   whole solves by cg with amg
 #   parts       partitioning and merging from host memory: CSR, CSC, COO on six power laws (parts.c)
 #   large       more than 1.1 times a GPU's memory, more than 2^31 nonzeros on each (huge.c)
@@ -34,7 +35,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 build="" out=build/gpus budget=540 device="" most="" least=1 paths="" shrink="" seconds=2
 commit="" steps=()
-known=(loop cost irregular multigrid parts large)
+known=(loop cost irregular speedup multigrid parts large)
 
 usage()
 {
@@ -221,6 +222,7 @@ meshes=(
   "7 1.471e9 400 100"
   "elasticity 2.92e9 300 100"
 )
+irregular=("rmat 8.3e8" "halves 1.3e9" "tail 1.2e9" "rmat 1.65e9" "rmat_scrambled 8.3e8")
 # Small systems are solved exactly before: fewer iterations.
 fewer=()
 [ "$shrink" = 1 ] || fewer=(-longer 40 -shorter 20)
@@ -272,16 +274,22 @@ step_cost()
   done
 }
 
+# products <file> <problem> <bytes>: on 1, 2, 4, ... GPUs, by the path that the library takes
+products()
+{
+  local p
+  for p in $(numbers); do
+    run "$1" threads "$p" - "$2" "$3" -types "auto pcsr" -longer 100 -shorter 20 "${products[@]}"
+  done
+}
+
 step_irregular()
 {
-  local file=gpus_irregular.txt p line problem bytes type
+  local file=gpus_irregular.txt line problem bytes type
   head_of "$out/$file"
-  for line in "rmat 8.3e8" "halves 1.3e9" "tail 1.2e9" "rmat 1.65e9" "rmat_scrambled 8.3e8"; do
+  for line in "${irregular[@]}"; do
     read -r problem bytes <<< "$line"
-    for p in $(numbers); do
-      run $file threads "$p" - "$problem" "$bytes" -types "auto pcsr" -longer 100 -shorter 20 \
-        "${products[@]}"
-    done
+    products $file "$problem" "$bytes"
   done
   # Own time of MatMult, of the slowest and the fastest rank: without waiting for x.
   for line in "rmat 8.3e8" "halves 1.3e9"; do
@@ -291,6 +299,24 @@ step_irregular()
         -log_device_time -log_view ":$out/gpus.part:csv" || continue
       awk -F, '/^"MatMult",/ { print "# seconds of", $2, "MatMult without waits: fastest rank", $(NF - 1) \
         ", slowest", $NF }' "$out/gpus.part" >> "$out/$file"
+    done
+  done
+}
+
+step_speedup()
+{
+  local file=gpus_speedup.txt p line problem bytes longer shorter options
+  head_of "$out/$file"
+  for line in "${irregular[@]}"; do
+    read -r problem bytes <<< "$line"
+    products $file "$problem" "$bytes"
+  done
+  for line in "${meshes[@]:1}"; do
+    read -r problem bytes longer shorter <<< "$line"
+    options=("${jacobi[@]}")
+    [ "$problem" != elasticity ] || options=("${blocks[@]}")
+    for p in $(numbers); do
+      run $file threads "$p" - "$problem" "$bytes" -longer "$longer" -shorter "$shorter" "${options[@]}"
     done
   done
 }
@@ -311,9 +337,8 @@ step_parts()
 {
   local file=gpus_parts.txt p name
   head_of "$out/$file"
-  for p in $(numbers); do
-    [ "$p" -gt 1 ] || continue
-    for name in mouse_gene wb-edu com-LiveJournal hollywood-2009 com-Orkut HV15R; do
+  for name in mouse_gene wb-edu com-LiveJournal hollywood-2009 com-Orkut HV15R; do
+    for p in $(numbers); do
       attempt $file "parts $name on $p" "$programs/parts" -device $device -ranks "$p" -only $name \
         -shrink "$shrink"
     done

@@ -6,6 +6,7 @@
     bench/scale.py --hosts 4096 --gpus 8 --rows 1e9   the same of this size
     bench/scale.py --check gpus_loop.txt...           rows of bench/gpus.sh beside the model
     bench/scale.py --own                              beside the runs that its constants are from
+    bench/scale.py --speedup gpus_speedup.txt...      speed-ups by matrix, as in the figures of MSREP
 
 One GPU takes F + bytes / rate, where F is launches and the ends of kernels. Bytes that stay in L2 are faster,
 and F is smaller then. On p GPUs an iteration takes
@@ -85,7 +86,7 @@ class Model:
         return part + self.exchange(path, part, gpus, hosts) + max(0, travels - part)
 
     def bound(self, whole, size, parts, largest, ghosts):
-        """us of a product on one host; largest: nonzeros of the largest part over the mean"""
+        """us of a product on one host; largest: bytes of the largest part over the mean"""
         return max(self.part(whole, size, parts / largest), 8 * ghosts / self.c["peer_rate"] / 1e3)
 
 
@@ -181,7 +182,10 @@ def expected(model, row, one):
         path = PATHS.get(row.exchange.split("_")[0], "peer")  # of workers it says nothing
         return model.several(one, PROBLEMS[row.problem][0] * row.rows, row.ranks, ghosts, path)
     size = 12 * row.nonzeros + 4 * row.rows + 8 * 5 * row.rows  # of the loop: x twice, b, product, new x
-    return model.bound(one, size, row.ranks, row.largest, ghosts)
+    largest = row.largest
+    if row.type != "pcsr":  # parts have equally many rows
+        largest = 1 + (largest - 1) * 12 * row.nonzeros / size
+    return model.bound(one, size, row.ranks, largest, ghosts)
 
 
 def check(model, path):
@@ -206,6 +210,57 @@ def check(model, path):
     cost(rows)
 
 
+def pair(one, several):
+    """Two speed-ups, the second in brackets, of two times each."""
+    return f"{one[0] / several[0]:.2f} ({one[1] / several[1]:.2f})" if several else "-"
+
+
+def speedups(model, path):
+    """By matrix, over one GPU; in brackets what the model says, of products its bound."""
+    rows = read(path)
+    counts = sorted({row.ranks for row in rows if row.ranks > 1})
+    if not counts:
+        return
+    print(f"\n{path}: speed-up of an iteration over one GPU (the model's)\n")
+    print(f"{'':<14}{'rows':>10} {'':<6}{'us, one':>10}" + "".join(f"{count:>15}" for count in counts))
+    cells = {}
+    for row in rows:
+        cells.setdefault((row.problem, row.rows, row.nonzeros, row.type), {}).setdefault(row.ranks, row)
+    for (problem, size, _, kind), of in cells.items():
+        if 1 not in of:
+            continue
+        one, line = of[1].us, f"{problem:<14}{size:>10} {kind:<6}{of[1].us:>10.1f}"
+        for count in counts:
+            row = of.get(count)
+            line += f"{pair((one, one), row and (row.us, expected(model, row, one))):>15}"
+        print(line)
+
+
+STAGES = ("cut", "setup", "copy", "product", "merge", "sum")  # of bench/parts.c, ms
+
+
+def host_speedups(path):
+    """The same from the host's memory and back, of rows of bench/parts.c."""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            if len(words) > 12 and words[4] in ("csr", "csc", "coo"):
+                ms = dict(zip(STAGES, map(float, words[6:12])))
+                found.setdefault((words[0], words[4], words[5]), {})[int(words[3])] = ms
+    counts = sorted({count for of in found.values() for count in of if count > 1})
+    if not counts:
+        return
+    print(f"\n{path}: from the host's memory and back, speed-up over one GPU, all (without set-up)\n")
+    print(f"{'':<16}{'':<11}{'ms, one':>10}{'without':>10}" + "".join(f"{count:>15}" for count in counts))
+    for (name, form, way), of in found.items():
+        if 1 not in of:
+            continue
+        whole = {count: (ms["sum"], ms["sum"] - ms["setup"]) for count, ms in of.items()}
+        line = f"{name:<16}{form} {way:<7}{whole[1][0]:>10.1f}{whole[1][1]:>10.1f}"
+        print(line + "".join(f"{pair(whole[1], whole.get(count)):>15}" for count in counts))
+
+
 def cost(rows):
     """What exchange adds to a part that was measured alone (-share)."""
     wholes = {r.rows for r in rows if r.ranks > 1}
@@ -223,6 +278,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--constants", default=CONSTANTS, help="a table such as results/h200/scale.txt")
     parser.add_argument("--check", nargs="+", metavar="FILE", help="rows of bench/gpus.sh")
+    parser.add_argument("--speedup", nargs="+", metavar="FILE", help="rows of bench/gpus.sh")
     parser.add_argument("--own", action="store_true", help="beside the runs that the constants are from")
     parser.add_argument("--problem", default="27", choices=sorted(PROBLEMS))
     parser.add_argument("--rows", type=float, default=1e8, help="of the system on many hosts")
@@ -232,7 +288,10 @@ def main():
     model = Model(given.constants)
     for path in ([OWN] if given.own else []) + (given.check or []):
         check(model, path)
-    if given.own or given.check:
+    for path in given.speedup or []:
+        speedups(model, path)
+        host_speedups(path)
+    if given.own or given.check or given.speedup:
         return 0
     one_host(model, [("27", 32768), ("27", 1030301), ("27", 4173281), ("elasticity", 2022243),
                      ("7", 16777216), ("7", 134217728)])

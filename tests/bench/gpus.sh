@@ -81,5 +81,12 @@ if command -v python3 > /dev/null; then
 loop 7 1000 6400 2 threads peer_memory auto 80 79 81 5 1.000 200 1.0' > "$dir/rows"
   log=$(python3 bench/scale.py --check "$dir/rows")
   grep -q ' 80.0 *100.0 *1.25 *0.62 ' <<< "$log" || wrong "speed-up and efficiency" "$log"
+  { sed 's/ 7 / rmat /' "$dir/rows"
+    echo 'HV15R 20 300 1 csr parts 1 4 2 2 1 10 50.0 10.0 1.000 1e-16
+HV15R 20 300 2 csr parts 0 4 2 1 1 8 50.0 12.5 1.000 1e-16'
+  } > "$dir/speedup"
+  log=$(python3 bench/scale.py --speedup "$dir/speedup")
+  grep -q '^rmat *1000 auto *100.0 *1.25 (1.00)$' <<< "$log" || wrong "a speed-up" "$log"
+  grep -q '^HV15R *csr parts *10.0 *6.0 *1.25 (1.50)$' <<< "$log" || wrong "a speed-up of parts" "$log"
 fi
 exit $bad
