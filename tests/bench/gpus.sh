@@ -52,6 +52,12 @@ log=$("$programs/parts" -device host -ranks 2 -shrink 2000 -repeats 1) || wrong 
 log=$("$programs/huge" -device host -ranks 3 -nonzeros 3e4) || wrong "huge" "$log"
 grep -q '3 ranks, 1728 rows, 39304 nonzeros' <<< "$log" || wrong "huge" "$log"
 
+# Tiles that are cut by columns add up to the product, which the exit status tells.
+log=$(for device in host mock; do
+  "$programs/tiles" -device $device -block 5 -x 2e5 -blocks 6 -tiles 3 -repeats 1 -seconds 0
+done) || wrong "tiles" "$log"
+[ "$(grep -c '^tiles b 5, .* 3 tiles .* near' <<< "$log")" -eq 2 ] || wrong "two rows of tiles" "$log"
+
 # Products of sparse matrices: both devices compute the same. On k x k points A A joins those at most 2 apart.
 log=$(for device in host mock; do
   "$programs/multiply" -device $device -problem 5 -bytes 3e5 -rounds 1 | grep poise
