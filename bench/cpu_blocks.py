@@ -11,9 +11,9 @@ with our CSR (Figure 6 of the paper), sizes of blocks of GT01R (Figure 9), and n
                         [--only "cube.3 elasticity GT01R.*"] [--add]
 
 PETSc takes part where the build has it (cmake -D POISE_PETSC=ON), with ranks for threads. Each case has a
-process of its own for each number of cores with threads, and for the most with ranks. A thread is bound to a
-core, the first cores of the first socket first. Where cores have several hardware threads, cases whose name
-ends in .smt have a thread on each of them.
+process of its own for each number of cores, with threads and with ranks. A thread is bound to a core, the
+first cores of the first socket first. Where cores have several hardware threads, cases whose name ends in
+.smt have a thread on each of them.
 
 --add keeps the lines that the file has already, except those of cases that are measured again with less
 disturbance by others.
@@ -73,8 +73,8 @@ def ways(arguments, machine):
             yield name, options, 1, [core[0] for core in machine[:count]]
             if len(machine[0]) > 1:
                 yield name + SMT, options, 1, [thread for core in machine[:count] for thread in core]
-        if counts[-1] > 1 and not name.startswith("GT01R") and shutil.which("mpiexec"):
-            yield name, options, counts[-1], []
+            if count > 1 and not name.startswith("GT01R") and shutil.which("mpiexec"):
+                yield name, options, count, []
 
 
 def taken():
@@ -215,6 +215,14 @@ def tables(results):
             if what == "read":
                 values = [ratio(value, first) for value in values]
             yield f"{name:12s}" + "".join(f"{cell(value):>9s}" for value in values)
+    for words, who, ranked in (("time of Eigen's CSR over this, threads", "Eigen", False),
+                               ("time of BAIJ over this, ranks", "PETSc baij", True)):
+        yield words
+        for name in names:
+            hows = [(count, 1) if ranked else (1, count) for count in results.threads()]
+            values = [ratio(get(name, how, who, "ms"), get(name, how, "poise bcsr", "ms")) for how in hows]
+            if any(value is not None for value in values):
+                yield f"{name:12s}" + "".join(f"{cell(value):>9s}" for value in values)
 
 
 def head(commit):
