@@ -71,6 +71,12 @@ extern "C" PoiseErr poiseCuda_joined_offsets(Device *dev, const void *args)
   return LaunchItems<JoinedOffsetsArgs, joined_offsets_item>(dev, args);
 }
 
+/* Traffic: an offset per row, and the rows of entries once, as neighbours search the same places. */
+extern "C" PoiseErr poiseCuda_rows_offsets(Device *dev, const void *args)
+{
+  return LaunchItems<RowsOffsetsArgs, rows_offsets_item>(dev, args);
+}
+
 /* Traffic: 8 bytes per entry. Lists of ghosts stay in L2. */
 extern "C" PoiseErr poiseCuda_joined_columns(Device *dev, const void *args)
 {

@@ -9,6 +9,8 @@ enum {
   FIND_DECREASING, /* row offset k + 1 is below offset k */
   FIND_UNSORTED,   /* the columns of row k do not ascend, or are not all in [base, base + limit) */
   FIND_BEYOND,     /* col64[k] is not below limit */
+  FIND_UNORDERED, /* triplet k, of row ptr32[k] and column col32[k], is not behind the one before it, or not in
+                      `rows` rows from `begin` on, or not in [0, limit) */
   FIND_NAN_IN_ROW, /* a number of row k of numbers is not finite */
   FIND_NAN         /* val[k] is not finite */
 };
@@ -17,7 +19,7 @@ enum {
    nz where rows are looked at: as in CsrView. */
 typedef struct FindArgs {
   int what, base;
-  int64_t n, nz, limit, b;
+  int64_t n, nz, limit, b, begin, rows;
   const int64_t *ptr64, *col64;
   const int32_t *ptr32, *col32;
   const double *val;
@@ -68,8 +70,16 @@ POISE_INLINE int poiseFindsNan(const FindArgs *a, int64_t i)
   return 0;
 }
 
+POISE_INLINE int poiseFindsUnordered(const FindArgs *a, int64_t k)
+{
+  int64_t row = a->ptr32[k], col = a->col32[k];
+  if (row < a->begin || row >= a->begin + a->rows || col < 0 || col >= a->limit) return 1;
+  return k > 0 && (row < a->ptr32[k - 1] || (row == a->ptr32[k - 1] && col <= a->col32[k - 1]));
+}
+
 POISE_INLINE int poiseFinds(const FindArgs *a, int64_t k)
 {
+  if (a->what == FIND_UNORDERED) return poiseFindsUnordered(a, k);
   if (a->what == FIND_BEYOND) return a->col64[k] >= a->limit;
   if (a->what == FIND_NAN) return !poiseFinite(a->val[k]);
   if (a->what == FIND_NAN_IN_ROW) return poiseFindsNan(a, k);

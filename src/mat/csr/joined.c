@@ -138,4 +138,5 @@ PoiseErr poiseMatJoined(PoiseContext ctx, PoiseErr mine, const MatType *type, in
 }
 
 HOST_ITEMS(joined_offsets, JoinedOffsetsArgs, joined_offsets_item(a, i))
+HOST_ITEMS(rows_offsets, RowsOffsetsArgs, rows_offsets_item(a, i))
 HOST_ITEMS(joined_columns, JoinedColumnsArgs, joined_columns_item(a, i))

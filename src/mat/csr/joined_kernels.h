@@ -29,6 +29,31 @@ POISE_INLINE void joined_offsets_item(const JoinedOffsetsArgs *a, int64_t i)
     ((int32_t *)a->out)[i] = (int32_t)v;
 }
 
+/* Offsets of the rows from `begin` on, n with the end of the last, in either width: of nz entries whose rows
+   ascend. */
+typedef struct RowsOffsetsArgs {
+  int64_t n, nz, begin;
+  int wide;
+  const int32_t *row;
+  void *ptr;
+} RowsOffsetsArgs;
+
+POISE_INLINE void rows_offsets_item(const RowsOffsetsArgs *a, int64_t i)
+{
+  int64_t low = 0, high = a->nz; /* the first entry of row i or a later one */
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (a->row[mid] < a->begin + i)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  if (a->wide)
+    ((int64_t *)a->ptr)[i] = low;
+  else
+    ((int32_t *)a->ptr)[i] = (int32_t)low;
+}
+
 POISE_INLINE void joined_columns_item(const JoinedColumnsArgs *a, int64_t k)
 {
   a->col[k] = (int32_t)poiseGlobalColumn(&a->columns, a->col[k]);

@@ -3,10 +3,16 @@
   A matrix of type pcoo from the application's triplets: they are checked, and looked at. If they ascend, and
   are of own rows on all ranks, they become a CSR of the application's values. Else rows and columns are
   numbered, with ghosts, and become an index by row.
+
+  Where the device is not the host, triplets with 32-bit indices are looked at there, and become a CSR there.
+  Others, and those with which something is wrong, come to the host.
 */
 #include "mat/csr/check_arrays.h"
 #include "mat/csr/complete.h"
 #include "mat/csr/convert.h"
+#include "mat/csr/find.h"
+#include "mat/csr/ghosts_there.h"
+#include "mat/csr/joined_kernels.h"
 #include "mat/csr/numbering.h"
 #include "pcoo.h"
 
@@ -17,6 +23,9 @@ typedef struct Given {
   PoiseTriplets host;      /* with rows and columns on the host */
   PoiseOwn own;
   bool there; /* the arrays are on the device */
+  /* rows and columns on the device, in buffers that hold copies of the host's */
+  const int32_t *row, *col;
+  Buffer rows, columns;
 } Given;
 
 static PoiseInt RowOf(const Given *g, int64_t k)
@@ -43,38 +52,51 @@ static PoiseErr CheckGiven(const PoiseTriplets *in)
 }
 
 /* Copy an array of the device to memory that the caller frees. NULL stays NULL. */
-static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const char *argument,
-                      const void *host)
+static PoiseErr Fetch(PoiseContext ctx, int64_t n, size_t size, const void *array, const void *host)
 {
   void *p = NULL;
   if (!array) return POISE_OK;
-  TRY(poiseDeviceCheckPointer(ctx->device, array, (size_t)n * size, argument));
   TRY(poiseAllocArray(ctx, n, size, "indices of triplets", &p));
   memcpy((void *)(uintptr_t)host, &p, sizeof p);
   return poiseDeviceFetch(ctx->device, array, (size_t)n * size, p);
 }
 
-static PoiseErr OpenGiven(PoiseContext ctx, Given *g)
+/* Arrays that may be read where they are said to be. */
+static PoiseErr CheckPlaces(PoiseContext ctx, const Given *g)
 {
   const PoiseTriplets *in = g->in;
   Device *dev = ctx->device;
-  TRY(CheckGiven(in));
+  size_t n = (size_t)in->n;
+  if (!g->there) {
+    TRY(poiseDeviceCheckHost(dev, in->row32 ? (const void *)in->row32 : in->row64, "row"));
+    TRY(poiseDeviceCheckHost(dev, in->col32 ? (const void *)in->col32 : in->col64, "col"));
+    return poiseDeviceCheckHost(dev, in->val, "val");
+  }
+  if (in->row32) TRY(poiseDeviceCheckPointer(dev, in->row32, n * sizeof(int32_t), "triplets->row32"));
+  if (in->row64) TRY(poiseDeviceCheckPointer(dev, in->row64, n * sizeof(int64_t), "triplets->row64"));
+  if (in->col32) TRY(poiseDeviceCheckPointer(dev, in->col32, n * sizeof(int32_t), "triplets->col32"));
+  if (in->col64) TRY(poiseDeviceCheckPointer(dev, in->col64, n * sizeof(int64_t), "triplets->col64"));
+  return in->val ? poiseDeviceCheckPointer(dev, in->val, n * sizeof(double), "triplets->val") : POISE_OK;
+}
+
+static PoiseErr OpenGiven(PoiseContext ctx, Given *g)
+{
+  const PoiseTriplets *in = g->in;
   g->host = (PoiseTriplets){.n = in->n, .base = in->base};
   if (g->there) {
-    TRY(Fetch(ctx, in->n, sizeof(int32_t), in->row32, "triplets->row32", &g->host.row32));
-    TRY(Fetch(ctx, in->n, sizeof(int64_t), in->row64, "triplets->row64", &g->host.row64));
-    TRY(Fetch(ctx, in->n, sizeof(int32_t), in->col32, "triplets->col32", &g->host.col32));
-    TRY(Fetch(ctx, in->n, sizeof(int64_t), in->col64, "triplets->col64", &g->host.col64));
-    return poiseDeviceCheckPointer(dev, in->val, (size_t)in->n * sizeof(double), "triplets->val");
+    TRY(Fetch(ctx, in->n, sizeof(int32_t), in->row32, &g->host.row32));
+    TRY(Fetch(ctx, in->n, sizeof(int64_t), in->row64, &g->host.row64));
+    TRY(Fetch(ctx, in->n, sizeof(int32_t), in->col32, &g->host.col32));
+    return Fetch(ctx, in->n, sizeof(int64_t), in->col64, &g->host.col64);
   }
   g->host = *in;
-  TRY(poiseDeviceCheckHost(dev, in->row32 ? (const void *)in->row32 : in->row64, "row"));
-  TRY(poiseDeviceCheckHost(dev, in->col32 ? (const void *)in->col32 : in->col64, "col"));
-  return poiseDeviceCheckHost(dev, in->val, "val");
+  return POISE_OK;
 }
 
 static void CloseGiven(PoiseContext ctx, Given *g)
 {
+  poiseBufferDestroy(&g->rows);
+  poiseBufferDestroy(&g->columns);
   if (!g->there) return;
   poiseFree(ctx, &g->host.row32);
   poiseFree(ctx, &g->host.row64);
@@ -102,6 +124,41 @@ static PoiseErr CheckRange(const Given *g, int64_t k, const char *what, PoiseInt
        (long long)index + base, base, (long long)most - 1 + base);
 }
 
+/* *at = n indices on the device, which `copy` holds if they were the host's. */
+static PoiseErr Place(Device *dev, bool there, int64_t n, const int32_t *given, const char *what,
+                      Buffer *copy, const int32_t **at)
+{
+  int32_t *to;
+  *at = given;
+  if (there) return POISE_OK;
+  TRY(poiseBufferCreate(dev, (size_t)n * sizeof *to, what, copy));
+  TRY(poiseBufferWrite(copy, DEVICE, &to));
+  *at = to;
+  return poiseDeviceCopyArray(dev, to, given, (size_t)n * sizeof *to, COPY_TO_DEVICE);
+}
+
+/* *other: they are not looked at on the device, or there is something that Examine below looks for. */
+static PoiseErr ExamineThere(const PoiseMat A, Given *g, int64_t *other)
+{
+  const PoiseTriplets *in = g->in;
+  Device *dev = A->ctx->device;
+  int64_t first;
+  *other = 1;
+  if (dev->ops->is_host || in->base || (in->n && !(in->row32 && in->col32))) return POISE_OK;
+  TRY(Place(dev, g->there, in->n, in->row32, "rows of triplets", &g->rows, &g->row));
+  TRY(Place(dev, g->there, in->n, in->col32, "columns", &g->columns, &g->col));
+  const FindArgs f = {.what = FIND_UNORDERED,
+                      .n = in->n,
+                      .limit = A->cols->N,
+                      .begin = A->rows->begin,
+                      .rows = A->rows->n,
+                      .ptr32 = g->row,
+                      .col32 = g->col};
+  TRY(poiseFind(A->ctx, f, &first));
+  *other = first < in->n;
+  return POISE_OK;
+}
+
 /* *other: they do not ascend by row and column, or rows are of other ranks. */
 static PoiseErr Examine(const PoiseMat A, const Given *g, int64_t *other)
 {
@@ -119,14 +176,46 @@ static PoiseErr Examine(const PoiseMat A, const Given *g, int64_t *other)
 
 static PoiseErr WrapValues(PoiseMat A, const Given *g)
 {
-  size_t bytes = (size_t)g->host.n * sizeof(double);
+  size_t bytes = (size_t)g->in->n * sizeof(double);
   void *val = (void *)(uintptr_t)g->in->val;
-  A->csr.nz = g->host.n;
+  A->csr.nz = g->in->n;
   return g->there ? poiseBufferWrapDevice(A->ctx->device, bytes, "values", val, g->own, &A->csr.val)
                   : poiseBufferWrap(A->ctx->device, bytes, "values", val, g->own, &A->csr.val);
 }
 
 /* ---- triplets in the order of rows ----------------------------------------------------------- */
+
+static PoiseErr TakeColumns(Device *dev, Given *g, Buffer *col)
+{
+  size_t bytes = (size_t)g->in->n * sizeof(int32_t);
+  int32_t *to;
+  if (g->columns.dev) {
+    *col = g->columns;
+    g->columns = (Buffer){0};
+    return POISE_OK;
+  }
+  TRY(poiseBufferCreate(dev, bytes, "columns", col));
+  TRY(poiseBufferWrite(col, DEVICE, &to));
+  return poiseDeviceCopy(dev, to, g->col, bytes, COPY_ON_DEVICE);
+}
+
+static PoiseErr FillRowsThere(PoiseMat C, Given *g)
+{
+  Csr *c = &C->csr;
+  Device *dev = C->ctx->device;
+  poiseCsrMeasure(C);
+  RowsOffsetsArgs a = {.n = c->m + 1, .nz = g->in->n, .begin = c->row, .row = g->row};
+  c->wide = a.nz > poiseContextHome(C->ctx)->hooks.most_narrow;
+  a.wide = c->wide;
+  TRY(WrapValues(C, g));
+  TRY(poiseBufferCreate(dev, (size_t)a.n * (c->wide ? sizeof(int64_t) : sizeof(int32_t)), "row offsets",
+                        &c->ptr));
+  TRY(poiseBufferWrite(&c->ptr, DEVICE, &a.ptr));
+  TRY(LAUNCH(dev, rows_offsets, &a));
+  TRY(TakeColumns(dev, g, &c->col));
+  TRY(PoiseSize(C->ctx) > 1 ? poiseGhostsNumberThere(C, c) : POISE_OK);
+  return poiseDeviceSync(dev); /* the application's arrays have served */
+}
 
 static PoiseErr FillRows(PoiseMat C, const Given *g, int64_t **ptr)
 {
@@ -143,13 +232,14 @@ static PoiseErr FillRows(PoiseMat C, const Given *g, int64_t **ptr)
 }
 
 /* Row offsets, and columns as the library numbers them, make a CSR of the application's values. */
-static PoiseErr BuildSorted(PoiseMat A, const Given *g)
+static PoiseErr BuildSorted(PoiseMat A, Given *g, bool there)
 {
   Held *h = &poisePcooOf(A)->held;
   int64_t *ptr = NULL;
   TRY(poiseMatCreateTyped(A->ctx, &poiseMatType_csri, A->rows->n, A->cols->n, A->rows->N, A->cols->N,
                           &h->csr));
-  PoiseErr e = poiseCsrComplete(h->csr, FillRows(h->csr, g, &ptr));
+  PoiseErr e = there ? FillRowsThere(h->csr, g) : FillRows(h->csr, g, &ptr);
+  e = poiseCsrComplete(h->csr, e);
   poiseFree(A->ctx, &ptr);
   if (e) return e;
   h->csr->assembled = true;
@@ -234,11 +324,18 @@ static PoiseErr BuildIndexed(PoiseMat A, const Given *g)
 static PoiseErr Build(PoiseMat A, Given *g)
 {
   int64_t other = 0;
-  PoiseErr e = OpenGiven(A->ctx, g);
+  PoiseErr e = CheckGiven(g->in);
+  if (!e) e = CheckPlaces(A->ctx, g);
+  if (!e) e = ExamineThere(A, g, &other);
+  TRY(PoiseAgree(A->ctx, e));
+  TRY(poiseCommMaxInt(A->ctx->comm, &other, 1));
+  if (!other) return BuildSorted(A, g, true);
+  e = OpenGiven(A->ctx, g);
+  other = 0;
   if (!e) e = Examine(A, g, &other);
   TRY(PoiseAgree(A->ctx, e));
   TRY(poiseCommMaxInt(A->ctx->comm, &other, 1));
-  return other ? BuildIndexed(A, g) : BuildSorted(A, g);
+  return other ? BuildIndexed(A, g) : BuildSorted(A, g, false);
 }
 
 static PoiseErr Create(PoiseContext ctx, PoiseInt m, PoiseInt n, PoiseInt M, PoiseInt N,
