@@ -164,7 +164,8 @@ def order(name):
 
 
 def tables(results):
-    names = sorted(results.names(), key=order)
+    every = sorted(results.names(), key=order)
+    names = [name for name in every if not name.endswith(SMT)]
     get = results.get
     one, (threads, ranks) = (1, 1), results.most()
     yield "Beside others: ms of a product, median; t: threads, r: ranks of one thread each"
@@ -205,7 +206,7 @@ def tables(results):
                         ("time of one over this", "ms"), ("what these read over what one does", "read")):
         yield words
         yield f"{'threads':12s}" + "".join(f"{count:>9d}" for count in results.threads())
-        for name in names:
+        for name in every:
             values = [get(name, (1, count), "poise bcsr", what) for count in results.threads()]
             if sum(value is not None for value in values) < (1 if name.endswith(SMT) else 2):
                 continue
