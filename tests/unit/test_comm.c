@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives and neighbour exchanges, compared with what each rank can compute by itself, on every kind
    of communicator. */
+#define _GNU_SOURCE /* sched_setaffinity */
+#include <sched.h>
+
 #include "harness.h"
 #include "sys/sys.h"
 
@@ -449,6 +452,24 @@ static PoiseErr MakeTeam(PoiseContext ctx, void *arg)
   return e;
 }
 
+/* Ranks of a thread that is bound to one core have that one, however many the machine has. */
+static void TestCores(PoiseContext ctx)
+{
+  (void)ctx;
+  CHECK(poiseCoreForEach(1));
+#ifdef CPU_SETSIZE
+  cpu_set_t before, one;
+  if (!CHECK(!sched_getaffinity(0, sizeof before, &before))) return;
+  int cores = CPU_COUNT(&before);
+  CHECK(poiseCoreForEach(cores) && !poiseCoreForEach(cores + 1));
+  CPU_ZERO(&one);
+  CPU_SET((size_t)sched_getcpu(), &one);
+  if (!CHECK(!sched_setaffinity(0, sizeof one, &one))) return;
+  CHECK(poiseCoreForEach(1) && !poiseCoreForEach(2));
+  CHECK(!sched_setaffinity(0, sizeof before, &before));
+#endif
+}
+
 static PoiseErr MakeSelf(PoiseContext ctx, void *arg)
 {
   Comm *comm;
@@ -563,6 +584,7 @@ static const Test tests[] = {
     {"agree_twice", TestAgreeTwice, 0},
     {"exchange_memory", TestExchangeMemory, 0},
     {"memory", TestMemory, TEST_SERIAL},
+    {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
     {"memory_mpi", TestMemory_MPI, 0},
     {"counts", TestCounts, 0},
     {"leaves", TestLeaves, TEST_SERIAL | TEST_HOST_ONLY},

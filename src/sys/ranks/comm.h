@@ -89,6 +89,9 @@ Comm *poiseTeamComm(Team *team, int rank, PoiseContext rank_ctx); /* lent to one
    hanging. */
 void poiseTeamAbort(Team *team, int rank);
 
+/* Are there so many cores among those that this thread may run on? If not, ranks that wait do not spin. */
+bool poiseCoreForEach(int ranks);
+
 /* The collective that a rank is in when it meets others. */
 typedef struct CommMeeting {
   int64_t purpose, bytes, root;

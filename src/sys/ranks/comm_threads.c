@@ -2,13 +2,14 @@
 /*
   Ranks that are threads of one process. A rank publishes where its data are, and the others copy from there.
 
-  All waits are for counters that only grow. A waiter spins briefly if there is a core for every rank, then
-  yields to other threads, then sleeps. A rank that leaves with an error ends all waits that it would never
-  satisfy.
+  All waits are for counters that only grow. A waiter spins briefly if there is a core for every rank among
+  those that the process may run on, then yields to other threads, then sleeps. A rank that leaves with an
+  error ends all waits that it would never satisfy.
 
   Ranks that are in different calls get an error, and neither wrong results nor a hang. At a barrier each rank
   shows the call that it is in. A rank that waits for a neighbour sees that the neighbour waits at a barrier.
 */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -416,10 +417,19 @@ static const CommOps ops = {
     .destroy = Destroy,
 };
 
+bool poiseCoreForEach(int ranks)
+{
+#ifdef CPU_SETSIZE
+  cpu_set_t mine; /* a launcher may have bound this thread, and so the ranks that it starts */
+  if (!sched_getaffinity(0, sizeof mine, &mine)) return CPU_COUNT(&mine) >= ranks;
+#endif
+  return sysconf(_SC_NPROCESSORS_ONLN) >= ranks;
+}
+
 static PoiseErr FillTeam(Team *team)
 {
   PoiseContext ctx = team->ctx;
-  team->spins = sysconf(_SC_NPROCESSORS_ONLN) >= team->size ? SPINS : 0;
+  team->spins = poiseCoreForEach(team->size) ? SPINS : 0;
   team->lock_made = !pthread_mutex_init(&team->lock, NULL);
   team->wake_made = !pthread_cond_init(&team->wake, NULL);
   if (!team->lock_made || !team->wake_made) FAIL(POISE_ERR_MEMORY, "no lock for %d thread ranks", team->size);
