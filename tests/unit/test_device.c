@@ -274,6 +274,24 @@ static void TestFreedWhileQueued(PoiseContext ctx)
   poiseDeviceDestroy(&dev);
 }
 
+/* Each of the blocks freed last is known, in whatever order they were freed. */
+static void TestFreedMany(PoiseContext ctx)
+{
+  enum { MANY = 70, REMEMBERED = 64 };
+  Device *dev = Open(ctx, "mock");
+  double *y = DeviceArray(dev, N, "result"), *x[MANY];
+  for (int k = 0; k < MANY; k++) x[k] = DeviceArray(dev, N, "array");
+  for (int k = 0; k < MANY; k++) dev->ops->free(dev, x[33 * k % MANY]);
+  for (int k = MANY - REMEMBERED; k < MANY; k++) {
+    CHECK_OK(Axpby(dev, 1, y, 2, x[33 * k % MANY] + N - 1, 0, NULL));
+    CHECK_ERR(poiseDeviceSync(dev), POISE_ERR_INTERNAL, "a pointer into block 'array'");
+  }
+  CHECK_OK(Axpby(dev, N, y, 2, y, 0, NULL));
+  CHECK_OK(poiseDeviceSync(dev));
+  dev->ops->free(dev, y);
+  poiseDeviceDestroy(&dev);
+}
+
 /* The same for memory that host and device share. */
 static void TestPinnedFreed(PoiseContext ctx)
 {
@@ -835,6 +853,7 @@ static const Test tests[] = {
     {"pointer_that_moved", TestPointerThatMoved, TEST_HOST_ONLY},
     {"freed_while_queued", TestFreedWhileQueued, TEST_HOST_ONLY},
     {"pinned_freed", TestPinnedFreed, TEST_HOST_ONLY},
+    {"freed_many", TestFreedMany, TEST_HOST_ONLY},
     {"freed_twice", TestFreedTwice, TEST_HOST_ONLY},
     {"forbidden_in_capture", TestForbiddenInCapture, TEST_HOST_ONLY},
     {"prologue_reads_what_it_writes", TestPrologueReadsWhatItWrites, TEST_HOST_ONLY},

@@ -72,6 +72,8 @@ typedef struct Mock {
   int64_t nblock, block_capacity;
   Block freed[QUARANTINE];
   int next_freed;
+  const Block *ascending[QUARANTINE]; /* those of them that there are, by address */
+  int nfreed;
 } Mock;
 
 static void Poison(void *p, size_t bytes)
@@ -95,6 +97,34 @@ static PoiseErr Reserve(Device *dev, Queue *q, size_t bytes)
   return POISE_OK;
 }
 
+/* How many of the freed blocks that are remembered begin at this address or below? */
+static int FreedBelow(const Mock *mock, uintptr_t address)
+{
+  int low = 0, high = mock->nfreed;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if ((uintptr_t)mock->ascending[middle]->p <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void Insert(Mock *mock, const Block *freed)
+{
+  int at = FreedBelow(mock, (uintptr_t)freed->p);
+  for (int k = mock->nfreed++; k > at; k--) mock->ascending[k] = mock->ascending[k - 1];
+  mock->ascending[at] = freed;
+}
+
+static void Remove(Mock *mock, const Block *freed)
+{
+  int at = FreedBelow(mock, (uintptr_t)freed->p);
+  mock->nfreed--;
+  for (int k = at - 1; k < mock->nfreed; k++) mock->ascending[k] = mock->ascending[k + 1];
+}
+
 /* Find pointers into freed blocks. Any word of the arguments that points there counts as a pointer, as
    other data seldom look like one. An int could, with padding after it that holds half of an old pointer.
    So no block begins at such an address. */
@@ -108,13 +138,12 @@ static PoiseErr CheckPointers(const Mock *mock, const Op *op, const char *args)
     uintptr_t word;
     memcpy(&word, args + i, sizeof word);
     if ((uint32_t)word < SMALL) continue;
-    for (int k = 0; k < QUARANTINE; k++) {
-      const Block *b = &mock->freed[k];
-      if (word >= (uintptr_t)b->p && word < (uintptr_t)b->p + b->bytes)
-        FAIL(POISE_ERR_INTERNAL,
-             "kernel %s was given a pointer into block '%s' of %zu bytes, which has been freed", name,
-             b->what, b->bytes);
-    }
+    int below = FreedBelow(mock, word);
+    const Block *b = below ? mock->ascending[below - 1] : NULL;
+    if (b && word < (uintptr_t)b->p + b->bytes)
+      FAIL(POISE_ERR_INTERNAL,
+           "kernel %s was given a pointer into block '%s' of %zu bytes, which has been freed", name, b->what,
+           b->bytes);
   }
   return POISE_OK;
 }
@@ -400,9 +429,11 @@ static void Free(Device *dev, void *p)
     return;
   }
   Block *old = &mock->freed[mock->next_freed];
+  if (old->p) Remove(mock, old);
   free(old->base);
   *old = mock->block[k];
   Poison(old->p, old->bytes);
+  Insert(mock, old);
   mock->next_freed = (mock->next_freed + 1) % QUARANTINE;
   mock->block[k] = mock->block[--mock->nblock];
   poiseFreeCount(dev->ctx);
