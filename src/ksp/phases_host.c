@@ -146,11 +146,19 @@ static PoiseErr CheckArgs(const PhaseArgs *a)
   return POISE_OK;
 }
 
+/* The rows of block `at`. */
+static void RunRows(const PhaseArgs *a, const double *c, int64_t at)
+{
+  int64_t rows = poisePhaseRows(a), begin = at * rows, end = begin + rows < a->n ? begin + rows : a->n;
+  phases[a->id].block(c, a, begin, end, at);
+  if (a->end.b) RunEnd(&a->end, a->n, begin, end, at);
+}
+
 static PoiseErr Rows(Device *dev, const PhaseArgs *a)
 {
   const Phase *p = &phases[a->id];
   double c[POISE_MAX_COEFS] = {0}, sum[POISE_MAX_SUMS];
-  int64_t rows = poisePhaseRows(a), nblock = poisePhaseBlocks(a);
+  int64_t nblock = poisePhaseBlocks(a);
   int go = 0;
   bool skip = Skips(a, p->kind & DECIDES);
   if (skip && !a->ranks.size) return POISE_OK;
@@ -159,12 +167,7 @@ static PoiseErr Rows(Device *dev, const PhaseArgs *a)
   PoiseErr begun = Begin(dev, a, sum, c, &go);
   if (!e) e = begun;
   if (!go) return e;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b++) {
-    int64_t begin = b * rows, end = begin + rows < a->n ? begin + rows : a->n;
-    p->block(c, a, begin, end, b);
-    if (a->end.b) RunEnd(&a->end, a->n, begin, end, b);
-  }
+  HOST_BLOCKS(dev, nblock, 1, b, RunRows(a, c, b));
   return e;
 }
 

@@ -92,20 +92,22 @@ PoiseErr poiseHost_invert_blocks(Device *dev, const void *args)
   return POISE_OK;
 }
 
+static void ApplyRows(const BlockApplyArgs *a, int64_t k)
+{
+  int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+  if (a->d)
+    poiseHostBlocks(a->d, a->b, a->n, a->x, a->y, begin, end);
+  else
+    memcpy(a->y + begin, a->x + begin, (size_t)(end - begin) * sizeof(double));
+  poiseHostFuse(&a->fuse, a->y, begin, end, k);
+}
+
 PoiseErr poiseHost_block_apply(Device *dev, const void *args)
 {
   const BlockApplyArgs *a = args;
   int64_t nblock = POISE_NBLOCKS(a->n);
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t k = 0; k < nblock; k++) {
-    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    if (a->d)
-      poiseHostBlocks(a->d, a->b, a->n, a->x, a->y, begin, end);
-    else
-      memcpy(a->y + begin, a->x + begin, (size_t)(end - begin) * sizeof(double));
-    poiseHostFuse(&a->fuse, a->y, begin, end, k);
-  }
+  HOST_BLOCKS(dev, nblock, 1, k, ApplyRows(a, k));
   return POISE_OK;
 }

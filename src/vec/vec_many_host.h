@@ -49,9 +49,8 @@ PoiseErr NAME(poiseHost_mdot)(Device *dev, const void *args)
   const NAME(MdotArgs) *a = args;
   int64_t nblock = POISE_NBLOCKS(a->n), size = StripSize(dev, nblock);
   if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t b = 0; b < nblock; b += size)
-    NAME(Dot)(a->k, a->x, a->y, StripAt(b, size, nblock), a->n, a->partial, a->stride);
+  HOST_BLOCKS(dev, nblock, size, b,
+              NAME(Dot)(a->k, a->x, a->y, StripAt(b, size, nblock), a->n, a->partial, a->stride));
   return POISE_OK;
 }
 
@@ -71,6 +70,18 @@ static void NAME(Combine)(const NAME(MaxpyArgs) * a, const double *c, int64_t be
   }
 }
 
+/* With the dots that are made while all of this is in cache. */
+static void NAME(CombineStrip)(const NAME(MaxpyArgs) * a, const double *c, Strip strip)
+{
+  int64_t last = strip.end * POISE_BLOCK;
+  NAME(Combine)(a, c, strip.begin * POISE_BLOCK, last < a->n ? last : a->n);
+  if (a->again) NAME(Dot)(a->k, a->x, a->y, strip, a->n, a->again, a->stride);
+  for (int64_t b = strip.begin; b < strip.end; b++) {
+    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+    poiseHostFuse(&a->fuse, a->y, begin, end, b);
+  }
+}
+
 PoiseErr NAME(poiseHost_maxpy)(Device *dev, const void *args)
 {
   const NAME(MaxpyArgs) *a = args;
@@ -78,18 +89,7 @@ PoiseErr NAME(poiseHost_maxpy)(Device *dev, const void *args)
   double c[POISE_MAX_BATCH];
   if (a->skip && *a->skip != 0) return POISE_OK;
   for (int j = 0; j < a->k; j++) c[j] = a->sign * (a->a ? a->a[j] : a->value[j]);
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t q = 0; q < nblock; q += size) {
-    Strip strip = StripAt(q, size, nblock);
-    int64_t last = strip.end * POISE_BLOCK;
-    NAME(Combine)(a, c, q * POISE_BLOCK, last < a->n ? last : a->n);
-    /* while all of this is in cache */
-    if (a->again) NAME(Dot)(a->k, a->x, a->y, strip, a->n, a->again, a->stride);
-    for (int64_t b = q; b < strip.end; b++) {
-      int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-      poiseHostFuse(&a->fuse, a->y, begin, end, b);
-    }
-  }
+  HOST_BLOCKS(dev, nblock, size, b, NAME(CombineStrip)(a, c, StripAt(b, size, nblock)));
   return POISE_OK;
 }
 

@@ -161,6 +161,15 @@ static void Join(const CsriMultArgs *a, double alpha, double beta)
   }
 }
 
+static void MultGroup(const BcsrMultArgs *a, double alpha, double beta, int64_t group)
+{
+  const CsrMultArgs *m = &a->c.m;
+  int64_t b = m->A.b, begin = group * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+  if (a->form == BCSR_BALANCED) begin = a->c.row_block[group].begin, end = begin + a->c.row_block[group].rows;
+  of_size[b].rows(m, alpha, beta, begin, end);
+  poiseHostFinishRows(m, begin * b, end * b, group);
+}
+
 PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
 {
   const BcsrMultArgs *balanced = args;
@@ -171,15 +180,7 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   const OfSize *size = &of_size[b];
   (void)dev;
   if (m->skip && *m->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, m->nblock)
-  for (int64_t k = 0; k < m->nblock; k++) {
-    int64_t group = poiseBlockOf(m, k), begin = group * m->rows;
-    int64_t end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    if (balanced->form == BCSR_BALANCED)
-      begin = a->row_block[group].begin, end = begin + a->row_block[group].rows;
-    size->rows(m, alpha, beta, begin, end);
-    poiseHostFinishRows(m, begin * b, end * b, group);
-  }
+  HOST_BLOCKS(dev, m->nblock, 1, k, MultGroup(balanced, alpha, beta, poiseBlockOf(m, k)));
   if (balanced->form != BCSR_BALANCED) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nfragment)
   for (int64_t p = 0; p < a->nfragment; p++)

@@ -136,25 +136,26 @@ PoiseErr poiseCsrDiagonal(PoiseMat A, int b, double *d)
 
 /* ---- host kernels ---------------------------------------------------------------------------- */
 
+static void MultBlock(const CsrMultArgs *a, double alpha, double beta, int64_t block)
+{
+  /* the host uses no other number of rows */
+  int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
+  if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
+    poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
+  else if (a->ghost)
+    poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
+  else
+    poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
+  poiseHostFinishRows(a, begin, end, block);
+}
+
 PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
 {
   const CsrMultArgs *a = args;
   double alpha = poiseScalar(a->a), beta = poiseScalar(a->b);
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_PARALLEL_FOR(dev, a->nblock)
-  for (int64_t k = 0; k < a->nblock; k++) {
-    /* the host uses no other number of rows */
-    int64_t block = poiseBlockOf(a, k), begin = block * POISE_BLOCK;
-    int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
-    if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
-      poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
-    else if (a->ghost)
-      poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
-    else
-      poiseHostRows(a, alpha, beta, begin, end, HOST_OWNED);
-    poiseHostFinishRows(a, begin, end, block);
-  }
+  HOST_BLOCKS(dev, a->nblock, 1, k, MultBlock(a, alpha, beta, poiseBlockOf(a, k)));
   return POISE_OK;
 }
 

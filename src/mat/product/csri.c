@@ -174,8 +174,7 @@ static void Exactly(Device *dev, const CsriMultArgs *a)
   const CsrMultArgs *m = &a->m;
   (void)dev;
   if (a->fill && m->A.m) memset(m->y, 0, (size_t)m->A.m * sizeof *m->y);
-  HOST_PARALLEL_FOR(dev, m->nblock)
-  for (int64_t k = 0; k < m->nblock; k++) ExactRowBlock(m, &a->row_block[poiseBlockOf(m, k)]);
+  HOST_BLOCKS(dev, m->nblock, 1, k, ExactRowBlock(m, &a->row_block[poiseBlockOf(m, k)]));
 }
 
 static void RowBlockRows(const CsriMultArgs *a, double alpha, double beta, int64_t w)
@@ -187,6 +186,15 @@ static void RowBlockRows(const CsriMultArgs *a, double alpha, double beta, int64
   else
     poiseHostRows(m, alpha, beta, begin, end, false);
   poiseHostFinishRows(m, begin, end, w);
+}
+
+/* A piece of the work: long rows' fragments, then row blocks. */
+static void Piece(const CsriMultArgs *a, double alpha, double beta, int64_t k)
+{
+  if (k < a->nfragment)
+    a->sum[k] = FragmentSum(a, k);
+  else
+    RowBlockRows(a, alpha, beta, poiseBlockOf(&a->m, k - a->nfragment));
 }
 
 PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
@@ -201,12 +209,7 @@ PoiseErr poiseHost_csri_mult(Device *dev, const void *args)
     return POISE_OK;
   }
   int64_t n = a->nfragment + m->nblock;
-  HOST_PARALLEL_FOR(dev, n)
-  for (int64_t k = 0; k < n; k++)
-    if (k < a->nfragment)
-      a->sum[k] = FragmentSum(a, k);
-    else
-      RowBlockRows(a, alpha, beta, poiseBlockOf(m, k - a->nfragment));
+  HOST_BLOCKS(dev, n, 1, k, Piece(a, alpha, beta, k));
   Join(a, alpha, beta);
   return POISE_OK;
 }

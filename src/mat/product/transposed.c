@@ -155,24 +155,25 @@ static double FragmentOfColumn(const CsrMultTransposeArgs *a, const RowFragment 
   return ColumnSum(a, a->c.m.x, a->perm64 != NULL, p->first, p->first + p->nz);
 }
 
+static void ColumnBlock(const CsrMultTransposeArgs *a, int64_t b)
+{
+  const CsrMultArgs *m = &a->c.m;
+  int64_t begin = b * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+  if (a->c.row_block) begin = a->c.row_block[b].begin, end = begin + a->c.row_block[b].rows;
+  if (!m->x)
+    Columns(a, NULL, m->A.ptr64 != NULL, begin, end);
+  else if (m->A.ptr64)
+    Columns(a, m->x, true, begin, end);
+  else
+    Columns(a, m->x, false, begin, end);
+}
+
 PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = args;
-  const CsrMultArgs *m = &a->c.m;
   (void)dev;
-  HOST_PARALLEL_FOR(dev, m->nblock)
-  for (int64_t b = 0; b < m->nblock; b++) {
-    int64_t begin = b * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-    if (a->c.row_block) begin = a->c.row_block[b].begin, end = begin + a->c.row_block[b].rows;
-    if (!m->x)
-      Columns(a, NULL, m->A.ptr64 != NULL, begin, end);
-    else if (m->A.ptr64)
-      Columns(a, m->x, true, begin, end);
-    else
-      Columns(a, m->x, false, begin, end);
-  }
-  HOST_PARALLEL_FOR(dev, a->c.nfragment)
-  for (int64_t p = 0; p < a->c.nfragment; p++) a->c.sum[p] = FragmentOfColumn(a, &a->c.part[p]);
+  HOST_BLOCKS(dev, a->c.m.nblock, 1, b, ColumnBlock(a, b));
+  HOST_BLOCKS(dev, a->c.nfragment, 1, p, a->c.sum[p] = FragmentOfColumn(a, &a->c.part[p]));
   for (int64_t p = 0; p < a->c.nfragment;) { /* in their order */
     int64_t end = a->c.first[a->c.part[p].row_block + 1];
     double s = 0, *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]));

@@ -31,6 +31,16 @@ static void NAME(AnyRows)(const NAME(AmgSmoothArgs) * a, double in, int64_t begi
   }
 }
 
+static void NAME(SmoothBlock)(const NAME(AmgSmoothArgs) * a, double in, int64_t k)
+{
+  int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+  NAME(AnyRows)(a, in, begin, end);
+  if (a->z)
+    poiseHostFuse(&a->fuse, a->z, begin, end, k);
+  else
+    NAME(poiseHostFuse)(&a->fuse, a->x, begin, end, k);
+}
+
 PoiseErr NAME(poiseHost_amg_smooth)(Device *dev, const void *args)
 {
   const NAME(AmgSmoothArgs) *a = args;
@@ -38,15 +48,7 @@ PoiseErr NAME(poiseHost_amg_smooth)(Device *dev, const void *args)
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
   double in = poiseAmgPower(a->range);
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t k = 0; k < nblock; k++) {
-    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-    NAME(AnyRows)(a, in, begin, end);
-    if (a->z)
-      poiseHostFuse(&a->fuse, a->z, begin, end, k);
-    else
-      NAME(poiseHostFuse)(&a->fuse, a->x, begin, end, k);
-  }
+  HOST_BLOCKS(dev, nblock, 1, k, NAME(SmoothBlock)(a, in, k));
   return POISE_OK;
 }
 

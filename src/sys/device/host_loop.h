@@ -29,17 +29,31 @@
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
+/* call, of k = 0, step, ... below nblock, for kernels that solvers call again and again. A parallel region of
+   one thread costs an allocation and a system call, more than a few blocks of work: these go without. */
+#define HOST_BLOCKS(dev, nblock, step, k, call)            \
+  do {                                                     \
+    if (HOST_SHARED_OUT(dev, nblock)) {                    \
+      HOST_PARALLEL_FOR(dev, nblock)                       \
+      for (int64_t k = 0; k < (nblock); k += (step)) call; \
+    } else {                                               \
+      for (int64_t k = 0; k < (nblock); k += (step)) call; \
+    }                                                      \
+  } while (0)
+
 /* The host's kernel `name`: call, of a and i, for each of the a->n items. */
-#define HOST_ITEMS(name, Args, call)                                                      \
-  PoiseErr poiseHost_##name(Device *dev, const void *args)                                \
-  {                                                                                       \
-    const Args *a = args;                                                                 \
-    int64_t nblock = POISE_NBLOCKS(a->n);                                                 \
-    (void)dev;                                                                            \
-    HOST_PARALLEL_FOR(dev, nblock)                                                        \
-    for (int64_t b = 0; b < nblock; b++)                                                  \
-      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) call; \
-    return POISE_OK;                                                                      \
+#define HOST_ITEMS(name, Args, call)                                                    \
+  static void name##_block(const Args *a, int64_t b)                                    \
+  {                                                                                     \
+    for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) call; \
+  }                                                                                     \
+  PoiseErr poiseHost_##name(Device *dev, const void *args)                              \
+  {                                                                                     \
+    const Args *a = args;                                                               \
+    int64_t nblock = POISE_NBLOCKS(a->n);                                               \
+    (void)dev;                                                                          \
+    HOST_BLOCKS(dev, nblock, 1, b, name##_block(a, b));                                 \
+    return POISE_OK;                                                                    \
   }
 
 #endif
