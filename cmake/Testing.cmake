@@ -31,9 +31,11 @@ endif()
 
 # The longest of each build. They begin first: one that begins last keeps one core busy and the others idle.
 set(POISE_TEST_LONG extending packages answers inside record api.threads sequences.threads sequences.workers
-                    example.fem example.fem_problems example.fem_output example.fem_parts example.fem_gmsh)
-foreach(suite IN ITEMS arrange_words assembly auto bcsr_conversions claim_all link long_rows loop pc_amg_ranks
-                       pc_amg_single pc_amg_singular pc_blocks pc_nested products team types)
+                    example.fem example.fem_problems example.fem_output example.fem_parts
+                    example.fem_gmsh)
+foreach(suite IN ITEMS arrange arrange_words assembly auto bcsr_conversions claim claim_all ksp link long_rows
+                       loop match matmul pc_amg pc_amg_near pc_amg_ranks pc_amg_single pc_amg_singular
+                       pc_blocks pc_nested products team types)
   list(APPEND POISE_TEST_LONG ${suite}.threads)
 endforeach()
 
