@@ -9,8 +9,8 @@ enum {
   FIND_DECREASING, /* row offset k + 1 is below offset k */
   FIND_UNSORTED,   /* the columns of row k do not ascend, or are not all in [base, base + limit) */
   FIND_BEYOND,     /* col64[k] is not below limit */
-  FIND_UNORDERED, /* triplet k, of row ptr32[k] and column col32[k], is not behind the one before it, or not in
-                      `rows` rows from `begin` on, or not in [0, limit) */
+  FIND_UNORDERED,  /* triplet k, of row ptr32[k] and column col32[k], is not behind the one before it, or not
+                      in `rows` rows from `begin` on, or not in [0, limit) */
   FIND_NAN_IN_ROW, /* a number of row k of numbers is not finite */
   FIND_NAN         /* val[k] is not finite */
 };
