@@ -210,6 +210,7 @@ const Rung poiseLadder[RUNGS] = {
      CostOfSparse,
      "factors solve what is not singular",
      0},
+    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "with more iterations", 0},
     {IsMatchedOnHost,
      "bicgstab",
      "ilu",
@@ -254,7 +255,6 @@ const Rung poiseLadder[RUNGS] = {
      CostOfSparse,
      "factors solve what is not singular, at last",
      0},
-    {poiseMayBeDefinite, "cg", "jacobi", {{NULL}}, 2, NULL, "with more iterations", 0},
     {IsSymmetric, "minres", "jacobi", {{NULL}}, 2, NULL, "symmetric: its norm never grows", 0},
     {HasDiagonal, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "needs no factors", 0},
     /* methods for a preconditioner that is named */
