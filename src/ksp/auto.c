@@ -70,7 +70,7 @@ static bool IsMatched(int rung)
   return false;
 }
 
-/* Is it known what a rung costs, if that ever is? A matching is worth its time beside factors alone. */
+/* Is it known what a rung costs, if that ever is? Factors tell whether a matching is worth its time. */
 static bool IsForeseen(const Auto *a, int rung)
 {
   const Rung *r = &poiseLadder[rung];
