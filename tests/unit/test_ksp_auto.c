@@ -297,8 +297,10 @@ static void TestLopsided(PoiseContext ctx)
   CHECK_OK(PoiseKSPSetType(p.ksp, "auto"));
   CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, -1));
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
-  CheckSolved(&p, "-ksp_type cg -pc_type jacobi");
-  CHECK_INT(Count(&p, "-pc_type ilut"), 0);
+  if (poiseSuperLUIsThere()) { /* else what is dear is not known */
+    CheckSolved(&p, "-ksp_type cg -pc_type jacobi");
+    CHECK_INT(Count(&p, "-pc_type ilut"), 0);
+  }
   if (!IsGpu(ctx)) CHECK_INT(Count(&p, "icc needs a symmetric pattern"), PoiseRank(ctx) == 0);
   ProblemClose(&p);
 }
