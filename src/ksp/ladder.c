@@ -49,14 +49,19 @@ static bool IsOtherOnHost(const Facts *f)
   return IsOther(f) && !f->gpu;
 }
 
-static bool IsOtherOnGpu(const Facts *f)
-{
-  return IsOther(f) && f->gpu;
-}
-
 static bool IsLargeOther(const Facts *f)
 {
   return IsOther(f) && !f->symmetric && f->rows > 20000;
+}
+
+static bool IsLargeOtherOnGpu(const Facts *f)
+{
+  return IsLargeOther(f) && f->gpu;
+}
+
+static bool IsSmallOtherOnGpu(const Facts *f)
+{
+  return IsOther(f) && f->gpu && !IsLargeOther(f);
 }
 
 static bool IsSymmetric(const Facts *f)
@@ -91,11 +96,16 @@ static const double thresholds = 1000;
 
 /* The set-up of levels, and some twenty cycles: as 200 iterations of cg with jacobi. Where A is not symmetric
    these are W cycles with three sweeps, two an iteration. On a GPU small levels take what their kernels do,
-   of which a W cycle has more. */
+   of which a W cycle has many more than a V cycle. */
 static double CostOfLevels(const Facts *f)
 {
   if (f->symmetric) return f->gpu ? 600 : 400;
   return f->gpu ? 3000 : 1000;
+}
+
+static double CostOfShortCycles(const Facts *f)
+{
+  return 1.5 * CostOfLevels(&(Facts){.symmetric = true, .gpu = f->gpu});
 }
 
 static double CostOfSparse(const Facts *f)
@@ -191,7 +201,24 @@ const Rung poiseLadder[RUNGS] = {
      "and large: its iterations do not grow",
      0},
     {IsSmallDefiniteOnGpu, "cg", "icc", {{NULL}}, 4, NULL, "perhaps definite: a diagonal of one sign", 0},
-    {IsOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "a diagonal without zeros", 0},
+    {IsSmallOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "cheap iterations", 0},
+    {IsLargeOtherOnGpu,
+     "bicgstab",
+     "jacobi",
+     {{"ksp_pc_side", "right"}},
+     4,
+     NULL,
+     "a diagonal without zeros, perhaps a large one",
+     100},
+    {IsLargeOtherOnGpu,
+     "bicgstab",
+     "amg",
+     {{"ksp_pc_side", "right"}, {"pc_amg_cycle", "v"}},
+     10,
+     CostOfShortCycles,
+     "and large: few iterations, of cheap cycles",
+     0},
+    {IsLargeOtherOnGpu, "bicgstab", "jacobi", {{"ksp_pc_side", "right"}}, 4, NULL, "with more iterations", 0},
     {IsOtherOnHost, "bicgstab", "ilu", {{"ksp_pc_side", "right"}}, 6, NULL, "a diagonal without zeros", 0},
     {IsLargeOther,
      "bicgstab",

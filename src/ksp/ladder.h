@@ -15,7 +15,7 @@ typedef struct Rung {
   double most; /* products that it may take; 0: as many as what is surer */
 } Rung;
 
-enum { RUNGS = 27 };
+enum { RUNGS = 30 };
 extern const Rung poiseLadder[RUNGS];
 
 /* What factors of so many entries and flops cost beside a product with A, on `ranks` ranks of a device. */
