@@ -21,6 +21,7 @@
 #   --paths "<path>..." of exchange (all that there are: words of -comm_exchange)
 #   --shrink <number>  matrices so many times smaller (1; on a CPU 100)
 #   --seconds <number> of each row, at least (2)
+#   --repeats <number> of parts (3)
 #   --commit <id>      of what was built (as git says)
 #
 # It builds nothing. A step replaces its files; those of other steps stay. Fewest GPUs come first, so what was
@@ -33,7 +34,7 @@ set -uo pipefail
 arguments=$*
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-build="" out=build/gpus budget=540 device="" most="" least=1 paths="" shrink="" seconds=2
+build="" out=build/gpus budget=540 device="" most="" least=1 paths="" shrink="" seconds=2 repeats=3
 commit="" steps=()
 known=(loop cost irregular speedup multigrid parts large)
 
@@ -45,7 +46,8 @@ usage()
 
 while [ $# -gt 0 ]; do
   case $1 in
-    --build | --out | --budget | --device | --most | --least | --paths | --shrink | --seconds | --commit)
+    --build | --out | --budget | --device | --most | --least | --paths | --shrink | --seconds | --repeats | \
+      --commit)
       [ $# -ge 2 ] || usage
       declare "${1#--}=$2"
       shift 2
@@ -60,6 +62,7 @@ done
 [ ${#steps[@]} -gt 0 ] || steps=("${known[@]}")
 [[ $budget =~ ^[1-9][0-9]*$ && $device =~ ^(cuda|host|mock|)$ && $most =~ ^([1-9][0-9]*|)$ ]] || usage
 [[ $least =~ ^[1-9][0-9]*$ && $shrink =~ ^[0-9.e]*$ && $seconds =~ ^[0-9.]+$ ]] || usage
+[[ $repeats =~ ^[1-9][0-9]*$ ]] || usage
 
 gpus=$(nvidia-smi -L 2> /dev/null | grep -c '^GPU') || gpus=0
 if [ -z "$device" ]; then
@@ -340,7 +343,7 @@ step_parts()
   for name in mouse_gene wb-edu com-LiveJournal hollywood-2009 com-Orkut HV15R; do
     for p in $(numbers); do
       attempt $file "parts $name on $p" "$programs/parts" -device $device -ranks "$p" -only $name \
-        -shrink "$shrink"
+        -shrink "$shrink" -repeats "$repeats"
     done
   done
 }
