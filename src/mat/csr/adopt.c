@@ -7,6 +7,7 @@
 #include "check_arrays.h"
 #include "complete.h"
 #include "convert.h"
+#include "find.h"
 #include "ghosts_there.h"
 #include "numbering.h"
 
@@ -89,11 +90,60 @@ static void ReleaseAdopted(const PoiseMat A, const PoiseCSR *in)
   if (c->val.own != POISE_ADOPT) free((void *)(uintptr_t)in->val);
 }
 
+/* A copy on the device of n items of the user's array. */
+static PoiseErr Upload(Device *dev, int64_t n, size_t size, const char *what, const void *array, Buffer *b)
+{
+  void *there;
+  TRY(poiseBufferCreate(dev, (size_t)n * size, what, b));
+  TRY(poiseBufferWrite(b, DEVICE, &there));
+  return poiseDeviceCopyArray(dev, there, array, (size_t)n * size, COPY_TO_DEVICE);
+}
+
+/* Several ranks of a device number their columns there, as of arrays that are there. Adopted arrays, which
+   stay in place, and rows that do not ascend are the host's: *done is false. */
+static PoiseErr BuildByUpload(PoiseMat A, const PoiseCSR *in, PoiseOwn own, bool *done)
+{
+  Csr *c = &A->csr;
+  Device *dev = A->ctx->device;
+  CsrView v;
+  int64_t row;
+  *done = false;
+  if (dev->ops->is_host || PoiseSize(A->ctx) == 1 || own == POISE_ADOPT) return POISE_OK;
+  if (in->base || in->col64) return POISE_OK;
+  poiseCsrMeasure(A);
+  TRY(poiseArraysCheckHost(A, in));
+  TRY(poiseArraysCheckOffsets(A, in));
+  c->wide = in->ptr64 != NULL;
+  c->nz = poiseGivenOffset(in, c->m);
+  TRY(Upload(dev, c->m + 1, c->wide ? 8 : 4, "row offsets",
+             c->wide ? (const void *)in->ptr64 : (const void *)in->ptr32, &c->ptr));
+  TRY(Upload(dev, c->nz, sizeof *in->col32, "columns", in->col32, &c->col));
+  TRY(poiseCsrPattern(c, &v));
+  TRY(poiseFind(A->ctx,
+                (FindArgs){.what = FIND_UNSORTED,
+                           .n = c->m,
+                           .nz = c->nz,
+                           .limit = c->columns,
+                           .ptr32 = v.ptr32,
+                           .ptr64 = v.ptr64,
+                           .col32 = v.col},
+                &row));
+  *done = row == c->m;
+  if (!*done) poiseBufferDestroy(&c->ptr), poiseBufferDestroy(&c->col);
+  if (!*done) return POISE_OK;
+  if (own != POISE_COPY) c->converted = "offsets and columns";
+  TRY(WrapValues(A, poiseBufferWrap, in, own));
+  return poiseGhostsNumberThere(A, c);
+}
+
 /* What was copied is on the device alone. */
 static PoiseErr BuildHere(PoiseMat A, const PoiseCSR *in, PoiseOwn own)
 {
   Buffer *all[] = {&A->csr.ptr, &A->csr.col, &A->csr.val};
-  TRY(BuildLocal(A, in, NULL, own));
+  bool done;
+  TRY(poiseArraysCheckGiven(in));
+  TRY(BuildByUpload(A, in, own, &done));
+  if (!done) TRY(BuildLocal(A, in, NULL, own));
   for (int k = 0; k < 3; k++)
     if (own == POISE_COPY) TRY(poiseBufferToDevice(all[k]));
   return POISE_OK;
