@@ -59,6 +59,20 @@ static void FreePlan(PoiseContext ctx, Plan *p)
   poiseFree(ctx, &p->list);
 }
 
+/* The ghosts, which ascend, below a row. */
+static int64_t CountBelow(int64_t nghost, const PoiseInt *ghost, PoiseInt row)
+{
+  int64_t low = 0, high = nghost;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    if (ghost[mid] < row)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
 static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Plan *p)
 {
   PoiseContext ctx = layout->ctx;
@@ -66,8 +80,11 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "halo counts", &p->want));
   TRY(poiseAllocArray(ctx, size, sizeof(int64_t), "halo counts", &p->wanted));
   TRY(poiseAllocArray(ctx, (int64_t)size * size, sizeof(int64_t), "halo counts", &p->gathered));
-  for (int64_t i = 0; i < nghost; i++)
-    p->want[poiseLayoutOwner(layout, ghost[i])] += (int64_t)sizeof(PoiseInt);
+  for (int64_t r = 0, below = 0, before; r < size; r++) {
+    before = below;
+    below = CountBelow(nghost, ghost, layout->start[r + 1]);
+    p->want[r] = (below - before) * (int64_t)sizeof(PoiseInt);
+  }
   return POISE_OK;
 }
 
