@@ -16,9 +16,10 @@
   A row, in milliseconds, of the slowest rank: cut, with the offsets (the partitioning of the paper); set-up:
   all that the library does from arrays to the first product, beyond the next and a copy; copy: of the part's
   arrays and x to the GPU, alone, by cudaMemcpy (0 on the host); product; merge: y to the host, and to its
-  place; their sum. The library copies through pinned memory: a set-up of 0 has taken less than that copy. Then in per cent of the sum cut and set-up, and merge;
-  nonzeros of the largest part over the mean; the largest error of y, over |A| |x| of its row. Results of rows
-  that were cut travel in the product. Medians of -repeats, each from new objects.
+  place; their sum. The library copies through pinned memory: a set-up of 0 has taken less than that copy.
+  Then in per cent of the sum cut and set-up, and merge; nonzeros of the largest part over the mean; the
+  largest error of y, over |A| |x| of its row. Results of rows that were cut travel in the product. Medians of
+  -repeats, each from new objects.
 */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
