@@ -180,7 +180,8 @@ PoiseErr poiseHost_bcsr_mult(Device *dev, const void *args)
   const OfSize *size = &of_size[b];
   (void)dev;
   if (m->skip && *m->skip != 0) return POISE_OK;
-  HOST_BLOCKS(dev, m->nblock, 1, k, MultGroup(balanced, alpha, beta, poiseBlockOf(m, k)));
+  HOST_BLOCKS_IF(dev, HOST_WORTH(dev, m->nblock, 8.0 * (double)(b * b * m->A.nz)), m->nblock, 1, k,
+                 MultGroup(balanced, alpha, beta, poiseBlockOf(m, k)));
   if (balanced->form != BCSR_BALANCED) return POISE_OK;
   HOST_PARALLEL_FOR(dev, a->nfragment)
   for (int64_t p = 0; p < a->nfragment; p++)

@@ -155,7 +155,8 @@ PoiseErr poiseHost_csr_mult(Device *dev, const void *args)
   double alpha = poiseScalar(a->a), beta = poiseScalar(a->b);
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
-  HOST_BLOCKS(dev, a->nblock, 1, k, MultBlock(a, alpha, beta, poiseBlockOf(a, k)));
+  HOST_BLOCKS_IF(dev, HOST_WORTH(dev, a->nblock, 12.0 * (double)a->A.nz), a->nblock, 1, k,
+                 MultBlock(a, alpha, beta, poiseBlockOf(a, k)));
   return POISE_OK;
 }
 

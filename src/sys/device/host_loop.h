@@ -12,6 +12,7 @@
 #define HOST_PARALLEL_FOR(dev, nblock)                                      \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
                   if (HOST_SHARED_OUT(dev, nblock)))
+#define HOST_PARALLEL(dev) HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads))
 /* For loops over something else than row blocks, which move so many bytes together. */
 #define HOST_PARALLEL_BYTES(dev, bytes)                                     \
   HOST_PRAGMA(omp parallel for schedule(static) num_threads((dev)->threads) \
@@ -24,22 +25,29 @@
 #else
 #define HOST_CRITICAL
 #define HOST_ATOMIC
+#define HOST_PARALLEL(dev)
 #define HOST_PARALLEL_FOR(dev, nblock)      (void)(dev), (void)(nblock);
 #define HOST_PARALLEL_BYTES(dev, bytes)     (void)(dev), (void)(bytes);
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
-/* call, of k = 0, step, ... below nblock, for kernels that solvers call again and again. A parallel region of
-   one thread costs an allocation and a system call, more than a few blocks of work: these go without. */
-#define HOST_BLOCKS(dev, nblock, step, k, call)            \
+/* call, of k = 0, step, ... below nblock, for kernels that solvers call again and again; by threads, if that is
+   worth it. A parallel region of one thread costs an allocation and a system call, more than a few blocks of
+   work: these go without. */
+#define HOST_BLOCKS_IF(dev, worth, nblock, step, k, call)  \
   do {                                                     \
-    if (HOST_SHARED_OUT(dev, nblock)) {                    \
-      HOST_PARALLEL_FOR(dev, nblock)                       \
+    if (worth) {                                           \
+      HOST_PARALLEL(dev)                                   \
       for (int64_t k = 0; k < (nblock); k += (step)) call; \
     } else {                                               \
       for (int64_t k = 0; k < (nblock); k += (step)) call; \
     }                                                      \
   } while (0)
+#define HOST_BLOCKS(dev, nblock, step, k, call) \
+  HOST_BLOCKS_IF(dev, HOST_SHARED_OUT(dev, nblock), nblock, step, k, call)
+/* Is it, of blocks that move so many bytes together, as rows of a matrix may be long? */
+#define HOST_WORTH(dev, nblock, bytes) \
+  ((dev)->threads > 1 && (nblock) > 1 && ((nblock) > HOST_FEW_BLOCKS || (bytes) > (double)(dev)->few))
 
 /* The host's kernel `name`: call, of a and i, for each of the a->n items. */
 #define HOST_ITEMS(name, Args, call)                                                    \
