@@ -31,9 +31,9 @@
 #define HOST_PARALLEL_ITEMS(threads, worth) (void)(threads), (void)(worth);
 #endif
 
-/* call, of k = 0, step, ... below nblock, for kernels that solvers call again and again; by threads, if that is
-   worth it. A parallel region of one thread costs an allocation and a system call, more than a few blocks of
-   work: these go without. */
+/* call, of k = 0, step, ... below nblock, for kernels that solvers call again and again; by threads, if that
+   is worth it. A parallel region of one thread costs an allocation and a system call, more than a few blocks
+   of work: these go without. */
 #define HOST_BLOCKS_IF(dev, worth, nblock, step, k, call)  \
   do {                                                     \
     if (worth) {                                           \
