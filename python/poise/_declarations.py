@@ -521,12 +521,12 @@ OPTIONS = frozenset(
     "pc_factor_solver pc_factor_sweeps pc_factor_triangles pc_factor_zeropivot pc_jacobi_fixdiagonal "
     "pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward "
     "pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric pc_type petsc_index_bits "
-    "poise_view ranks solve_ranks version ".split()
+    "poise_view ranks ranks_bind solve_ranks version ".split()
 )
 
 # Those of the process, which objects do not read
 PROCESS_OPTIONS = frozenset(
     "comm_check comm_exchange comm_fuse comm_gather comm_patience device device_forbid_copies device_id "
     "error_trace gpus help host_threads load_progress log_device_time log_view options_file options_left "
-    "poise_view ranks solve_ranks version ".split()
+    "poise_view ranks ranks_bind solve_ranks version ".split()
 )

@@ -40,6 +40,7 @@ typedef struct ContextHooks {
   size_t staging;                /* bytes of a pinned buffer of large copies; STAGING_BYTES */
   double (*clock)(void);         /* of the measurements by type auto, and of interrupts; PoiseTime */
   uint64_t (*machine)(int rank); /* a number for the machine of a rank; NULL: poiseMachine */
+  const char *nodes;             /* the folder of NUMA nodes; NULL: the system's */
 } ContextHooks;
 
 struct PoiseContext_s {
@@ -67,6 +68,7 @@ struct PoiseContext_s {
   WorkerThreads *workers;        /* NULL: they were not needed yet */
   int most_workers;              /* by -gpus or -solve_ranks; 1: a solve works on this rank alone */
   bool worker_gpus;              /* -gpus: worker r takes GPU r */
+  bool bind;                     /* option: ranks that are threads stay on NUMA nodes */
   bool load_progress;            /* option */
   bool log_device_time;          /* option */
   bool answered;                 /* -help or -version: see PoiseAnswered */

@@ -6,6 +6,8 @@
 */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "files.h"
 #include "ksp/methods.h"
@@ -622,6 +624,104 @@ static PoiseErr OpenOptions(const char *options, PoiseContext *own)
   return TestInitialize((PoiseInit){.serial = 1}, options, own);
 }
 
+/* ---- NUMA nodes ------------------------------------------------------------------------------ */
+
+enum { ON_NODES = 4 };
+
+typedef struct OnNodes { /* what ranks saw */
+  cpu_set_t mine[ON_NODES];
+  char view[2000];
+} OnNodes;
+
+static PoiseErr SeeCores(PoiseContext ctx, void *arg)
+{
+  OnNodes *seen = arg;
+  FILE *f = tmpfile();
+  if (sched_getaffinity(0, sizeof *seen->mine, &seen->mine[PoiseRank(ctx)]) || !f) return POISE_ERR_MEMORY;
+  PoiseSetOutput(ctx, f);
+  PoiseErr e = PoiseView(ctx);
+  PoiseSetOutput(ctx, NULL);
+  if (!PoiseRank(ctx)) Content(f, seen->view, sizeof seen->view);
+  fclose(f);
+  return e;
+}
+
+static void SeeNodes(const char *root, int ranks, const char *more, OnNodes *seen)
+{
+  char options[100];
+  PoiseContext own;
+  snprintf(options, sizeof options, "-device host -ranks %d %s", ranks, more);
+  if (!CHECK_OK(OpenOptions(options, &own))) return;
+  own->hooks.nodes = root;
+  CHECK_OK(PoiseRun(own, SeeCores, seen));
+  CHECK_OK(PoiseFinalize(&own));
+}
+
+/* A folder as the system's, of nodes 0 and 3 with a core each, and one without cores. */
+static void MakeNodes(PoiseContext ctx, const char *root, const int core[2])
+{
+  char path[PATH + 32], list[32];
+  CHECK(!mkdir(root, 0700));
+  for (int k = 0; k < 3; k++) {
+    snprintf(path, sizeof path, "%s/node%d", root, k < 2 ? 3 * k : 5);
+    CHECK(!mkdir(path, 0700));
+    strcat(path, "/cpulist");
+    snprintf(list, sizeof list, "%d,100000-100007\n", k < 2 ? core[k] : 0);
+    WriteText(ctx, path, k < 2 ? list : "\n");
+  }
+}
+
+static void RemoveNodes(PoiseContext ctx, const char *root)
+{
+  char path[PATH + 32];
+  for (int k = 0; k < 3; k++) {
+    snprintf(path, sizeof path, "%s/node%d/cpulist", root, k < 2 ? 3 * k : 5);
+    RemoveFile(ctx, path);
+    *strrchr(path, '/') = 0;
+    CHECK(!rmdir(path));
+  }
+  CHECK(!rmdir(root));
+}
+
+static bool IsCore(const cpu_set_t *set, int core)
+{
+  return CPU_COUNT(set) == 1 && CPU_ISSET((size_t)core, set);
+}
+
+/* Ranks that are threads run on the cores of their node, and those who may not be bound anywhere. */
+static void TestNodes(PoiseContext ctx)
+{
+  cpu_set_t before, all;
+  int core[2], n = 0;
+  char root[PATH];
+  OnNodes seen = {.view = ""};
+  memset(&all, 0xff, sizeof all);
+  if (!CHECK(!sched_getaffinity(0, sizeof before, &before))) return;
+  CHECK(!sched_setaffinity(0, sizeof all, &all) && !sched_getaffinity(0, sizeof all, &all));
+  for (int k = 0; k < CPU_SETSIZE && n < 2; k++)
+    if (CPU_ISSET((size_t)k, &all)) core[n++] = k;
+  if (n == 2) {
+    TempName(root, "nodes");
+    MakeNodes(ctx, root, core);
+    SeeNodes(root, 2, "", &seen);
+    CHECK(IsCore(&seen.mine[0], core[0]) && IsCore(&seen.mine[1], core[1]));
+    CHECK(strstr(seen.view, "NUMA nodes: 2; by rank: 0 3\n") != NULL);
+    SeeNodes(root, 4, "", &seen);
+    for (int r = 0; r < 4; r++) CHECK(IsCore(&seen.mine[r], core[r / 2]));
+    SeeNodes(root, 3, "", &seen); /* two would have one node, and as many threads as the third */
+    for (int r = 0; r < 3; r++) CHECK(CPU_EQUAL(&seen.mine[r], &all));
+    SeeNodes(root, 2, "-ranks_bind no", &seen);
+    for (int r = 0; r < 2; r++) CHECK(CPU_EQUAL(&seen.mine[r], &all));
+    CHECK(strstr(seen.view, "NUMA nodes: 2; by rank: any any\n") != NULL);
+    SeeNodes("/nowhere", 2, "", &seen);
+    for (int r = 0; r < 2; r++) CHECK(CPU_EQUAL(&seen.mine[r], &all));
+    CHECK(!strstr(seen.view, "NUMA"));
+    RemoveNodes(ctx, root);
+  }
+  CHECK(!sched_setaffinity(0, sizeof before, &before));
+  if (n < 2) TEST_SKIP("two nodes need two cores");
+}
+
 static void TestDeviceId(PoiseContext ctx)
 {
   PoiseContext own;
@@ -848,6 +948,7 @@ static const Test tests[] = {
     {"device_memory", TestDeviceMemory, 0},
     {"pick", TestPick, TEST_SERIAL | TEST_HOST_ONLY},
     {"cores", TestCores, TEST_SERIAL | TEST_HOST_ONLY},
+    {"nodes", TestNodes, TEST_SERIAL | TEST_HOST_ONLY},
     {"device_id", TestDeviceId, 0},
     {"no_gpu", TestNoGpu, TEST_SERIAL | TEST_HOST_ONLY},
     {"fetch_each", TestFetchEach, 0},

@@ -7,6 +7,7 @@
 #include "sys/base/files.h"
 #include "sys/base/fork.h"
 #include "sys/device/host_threads.h"
+#include "sys/device/nodes.h"
 #include "sys/device/place.h"
 #include "sys/device/staging.h"
 
@@ -59,7 +60,7 @@ static PoiseErr CreateComm(PoiseContext ctx, const PoiseInit *init)
 
 typedef struct System {
   int help, version, left, error_trace, view, device, load_progress, forbid_copies, device_time, comm_check,
-      exchange, fuse, gather;
+      exchange, fuse, gather, bind;
   PoiseInt ranks, solve_ranks, host_threads, device_id;
   double patience;
   char options_file[POISE_OPTION_LENGTH], log_view[POISE_OPTION_LENGTH], gpus[POISE_OPTION_LENGTH];
@@ -89,6 +90,10 @@ static const PoiseOption table[] = {
      "format that of the ending, .csv or .json, else text"},
     {"poise_view", FIELD(BOOL, view), "no", 0, 0, NULL, "print version, build, device, ranks and threads"},
     {"ranks", FIELD(INT, ranks), "1", 1, 4096, NULL, "ranks that PoiseRun starts as threads"},
+    {"ranks_bind", FIELD(BOOL, bind), "yes", 0, 0, NULL,
+     "where the host has several NUMA nodes, let ranks that are threads, and their threads, stay on one "
+     "each, "
+     "neighbours on the same"},
     {"gpus", FIELD(STRING, gpus), "", 0, 0, NULL,
      "GPUs that solvers of a context of one rank work on, by threads of their own: a number, or all"},
     {"solve_ranks", FIELD(INT, solve_ranks), "1", 1, 4096, NULL,
@@ -273,6 +278,7 @@ static PoiseErr CreateDevice(PoiseContext ctx, const System *options, const Devi
 {
   System system = *options;
   ctx->load_progress = system.load_progress;
+  ctx->bind = system.bind;
   ctx->log_device_time = system.device_time;
   TRY(poiseDeviceOpen(ctx, ops, id, &ctx->device));
   ctx->device->threads = system.host_threads ? (int)system.host_threads : threads;
@@ -523,6 +529,27 @@ static PoiseErr DescribeDevice(PoiseContext ctx, char *text, size_t size)
   return e;
 }
 
+/* Where there are several. */
+static PoiseErr ViewNodes(PoiseContext ctx)
+{
+  Comm *comm = ctx->comm;
+  uint64_t *all = NULL;
+  char text[512] = "";
+  size_t n = 0;
+  int count;
+  uint64_t mine = poiseNodesHere(ctx->hooks.nodes, &count);
+  PoiseErr e = poiseAllocArray(ctx, comm->size, sizeof *all, "NUMA nodes of ranks", &all);
+  e = poiseAgreeGather(ctx, e, &mine, sizeof mine, all);
+  for (int r = 0; !e && r < comm->size && n + 8 < sizeof text; r++) {
+    bool one = all[r] && !(all[r] & (all[r] - 1));
+    n += (size_t)(one ? snprintf(text + n, sizeof text - n, " %d", __builtin_ctzll(all[r]))
+                      : snprintf(text + n, sizeof text - n, " any"));
+  }
+  poiseFree(ctx, &all);
+  TRY(e);
+  return count > 1 ? poisePrint(ctx, "  NUMA nodes: %d; by rank:%s\n", count, text) : POISE_OK;
+}
+
 PoiseErr PoiseView(PoiseContext ctx)
 {
   CALLED(OBJECT(ctx));
@@ -540,6 +567,7 @@ PoiseErr PoiseView(PoiseContext ctx)
                  "  host threads per rank: %d\n",
                  POISE_VERSION_MAJOR, POISE_VERSION_MINOR, POISE_VERSION_PATCH, ctx->device->ops->name,
                  device, ctx->comm->size, ctx->comm->ops->name, poiseLinkWords(ctx), ctx->device->threads));
+  TRY(ViewNodes(ctx));
   if (!ctx->parent && system.ranks > 1)
     TRY(poisePrint(ctx, "  thread ranks of PoiseRun: %d\n", (int)system.ranks));
   if (*ctx->gathering)

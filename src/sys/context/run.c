@@ -5,6 +5,7 @@
   reported.
 */
 #include "context.h"
+#include "sys/device/nodes.h"
 
 struct Rank {
   _Alignas(64) struct PoiseContext_s ctx; /* aligned, so that ranks count their allocations without sharing
@@ -53,6 +54,9 @@ static PoiseErr Work(Rank *r)
 static void *RunRank(void *rank)
 {
   Rank *r = rank;
+  const Comm *comm = r->ctx.comm;
+  if (r->ctx.parent->bind && !r->ctx.parent->worker_gpus)
+    poiseNodesBind(r->ctx.hooks.nodes, comm->rank, comm->size);
   PoiseErr e = Work(r);
   if (e) poiseTeamAbort(r->team, r->ctx.comm->rank);
   poiseOptionsLeave(&r->ctx);

@@ -16,18 +16,25 @@
 
 enum { MOST = 64 }; /* GPUs of a machine */
 
+bool poiseNextCores(const char **list, long *first, long *last)
+{
+  char *end;
+  if (!isdigit((unsigned char)**list)) return false;
+  *first = strtol(*list, &end, 10);
+  *last = *end == '-' ? strtol(end + 1, &end, 10) : *first;
+  *list = *end == ',' ? end + 1 : end;
+  return true;
+}
+
 bool poiseMayRunOn(const char *list)
 {
 #ifdef CPU_SETSIZE
   cpu_set_t mine;
+  long first, last;
   if (sched_getaffinity(0, sizeof mine, &mine)) return true;
-  for (const char *s = list; isdigit((unsigned char)*s);) {
-    char *end;
-    long first = strtol(s, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-    for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
-      if (CPU_ISSET((size_t)cpu, &mine)) return true;
-    s = *end == ',' ? end + 1 : end;
-  }
+  while (poiseNextCores(&list, &first, &last))
+    for (long core = first; core <= last && core < CPU_SETSIZE; core++)
+      if (CPU_ISSET((size_t)core, &mine)) return true;
   return false;
 #else
   (void)list;

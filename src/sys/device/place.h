@@ -19,7 +19,9 @@ uint64_t poiseHashWords(const char *words);
 uint64_t poiseHashBytes(uint64_t h, const void *bytes, size_t n);
 /* a number for this machine */
 uint64_t poiseMachine(void);
-/* may this process run on one of these cores, "0-31,64-95"? */
+/* The next range of a list of cores, "0-31,64-95", which moves on behind it. false: there is none. */
+bool poiseNextCores(const char **list, long *first, long *last);
+/* may this process run on one of these cores? */
 bool poiseMayRunOn(const char *list);
 
 #endif
