@@ -496,6 +496,58 @@ static void TestDeviceTriplets(PoiseContext ctx)
   free(rows), free(cols), free(v);
 }
 
+/* The first two of triplets, which are of one row. */
+static void SwapFirst(PoiseInt n, int32_t *cols, double *v)
+{
+  if (n < 2) return;
+  int32_t col = cols[0];
+  double value = v[0];
+  cols[0] = cols[1], v[0] = v[1], cols[1] = col, v[1] = value;
+}
+
+/* Triplets in the order of rows become a matrix of type pcoo on the device, from host or device; what comes
+   to the host is counts and ghosts. With a pair exchanged they come there themselves. */
+static void TestSortedTriplets(PoiseContext ctx)
+{
+  PoiseInt begin, m, n = 0;
+  PoiseSplit(ctx, N, &begin, &m);
+  int32_t *rows = malloc(3 * (size_t)(m + 1) * sizeof *rows),
+          *cols = malloc(3 * (size_t)(m + 1) * sizeof *cols);
+  double *v = malloc(3 * (size_t)(m + 1) * sizeof *v);
+  for (PoiseInt i = begin; i < begin + m; i++)
+    for (PoiseInt j = i - 1; j <= i + 1; j++)
+      if (j >= 0 && j < N) rows[n] = (int32_t)i, cols[n] = (int32_t)j, v[n] = j == i ? 2.5 : -1, n++;
+  for (int there = 0; there < 2; there++)
+    for (int exchanged = 0; exchanged < 2; exchanged++) {
+      if (exchanged) SwapFirst(n, cols, v);
+      void *r = SampleLend(ctx, (size_t)n * sizeof *rows, rows),
+           *c = SampleLend(ctx, (size_t)n * sizeof *cols, cols),
+           *w = SampleLend(ctx, (size_t)n * sizeof *v, v);
+      PoiseTriplets t = {.n = n, .row32 = there ? r : rows, .col32 = there ? c : cols, .val = there ? w : v};
+      int64_t fetched = ctx->device->copied[COPY_TO_HOST];
+      PoiseMat A;
+      PoiseVec x, y;
+      if (!CHECK_OK((there ? PoiseMatCreateDeviceTriplets : PoiseMatCreateTriplets)(ctx, m, m, N, N, &t,
+                                                                                    POISE_BORROW, &A)))
+        return;
+      bool much = ctx->device->copied[COPY_TO_HOST] - fetched > 256;
+      if (SampleIsAway(ctx)) CHECK_INT(much, there && exchanged && n > 32);
+      CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+      CHECK_OK(PoiseVecSet(x, 1));
+      CHECK_OK(PoiseMatMult(A, x, y));
+      const double *p;
+      CHECK_OK(PoiseVecGetRead(y, &p));
+      for (PoiseInt i = 0; i < m; i++) CHECK(p[i] == (begin + i == 0 || begin + i == N - 1 ? 1.5 : 0.5));
+      CHECK_OK(PoiseVecRestore(y, &p));
+      CHECK_OK(PoiseVecDestroy(&x));
+      CHECK_OK(PoiseVecDestroy(&y));
+      CHECK_OK(PoiseMatDestroy(&A));
+      if (exchanged) SwapFirst(n, cols, v);
+      SampleTakeBack(ctx, r), SampleTakeBack(ctx, c), SampleTakeBack(ctx, w);
+    }
+  free(rows), free(cols), free(v);
+}
+
 /* What is wrong is named, with its place; the matrix stays as it was. */
 static void TestDeviceTripletErrors(PoiseContext ctx)
 {
@@ -635,6 +687,7 @@ static const Test tests[] = {
     {"host_pointer", TestHostPointer, 0},
     {"device_pointer", TestDevicePointer, TEST_SERIAL},
     {"adopt_failures", TestAdoptFailures, 0},
+    {"sorted_triplets", TestSortedTriplets, 0},
     {"device_csr", TestDeviceCSR, 0},
     {"device_csr_errors", TestDeviceCSRErrors, TEST_SERIAL},
     {"adopt_csr_failures", TestAdoptCSRFailures, TEST_SERIAL},

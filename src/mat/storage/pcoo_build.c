@@ -330,6 +330,8 @@ static PoiseErr Build(PoiseMat A, Given *g)
   TRY(PoiseAgree(A->ctx, e));
   TRY(poiseCommMaxInt(A->ctx->comm, &other, 1));
   if (!other) return BuildSorted(A, g, true);
+  poiseBufferDestroy(&g->rows);
+  poiseBufferDestroy(&g->columns);
   e = OpenGiven(A->ctx, g);
   other = 0;
   if (!e) e = Examine(A, g, &other);
