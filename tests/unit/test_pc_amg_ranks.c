@@ -794,6 +794,8 @@ static void TestFailures(PoiseContext ctx)
   SetOptions(ctx, of_degree[1]);
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
   SetOptions(ctx, of_degree[0]);
+  SetOptions(ctx, "-x_pc_amg_smoother isai");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){true});
   SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_threshold 0.4");

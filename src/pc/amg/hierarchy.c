@@ -793,8 +793,7 @@ static PoiseErr Build(Building *s)
     TRY(e);
   }
   amg->count = k;
-  TRY(MakeBottom(s));
-  return MakeInverses(s);
+  return MakeBottom(s);
 }
 
 static void Forget(Building *s)
@@ -808,12 +807,14 @@ static void Forget(Building *s)
 static PoiseErr BuildLevels(Building *s)
 {
   TRY(PoiseAgree(s->pc->ctx, Build(s)));
-  if (!s->outgrown) return POISE_OK;
-  Forget(s);
-  s->ctx = s->pc->ctx;
-  poiseBufferDestroy(&s->modes.b);
-  poiseBufferDestroy(&s->size.b);
-  return PoiseAgree(s->pc->ctx, Build(s));
+  if (s->outgrown) {
+    Forget(s);
+    s->ctx = s->pc->ctx;
+    poiseBufferDestroy(&s->modes.b);
+    poiseBufferDestroy(&s->size.b);
+    TRY(PoiseAgree(s->pc->ctx, Build(s)));
+  }
+  return PoiseAgree(s->pc->ctx, MakeInverses(s)); /* once all ranks have all levels */
 }
 
 /* What launches of a cycle hold beside addresses. A loop that was recorded keeps it as it was then. */

@@ -7,9 +7,9 @@
   by the power method: M^-1 A is symmetric in the product (x, A y), and the quotient of Rayleigh in it is
     (x, A M^-1 A x) / (x, A x) = (y, M^-1 y) / (x, y),   y = A x.
 
-  Factors are made by sweeps over all entries at once, so nothing waits for rows. Two are enough: further ones
-  change what errors of low energy see, and follow pivots that are too small, from which M^-1 A gets a few
-  large eigenvalues that the polynomials pay for.
+  Factors are made by sweeps over all entries at once, so nothing waits for rows. Two are enough. Further ones
+  gain nothing where factors are good. Elsewhere they come closer to small pivots, from which M^-1 A has a few
+  large eigenvalues, and the polynomials then damp the others less.
 */
 #include "mat/object/mat.h"
 #include "pc/factor.h"
@@ -21,15 +21,15 @@
 enum { SWEEPS = 2, STEPS = 12 };
 static const double safe = 1.1; /* the estimate is from below */
 
-static PoiseErr MakeFactors(PoiseMat A, bool odd, PoisePC *factors)
+static PoiseErr Prepare(PoiseContext ctx, PoiseMat A, bool odd, PoisePC *factors)
 {
-  TRY(PoisePCCreate(PoiseMatContext(A), factors));
+  TRY(PoisePCCreate(ctx, factors));
   TRY(PoisePCSetType(*factors, odd ? "ilu" : "icc"));
   TRY(PoisePCSetOperator(*factors, A));
   Incomplete *f = (*factors)->data;
   f->triangles = TRIANGLES_ISAI;
   f->setup_sweeps = SWEEPS;
-  return PoisePCSetUp(*factors);
+  return POISE_OK;
 }
 
 static PoiseErr MakeMatrix(PoisePC factors, bool upper, PoiseMat *to)
@@ -41,24 +41,33 @@ static PoiseErr MakeMatrix(PoisePC factors, bool upper, PoiseMat *to)
   return poiseIsaiMatrix(factors, upper, &(*to)->csr);
 }
 
+/* y = A x. Of A that has parts on all ranks collective. */
 static PoiseErr Multiply(PoiseMat A, PoiseVec x, PoiseVec y)
 {
   return poiseMatMultFuse(A, (ScalarRef){NULL, 1}, x, (ScalarRef){NULL, 0}, y, NULL, NULL, NULL);
 }
 
-/* *largest: of M^-1 A, by steps of the power method from x. Collective. */
-static PoiseErr Power(const AmgLevel *l, PoiseVec x, PoiseVec y, PoiseVec half, double *largest)
+/* x = M^-1 y. Local. */
+static PoiseErr Solve(const AmgLevel *l, PoiseVec y, PoiseVec half, PoiseVec x)
 {
-  TRY(PoiseVecSetRandom(x, 1));
+  TRY(Multiply(l->lower, y, half));
+  return Multiply(l->upper, half, x);
+}
+
+/* *largest: of M^-1 A, by steps of the power method from x. Ranks agree on failures before they meet again.
+   Collective. */
+static PoiseErr Power(PoiseContext ctx, const AmgLevel *l, PoiseVec x, PoiseVec y, PoiseVec half,
+                      double *largest)
+{
+  TRY(PoiseAgree(ctx, PoiseVecSetRandom(x, 1)));
   for (int k = 0; k < STEPS; k++) {
     double norm, before, after;
     TRY(PoiseVecNorm(x, POISE_NORM_2, &norm));
     if (norm == 0) return POISE_OK;
-    TRY(PoiseVecScale(x, 1 / norm));
-    TRY(Multiply(l->A, x, y));
+    TRY(PoiseAgree(ctx, PoiseVecScale(x, 1 / norm)));
+    TRY(PoiseAgree(ctx, Multiply(l->A, x, y)));
     TRY(PoiseVecDot(x, y, &before));
-    TRY(Multiply(l->lower, y, half));
-    TRY(Multiply(l->upper, half, x));
+    TRY(PoiseAgree(ctx, Solve(l, y, half, x)));
     TRY(PoiseVecDot(x, y, &after));
     *largest = safe * after / before;
   }
@@ -74,7 +83,7 @@ static PoiseErr Estimate(PoiseContext ctx, AmgLevel *l)
   PoiseErr e = POISE_OK;
   for (int k = 0; k < 3 && !e; k++) e = poiseVecCreateLocal(l->A->rows, &v[k]);
   e = PoiseAgree(ctx, e);
-  if (!e) e = Power(l, v[0], v[1], v[2], &l->largest);
+  if (!e) e = Power(ctx, l, v[0], v[1], v[2], &l->largest);
   for (int k = 0; k < 3; k++) PoiseVecDestroy(&v[k]);
   if (!had) poiseProductRelease(&l->A->product);
   return e;
@@ -93,7 +102,8 @@ PoiseErr poiseAmgInverses(PoiseContext ctx, AmgLevel *l, bool odd)
 {
   PoisePC factors = NULL;
   l->largest = 0;
-  PoiseErr e = MakeFactors(l->A, odd, &factors);
+  PoiseErr e = PoiseAgree(ctx, Prepare(ctx, l->A, odd, &factors));
+  if (!e) e = PoiseAgree(ctx, PoisePCSetUp(factors));
   if (!e) e = MakeMatrix(factors, false, &l->lower);
   if (!e) e = MakeMatrix(factors, true, &l->upper);
   e = PoiseAgree(ctx, e);
