@@ -428,6 +428,71 @@ module poise
       type(c_ptr), value :: x
       type(c_ptr), intent(out) :: y
     end function
+    integer(c_int) function PoiseVecCreateBlock(ctx, n, N_global, k, x) bind(c, name="PoiseVecCreateBlock")
+      import
+      type(c_ptr), value :: ctx
+      integer(POISE_INT), value :: n, N_global
+      integer(c_int), value :: k
+      type(c_ptr), intent(out) :: x
+    end function
+    integer(c_int) function PoiseVecCreateBlockArray(ctx, n, N_global, k, array, own, x) bind(c, &
+      name="PoiseVecCreateBlockArray")
+      import
+      type(c_ptr), value :: ctx
+      integer(POISE_INT), value :: n, N_global
+      integer(c_int), value :: k
+      type(c_ptr), value :: array
+      integer(c_int), value :: own
+      type(c_ptr), intent(out) :: x
+    end function
+    integer(c_int) function PoiseVecCreateBlockDeviceArray(ctx, n, N_global, k, array, own, x) bind(c, &
+      name="PoiseVecCreateBlockDeviceArray")
+      import
+      type(c_ptr), value :: ctx
+      integer(POISE_INT), value :: n, N_global
+      integer(c_int), value :: k
+      type(c_ptr), value :: array
+      integer(c_int), value :: own
+      type(c_ptr), intent(out) :: x
+    end function
+    integer(c_int) function PoiseVecColumns(x) bind(c, name="PoiseVecColumns")
+      import
+      type(c_ptr), value :: x
+    end function
+    integer(c_int) function PoiseVecSetColumns(x, ld, array) bind(c, name="PoiseVecSetColumns")
+      import
+      type(c_ptr), value :: x
+      integer(POISE_INT), value :: ld
+      type(c_ptr), value :: array
+    end function
+    integer(c_int) function PoiseVecGetColumns(x, ld, array) bind(c, name="PoiseVecGetColumns")
+      import
+      type(c_ptr), value :: x
+      integer(POISE_INT), value :: ld
+      type(c_ptr), value :: array
+    end function
+    integer(c_int) function PoiseVecGetColumn(X, j, x) bind(c, name="PoiseVecGetColumn")
+      import
+      type(c_ptr), value :: X
+      integer(c_int), value :: j
+      type(c_ptr), value :: x
+    end function
+    integer(c_int) function PoiseVecSetColumn(X, j, x) bind(c, name="PoiseVecSetColumn")
+      import
+      type(c_ptr), value :: X
+      integer(c_int), value :: j
+      type(c_ptr), value :: x
+    end function
+    integer(c_int) function PoiseVecColumnDots(x, y, dots) bind(c, name="PoiseVecColumnDots")
+      import
+      type(c_ptr), value :: x, y
+      real(c_double), dimension(*), intent(inout) :: dots
+    end function
+    integer(c_int) function PoiseVecColumnNorms(x, norms) bind(c, name="PoiseVecColumnNorms")
+      import
+      type(c_ptr), value :: x
+      real(c_double), intent(out) :: norms
+    end function
     integer(c_int) function PoiseVecDestroy(x) bind(c, name="PoiseVecDestroy")
       import
       type(c_ptr), intent(inout) :: x
@@ -960,6 +1025,14 @@ module poise
       import
       type(c_ptr), value :: A, x, y
     end function
+    integer(c_int) function PoiseMatMultBlock(A, X, Y) bind(c, name="PoiseMatMultBlock")
+      import
+      type(c_ptr), value :: A, X, Y
+    end function
+    integer(c_int) function PoiseMatMultTransposeBlock(A, X, Y) bind(c, name="PoiseMatMultTransposeBlock")
+      import
+      type(c_ptr), value :: A, X, Y
+    end function
     integer(c_int) function PoiseMatMultDot(A, x, y, u, dot) bind(c, name="PoiseMatMultDot")
       import
       type(c_ptr), value :: A, x, y, u
@@ -1408,6 +1481,33 @@ module poise
     integer(c_int) function PoiseKSPSolve(ksp, b, x) bind(c, name="PoiseKSPSolve")
       import
       type(c_ptr), value :: ksp, b, x
+    end function
+    integer(c_int) function PoiseKSPSolveBlock(ksp, B, X) bind(c, name="PoiseKSPSolveBlock")
+      import
+      type(c_ptr), value :: ksp, B, X
+    end function
+    integer(c_int) function PoiseKSPColumnReason(ksp, j) bind(c, name="PoiseKSPColumnReason")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: j
+    end function
+    integer(POISE_INT) function PoiseKSPColumnIterations(ksp, j) bind(c, name="PoiseKSPColumnIterations")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: j
+    end function
+    real(c_double) function PoiseKSPColumnResidualNorm(ksp, j) bind(c, name="PoiseKSPColumnResidualNorm")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: j
+    end function
+    integer(c_int) function PoiseKSPColumnHistory(ksp, j, count, norms) bind(c, &
+      name="PoiseKSPColumnHistory")
+      import
+      type(c_ptr), value :: ksp
+      integer(c_int), value :: j
+      integer(POISE_INT), intent(out) :: count
+      type(c_ptr), intent(out) :: norms
     end function
     integer(c_int) function PoiseKSPConvergedReason(ksp) bind(c, name="PoiseKSPConvergedReason")
       import

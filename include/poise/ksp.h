@@ -266,6 +266,23 @@ POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
 /* x = A^-1 b. b and x must be different vectors. Only the first solve allocates. */
 POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 
+/*
+  A X = B for vectors of several columns (PoiseVecCreateBlock). Methods whose iterations allow it solve all
+  systems at once, and read A and the preconditioner once for all. Each system has its own norms and its own
+  end; what has ended is left out when half have. Other methods solve one after the other, as do solvers with
+  monitors or tests of the application's, with rearranged or divided matrices, and with null spaces. On the
+  host the solution of a system has the bits of its own solve; on a GPU dots are added in another order. The
+  functions below describe all together: the least reason, the most iterations, the largest norm; those of a
+  system have its number, from 0. -ksp_monitor prints the largest norm. B and X are different vectors of A's
+  sizes with as many columns. Collective.
+*/
+POISE_API PoiseErr PoiseKSPSolveBlock(PoiseKSP ksp, PoiseVec B, PoiseVec X);
+/* Of system j of the latest such solve: as the functions without Column. Not collective. */
+POISE_API PoiseKSPReason PoiseKSPColumnReason(PoiseKSP ksp, int j);
+POISE_API PoiseInt PoiseKSPColumnIterations(PoiseKSP ksp, int j);
+POISE_API double PoiseKSPColumnResidualNorm(PoiseKSP ksp, int j);
+POISE_API PoiseErr PoiseKSPColumnHistory(PoiseKSP ksp, int j, PoiseInt *count, const double **norms);
+
 /* These functions describe the latest solve. Not collective. */
 
 /* why it ended: positive when converged, negative when not, 0 before the first one */

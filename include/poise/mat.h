@@ -433,6 +433,10 @@ POISE_API PoiseErr PoiseMatMult(PoiseMat A, PoiseVec x, PoiseVec y); /* y = A x 
 /* y = a A x + b y */
 POISE_API PoiseErr PoiseMatMultAdd(PoiseMat A, double a, PoiseVec x, double b, PoiseVec y);
 POISE_API PoiseErr PoiseMatMultTranspose(PoiseMat A, PoiseVec x, PoiseVec y); /* y = A^T x */
+/* Y = A X, Y = A^T X for vectors with several columns (PoiseVecCreateBlock): A is read once for all of them,
+   or once a column where its type has no such product. */
+POISE_API PoiseErr PoiseMatMultBlock(PoiseMat A, PoiseVec X, PoiseVec Y);
+POISE_API PoiseErr PoiseMatMultTransposeBlock(PoiseMat A, PoiseVec X, PoiseVec Y);
 /* y = A x and *dot = (u, y), in one pass over A if the type can. */
 POISE_API PoiseErr PoiseMatMultDot(PoiseMat A, PoiseVec x, PoiseVec y, PoiseVec u, double *dot);
 /* r = b - A x */

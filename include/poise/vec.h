@@ -39,8 +39,33 @@ POISE_API PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N,
    POISE_ERR_ARG. */
 POISE_API PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array,
                                              PoiseOwn own, PoiseVec *x);
-/* A vector of x's sizes; its entries are 0. */
+/* A vector of x's sizes and columns; its entries are 0. */
 POISE_API PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y);
+/*
+  Several columns in one vector, such as right-hand sides: k of them, 1 to 32. Entry i of column j of this
+  rank is at [i k + j] of its arrays, on each device. Set, SetRandom, Copy, Scale, AXPY to MAXPY, Pointwise...
+  and Reciprocal treat all columns alike, and want vectors of as many. Values, sums and files are of vectors
+  of one column; for others they are POISE_ERR_ARG. n and N are as for PoiseVecCreate; k is the same on all
+  ranks.
+*/
+POISE_API PoiseErr PoiseVecCreateBlock(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, PoiseVec *x);
+/* The same over the user's array of n k doubles, by rows as above: as PoiseVecCreateArray and
+   PoiseVecCreateDeviceArray. An array by columns is copied: PoiseVecSetColumns. */
+POISE_API PoiseErr PoiseVecCreateBlockArray(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, double *array,
+                                            PoiseOwn own, PoiseVec *x);
+POISE_API PoiseErr PoiseVecCreateBlockDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, int k,
+                                                  double *array, PoiseOwn own, PoiseVec *x);
+POISE_API int PoiseVecColumns(PoiseVec x); /* k; 1 of a vector that was not made as a block; not collective */
+/* Copy all columns from or to an array by columns, column j at array + j ld, ld >= n; in the memory of the
+   host or of the device. On a device the copy is in the order of PoiseStream. Not collective. */
+POISE_API PoiseErr PoiseVecSetColumns(PoiseVec x, PoiseInt ld, const double *array);
+POISE_API PoiseErr PoiseVecGetColumns(PoiseVec x, PoiseInt ld, double *array);
+/* Copy column j of X, counted from 0, to or from x, a vector of one column and X's rows. Not collective. */
+POISE_API PoiseErr PoiseVecGetColumn(PoiseVec X, int j, PoiseVec x);
+POISE_API PoiseErr PoiseVecSetColumn(PoiseVec X, int j, PoiseVec x);
+/* dots[j] = (x_j, y_j), norms[j] = |x_j|, of each of the k columns. */
+POISE_API PoiseErr PoiseVecColumnDots(PoiseVec x, PoiseVec y, double *dots);
+POISE_API PoiseErr PoiseVecColumnNorms(PoiseVec x, double *norms);
 /* Drop a reference, and null the pointer. */
 POISE_API PoiseErr PoiseVecDestroy(PoiseVec *x);
 

@@ -72,5 +72,6 @@ PoiseErr PoiseVecLoad(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *path
 PoiseErr PoiseVecSave(PoiseVec x, const char *path)
 {
   CALLED(OBJECT(x), GIVEN(path));
+  TRY(PoiseAgree(x->ctx, poiseVecCheckOrdinary(x, "a file")));
   return poisePetscNamed(path) ? poisePetscSaveVec(x, path) : poiseVecSaveMM(x, path);
 }

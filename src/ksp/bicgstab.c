@@ -150,6 +150,7 @@ static void Explain_BiCGSTAB(PoiseKSP ksp)
 
 const KSPType poiseKSPType_bicgstab = {
     .name = "bicgstab",
+    .columns = true,
     .alias = "bcgs",
     .linear = {1, 0},
     .left = NORM(PRECONDITIONED) | NORM(NONE),

@@ -163,6 +163,7 @@ static PoiseErr Projected_CG(PoiseKSP ksp, Projected *p)
 
 const KSPType poiseKSPType_cg = {
     .name = "cg",
+    .columns = true,
     .size = sizeof(CG),
     .options = options,
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),

@@ -67,6 +67,7 @@ static void Iterate_CGS(PoiseKSP ksp, int j)
 
 const KSPType poiseKSPType_cgs = {
     .name = "cgs",
+    .columns = true,
     .linear = {1, 0},
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),

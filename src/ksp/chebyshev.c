@@ -231,6 +231,7 @@ static PoiseErr View_Chebyshev(PoiseKSP ksp)
 
 const KSPType poiseKSPType_chebyshev = {
     .name = "chebyshev",
+    .columns = true,
     .size = sizeof(Chebyshev),
     .options = options,
     .read = Read_Chebyshev,

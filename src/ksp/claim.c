@@ -37,7 +37,9 @@ static bool IsLeft(PoiseKSP ksp)
    overwritten; or -1. */
 static int Known(PoiseKSP ksp)
 {
-  return ksp->type->residual && !ksp->solve.claim.refuted ? ksp->type->residual(ksp) : -1;
+  bool kept = ksp->type->residual && !ksp->solve.claim.refuted && !ksp->systems.n; /* of a system that has
+                                                                                       ended it may not be */
+  return kept ? ksp->type->residual(ksp) : -1;
 }
 
 /* Is the norm sqrt(r, z), or a multiple of it? */
@@ -56,7 +58,7 @@ static bool Verifies(PoiseKSP ksp)
 /* Products with A^T are not skipped, so those of a claim are made when there is one. */
 bool poiseKSPForesees(PoiseKSP ksp, bool *checks)
 {
-  bool foresees = (!ksp->type->finish || ksp->type->foreseen) && !ksp->type->squares;
+  bool foresees = (!ksp->type->finish || ksp->type->foreseen) && !ksp->type->squares && !ksp->systems.n;
   *checks = foresees && Verifies(ksp);
   return foresees;
 }
@@ -75,7 +77,7 @@ bool poiseKSPChecks(PoiseKSP ksp)
    may hold r. The same on all ranks, of which some may have dense blocks. */
 static bool Compares(PoiseKSP ksp)
 {
-  return ksp->type->recurrence && ksp->loop.eager && !ksp->pc->type->pointwise &&
+  return ksp->type->recurrence && ksp->loop.eager && !ksp->systems.n && !ksp->pc->type->pointwise &&
          ksp->norm == POISE_KSP_NORM_PRECONDITIONED && !ksp->A->null.n && !ksp->solve.claim.refuted;
 }
 
@@ -295,6 +297,14 @@ static PoiseErr IsRounding(PoiseKSP ksp, double norm, bool *is)
   plain = fmax(fmin(plain, WORTHLESS * c->rhs), MARGIN * ksp->options.rtol * c->rhs);
   *is = norm <= tested && c->residual <= plain;
   return e;
+}
+
+bool poiseKSPHolds(PoiseKSP ksp, const double *slots)
+{
+  Claim *c = &ksp->solve.claim;
+  c->residual = sqrt(slots[SLOT_TRUE_RESIDUAL]);
+  c->rhs = sqrt(slots[SLOT_CHECK_BB]);
+  return Computed(ksp, slots) <= MARGIN * Tolerance(ksp);
 }
 
 PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again)

@@ -17,6 +17,8 @@ bool poiseKSPMeasure(PoiseKSP ksp, bool delivers, double *to);
    the claim? The same on all ranks. */
 bool poiseKSPDoubts(PoiseKSP ksp, const double *slots);
 void poiseKSPPreconditionClaim(PoiseKSP ksp); /* enqueue that, and its dots */
+/* Is the norm that was computed within what the tolerance allows? Else the claim is to be judged. */
+bool poiseKSPHolds(PoiseKSP ksp, const double *slots);
 /* Judge the claim from these dots, which are in `slots`. *again: the method must continue from x. Collective;
    agrees. */
 PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again);

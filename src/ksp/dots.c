@@ -18,37 +18,38 @@ static double *Pend(PoiseKSP ksp, int slot, int64_t count)
   KSPDots *d = &ksp->dots;
   double *partial = d->partials + d->next_partial * d->stride;
   d->next_partial = (d->next_partial + 1) % PARTIALS;
-  d->pending[d->npending++] = (Sum){partial, count, poiseKSPSlot(ksp, slot)};
+  d->pending[d->npending++] = (Sum){partial, count, poiseKSPSlot(ksp, slot), ksp->systems.partials};
   return partial;
 }
 
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
 {
+  f->systems = ksp->systems;
   f->u[f->ndot] = u;
   f->partial[f->ndot++] = Pend(ksp, slot, ksp->dots.nblock);
 }
 
-static PoiseErr FetchStage(PoiseKSP ksp, int n, double *v)
+static PoiseErr FetchStage(PoiseKSP ksp, const double *stage, int n, double *v)
 {
   size_t bytes = (size_t)n * sizeof(double);
-  TRY(poiseDeviceCopy(ksp->ctx->device, ksp->dots.staged, ksp->dots.stage, bytes, COPY_TO_HOST));
+  TRY(poiseDeviceCopy(ksp->ctx->device, ksp->dots.staged, stage, bytes, COPY_TO_HOST));
   TRY(poiseDeviceSync(ksp->ctx->device));
   memcpy(v, ksp->dots.staged, bytes);
   return POISE_OK;
 }
 
-/* stage[0..n) = sums over all ranks, together with the word about failures. */
-static void SumStage(PoiseKSP ksp, int n)
+/* n numbers of the stage = their sums over all ranks, together with the word about failures. */
+static void SumStage(PoiseKSP ksp, double *stage, int n)
 {
   double v[POISE_COMM_WIDTH] = {0};
-  poiseKSPFailed(ksp, FetchStage(ksp, n, v));
+  poiseKSPFailed(ksp, FetchStage(ksp, stage, n, v));
   v[n] = ksp->solve.failed != POISE_OK;
   PoiseErr e = poiseCommSum(ksp->ctx->comm, v, n + 1);
   poiseKSPFailed(ksp, e);
   ksp->solve.stop = ksp->solve.stop || e || v[n] > 0;
   memcpy(ksp->dots.summed, v, (size_t)n * sizeof(double)); /* the last one has left it: Fetch has waited */
-  poiseKSPFailed(ksp, poiseDeviceCopy(ksp->ctx->device, ksp->dots.stage, ksp->dots.summed,
-                                      (size_t)n * sizeof(double), COPY_TO_DEVICE));
+  poiseKSPFailed(ksp, poiseDeviceCopy(ksp->ctx->device, stage, ksp->dots.summed, (size_t)n * sizeof(double),
+                                      COPY_TO_DEVICE));
 }
 
 static void Reduce(PoiseKSP ksp, ReduceArgs r)
@@ -69,7 +70,27 @@ static void ReducePending(PoiseKSP ksp)
                              .count = d->pending[k].count,
                              .partial = d->pending[k].partial,
                              .dst = d->stage + k});
-  SumStage(ksp, d->npending);
+  SumStage(ksp, d->stage, d->npending);
+}
+
+/* The same where there are several systems: sums of all columns, one dot after the other. */
+static void SumColumns(PoiseKSP ksp)
+{
+  KSPDots *d = &ksp->dots;
+  int n = ksp->systems.n;
+  for (int k = 0; k < d->npending; k++) {
+    Sum *s = &d->pending[k];
+    double *stage = d->stage + k * n;
+    LinkSumArgs a = {.n = n, .stride = s->column, .count = s->count, .partial = s->partial, .dst = stage};
+    if (poiseLinkIsUsed(ksp->ctx))
+      SumByLink(ksp, a);
+    else
+      Reduce(ksp,
+             (ReduceArgs){
+                 .nsum = n, .stride = s->column, .count = s->count, .partial = s->partial, .dst = stage});
+    if (!poiseLinkIsUsed(ksp->ctx)) SumStage(ksp, stage, n);
+    s->partial = stage, s->count = s->column = 1;
+  }
 }
 
 /* Sum pending dots over ranks. Each then has one partial. */
@@ -78,6 +99,10 @@ static void SumPending(PoiseKSP ksp)
   KSPDots *d = &ksp->dots;
   LinkSumArgs a = {.n = d->npending, .listed = 1, .dst = d->stage};
   if (PoiseSize(ksp->ctx) == 1 || !d->npending) return;
+  if (ksp->systems.n) {
+    SumColumns(ksp);
+    return;
+  }
   memcpy(a.sum, d->pending, (size_t)d->npending * sizeof *a.sum);
   if (poiseLinkIsUsed(ksp->ctx))
     SumByLink(ksp, a);
@@ -99,7 +124,8 @@ static bool MayExchange(PoiseKSP ksp, int id, const PhaseArgs *a)
 #undef PHASE
 #undef SCALARS
   };
-  return may[id] && !a->end.b && !ksp->solve.finishing && ksp->exchanges && poiseLinkIsUsed(ksp->ctx);
+  return may[id] && !a->end.b && !ksp->systems.n && !ksp->solve.finishing && ksp->exchanges &&
+         poiseLinkIsUsed(ksp->ctx);
 }
 
 /* The sums over ranks of a phase, and what it sends, by itself or in front of it. */
@@ -126,6 +152,14 @@ static double Streams(const PhaseArgs *a)
   return streams + (a->out_f32 ? 0.5 : 0);
 }
 
+/* Of several systems, M as a diagonal is the same. */
+static void LaunchColumns(PoiseKSP ksp, PhaseArgs *a)
+{
+  for (int k = 0; k < POISE_MAX_VECS; k++)
+    if (a->in[k] && a->in[k] == ksp->M.diagonal) a->systems.alike |= 1u << k;
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, phase_columns, a));
+}
+
 /* dot: slots of the phase's own. */
 static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const int dot[POISE_PHASE_DOTS],
                         int rz, int zz)
@@ -135,6 +169,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
   a.id = id;
   a.n = rows;
+  a.systems = ksp->systems;
   a.parity = ksp->loop.parity;
   a.slots = ksp->solve.finishing ? NULL : ksp->scalars.slots;
   a.skip = ksp->solve.finishing ? ksp->solve.unless : NULL;
@@ -147,8 +182,12 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
     if (dot[k] != NO_SLOT) a.partial[k] = Pend(ksp, dot[k], poisePhaseBlocks(&a));
   if (rz != NO_SLOT) a.end.rz = Pend(ksp, rz, poisePhaseBlocks(&a));
   if (zz != NO_SLOT) a.end.zz = Pend(ksp, zz, poisePhaseBlocks(&a));
-  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, phase, &a));
-  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * Streams(&a) * (double)rows, 8 * Streams(&a) * (double)rows);
+  if (ksp->systems.n)
+    LaunchColumns(ksp, &a);
+  else
+    poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, phase, &a));
+  double numbers = Streams(&a) * (double)(rows * (ksp->systems.n ? ksp->systems.n : 1));
+  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * numbers, 8 * numbers);
 }
 
 void poiseKSPRowsPhase(PoiseKSP ksp, int id, PhaseArgs a, int dot0, int dot1)
@@ -170,7 +209,7 @@ static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[P
                               Application m)
 {
   Fuse f = {0};
-  if (ksp->M.blocks.b) {
+  if (ksp->M.blocks.b && !ksp->systems.n) {
     a.end = ksp->M.blocks;
     a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
     LaunchPhase(ksp, id, a, ksp->layout->n, dot, m.rz, m.zz);
@@ -258,8 +297,40 @@ static void Multiply(PoiseKSP ksp, int k, Columns x, const double *y, const doub
   for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j];
   for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j];
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  poiseKSPFailed(ksp, x.f32 ? LAUNCH(dev, mdot_f32, &s) : LAUNCH(dev, mdot, &m));
+  m.systems = ksp->systems;
+  poiseKSPFailed(ksp, x.f32            ? LAUNCH(dev, mdot_f32, &s)
+                      : ksp->systems.n ? LAUNCH(dev, mdot_columns, &m)
+                                       : LAUNCH(dev, mdot, &m));
   poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, RowBytes(x, k, 1) * (double)m.n);
+}
+
+/* The same for several systems. dst and sum are those of all columns. */
+static void FinishColumns(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
+{
+  ReduceArgs r = {.nsum = k,
+                  .stride = ksp->dots.nblock,
+                  .count = ksp->dots.nblock,
+                  .partial = DotPartials(ksp),
+                  .dst = dst,
+                  .skip = skip,
+                  .systems = ksp->systems};
+  for (int c = 0; c < ksp->systems.n && PoiseSize(ksp->ctx) > 1; c++) {
+    double *partial = DotPartials(ksp) + c * ksp->systems.partials; /* the sums take its first places */
+    LinkSumArgs a = {
+        .n = k, .stride = r.stride, .count = r.count, .partial = partial, .dst = ksp->dots.stage};
+    if (poiseLinkIsUsed(ksp->ctx)) {
+      SumByLink(ksp, a);
+    } else {
+      Reduce(ksp,
+             (ReduceArgs){.nsum = k, .stride = a.stride, .count = a.count, .partial = partial, .dst = a.dst});
+      SumStage(ksp, ksp->dots.stage, k);
+    }
+    Reduce(ksp, (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = a.dst, .dst = partial});
+  }
+  if (PoiseSize(ksp->ctx) > 1) r.stride = r.count = 1;
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, reduce_columns, &r));
+  r.dst = sum, r.add = true;
+  if (sum) poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, reduce_columns, &r));
 }
 
 /* Sum the partials of k dots over all ranks into dst, and add them to sum. */
@@ -270,6 +341,10 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
                   .count = ksp->dots.nblock,
                   .partial = DotPartials(ksp),
                   .dst = dst};
+  if (ksp->systems.n) {
+    FinishColumns(ksp, k, dst, sum, skip);
+    return;
+  }
   if (PoiseSize(ksp->ctx) > 1) {
     LinkSumArgs a = {
         .n = k, .stride = r.stride, .count = r.count, .partial = r.partial, .dst = ksp->dots.stage};
@@ -278,7 +353,7 @@ static void FinishDots(PoiseKSP ksp, int k, double *dst, double *sum, const doub
       SumByLink(ksp, a);
     } else {
       Reduce(ksp, r);
-      SumStage(ksp, k);
+      SumStage(ksp, ksp->dots.stage, k);
     }
     r = (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = ksp->dots.stage, .dst = dst};
   }
@@ -321,7 +396,10 @@ static void AddBatch(PoiseKSP ksp, int k, Columns x, double sign, const double *
   for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j], m.value[j] = 1;
   for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j], s.value[j] = 1;
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  poiseKSPFailed(ksp, x.f32 ? LAUNCH(dev, maxpy_f32, &s) : LAUNCH(dev, maxpy, &m));
+  m.systems = ksp->systems;
+  poiseKSPFailed(ksp, x.f32            ? LAUNCH(dev, maxpy_f32, &s)
+                      : ksp->systems.n ? LAUNCH(dev, maxpy_columns, &m)
+                                       : LAUNCH(dev, maxpy, &m));
   poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * k * (double)m.n,
               RowBytes(x, k, 2) * (double)m.n);
 }

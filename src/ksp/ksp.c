@@ -4,6 +4,7 @@
 #include "mat/product/product_model.h"
 #include "mat/product/ranks_plan.h"
 #include "mat/object/bytes.h"
+#include "block.h"
 #include "divided.h"
 #include "inside.h"
 #include "loop.h"
@@ -159,6 +160,7 @@ void poiseKSPDestroy(PoiseKSP *ksp)
   poiseFree(ctx, &k->data);
   poiseFree(ctx, &k->prefix);
   poiseFree(ctx, &k->history.norms);
+  poiseKSPDropBlock(k);
   poiseKSPDropReordered(k);
   poiseKSPDropNormal(k);
   poiseKSPUndivide(k);

@@ -99,6 +99,7 @@ typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
 } KSPHistory;
 
 typedef struct Arranged Arranged; /* a solve in another layout or numbering (reordered.h) */
+typedef struct Block Block;       /* solves of several systems (block.c) */
 typedef struct Divided Divided;   /* a solve by workers, or by leaders of groups (divided.c) */
 
 struct PoiseKSP_s {
@@ -127,6 +128,7 @@ struct PoiseKSP_s {
   Normal normal;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
   char alone[200];    /* why ranks that share a GPU do not solve as one, though they would; "": they do */
+  Block *block;       /* NULL: none was asked for; of one that is part of such a solve, that */
   Divided *divided;   /* NULL: the solver works itself; else set-up makes nothing but this */
   PoiseNormType norm; /* in use, and the side */
   PoisePCSide side;
@@ -143,6 +145,7 @@ struct PoiseKSP_s {
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;
   KSPDots dots;
+  Systems systems; /* several at once: work vectors are wide, and scalars those of all columns (block.c) */
   bool exchanges;  /* phases exchange with other ranks by themselves */
   HaloSends sends; /* of vectors that A is multiplied with */
   KSPLoop loop;

@@ -5,6 +5,7 @@
   host in a ring behind the slots.
 */
 #include "mat/order/arrange.h"
+#include "block.h"
 #include "claim.h"
 #include "divided.h"
 #include "dots.h"
@@ -86,6 +87,7 @@ static bool LookAtSlots(PoiseKSP ksp, const double *status)
   bool done = status[SLOT_DONE] != 0;
   ksp->result.its = (PoiseInt)(done ? status[SLOT_ITS_FINAL] : fmax(status[SLOT_ITS], status[SLOT_ITS_ODD]));
   ksp->result.reason = done ? (PoiseKSPReason)(int)status[SLOT_REASON] : POISE_ITERATING;
+  if (ksp->systems.n) poiseKSPKeepColumns(ksp, status);
   poiseKSPReport(ksp, ksp->result.its);
   poiseKSPProgress(ksp);
   if (!done) Watch(ksp);
@@ -255,6 +257,7 @@ static int StepIterations(PoiseKSP ksp)
   double vectors = 12 * 8 * (double)ksp->A->rows->n, seconds;
   if (ksp->options.replay > 0) return (int)ksp->options.replay;
   if (!Dev(ksp)->loops || Dev(ksp)->model.bandwidth <= 0) return REPLAY_MOST;
+  if (ksp->systems.n) vectors *= ksp->systems.n;
   seconds = (poiseMatTraffic(ksp->A) + vectors) / Dev(ksp)->model.bandwidth;
   if (kernels) seconds += kernel * (double)kernels(ksp->pc);
   if (worth >= REPLAY_MOST * seconds) return REPLAY_MOST;

@@ -33,7 +33,9 @@ struct KSPType {
   PoiseErr (*read)(PoiseKSP); /* read the options in a call that may override others; NULL: into data */
   void (*inherit)(const void *from, void *to); /* copy settings in data that are not in `options`; may be
                                                   NULL */
-  bool flexible;                               /* M may vary between applications */
+  bool columns;  /* several systems at once are one by one what they are alone: its phases, products and M are
+                    all there is to an iteration */
+  bool flexible; /* M may vary between applications */
   /* For least squares: x minimises |b - A x|, A may have any shape, and M approximates A^T A. The last `rows`
      work vectors have A's rows, the others, as x, A's columns. */
   LeastSquares squares;

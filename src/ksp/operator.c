@@ -9,6 +9,7 @@
 /* The word that skips work behind the end of the loop, or work ahead. */
 static const double *Done(PoiseKSP ksp)
 {
+  if (ksp->systems.n) return ksp->solve.finishing ? NULL : poiseKSPSlot(ksp, SLOT_SEEN);
   return ksp->solve.finishing ? ksp->solve.unless : poiseKSPSlot(ksp, ksp->solve.skip);
 }
 
@@ -18,7 +19,7 @@ static void CountPartials(PoiseKSP ksp, const Fuse *f)
   for (int k = 0; k < f->ndot; k++)
     for (int p = 0; p < ksp->dots.npending; p++)
       if (ksp->dots.pending[p].partial == f->partial[k])
-        ksp->dots.pending[p].count = poiseMatPartials(ksp->A);
+        ksp->dots.pending[p].count = poiseMatPartialsColumns(ksp->A, ksp->systems.n);
 }
 
 /* Phases work on the device through pointers, of which a vector knows nothing; a user's function may work on

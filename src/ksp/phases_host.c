@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host driver of phases: sums, prologue, elements in blocks with one partial of each dot per block. */
 #include "pc/blocks_host.h"
+#include "vec/columns_host.h"
 #include "vec/link_host.h"
 #include "phases.h"
+
+typedef struct WideBlock { /* a phase of wide vectors, behind its prologues */
+  const PhaseArgs *a;
+  double c[POISE_MAX_COLUMNS][POISE_MAX_COEFS];
+  int go[POISE_MAX_COLUMNS], all, any; /* are its rows done in this column? in all, in any */
+} WideBlock;
 
 typedef struct Phase {
   const char *name;
   int (*begin)(const double *in, double *out, const PhaseArgs *a, double *c);
   void (*block)(const double *c, const PhaseArgs *a, int64_t begin, int64_t end,
                 int64_t at); /* NULL: no rows */
+  void (*wide)(const WideBlock *w, int64_t at);
   int kind;
 } Phase;
 
@@ -53,7 +61,79 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   }
 }
 
+typedef struct RowOfColumns { /* the arguments, with operands of one row */
+  PhaseArgs a;
+  double alike[POISE_MAX_VECS][POISE_MAX_COLUMNS]; /* entries of ordinary vectors, once for each column */
+} RowOfColumns;
+
+POISE_INLINE void FirstRow(RowOfColumns *r, const PhaseArgs *a, int64_t row)
+{
+  int64_t first = row * a->systems.n;
+  r->a = *a;
+  for (int k = 0; k < POISE_MAX_VECS; k++) {
+    if (a->in[k]) r->a.in[k] = a->systems.alike >> k & 1 ? r->alike[k] : a->in[k] + first;
+    if (a->out[k]) r->a.out[k] = a->out[k] + first;
+  }
+}
+
+POISE_INLINE void TakeRow(RowOfColumns *r, const PhaseArgs *a, int64_t row)
+{
+  for (int k = 0; k < POISE_MAX_VECS && a->systems.alike >> k; k++)
+    for (int c = 0; c < a->systems.n && a->systems.alike >> k & 1; c++) r->alike[k][c] = a->in[k][row];
+}
+
+POISE_INLINE void NextRow(RowOfColumns *r, const PhaseArgs *a)
+{
+  for (int k = 0; k < POISE_MAX_VECS; k++) {
+    if (a->in[k] && !(a->systems.alike >> k & 1)) r->a.in[k] += a->systems.n;
+    if (a->out[k]) r->a.out[k] += a->systems.n;
+  }
+}
+
+/* The rows of block `at`. A column's dots have the bits that RunBlock gives it alone. */
+POISE_INLINE void RunWideBlock(Element element, int ndot, int combine, const WideBlock *w, int64_t at)
+{
+  const PhaseArgs *a = w->a;
+  int k = a->systems.n;
+  int64_t begin = at * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+  HostColumns s[POISE_PHASE_DOTS][HOST_LANES];
+  RowOfColumns r;
+  if (ndot) memset(s, 0, (size_t)ndot * sizeof s[0]);
+  FirstRow(&r, a, begin);
+  for (int64_t i = begin; i < end; i++, NextRow(&r, a)) {
+    const PhaseArgs row = r.a;
+    int64_t l = (i - begin) % HOST_LANES;
+    TakeRow(&r, a, i);
+    if (w->all) {
+      HOST_SIMD
+      for (int c = 0; c < k; c++) {
+        Dots t = element(w->c[c], &row, c);
+        for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
+      }
+    } else {
+      for (int c = 0; c < k; c++) {
+        if (!w->go[c]) continue;
+        Dots t = element(w->c[c], &row, c);
+        for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
+      }
+    }
+  }
+  for (int d = 0; d < ndot; d++) {
+    HostColumns total;
+    poiseHostAddColumnLanes(s[d], k, total);
+    for (int c = 0; c < k; c++) {
+      for (int l = 0; l < HOST_LANES && combine == MAX; l++)
+        total[c] = poiseLarger(l ? total[c] : 0, s[d][l][c]);
+      if (a->partial[d] && w->go[c]) a->partial[d][at + c * a->systems.partials] = total[c];
+    }
+  }
+}
+
 #define PHASE(name, ndot, combine, kind)                                                                \
+  static void name##_wide(const WideBlock *w, int64_t at)                                               \
+  {                                                                                                     \
+    RunWideBlock(name##_element, ndot, combine, w, at);                                                 \
+  }                                                                                                     \
   static void name##_block(const double *c, const PhaseArgs *a, int64_t begin, int64_t end, int64_t at) \
   {                                                                                                     \
     RunBlock(name##_element, ndot, combine, c, a, begin, end, at);                                      \
@@ -64,8 +144,8 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
 #undef SCALARS
 
 static const Phase phases[] = {
-#define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, kind},
-#define SCALARS(name)                    {#name, name##_begin, NULL, PLAIN},
+#define PHASE(name, ndot, combine, kind) {#name, name##_begin, name##_block, name##_wide, kind},
+#define SCALARS(name)                    {#name, name##_begin, NULL, NULL, PLAIN},
 #include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
@@ -177,4 +257,44 @@ PoiseErr poiseHost_phase(Device *dev, const void *args)
   TRY(CheckArgs(a));
   PoiseErr e = Rows(dev, a), exchanged = poiseHostExchange(dev, &a->send);
   return e ? e : exchanged;
+}
+
+/* ---- wide vectors ---------------------------------------------------------------------------- */
+
+/* The arguments of column c, but for its vectors. */
+static PhaseArgs OfColumn(const PhaseArgs *a, int c)
+{
+  PhaseArgs one = *a;
+  poisePhaseOfColumn(&one, c);
+  return one;
+}
+
+static PoiseErr BeginColumn(Device *dev, const PhaseArgs *a, int c, WideBlock *w)
+{
+  PhaseArgs one = OfColumn(a, c);
+  double sum[POISE_MAX_SUMS];
+  w->go[c] = 0;
+  memset(w->c[c], 0, sizeof w->c[c]);
+  if (Skips(&one, phases[a->id].kind & DECIDES)) return POISE_OK;
+  TRY(TakeSums(dev, &one, sum));
+  return Begin(dev, &one, sum, w->c[c], &w->go[c]);
+}
+
+PoiseErr poiseHost_phase_columns(Device *dev, const void *args)
+{
+  const PhaseArgs *a = args;
+  const Phase *p = &phases[a->id];
+  WideBlock w = {.a = a, .all = 1};
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  TRY(CheckArgs(a));
+  if (a->end.b || a->ranks.size || a->send.push.x || a->out_f32)
+    FAIL(POISE_ERR_INTERNAL, "phase %s of wide vectors is plain", p->name);
+  for (int c = 0; c < a->systems.n; c++) {
+    TRY(BeginColumn(dev, a, c, &w));
+    w.all &= w.go[c], w.any |= w.go[c];
+  }
+  if (a->slots) poiseJoinSystems(a);
+  if (!w.any || !a->n) return POISE_OK;
+  HOST_BLOCKS(dev, nblock, 1, b, p->wide(&w, b));
+  return POISE_OK;
 }

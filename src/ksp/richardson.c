@@ -48,6 +48,7 @@ static PoiseErr View_Richardson(PoiseKSP ksp)
 
 const KSPType poiseKSPType_richardson = {
     .name = "richardson",
+    .columns = true,
     .flexible = true,
     .size = sizeof(Richardson),
     .options = options,

@@ -22,7 +22,7 @@ int poiseKSPRange(PoiseKSP ksp)
 
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)
 {
-  ksp->solve.scaling = slots[SLOT_DONE] != 0 && slots[SLOT_REASON] == REASON_RANGE;
+  ksp->solve.scaling = slots[SLOT_DONE] != 0 && slots[SLOT_REASON] == REASON_RANGE && !ksp->systems.n;
   return ksp->solve.scaling;
 }
 

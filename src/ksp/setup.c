@@ -45,7 +45,22 @@ typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
   int64_t single;     /* of a vector in fp32: whole cache lines */
   int singles;        /* such vectors */
   int vectors, extra; /* extra: vectors for monitoring, and for b without a part of it */
+  int64_t sections;   /* scalars of each system, and of all together */
 } Sizes;
+
+/* Of several systems: scalars and small arrays of each are as far apart. */
+static void SizesOfSystems(PoiseKSP ksp, int64_t n, Sizes *s)
+{
+  int64_t blocks = ksp->systems.rows ? (n + ksp->systems.rows - 1) / ksp->systems.rows : 0,
+          array = s->array + POISE_MAX_BATCH, section = s->status > array ? s->status : array;
+  if (blocks > s->stride) s->partials += PARTIALS * (blocks - s->stride), s->stride = blocks;
+  ksp->systems.scalars = section;
+  ksp->systems.partials = s->partials;
+  s->sections = 1 + ksp->systems.n;
+  s->status = s->sections * section;
+  s->array = s->sections * section - POISE_MAX_BATCH;
+  s->partials *= ksp->systems.n;
+}
 
 /* product: the number of partials that a product leaves. */
 static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
@@ -64,7 +79,9 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   s.status = RING_AT + s.ring;
   s.array = ksp->type->array ? ksp->type->array(ksp) : 0;
   s.partials = PARTIALS * s.stride + POISE_MAX_BATCH * s.nblock;
-  s.pinned = 2 * (s.status + POISE_COMM_WIDTH) + RING_AT;
+  s.sections = 1;
+  if (ksp->systems.n) SizesOfSystems(ksp, n, &s);
+  s.pinned = 2 * (s.status + POISE_COMM_WIDTH) + (ksp->systems.n ? s.status : RING_AT);
   s.vectors = ksp->type->vectors(ksp);
   s.single = (n + 31) / 32 * 16;
   s.singles = ksp->type->singles ? ksp->type->singles(ksp) : 0;
@@ -89,16 +106,17 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
-  Sizes s = SizesFor(ksp, ksp->A, poiseMatPartials(ksp->A));
+  Sizes s = SizesFor(ksp, ksp->A, poiseMatPartialsColumns(ksp->A, ksp->systems.n));
   void *pinned = NULL;
-  ksp->layout = poiseLayoutShare(ksp->A->cols);
+  if (!ksp->layout) ksp->layout = poiseLayoutShare(ksp->A->cols);
   ksp->rows = poiseLayoutShare(ksp->A->rows);
   ksp->dots.nblock = s.nblock;
   ksp->dots.stride = s.stride;
   ksp->scalars.array_size = s.array;
   ksp->loop.ring = s.ring;
   TRY(poiseBufferCreate(dev, (size_t)s.status * sizeof(double), "solver scalars", &ksp->scalars.slot_buffer));
-  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * sizeof(double), "sums over ranks", &ksp->dots.stage_buffer));
+  TRY(poiseBufferCreate(dev, POISE_COMM_WIDTH * (size_t)s.sections * sizeof(double), "sums over ranks",
+                        &ksp->dots.stage_buffer));
   TRY(poiseBufferCreate(dev, (size_t)(s.array + POISE_MAX_BATCH) * sizeof(double), "solver array",
                         &ksp->scalars.array_buffer));
   TRY(poiseBufferCreate(dev, (size_t)s.partials * sizeof(double), "solver partial sums",
@@ -139,7 +157,7 @@ static PoiseErr AllocateVectors(PoiseKSP ksp)
   return ksp->A->left.n ? poiseVecCreateLocal(ksp->rows, &ksp->rhs) : POISE_OK;
 }
 
-static PoiseErr Allocate(PoiseKSP ksp)
+PoiseErr poiseKSPAllocate(PoiseKSP ksp)
 {
   PoiseErr e = AllocateBuffers(ksp);
   if (!e) e = ClearPartials(ksp);
@@ -178,7 +196,7 @@ static bool Sends(PoiseKSP ksp)
   return ksp->type->sends && poiseLinkFuses(ksp->ctx);
 }
 
-static const char *WhyEager(PoiseKSP ksp)
+const char *poiseKSPWhyEager(PoiseKSP ksp)
 {
   const char *pc = poisePCEager(ksp->pc);
   if (!ksp->ctx->device->ops->replay) return "it computes itself";
@@ -287,14 +305,14 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (any[0] || side != ksp->side || more) poiseKSPRelease(ksp);
   ksp->side = side;
   ksp->norm = norm;
-  if (!ksp->layout) TRY(Allocate(ksp));
+  if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   if (!ksp->borrows) {
     poisePCExact(ksp->pc, ksp->exact || ksp->options.rtol < ksp->type->linear[side == POISE_PC_RIGHT]);
     TRY(poisePCPrepare(ksp->pc));
   }
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   if (ksp->type->transposes) TRY(poiseKSPPrepareTransposes(ksp));
-  ksp->loop.eager = WhyEager(ksp);
+  ksp->loop.eager = poiseKSPWhyEager(ksp);
   TRY(PrepareSends(ksp, Sends(ksp) && !any[1]));
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }

@@ -17,6 +17,9 @@ PoiseErr poiseKSPCheckMatrices(PoiseKSP ksp); /* check that it may work with the
 PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm);
 /* p += what set-up will allocate for A with that plan. */
 PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p);
-void poiseKSPRelease(PoiseKSP ksp); /* everything that set-up allocated */
+/* Allocate for the rows of A, and for the columns of ksp->layout, if that is set. Collective; agrees. */
+PoiseErr poiseKSPAllocate(PoiseKSP ksp);
+const char *poiseKSPWhyEager(PoiseKSP ksp); /* KSPLoop.eager */
+void poiseKSPRelease(PoiseKSP ksp);         /* everything that set-up allocated */
 
 #endif

@@ -65,12 +65,13 @@ static PoiseErr SetSlots(PoiseKSP ksp)
                                     .test = !ksp->user.test,
                                     .none = ksp->norm == POISE_KSP_NORM_NONE && !ksp->user.test,
                                     .range = poiseKSPRange(ksp)};
-  return poiseDeviceCopy(ksp->ctx->device, ksp->scalars.slots, slots, RING_AT * sizeof *slots,
-                         COPY_TO_DEVICE);
+  size_t bytes = RING_AT * sizeof *slots;
+  for (int j = 0; j < ksp->systems.n; j++) memcpy(slots + poiseScalarsOf(&ksp->systems, j), slots, bytes);
+  bytes += (size_t)(ksp->systems.n * ksp->systems.scalars) * sizeof *slots;
+  return poiseDeviceCopy(ksp->ctx->device, ksp->scalars.slots, slots, bytes, COPY_TO_DEVICE);
 }
 
-/* Bring scalars and work vectors to the device and to their state before a solve. */
-static PoiseErr Prepare(PoiseKSP ksp)
+PoiseErr poiseKSPPrepare(PoiseKSP ksp)
 {
   TRY(CheckForbidden(ksp));
   ksp->solve.again = ksp->solve.scaling = ksp->solve.vanished = false;
@@ -219,8 +220,7 @@ static PoiseErr Restart(PoiseKSP ksp, PoiseVec x)
   return e;
 }
 
-/* Nothing is known of a solve that begins. */
-static void Reset(PoiseKSP ksp)
+void poiseKSPReset(PoiseKSP ksp)
 {
   ksp->solve.failed = POISE_OK;
   ksp->solve.stop = ksp->solve.finishing = false;
@@ -234,22 +234,20 @@ static void Reset(PoiseKSP ksp)
   ksp->solve.claim = (Claim){.best = INFINITY, .best_square = INFINITY};
 }
 
-/* Devices of other ranks may poll for this one from the first replay on. captured: is there any? */
-static bool AllAreThere(PoiseKSP ksp, bool captured)
+bool poiseKSPAllAreThere(PoiseKSP ksp, bool captured)
 {
   if (PoiseSize(ksp->ctx) > 1) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
   return captured && !ksp->solve.failed;
 }
 
-/* Making a graph may wait for work of all ranks that share a GPU, so what that waits for is enqueued. */
-static void AllHaveBegun(PoiseKSP ksp)
+void poiseKSPAllHaveBegun(PoiseKSP ksp)
 {
   if (poiseLinkIsUsed(ksp->ctx)) poiseKSPFailed(ksp, poiseKSPAgree(ksp));
 }
 
 PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
-  Reset(ksp);
+  poiseKSPReset(ksp);
   TRY(LeaveOut(ksp, &b));
   ksp->solve.b = b;
   if (poiseKSPMonitorsTrueResidual(ksp)) TRY(PoiseVecNorm(b, POISE_NORM_2, &ksp->solve.norm_b));
@@ -258,10 +256,10 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     /* from the x in work[0], until the solve is over, or b must be scaled */
     ksp->solve.finishing = ksp->solve.ended = false;
     ksp->type->start(ksp, ksp->solve.b);
-    AllHaveBegun(ksp);
+    poiseKSPAllHaveBegun(ksp);
     if (ksp->loop.eager || ksp->type->once)
       poiseKSPEager(ksp);
-    else if (AllAreThere(ksp, poiseKSPCapture(ksp)))
+    else if (poiseKSPAllAreThere(ksp, poiseKSPCapture(ksp)))
       poiseKSPReplay(ksp, x);
     TRY(poiseKSPAgree(ksp));
     again = ksp->solve.scaling;
@@ -276,6 +274,7 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   if (b == x) FAIL(POISE_ERR_ARG, "b and x are the same vector");
+  TRY(poiseVecCheckOrdinary(b, "PoiseKSPSolve"));
   if (!ksp->type->squares) TRY(poiseVecCheckSame(b, "b", x, "x"));
   if (!poiseLayoutSame(poiseKSPGiven(ksp)->rows, b->layout))
     FAIL(POISE_ERR_SIZE, "A has %lld rows, b has %lld entries", (long long)poiseKSPGiven(ksp)->rows->N,
@@ -351,7 +350,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   if (ksp->type->solve) return Ended(ksp, ksp->type->solve(ksp, b, x), b, x);
   if (poiseKSPDivides(ksp)) return Ended(ksp, poiseKSPRunDivided(ksp, b, x), b, x);
   poiseKSPProgressBegin(ksp); /* else the solver inside shows it */
-  PoiseErr e = PoiseAgree(ksp->ctx, Prepare(ksp));
+  PoiseErr e = PoiseAgree(ksp->ctx, poiseKSPPrepare(ksp));
   if (!e && !ksp->loop.eager) e = poiseKSPChooseStep(ksp);
   bool forbade = poiseDeviceForbid(ksp->ctx->device, true);
   /* by the link where no function of the application's, which may allocate, runs between sums */

@@ -59,6 +59,7 @@ static PoiseVec Solution_TFQMR(PoiseKSP ksp)
 
 const KSPType poiseKSPType_tfqmr = {
     .name = "tfqmr",
+    .columns = true,
     .linear = {1, 1},
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),

@@ -40,6 +40,8 @@ PoiseErr poiseRegister_pc(PoiseContext ctx)
 
 static void ReleaseMoved(PoisePC pc)
 {
+  PoiseVecDestroy(&pc->column[0]);
+  PoiseVecDestroy(&pc->column[1]);
   PoiseVecDestroy(&pc->moved[0]);
   PoiseVecDestroy(&pc->moved[1]);
 }
@@ -343,6 +345,49 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
   return e ? e : poiseVecFuse(z, skip, fuse);
 }
 
+/* ---- wide vectors ---------------------------------------------------------------------------- */
+
+PoiseErr poisePCReadyColumns(PoisePC pc, int columns)
+{
+  Layout *rows = pc->P->rows;
+  if (pc->type->ready_columns) TRY(pc->type->ready_columns(pc, columns));
+  if (pc->type->apply_columns || (pc->column[1] && poiseLayoutSame(pc->column[1]->layout, rows)))
+    return POISE_OK;
+  PoiseVecDestroy(&pc->column[0]);
+  PoiseVecDestroy(&pc->column[1]);
+  double *p;
+  for (int k = 0; k < 2; k++) {
+    TRY(poiseVecCreateLocal(rows, &pc->column[k]));
+    TRY(poiseVecWrite(pc->column[k], &p));
+  }
+  return POISE_OK;
+}
+
+/* One column after the other. */
+static PoiseErr ApplyByColumns(PoisePC pc, PoiseVec r, PoiseVec z, const Fuse *fuse)
+{
+  PoiseVec one = pc->column[0], of_z = pc->column[1];
+  PoiseErr e = POISE_OK;
+  for (int j = 0; j < poiseVecColumns(r); j++) {
+    if (!e) e = poiseVecTakeColumn(r, j, one);
+    PoiseErr applied = Apply(pc, false, one, of_z, NULL, NULL); /* may be collective */
+    if (!e) e = applied;
+    if (!e) e = poiseVecPutColumn(of_z, j, z);
+  }
+  return e ? e : poiseVecFuse(z, NULL, fuse);
+}
+
+static PoiseErr ApplyColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  double k = poiseVecColumns(r), flops = (double)r->layout->n, bytes = 24 * flops;
+  if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
+  poiseLogBegin(pc->ctx, EVENT_PCApply);
+  PoiseErr e = pc->type->apply_columns ? pc->type->apply_columns(pc, r, z, skip, fuse)
+                                       : ApplyByColumns(pc, r, z, fuse);
+  poiseLogEnd(pc->ctx, EVENT_PCApply, k * flops, k * bytes);
+  return e;
+}
+
 /* ---- set-up and application ------------------------------------------------------------------ */
 
 static PoiseErr Build(PoisePC pc)
@@ -427,6 +472,7 @@ static PoiseErr ApplyLogged(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, co
 
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
+  if (poiseVecColumns(r) > 1) return ApplyColumns(pc, r, z, skip, fuse);
   return ApplyLogged(pc, false, r, z, skip, fuse);
 }
 

@@ -52,6 +52,12 @@ typedef struct PCType {
   PoiseErr (*ready)(PoisePC, bool keep);
   /* Enqueue z = M^-1 r and dots of z. */
   PoiseErr (*apply)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
+  /* The same for wide vectors, whose number of columns `ready_columns` was told. NULL: pc.c does it column by
+     column. */
+  PoiseErr (*apply_columns)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
+  /* Bring what that needs for so many columns, or fewer, to the device. Local; the caller agrees. May be
+     NULL. */
+  PoiseErr (*ready_columns)(PoisePC, int columns);
   /* M^-1 as a diagonal on the device (NULL: the identity), for solvers that apply it inside their vector
      phases. No function if M is never a diagonal. */
   PoiseErr (*pointwise)(PoisePC, const double **d);
@@ -118,6 +124,7 @@ struct PoisePC_s {
   } inside;
   bool eager;         /* some rank's is, when it was last made ready */
   int64_t configured; /* counts calls of SetFromOptions */
+  PoiseVec column[2]; /* of r and z, if those are wide; made when needed */
   PoiseVec moved[2];  /* r and z with the rows of the other side, if P is rearranged; made when needed */
   char *prefix;
 };
@@ -143,6 +150,8 @@ bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of the solvers inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+/* Before applications to vectors with so many columns. Local; the caller agrees. */
+PoiseErr poisePCReadyColumns(PoisePC pc, int columns);
 
 /* See PCType.foresee, for the present P; POISE_ERR_UNSUPPORTED: pc is not direct. A set-up with this P or
    pattern then goes on from there. An M of older values is given up. Collective; agrees. */

@@ -25,7 +25,7 @@ static PoiseErr Phase(int id, PoiseVec w, PoiseVec x, PoiseVec y, PhaseArgs a, d
 {
   double streams = 1 + (x != NULL) + (y != NULL);
   a.id = id;
-  a.n = w->layout->n;
+  a.n = poiseVecLength(w);
   poiseLogBegin(w->ctx, EVENT_VecUpdate);
   PoiseErr e = LaunchPhase(w, x, y, &a);
   poiseLogEnd(w->ctx, EVENT_VecUpdate, flops * (double)a.n, 8 * streams * (double)a.n);
@@ -41,7 +41,7 @@ PoiseErr PoiseVecSet(PoiseVec x, double a)
 PoiseErr PoiseVecSetRandom(PoiseVec x, uint64_t seed)
 {
   CALLED(OBJECT(x));
-  uint64_t k = (uint64_t)x->layout->begin + seed * 0xd1342543de82ef95u;
+  uint64_t k = (uint64_t)(x->layout->begin * poiseVecColumns(x)) + seed * 0xd1342543de82ef95u;
   return Phase(PHASE_vec_random, x, NULL, NULL, (PhaseArgs){.k = (int64_t)k}, 0);
 }
 
@@ -109,8 +109,9 @@ PoiseErr poiseVecFuse(PoiseVec y, const double *skip, const Fuse *fuse)
   MaxpyArgs m = {.n = y->layout->n, .skip = skip};
   if (!fuse || !fuse->ndot) return POISE_OK;
   m.fuse = *fuse;
+  m.systems = fuse->systems;
   TRY(poiseVecUpdate(y, &m.y));
-  return LAUNCH(y->ctx->device, maxpy, &m);
+  return m.systems.n ? LAUNCH(y->ctx->device, maxpy_columns, &m) : LAUNCH(y->ctx->device, maxpy, &m);
 }
 
 static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)
@@ -125,7 +126,7 @@ static PoiseErr CheckMaxpy(PoiseVec y, int k, const PoiseVec *x)
 
 static PoiseErr MaxpyBatch(PoiseVec y, int k, const double *a, const PoiseVec *x)
 {
-  MaxpyArgs m = {.n = y->layout->n, .k = k, .sign = 1};
+  MaxpyArgs m = {.n = poiseVecLength(y), .k = k, .sign = 1};
   for (int j = 0; j < k; j++) {
     TRY(poiseVecRead(x[j], &m.x[j]));
     m.value[j] = a[j];
@@ -142,7 +143,7 @@ static int Batch(int k)
 PoiseErr PoiseVecMAXPY(PoiseVec y, int k, const double *a, const PoiseVec *x)
 {
   CALLED(OBJECT(y), ARRAY_OF(k, a), ARRAY_OF(k, x));
-  double n = (double)y->layout->n;
+  double n = (double)poiseVecLength(y);
   poiseLogBegin(y->ctx, EVENT_VecUpdate);
   PoiseErr e = CheckMaxpy(y, k, x);
   for (int done = 0; !e && done < k; done += POISE_MAX_BATCH)
@@ -184,6 +185,7 @@ static PoiseErr DotPhase(int id, int k, PoiseVec w, PoiseVec x, PoiseVec y, Phas
   double *partial;
   a.id = id;
   a.n = x->layout->n;
+  TRY(poiseVecCheckOrdinary(x, "a sum"));
   if (y) TRY(poiseVecCheckSame(x, "x", y, "y"));
   TRY(poiseVecRead(x, &a.in[VEC_X]));
   if (y) TRY(poiseVecRead(y, &a.in[VEC_Y]));
@@ -288,6 +290,7 @@ static PoiseErr MdotBatch(PoiseVec y, int k, const PoiseVec *x)
     TRY(poiseVecCheckSame(x[j], "x", y, "y"));
     TRY(poiseVecRead(x[j], &m.x[j]));
   }
+  TRY(poiseVecCheckOrdinary(y, "dots"));
   TRY(poiseVecRead(y, &m.y));
   TRY(poiseBufferWrite(&ctx->reduce_partial, DEVICE, &m.partial));
   return LAUNCH(ctx->device, mdot, &m);

@@ -53,7 +53,9 @@ PoiseErr PoiseVecGetValues(PoiseVec x, PoiseInt n, const PoiseInt *rows, double 
   PoiseInt *remote = NULL;
   int64_t count = 0;
   Halo *halo = NULL;
-  PoiseErr e = PoiseAgree(ctx, RemoteRows(x, &wanted, v, &remote, &count));
+  PoiseErr e = poiseVecCheckOrdinary(x, "values");
+  TRY(PoiseAgree(ctx, e));
+  e = PoiseAgree(ctx, RemoteRows(x, &wanted, v, &remote, &count));
   if (!e && PoiseSize(ctx) > 1) e = poiseHaloCreate(x->layout, count, remote, &halo);
   if (!e) e = PoiseAgree(ctx, Get(x, &wanted, remote, count, halo, v));
   poiseHaloDestroy(&halo);

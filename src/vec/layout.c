@@ -22,7 +22,7 @@ static PoiseErr Create(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *wha
   TRY(Check(ctx, n, N, what));
   TRY(poiseAlloc(ctx, sizeof **layout, "layout", layout));
   (*layout)->ctx = ctx;
-  (*layout)->refs = 1;
+  (*layout)->refs = (*layout)->columns = 1;
   TRY(poiseAllocArray(ctx, PoiseSize(ctx) + 1, sizeof(PoiseInt), "layout", &(*layout)->start));
   (*layout)->n = n;
   if (n == POISE_DECIDE) PoiseSplit(ctx, N, &(*layout)->begin, &(*layout)->n);
@@ -66,6 +66,22 @@ PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char 
   return e;
 }
 
+PoiseErr poiseLayoutColumns(const Layout *layout, int k, Layout **wide)
+{
+  PoiseContext ctx = layout->ctx;
+  size_t bytes = (size_t)(PoiseSize(ctx) + 1) * sizeof(PoiseInt);
+  *wide = NULL;
+  TRY(poiseAlloc(ctx, sizeof **wide, "layout", wide));
+  **wide = (Layout){.ctx = ctx, .refs = 1, .N = layout->N, .begin = layout->begin, .n = layout->n};
+  (*wide)->columns = k;
+  PoiseErr e = poiseAlloc(ctx, bytes, "layout", &(*wide)->start);
+  if (e)
+    poiseLayoutDestroy(wide);
+  else
+    memcpy((*wide)->start, layout->start, bytes);
+  return e;
+}
+
 Layout *poiseLayoutShare(Layout *layout)
 {
   layout->refs++;
@@ -97,5 +113,6 @@ int poiseLayoutOwner(const Layout *l, PoiseInt row)
 
 bool poiseLayoutSame(const Layout *a, const Layout *b)
 {
-  return a == b || (a->ctx == b->ctx && a->N == b->N && a->begin == b->begin && a->n == b->n);
+  return a == b || (a->ctx == b->ctx && a->N == b->N && a->begin == b->begin && a->n == b->n &&
+                    a->columns == b->columns);
 }

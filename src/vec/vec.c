@@ -14,7 +14,7 @@ typedef struct Given { /* the user's array; NULL: none */
 static PoiseErr Create(Layout *layout, Given g, PoiseVec *x)
 {
   PoiseContext ctx = layout->ctx;
-  size_t bytes = (size_t)layout->n * sizeof(double);
+  size_t bytes = (size_t)(layout->n * layout->columns) * sizeof(double);
   TRY(poiseObjectCreate(ctx, sizeof **x, KIND_VEC, "vector", x));
   (*x)->layout = poiseLayoutShare(layout);
   if (!g.array)
@@ -56,7 +56,8 @@ PoiseErr poiseVecCreateSlice(Layout *layout, PoiseVec *x)
   PoiseContext ctx = layout->ctx;
   TRY(poiseObjectCreate(ctx, sizeof **x, KIND_VEC, "vector", x));
   (*x)->layout = poiseLayoutShare(layout);
-  poiseBufferSlice(ctx->device, (size_t)layout->n * sizeof(double), "part of a vector", &(*x)->data);
+  poiseBufferSlice(ctx->device, (size_t)(layout->n * layout->columns) * sizeof(double), "part of a vector",
+                   &(*x)->data);
   return poiseReduceReserve(ctx, POISE_MAX_BATCH * POISE_NBLOCKS(layout->n));
 }
 
@@ -74,18 +75,48 @@ PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x)
   return CreateOn(layout, (Given){0}, x);
 }
 
-static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, Given g, PoiseVec *x)
+/* Of k columns, which the ranks agree on; ORDINARY: of one. */
+enum { ORDINARY = -1 };
+static PoiseErr LayoutOf(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, Layout **layout)
+{
+  int64_t most[] = {k, -(int64_t)k};
+  PoiseErr e = POISE_OK;
+  if (k == ORDINARY) return poiseLayoutCreate(ctx, n, N, "vector", layout);
+  if (k < 1 || k > POISE_MAX_COLUMNS)
+    e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "%d columns are not between 1 and %d", k,
+                      POISE_MAX_COLUMNS);
+  TRY(PoiseAgree(ctx, e));
+  TRY(poiseCommMaxInt(ctx->comm, most, 2));
+  if (most[0] != -most[1])
+    FAIL(POISE_ERR_ARG, "this rank asks for %d columns, others for %lld to %lld", k, (long long)-most[1],
+         (long long)most[0]);
+  TRY(poiseLayoutCreate(ctx, n, N, "vector", layout));
+  (*layout)->columns = k; /* nobody shares it yet */
+  return POISE_OK;
+}
+
+PoiseErr PoiseVecCreateBlock(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, PoiseVec *x)
+{
+  CALLED(OBJECT(ctx), GIVEN(x));
+  Layout *layout;
+  *x = NULL;
+  TRY(LayoutOf(ctx, n, N, k == ORDINARY ? 0 : k, &layout));
+  return CreateOn(layout, (Given){0}, x);
+}
+
+static PoiseErr CreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, Given g, PoiseVec *x)
 {
   Layout *layout;
   *x = NULL;
-  TRY(poiseLayoutCreate(ctx, n, N, "vector", &layout));
+  TRY(LayoutOf(ctx, n, N, k, &layout));
   PoiseErr e = POISE_OK;
   if (!g.array && layout->n > 0)
     e = PoiseErrorSet(POISE_ERR_ARG, __func__, __FILE__, __LINE__, "the array of %lld entries is NULL",
-                      (long long)layout->n);
+                      (long long)(layout->n * layout->columns));
   if (!e && !g.device) e = poiseDeviceCheckHost(ctx->device, g.array, "array");
   if (!e && g.device)
-    e = poiseDeviceCheckPointer(ctx->device, g.array, (size_t)layout->n * sizeof(double), "array");
+    e = poiseDeviceCheckPointer(ctx->device, g.array, (size_t)(layout->n * layout->columns) * sizeof(double),
+                                "array");
   e = PoiseAgree(ctx, e);
   if (e) {
     poiseLayoutDestroy(&layout);
@@ -98,14 +129,28 @@ PoiseErr PoiseVecCreateArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *a
                              PoiseVec *x)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
-  return CreateArray(ctx, n, N, (Given){array, false, own}, x);
+  return CreateArray(ctx, n, N, ORDINARY, (Given){array, false, own}, x);
+}
+
+PoiseErr PoiseVecCreateBlockArray(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, double *array,
+                                  PoiseOwn own, PoiseVec *x)
+{
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
+  return CreateArray(ctx, n, N, k == ORDINARY ? 0 : k, (Given){array, false, own}, x);
+}
+
+PoiseErr PoiseVecCreateBlockDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, int k, double *array,
+                                        PoiseOwn own, PoiseVec *x)
+{
+  CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
+  return CreateArray(ctx, n, N, k == ORDINARY ? 0 : k, (Given){array, true, own}, x);
 }
 
 PoiseErr PoiseVecCreateDeviceArray(PoiseContext ctx, PoiseInt n, PoiseInt N, double *array, PoiseOwn own,
                                    PoiseVec *x)
 {
   CALLED(OBJECT(ctx), WORD(own, POISE_BORROW + 1), GIVEN(x));
-  return CreateArray(ctx, n, N, (Given){array, true, own}, x);
+  return CreateArray(ctx, n, N, ORDINARY, (Given){array, true, own}, x);
 }
 
 PoiseErr PoiseVecDuplicate(PoiseVec x, PoiseVec *y)
@@ -276,6 +321,9 @@ PoiseErr poiseVecUpdate(PoiseVec x, double **p)
 
 PoiseErr poiseVecCheckSame(PoiseVec x, const char *xname, PoiseVec y, const char *yname)
 {
+  if (poiseVecColumns(x) != poiseVecColumns(y))
+    FAIL(POISE_ERR_SIZE, "%s has %d columns, %s has %d", xname, poiseVecColumns(x), yname,
+         poiseVecColumns(y));
   if (!poiseLayoutSame(x->layout, y->layout))
     FAIL(POISE_ERR_SIZE, "%s has %lld entries (%lld on rank %d), %s has %lld (%lld)", xname,
          (long long)x->layout->N, (long long)x->layout->n, PoiseRank(x->ctx), yname, (long long)y->layout->N,
@@ -375,6 +423,7 @@ static PoiseErr StashOthers(PoiseVec x, const Inserted *s)
 static PoiseErr Insert(PoiseVec x, int mode, Indices rows, const double *v)
 {
   Inserted s = {.mode = mode, .rows = rows, .v = v, .begin = x->layout->begin};
+  TRY(poiseVecCheckOrdinary(x, "values"));
   TRY(poisePendingMode(&x->pending, mode, "PoiseVecAssemble"));
   TRY(poiseIndicesCheck(x->ctx->device, &rows, x->layout->N, "row", "vector"));
   TRY(poiseValuesCheck(rows.n, v));

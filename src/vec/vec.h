@@ -13,14 +13,17 @@ typedef struct Layout {
   int refs;
   PoiseInt N, begin, n;
   PoiseInt *start; /* size + 1 */
+  int columns;     /* of a wide vector; else 1 */
 } Layout;
 
 /* n or N may be POISE_DECIDE. `what` names the object in messages. Collective; agrees. */
 PoiseErr poiseLayoutCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, const char *what, Layout **layout);
+/* The same rows, of k columns. Local. */
+PoiseErr poiseLayoutColumns(const Layout *layout, int k, Layout **wide);
 Layout *poiseLayoutShare(Layout *layout);
 void poiseLayoutDestroy(Layout **layout);
 int poiseLayoutOwner(const Layout *layout, PoiseInt row);
-/* equal on this rank and in total; so equal everywhere if all ranks say so */
+/* equal on this rank and in total, and in columns; so equal everywhere if all ranks say so */
 bool poiseLayoutSame(const Layout *a, const Layout *b);
 
 /* ---- stash (stash.c): entries added for rows of any rank, sent to their owners --------------- */
@@ -121,6 +124,17 @@ struct PoiseVec_s {
   Map map;
 };
 
+static inline int poiseVecColumns(PoiseVec x)
+{
+  return x->layout->columns;
+}
+/* The numbers that it holds on this rank. */
+static inline int64_t poiseVecLength(PoiseVec x)
+{
+  return x->layout->n * x->layout->columns;
+}
+/* POISE_ERR_ARG if x is wide. `what`: the call that wants an ordinary vector. */
+PoiseErr poiseVecCheckOrdinary(PoiseVec x, const char *what);
 PoiseErr poiseVecCreateLayout(Layout *layout, PoiseVec *x); /* shares the layout; agrees */
 /* The same, but the caller agrees on errors, and destroys after a failure. */
 PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x);
@@ -144,6 +158,14 @@ bool poiseSquaresHold(double sum); /* did the squares add up to this without und
 /* Otherwise: two scale factors for entries of at most this size; two, as their product may overflow.
    Returns the power of two by which the norm is scaled back. */
 int poiseScaleSquares(double largest, double scale[2]);
+/* Columns of a wide vector to and from ordinary ones: to = column j of wide; column j of wide = from.
+   Local; enqueued (columns.c). */
+PoiseErr poiseVecTakeColumn(PoiseVec wide, int j, PoiseVec to);
+PoiseErr poiseVecPutColumn(PoiseVec from, int j, PoiseVec wide);
+/* The same for a wide vector that is used as one of k columns. */
+PoiseErr poiseVecPutColumnOf(PoiseVec from, int j, int k, PoiseVec wide);
+/* Columns list[0 .. n) of `from`, in this order, are those of `to`, which has n. */
+PoiseErr poiseVecPickColumns(PoiseVec from, const int *list, PoiseVec to);
 /* Finish an eager reduction: k sums (maxima) over all ranks, from nblock partials each in the context's
    scratch. `mine` is this rank's error so far. If one rank has failed, all fail. */
 PoiseErr poiseReduceFinish(PoiseContext ctx, PoiseErr mine, int k, int64_t nblock, bool max, double *result);

@@ -19,6 +19,7 @@
     const Real *x[POISE_MAX_BATCH];  \
     const double *y, *skip;          \
     double *partial;                 \
+    Systems systems;                 \
   } MdotArgs##suffix;                \
                                      \
   typedef struct MaxpyArgs##suffix { \
@@ -29,6 +30,7 @@
     const double *a, *skip;          \
     double value[POISE_MAX_BATCH];   \
     double *y, *again;               \
+    Systems systems;                 \
     Fuse fuse;                       \
   } MaxpyArgs##suffix;
 MANY_VECTORS(double, )
@@ -44,6 +46,7 @@ MANY_VECTORS(float, _f32)
     const From *x;              \
     const double *skip, *scale; \
     To *y;                      \
+    Systems systems;            \
     Fuse fuse;                  \
   } Name;
 AXPBY(AxpbyArgs, double, double)
@@ -57,7 +60,18 @@ typedef struct ReduceArgs { /* nsum sums (maxima): dst[j] (+)= sum of partial[j 
   int64_t stride, count;
   const double *partial, *skip;
   double *dst;
+  Systems systems; /* then these sums of each column */
 } ReduceArgs;
+
+/* Columns of wide vectors, or of arrays by rows or by columns: to[i * to_row + c * to_column] = from[i *
+   from_row + list_c * from_column] for i < n, c < k. */
+typedef struct ColumnsArgs {
+  int64_t n, from_row, from_column, to_row, to_column;
+  int k;
+  uint8_t list[POISE_MAX_COLUMNS];
+  const double *from;
+  double *to;
+} ColumnsArgs;
 
 /* out_i = x[idx_i]; one of idx, idx64 is NULL. size: of how many numbers each i is; 0: of one */
 #define GATHER(Real, suffix)                                                                   \

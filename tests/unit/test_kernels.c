@@ -1046,8 +1046,8 @@ static void TestPhaseSlots(PoiseContext ctx)
                        READS(BI_R, r),
                        WRITES(BI_P, p),
                        WRITES(BI_RHAT, p)};
-  plain.sum[0] = (Sum){partial, 3, slots + K};
-  plain.sum[1] = (Sum){partial, 0, slots + K + 1};
+  plain.sum[0] = (Sum){partial, 3, slots + K, 0};
+  plain.sum[1] = (Sum){partial, 0, slots + K + 1, 0};
   decides.conv.history = history;
   decides.conv.mask = 1;
   for (int done = 0; done < 2; done++) {

@@ -74,7 +74,7 @@ static void Sums(PoiseContext ctx, int n, int64_t count, bool listed)
     CHECK_OK(poiseBufferRead(&out, HOST, &got));
     memcpy(expected, got, (size_t)n * sizeof *got);
     CHECK_OK(poiseCommSum(ctx->comm, expected, n));
-    for (int k = 0; k < n && listed; k++) a.sum[k] = (Sum){a.partial + k * stride, count, NULL};
+    for (int k = 0; k < n && listed; k++) a.sum[k] = (Sum){a.partial + k * stride, count, NULL, 0};
     CHECK_OK(poiseBufferWrite(&out, DEVICE, &a.dst));
     CHECK_OK(poiseLinkSum(ctx->link, a));
     CHECK_OK(poiseLinkSum(ctx->link, (LinkSumArgs){.n = 0}));

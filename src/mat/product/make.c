@@ -100,7 +100,9 @@ void poiseProductAddBytes(const Product *p, PoiseBytes *sum)
                                &p->library.whole, &p->index.ptr,    &p->index.from,   &p->index.row};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) poiseBufferAdd(all[k], sum);
   poiseRowBlocksBytes(&p->w, sum);
-  if (p->work) poiseBufferAdd(&p->work->data, sum);
+  const PoiseVec vectors[] = {p->work, p->column[0], p->column[1], p->wide};
+  for (int k = 0; k < 4; k++)
+    if (vectors[k]) poiseBufferAdd(&vectors[k]->data, sum);
   sum->device += p->library.plan.bytes;
 }
 
@@ -108,6 +110,9 @@ void poiseProductDestroy(Product *p)
 {
   poiseProductRelease(p);
   PoiseVecDestroy(&p->work);
+  PoiseVecDestroy(&p->column[0]);
+  PoiseVecDestroy(&p->column[1]);
+  PoiseVecDestroy(&p->wide);
   poiseBufferDestroy(&p->val);
   *p = (Product){0};
 }

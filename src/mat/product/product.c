@@ -123,6 +123,7 @@ static void LogEnd(const Product *p, const ProductArgs *a)
 
 PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a)
 {
+  if (v->y && poiseVecColumns(v->y) > 1) return poiseProductMultColumns(p, mine, v, a);
   PoiseMat A = p->A;
   PoiseErr exchanged = POISE_OK, e = mine ? mine : poiseProductReady(p);
   if (!e && !poiseProductFuses(p) && (a->skip || !IsPlain(a))) return Compose(p, v, a);
@@ -221,6 +222,8 @@ static PoiseErr Mult(PoiseMat A, PoiseErr mine, double a, PoiseVec x, double b, 
 static PoiseErr CheckLayout(PoiseMat A, const Layout *needed, const char *name, PoiseVec v)
 {
   if (poiseLayoutSame(needed, v->layout)) return POISE_OK;
+  if (poiseVecColumns(v) > 1)
+    FAIL(POISE_ERR_SIZE, "%s has %d columns: PoiseMatMultBlock takes such vectors", name, poiseVecColumns(v));
   FAIL(POISE_ERR_SIZE, "A is %lld x %lld (%lld x %lld on rank %d), %s has %lld entries (%lld)",
        (long long)A->rows->N, (long long)A->cols->N, (long long)A->rows->n, (long long)A->cols->n,
        PoiseRank(A->ctx), name, (long long)v->layout->N, (long long)v->layout->n);

@@ -62,6 +62,7 @@ typedef struct ProductArgs { /* y = D (a A x + b y), then the dots of y; pointer
   const double *scale;   /* the diagonal D; NULL: the identity */
   void *y;               /* of the type of the product's values, as are x and ghost */
   const Fuse *fuse;      /* NULL: no dots */
+  int columns;           /* of x and y, if they are wide; else 0 */
 } ProductArgs;
 
 typedef struct ProductOptions { /* those of all forms; a form's file has their table */
@@ -86,7 +87,9 @@ typedef struct ProductForm {
   PoiseErr (*ready)(Product *); /* what follows values; local; may be NULL */
   PoiseErr (*launch)(Product *, ProductPart part,
                      const ProductArgs *); /* enqueue; allocates nothing; local */
-  PoiseErr (*view)(Product *);             /* collective; may be NULL */
+  /* The same with wide vectors, where a and b are numbers. NULL: product.c composes it column by column. */
+  PoiseErr (*launch_columns)(Product *, ProductPart part, const ProductArgs *);
+  PoiseErr (*view)(Product *); /* collective; may be NULL */
   /* p += bytes that one will hold. Sets the plan's partials if they are not the blocks of MatBlocks.
      Allocates nothing. Local. May be NULL. */
   PoiseErr (*predict)(PoiseMat A, const ProductOptions *o, MatPlan *plan, PoisePrediction *p);
@@ -141,8 +144,9 @@ struct Product {
   Hubs hubs;
   Segments segments;
   LibraryProduct library;
-  Transposed index; /* of A^T: entries by column */
-  PoiseVec work;    /* of y's layout, for composing */
+  Transposed index;         /* of A^T: entries by column */
+  PoiseVec work;            /* of y's layout, for composing */
+  PoiseVec column[2], wide; /* the same with wide vectors: a column of x and of y; A x */
 };
 
 /* ---- its life (make.c) ----------------------------------------------------------------------- */
@@ -200,6 +204,13 @@ PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductA
    NULL, and skip. */
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const double *scale, const Fuse *fuse);
+/* Bring all that products of this many columns need to the device. Called before them, once for the largest
+   number. Local; the caller agrees (columns.c). */
+PoiseErr poiseMatReadyColumns(PoiseMat A, int columns);
+/* poiseProductMult for wide vectors. */
+PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a);
+/* As poiseMatPartials, of each of so many columns. */
+int64_t poiseMatPartialsColumns(PoiseMat A, int columns);
 /* y = A x */
 PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y);
 /* Bring all that a product needs to the device. Called before a captured loop is replayed. Collective; the

@@ -32,9 +32,10 @@ enum {
   POISE_PHASE_DOTS = 5,
   POISE_MAX_VECS = 8, /* of one phase */
   POISE_MAX_COEFS = 4,
-  POISE_MAX_SUMS = 8,   /* pending sums one phase may take in */
-  POISE_MAX_BATCH = 32, /* vectors of one mdot or maxpy */
-  POISE_SLOTS = 32      /* scalars of a solver */
+  POISE_MAX_SUMS = 8,    /* pending sums one phase may take in */
+  POISE_MAX_BATCH = 32,  /* vectors of one mdot or maxpy */
+  POISE_SLOTS = 32,      /* scalars of a solver */
+  POISE_MAX_COLUMNS = 32 /* of a wide vector */
 };
 
 #define POISE_NBLOCKS(n) (((n) + POISE_BLOCK - 1) / POISE_BLOCK)
@@ -82,18 +83,40 @@ POISE_INLINE double poiseScalar(ScalarRef s)
   return s.slot ? *s.slot : s.value;
 }
 
+/* Wide vectors, those of several systems at once: entry i of column j is at [i * n + j]. Of each column there
+   are scalars and partial sums, all the same way: those of column j are (1 + j) * scalars and j * partials
+   behind the pointers in the arguments. What stands at a pointer to scalars itself is of all columns. */
+typedef struct Systems {
+  int n;          /* columns; 0: one system, with ordinary vectors and pointers */
+  int rows;       /* of phases: rows of a block; 0: POISE_BLOCK */
+  int enough;     /* of phases: with so many systems that go on, or fewer, SLOT_DONE of all columns is set */
+  unsigned alike; /* of phases: bit k: in[k] is an ordinary vector, the same for all columns */
+  int64_t scalars, partials;
+  double *work; /* of phases: POISE_SYSTEMS_WORK doubles */
+} Systems;
+
+enum { POISE_SYSTEMS_WORK = POISE_MAX_COLUMNS * (POISE_MAX_COEFS + 1) + 1 };
+
+/* From a pointer to a scalar to that of column j. */
+POISE_INLINE int64_t poiseScalarsOf(const Systems *s, int j)
+{
+  return s->n ? (1 + j) * s->scalars : 0;
+}
+
 /* Dots of the rows y just finished: (u_k, y), or (y, D y) when u_k is NULL (D = 1 when d_k is NULL too). */
 typedef struct {
   int ndot;
   const double *u[POISE_MAX_DOTS], *d[POISE_MAX_DOTS];
   /* block b of the kernel's rows (POISE_BLOCK unless it says otherwise) writes partial[k][b] */
   double *partial[POISE_MAX_DOTS];
+  Systems systems; /* u_k and y are wide; D is not */
 } Fuse;
 
 typedef struct { /* dst = sum of count partials, in order */
   const double *partial;
   int64_t count;
   double *dst;
+  int64_t column; /* from the partials of a system to those of the next */
 } Sum;
 
 /* ---- phases: one pass over vectors, with a scalar prologue ----------------------------------- */
@@ -112,7 +135,8 @@ enum {
    parity). */
 enum {
   SLOT_DONE, /* nonzero once the reason is known: later phases change nothing */
-  SLOT_SEEN, /* DONE as of the previous phase: what a deciding phase tests, so that all its blocks agree */
+  SLOT_SEEN, /* DONE as of the previous phase: what a deciding phase tests, so that all its blocks agree. In
+                those of all columns: is none left that goes on? */
   SLOT_REASON,
   SLOT_ITS, /* iterations finished; two, by parity */
   SLOT_ITS_ODD,
@@ -174,6 +198,7 @@ typedef struct PhaseArgs {
   BlockEpilogue end;
   Convergence conv;
   /* of one marked EXCHANGES, in a solver */
+  Systems systems;
   LinkRanks ranks; /* size > 0: the sums are this rank's alone. The phase adds those of all ranks */
   LinkSend send;
 } PhaseArgs;
@@ -181,6 +206,7 @@ typedef struct PhaseArgs {
 /* Rows of a block of a phase, which leaves a partial for each: whole blocks of its end. */
 POISE_INLINE int64_t poisePhaseRows(const PhaseArgs *a)
 {
+  if (a->systems.rows) return a->systems.rows;
   return a->end.b ? POISE_BLOCK - POISE_BLOCK % (int)a->end.b : POISE_BLOCK;
 }
 

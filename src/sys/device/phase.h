@@ -73,6 +73,54 @@ POISE_INLINE Dots poiseDots(double d0, double d1, double d2)
   return t;
 }
 
+/* ---- wide vectors ---------------------------------------------------------------------------- */
+
+/* The scalars and partials of column j in place of those of all columns. */
+POISE_INLINE void poisePhaseOfColumn(PhaseArgs *a, int j)
+{
+  int64_t to = poiseScalarsOf(&a->systems, j);
+  if (a->slots) a->slots += to;
+  if (a->skip) a->skip += to;
+  if (a->array) a->array += to;
+  if (a->conv.history) a->conv.history += to;
+  if (a->conv.unclaimed) a->conv.unclaimed += to;
+  for (int k = 0; k < POISE_MAX_COEFS; k++)
+    if (a->c[k].slot) a->c[k].slot += to;
+  for (int k = 0; k < POISE_MAX_SUMS; k++) {
+    if (k >= a->nsum) break;
+    a->sum[k].dst += to;
+    a->sum[k].partial += j * a->sum[k].column;
+  }
+}
+
+/* What all columns together look like, in the slots in front of theirs: as one system that is done when few
+   enough go on, with the largest norm, and the least reason of those that do not. */
+POISE_INLINE void poiseJoinSystems(const PhaseArgs *a)
+{
+  double *all = a->slots;
+  double its[2] = {0, 0}, norm = 0, norm0 = 0, last = 0, reason = 1e9;
+  int running = 0;
+  for (int j = 0; j < a->systems.n; j++) {
+    const double *s = a->slots + poiseScalarsOf(&a->systems, j);
+    running += s[SLOT_DONE] == 0;
+    for (int p = 0; p < 2; p++) its[p] = s[SLOT_ITS + p] > its[p] ? s[SLOT_ITS + p] : its[p];
+    if (s[SLOT_DONE] != 0) {
+      last = s[SLOT_ITS_FINAL] > last ? s[SLOT_ITS_FINAL] : last;
+      reason = s[SLOT_REASON] < reason ? s[SLOT_REASON] : reason;
+    }
+    norm = poiseLarger(norm, s[SLOT_NORM]);
+    norm0 = poiseLarger(norm0, s[SLOT_NORM0]);
+  }
+  double most = its[0] > its[1] ? its[0] : its[1];
+  if (running) last = most;
+  all[SLOT_ITS] = its[0], all[SLOT_ITS_ODD] = its[1], all[SLOT_ITS_FINAL] = last;
+  all[SLOT_NORM] = norm, all[SLOT_NORM0] = norm0;
+  all[SLOT_REASON] = reason;
+  all[SLOT_DONE] = running <= a->systems.enough;
+  all[SLOT_SEEN] = !running;
+  a->conv.history[(int64_t)most & a->conv.mask] = norm;
+}
+
 /* The prologue of a phase without slots: its scalars are the coefficients. */
 POISE_INLINE int poiseTakeScalars(const PhaseArgs *a, double *c)
 {

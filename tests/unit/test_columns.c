@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Several columns at once: wide vectors, products and solves, each against the same work on one column after
+  the other. Bits are equal where kernels are the host's; on GPUs dots of wide vectors are added in another
+  order, and answers are judged by what they should be.
+*/
+#include "problem.h"
+
+static const int counts[] = {1, 2, 3, 7, 8, 17, 32};
+enum { COUNTS = sizeof counts / sizeof *counts, MOST = 32 };
+
+static bool SameBits(PoiseContext ctx)
+{
+  return !poiseModelIsGpu(&ctx->device->model) || !ctx->device->ops->owns;
+}
+
+/* Entry i of column j. */
+static double ValueOf(PoiseInt i, int j)
+{
+  return TestRandom(17 + (uint64_t)j, (uint64_t)i);
+}
+
+static void FillColumns(PoiseVec X)
+{
+  double *p;
+  PoiseInt begin, end;
+  int k = PoiseVecColumns(X);
+  PoiseVecRange(X, &begin, &end);
+  if (!CHECK_OK(PoiseVecGetWrite(X, &p))) return;
+  for (PoiseInt i = begin; i < end; i++)
+    for (int j = 0; j < k; j++) p[(i - begin) * k + j] = ValueOf(i, j);
+  CHECK_OK(PoiseVecRestore(X, &p));
+}
+
+/* The largest |difference| of column j of X and x, over all ranks; NaN counts as equal to NaN. */
+static double DifferenceOf(PoiseVec X, int j, PoiseVec x)
+{
+  const double *p, *q;
+  double most = 0;
+  int k = PoiseVecColumns(X);
+  if (!CHECK_OK(PoiseVecGetRead(X, &p)) || !CHECK_OK(PoiseVecGetRead(x, &q))) return NAN;
+  for (PoiseInt i = 0; i < PoiseVecLocalSize(x); i++) {
+    double a = p[i * k + j], b = q[i];
+    if (isnan(a) && isnan(b)) continue;
+    most = fmax(most, isnan(a) || isnan(b) ? INFINITY : fabs(a - b));
+  }
+  CHECK_OK(PoiseVecRestore(X, &p));
+  CHECK_OK(PoiseVecRestore(x, &q));
+  CHECK_OK(PoiseMax(PoiseVecContext(x), 1, &most));
+  return most;
+}
+
+/* ---- vectors --------------------------------------------------------------------------------- */
+
+static void TestVectors(PoiseContext ctx)
+{
+  static const PoiseInt sizes[] = {0, 1, 7, 1024, 3000};
+  for (int s = 0; s < 5; s++)
+    for (int c = 0; c < COUNTS; c++) {
+      PoiseVec X, Y, x;
+      int k = counts[c];
+      double dots[MOST], norms[MOST], dot, norm;
+      PoiseInt n;
+      if (!CHECK_OK(PoiseVecCreateBlock(ctx, POISE_DECIDE, sizes[s], k, &X))) return;
+      CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, sizes[s], &x));
+      CHECK_OK(PoiseVecDuplicate(X, &Y));
+      CHECK_INT(PoiseVecColumns(X), k);
+      CHECK_INT(PoiseVecColumns(Y), k);
+      CHECK_INT(PoiseVecColumns(x), 1);
+      CHECK_INT(PoiseVecSize(X), sizes[s]);
+      n = PoiseVecLocalSize(X);
+      FillColumns(X);
+      CHECK_OK(PoiseVecAXPY(Y, 2, X));
+      CHECK_OK(PoiseVecColumnDots(X, Y, dots));
+      CHECK_OK(PoiseVecColumnNorms(X, norms));
+      for (int j = 0; j < k; j++) {
+        CHECK_OK(PoiseVecGetColumn(X, j, x));
+        CHECK_NEAR(DifferenceOf(X, j, x), 0, 0);
+        CHECK_OK(PoiseVecNorm(x, POISE_NORM_2, &norm));
+        CHECK_OK(PoiseVecDot(x, x, &dot));
+        CHECK_NEAR(norms[j], norm, SameBits(ctx) ? 0 : 1e-14 * norm);
+        CHECK_NEAR(dots[j], 2 * dot, SameBits(ctx) ? 0 : 4e-14 * dot);
+        CHECK_OK(PoiseVecScale(x, -3));
+        CHECK_OK(PoiseVecSetColumn(Y, j, x));
+      }
+      CHECK_OK(PoiseVecAXPY(Y, 3, X));
+      CHECK_OK(PoiseVecColumnNorms(Y, norms));
+      for (int j = 0; j < k; j++) CHECK_NEAR(norms[j], 0, 0);
+      /* by columns, with room between them */
+      double *array = calloc((size_t)((n + 3) * k + 1), sizeof *array);
+      if (!CHECK(array)) return;
+      CHECK_OK(PoiseVecGetColumns(X, n + 3, array));
+      CHECK_OK(PoiseVecSetColumns(Y, n + 3, array));
+      CHECK_OK(PoiseVecAXPY(Y, -1, X));
+      CHECK_OK(PoiseVecColumnNorms(Y, norms));
+      for (int j = 0; j < k; j++) CHECK_NEAR(norms[j], 0, 0);
+      free(array);
+      CHECK_OK(PoiseVecDestroy(&X));
+      CHECK_OK(PoiseVecDestroy(&Y));
+      CHECK_OK(PoiseVecDestroy(&x));
+    }
+}
+
+/* Squares that under- and overflow, in one column beside others. */
+static void TestNorms(PoiseContext ctx)
+{
+  PoiseVec X, x;
+  double norms[3];
+  if (!CHECK_OK(PoiseVecCreateBlock(ctx, POISE_DECIDE, 50, 3, &X))) return;
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 50, &x));
+  static const double values[] = {1e-200, 1, 1e200};
+  for (int j = 0; j < 3; j++) {
+    SampleConstant(x, values[j]);
+    CHECK_OK(PoiseVecSetColumn(X, j, x));
+  }
+  CHECK_OK(PoiseVecColumnNorms(X, norms));
+  for (int j = 0; j < 3; j++) CHECK_NEAR(norms[j], sqrt(50) * values[j], 1e-13 * norms[j]);
+  CHECK_OK(PoiseVecDestroy(&X));
+  CHECK_OK(PoiseVecDestroy(&x));
+}
+
+static void TestErrors(PoiseContext ctx)
+{
+  PoiseVec X = NULL, Y = NULL, x = NULL, y = NULL;
+  PoiseMat A = NULL;
+  PoiseInt row = 0;
+  double v = 1, dot, *none = NULL;
+  bool last = PoiseRank(ctx) == PoiseSize(ctx) - 1;
+  CHECK_ERR(PoiseVecCreateBlock(ctx, POISE_DECIDE, 9, 0, &X), POISE_ERR_ARG, "0 columns");
+  CHECK_ERR(PoiseVecCreateBlock(ctx, POISE_DECIDE, 9, -2, &X), POISE_ERR_ARG, "-2 columns");
+  CHECK_ERR(PoiseVecCreateBlock(ctx, POISE_DECIDE, 9, 33, &X), POISE_ERR_ARG, "33 columns");
+  if (PoiseSize(ctx) > 1)
+    CHECK_ERR(PoiseVecCreateBlock(ctx, POISE_DECIDE, 9, last ? 2 : 3, &X), POISE_ERR_ARG, "asks for");
+  CHECK(!X);
+  CHECK_ERR_OF(
+      PoiseVecCreateBlockArray(ctx, 3, POISE_DECIDE, 2, last ? none : (double[6]){0}, POISE_COPY, &X), last,
+      POISE_ERR_ARG, "array of 6 entries is NULL");
+  CHECK_OK(PoiseVecCreateBlock(ctx, POISE_DECIDE, 40, 3, &X));
+  CHECK_OK(PoiseVecCreateBlock(ctx, POISE_DECIDE, 40, 2, &Y));
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 40, &x));
+  CHECK_OK(PoiseVecCreate(ctx, POISE_DECIDE, 41, &y));
+  CHECK_OK(ScaledLaplacian(ctx, 8, 5, 1, &A));
+  CHECK_ERR(PoiseVecAXPY(X, 1, Y), POISE_ERR_SIZE, "3 columns, x has 2");
+  CHECK_ERR(PoiseVecDot(X, X, &dot), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecNorm(X, POISE_NORM_INF, &dot), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecSumEntries(X, &dot), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecMDot(X, 1, &X, &dot), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecAddValues(X, 1, &row, &v), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecAssemble(X), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecGetValues(X, 1, &row, &v), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecSave(X, "never.mtx"), POISE_ERR_ARG, "3 columns");
+  CHECK_ERR(PoiseVecGetColumn(X, 3, x), POISE_ERR_ARG, "no column 3");
+  CHECK_ERR(PoiseVecSetColumn(X, -1, x), POISE_ERR_ARG, "no column -1");
+  SampleMismatch(PoiseVecGetColumn(X, 0, y), true, POISE_ERR_SIZE, "40 rows");
+  CHECK_ERR(PoiseVecGetColumn(X, 0, Y), POISE_ERR_ARG, "2 columns");
+  CHECK_ERR(PoiseMatMult(A, X, Y), POISE_ERR_SIZE, "columns");
+  CHECK_ERR(PoiseMatMultBlock(A, X, Y), POISE_ERR_SIZE, "X has 3 columns, Y has 2");
+  CHECK_ERR(PoiseMatMultBlock(A, X, X), POISE_ERR_ARG, "same vector");
+  CHECK_OK(PoiseVecDestroy(&X));
+  CHECK_OK(PoiseVecDestroy(&Y));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+#define MAT_TYPE(name) #name,
+static const char *const types[] = {
+#include "mat/types.def"
+};
+#undef MAT_TYPE
+enum { TYPES = sizeof types / sizeof *types };
+
+static void Products(PoiseMat A, const char *type, int k, bool nan)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  PoiseVec X, Y, x, y;
+  PoiseInt n, N;
+  CHECK_OK(PoiseMatCreateVecs(A, &x, &y));
+  n = PoiseVecLocalSize(x), N = PoiseVecSize(x);
+  if (!CHECK_OK(PoiseVecCreateBlock(ctx, n, N, k, &X))) return;
+  CHECK_OK(PoiseVecCreateBlock(ctx, PoiseVecLocalSize(y), PoiseVecSize(y), k, &Y));
+  FillColumns(X);
+  if (nan) {
+    SampleConstant(x, NAN);
+    CHECK_OK(PoiseVecSetColumn(X, k / 2, x));
+  }
+  CHECK_OK(PoiseVecSet(Y, NAN)); /* which a product overwrites */
+  if (CHECK_OK(PoiseMatMultBlock(A, X, Y)))
+    for (int j = 0; j < k; j++) {
+      CHECK_OK(PoiseVecGetColumn(X, j, x));
+      CHECK_OK(PoiseMatMult(A, x, y));
+      double most = DifferenceOf(Y, j, y);
+      if (!(most <= (SameBits(ctx) ? 0 : 1e-13)))
+        printf("%s, %d columns: %g in column %d\n", type, k, most, j);
+      CHECK(most <= (SameBits(ctx) ? 0 : 1e-13));
+    }
+  CHECK_OK(PoiseVecDestroy(&X));
+  CHECK_OK(PoiseVecDestroy(&Y));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+}
+
+static void TestProducts(PoiseContext ctx)
+{
+  for (int t = 0; t < TYPES; t++)
+    for (int c = 0; c < COUNTS; c++) {
+      PoiseMat A;
+      if (!CHECK_OK(ScaledLaplacian(ctx, 36, 30, 3, &A))) return;
+      if (PoiseMatSetType(A, types[t])) { /* no conversion to it */
+        PoiseErrorClear();
+      } else {
+        Products(A, types[t], counts[c], false);
+        if (counts[c] > 1) Products(A, types[t], counts[c], true);
+      }
+      CHECK_OK(PoiseMatDestroy(&A));
+    }
+}
+
+static void TestTransposed(PoiseContext ctx)
+{
+  PoiseMat A;
+  PoiseVec X, Y, x, y;
+  if (!CHECK_OK(ScaledLaplacian(ctx, 36, 30, 1, &A))) return;
+  CHECK_OK(PoiseMatCreateVecs(A, &y, &x));
+  CHECK_OK(PoiseVecCreateBlock(ctx, PoiseVecLocalSize(x), PoiseVecSize(x), 5, &X));
+  CHECK_OK(PoiseVecDuplicate(X, &Y));
+  FillColumns(X);
+  CHECK_OK(PoiseMatMultTransposeBlock(A, X, Y));
+  for (int j = 0; j < 5; j++) {
+    CHECK_OK(PoiseVecGetColumn(X, j, x));
+    CHECK_OK(PoiseMatMultTranspose(A, x, y));
+    CHECK(DifferenceOf(Y, j, y) <= (SameBits(ctx) ? 0 : 1e-13));
+  }
+  CHECK_OK(PoiseVecDestroy(&X));
+  CHECK_OK(PoiseVecDestroy(&Y));
+  CHECK_OK(PoiseVecDestroy(&x));
+  CHECK_OK(PoiseVecDestroy(&y));
+  CHECK_OK(PoiseMatDestroy(&A));
+}
+
+/* ---- solves ---------------------------------------------------------------------------------- */
+
+typedef struct Several {
+  Problem p;
+  PoiseVec B, X;
+  int k, zero, nan; /* columns that are 0, and NaN; -1: none */
+} Several;
+
+/* Columns that take different numbers of iterations: smooth and rough ones, a solution of few vectors. */
+static void FillRightSides(Several *s)
+{
+  PoiseInt begin, end;
+  double *p;
+  PoiseVecRange(s->p.b, &begin, &end);
+  for (int j = 0; j < s->k; j++) {
+    if (!CHECK_OK(PoiseVecGetWrite(s->p.b, &p))) return;
+    for (PoiseInt i = begin; i < end; i++) {
+      p[i - begin] = j % 3 == 0 ? ValueOf(i, j) : j % 3 == 1 ? 1 + 1e-3 * ValueOf(i, j) : i == 7 * j;
+      if (j == s->zero) p[i - begin] = 0;
+      if (j == s->nan && i == 3) p[i - begin] = NAN;
+    }
+    CHECK_OK(PoiseVecRestore(s->p.b, &p));
+    CHECK_OK(PoiseVecSetColumn(s->B, j, s->p.b));
+  }
+}
+
+static bool OpenSeveral(PoiseContext ctx, int k, const char *method, const char *pc, Several *s)
+{
+  *s = (Several){.k = k, .zero = k > 2 ? 2 : -1, .nan = k > 3 ? 3 : -1};
+  if (!ProblemOpenGrid(ctx, 36, 30, 3, method, pc, &s->p)) return false;
+  PoiseInt n = PoiseVecLocalSize(s->p.b), N = PoiseVecSize(s->p.b);
+  if (!CHECK_OK(PoiseVecCreateBlock(ctx, n, N, k, &s->B)) || !CHECK_OK(PoiseVecDuplicate(s->B, &s->X)))
+    return false;
+  FillRightSides(s);
+  CHECK_OK(PoiseKSPSetTolerances(s->p.ksp, 1e-8, -1, -1, 200));
+  CHECK_OK(PoiseKSPKeepHistory(s->p.ksp, 1));
+  return true;
+}
+
+static void CloseSeveral(Several *s)
+{
+  CHECK_OK(PoiseVecDestroy(&s->B));
+  CHECK_OK(PoiseVecDestroy(&s->X));
+  ProblemClose(&s->p);
+}
+
+/* System j, as it was solved with the others, against its own solve. */
+static void CompareSystem(Several *s, int j, const char *what)
+{
+  PoiseKSP ksp = s->p.ksp;
+  PoiseContext ctx = PoiseKSPContext(ksp);
+  PoiseInt its = PoiseKSPColumnIterations(ksp, j), count, alone;
+  PoiseKSPReason reason = PoiseKSPColumnReason(ksp, j);
+  const double *norms, *own;
+  CHECK_OK(PoiseKSPColumnHistory(ksp, j, &count, &norms));
+  CHECK_OK(PoiseVecGetColumn(s->B, j, s->p.b));
+  if (!CHECK_OK(PoiseKSPSolve(ksp, s->p.b, s->p.x))) return;
+  CHECK_OK(PoiseKSPHistory(ksp, &alone, &own));
+  bool same = reason == PoiseKSPConvergedReason(ksp), rounds = strstr(what, "pbjacobi") != NULL;
+  if (SameBits(ctx) && !rounds) { /* dots of pbjacobi are added in blocks of whole nodes */
+    same = same && its == PoiseKSPIterations(ksp) && count == alone &&
+           (j == s->nan || DifferenceOf(s->X, j, s->p.x) == 0);
+    for (PoiseInt i = 0; i < count && i < alone && j != s->nan; i++) same = same && norms[i] == own[i];
+  } else if (reason > 0) {
+    CHECK_OK(PoiseVecGetColumn(s->X, j, s->p.x));
+    same = same && ProblemResidual(&s->p) <= 1e-6 * NormOf(s->p.b) + 1e-300 &&
+           llabs(its - PoiseKSPIterations(ksp)) <= 2 + its / 10;
+  }
+  if (!same)
+    printf("%s, system %d of %d: %s after %lld iterations, alone %s after %lld\n", what, j, s->k,
+           PoiseKSPReasonString(reason), (long long)its, PoiseKSPReasonString(PoiseKSPConvergedReason(ksp)),
+           (long long)PoiseKSPIterations(ksp));
+  CHECK(same);
+}
+
+static void Solves(PoiseContext ctx, int k, const char *method, const char *pc)
+{
+  Several s;
+  char what[80];
+  snprintf(what, sizeof what, "%s with %s", method, pc);
+  if (!OpenSeveral(ctx, k, method, pc, &s)) return;
+  if (CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X)))
+    for (int j = 0; j < k; j++) CompareSystem(&s, j, what);
+  /* once more, with what there is */
+  CHECK_OK(PoiseVecSet(s.X, 0));
+  if (CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X))) CompareSystem(&s, 0, what);
+  CloseSeveral(&s);
+}
+
+static void TestMethods(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg",         "prcg",  "minres", "bicgstab", "chebyshev",
+                                        "richardson", "tfqmr", "cgs",    "gmres",    "fgmres"};
+  for (int m = 0; m < 10; m++)
+    for (int c = 0; c < COUNTS; c++)
+      if (counts[c] <= 8 || m < 2) Solves(ctx, counts[c], methods[m], "jacobi");
+}
+
+static void TestPreconditioners(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"none", "pbjacobi", "ilu", "icc", "sor", "bjacobi", "lu", "amg", "ksp"};
+  for (int m = 0; m < 9; m++) {
+    Solves(ctx, 3, m == 8 ? "fgmres" : "cg", pcs[m]);
+    Solves(ctx, 8, m == 8 ? "fgmres" : "cg", pcs[m]);
+  }
+}
+
+/* Other numbers of columns, other values and another method, one after the other by one solver. */
+static void TestChanges(PoiseContext ctx)
+{
+  Several a, b;
+  if (!OpenSeveral(ctx, 8, "cg", "jacobi", &a) || !OpenSeveral(ctx, 3, "cg", "jacobi", &b)) return;
+  for (int turn = 0; turn < 2; turn++) {
+    CHECK_OK(PoiseKSPSetType(a.p.ksp, turn ? "minres" : "cg"));
+    CHECK_OK(PoiseKSPSolveBlock(a.p.ksp, a.B, a.X));
+    CompareSystem(&a, 0, "first");
+    CHECK_OK(PoiseKSPSolveBlock(a.p.ksp, b.B, b.X));
+    CHECK_OK(PoiseKSPSolveBlock(a.p.ksp, a.B, a.X));
+    CHECK_OK(PoiseMatScale(a.p.A, 2));
+    CHECK_OK(PoiseKSPSolveBlock(a.p.ksp, a.B, a.X));
+    for (int j = 0; j < a.k; j++) CompareSystem(&a, j, "new values");
+  }
+  CloseSeveral(&a);
+  CloseSeveral(&b);
+}
+
+/* With a guess: one that is the solution, others that are not. */
+static void TestGuess(PoiseContext ctx)
+{
+  Several s;
+  if (!OpenSeveral(ctx, 3, "cg", "jacobi", &s)) return;
+  s.zero = -1;
+  FillRightSides(&s);
+  CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
+  CHECK_OK(PoiseVecSet(s.p.x, 0.5));
+  CHECK_OK(PoiseVecSetColumn(s.X, 1, s.p.x));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s.p.ksp, 1));
+  CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, 1e-6, -1, -1, -1));
+  CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
+  CHECK_INT(PoiseKSPColumnIterations(s.p.ksp, 0), 0);
+  CHECK(PoiseKSPColumnIterations(s.p.ksp, 1) > 0);
+  for (int j = 0; j < 3; j++) {
+    CHECK_OK(PoiseVecGetColumn(s.B, j, s.p.b));
+    CHECK_OK(PoiseVecGetColumn(s.X, j, s.p.x));
+    CHECK(ProblemResidual(&s.p) <= 1e-5 * NormOf(s.p.b));
+  }
+  CloseSeveral(&s);
+}
+
+/* Sizes of b whose squares are no numbers, beside an ordinary one. */
+static void TestScales(PoiseContext ctx)
+{
+  Several s;
+  static const double sizes[] = {1e-200, 1, 1e200};
+  if (!OpenSeveral(ctx, 3, "cg", "jacobi", &s)) return;
+  for (int j = 0; j < 3; j++) {
+    CHECK_OK(PoiseVecSetRandom(s.p.b, 3));
+    CHECK_OK(PoiseVecScale(s.p.b, sizes[j]));
+    CHECK_OK(PoiseVecSetColumn(s.B, j, s.p.b));
+  }
+  CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, 1e-8, 0, -1, -1));
+  CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
+  for (int j = 0; j < 3; j++) {
+    CHECK_INT(PoiseKSPColumnReason(s.p.ksp, j), POISE_CONVERGED_RTOL);
+    CHECK_OK(PoiseVecGetColumn(s.B, j, s.p.b));
+    CHECK_OK(PoiseVecGetColumn(s.X, j, s.p.x));
+    CHECK_OK(PoiseVecScale(s.p.b, 1 / sizes[j]));
+    CHECK_OK(PoiseVecScale(s.p.x, 1 / sizes[j]));
+    CHECK(ProblemResidual(&s.p) <= 1e-6 * NormOf(s.p.b));
+  }
+  CloseSeveral(&s);
+}
+
+static void TestWrong(PoiseContext ctx)
+{
+  Several s;
+  PoiseInt count;
+  const double *norms;
+  if (!OpenSeveral(ctx, 3, "cg", "jacobi", &s)) return;
+  CHECK_ERR(PoiseKSPColumnHistory(s.p.ksp, 0, &count, &norms), POISE_ERR_ARG, "no system 0");
+  CHECK_ERR(PoiseKSPSolveBlock(s.p.ksp, s.B, s.B), POISE_ERR_ARG, "same vector");
+  CHECK_ERR(PoiseKSPSolveBlock(s.p.ksp, s.B, s.p.x), POISE_ERR_SIZE, "B has 3 columns, X has 1");
+  CHECK_ERR(PoiseKSPSolve(s.p.ksp, s.B, s.X), POISE_ERR_ARG, "3 columns");
+  CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, -1, -1, -1, 2));
+  CHECK_OK(PoiseKSPSetErrorIfNotConverged(s.p.ksp, 1));
+  CHECK_ERR(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X), POISE_ERR_NOT_CONVERGED, "system 0: DIVERGED_ITS");
+  CHECK_INT(PoiseKSPConvergedReason(s.p.ksp), POISE_DIVERGED_ITS);
+  CHECK_INT(PoiseKSPIterations(s.p.ksp), 2);
+  CHECK_INT(PoiseKSPColumnReason(s.p.ksp, 3), 0);
+  CloseSeveral(&s);
+}
+
+typedef struct Once {
+  PoiseMat A;
+  const char *pc;
+} Once;
+
+/* A first solve, of which one allocation fails on some rank. */
+static PoiseErr SolveOnce(PoiseContext ctx, void *arg)
+{
+  const Once *once = arg;
+  PoiseVec B = NULL, X = NULL;
+  PoiseKSP ksp = NULL;
+  PoisePC pc;
+  PoiseInt m, n;
+  PoiseMatLocalSizes(once->A, &m, &n);
+  PoiseErr e = PoiseVecCreateBlock(ctx, m, POISE_DECIDE, 5, &B);
+  if (!e) e = PoiseVecDuplicate(B, &X);
+  if (!e) e = PoiseAgree(ctx, PoiseVecSet(B, 1));
+  if (!e) e = PoiseKSPCreate(ctx, &ksp);
+  if (!e) e = PoiseKSPSetOperators(ksp, once->A, NULL);
+  if (!e) e = PoiseKSPSetType(ksp, "cg");
+  if (!e) e = PoiseKSPGetPC(ksp, &pc);
+  if (!e) e = PoisePCSetType(pc, once->pc);
+  if (!e) e = PoiseKSPSolveBlock(ksp, B, X);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&B);
+  PoiseVecDestroy(&X);
+  return e;
+}
+
+static void TestMemory(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"jacobi", "ilu"};
+  for (int k = 0; k < 2; k++) {
+    Once once = {.pc = pcs[k]};
+    if (!CHECK_OK(ScaledLaplacian(ctx, 12, 9, 3, &once.A))) return;
+    TestAllocationFailures(ctx, SolveOnce, &once);
+    CHECK_OK(PoiseMatDestroy(&once.A));
+  }
+}
+
+static const Test tests[] = {
+    {"vectors", TestVectors, 0},
+    {"norms", TestNorms, 0},
+    {"errors", TestErrors, 0},
+    {"products", TestProducts, 0},
+    {"transposed", TestTransposed, 0},
+    {"methods", TestMethods, 0},
+    {"preconditioners", TestPreconditioners, 0},
+    {"changes", TestChanges, 0},
+    {"guess", TestGuess, 0},
+    {"scales", TestScales, 0},
+    {"wrong", TestWrong, 0},
+    {"memory", TestMemory, 0},
+    {NULL, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+  return TestMain(argc, argv, "columns", tests);
+}
