@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
     a.y[i] = (Entry<Args>)y;
   }
   for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {i < a.A.m ? Factor(a.fuse, f, i, y) * y : 0};
+    double d[1] = {i < a.A.m ? Factor<Entry<Args>>(a.fuse, f, i, y) * y : 0};
     BlockReduce<1, COMBINE_SUM, POISE_BLOCK>(d);
     if (threadIdx.x == 0) a.fuse.partial[f][block] = d[0];
   }

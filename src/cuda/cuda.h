@@ -121,9 +121,12 @@ static inline unsigned Grid(int64_t n)
   return (unsigned)((n + THREADS - 1) / THREADS);
 }
 
-/* The factor of a finished row y in dot k. */
+/* The factor of a finished row y in dot k. Real: the type of y, with which u and d may be in fp32. */
+template <typename Real = double>
 __device__ __forceinline__ double Factor(const Fuse &f, int k, int64_t i, double y)
 {
+  if (sizeof(Real) == sizeof(float) && f.single)
+    return f.u[k] ? ((const float *)f.u[k])[i] : f.d[k] ? ((const float *)f.d[k])[i] * y : y;
   return f.u[k] ? f.u[k][i] : f.d[k] ? f.d[k][i] * y : y;
 }
 
@@ -182,6 +185,7 @@ static PoiseErr LaunchPdl(Device *dev, void (*kernel)(Args...), dim3 grid, unsig
 }
 
 /* Epilogue: the dots of a thread block's finished rows, of which this thread holds ROWS in y[]. */
+template <typename Real = double>
 __device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS], int64_t first, int64_t n,
                                          int64_t block)
 {
@@ -190,7 +194,7 @@ __device__ __forceinline__ void FuseDots(const Fuse &f, const double (&y)[ROWS],
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       int64_t i = first + r * THREADS;
-      if (i < n) s[0] += Factor(f, k, i, y[r]) * y[r];
+      if (i < n) s[0] += Factor<Real>(f, k, i, y[r]) * y[r];
     }
     BlockReduce<1, COMBINE_SUM>(s);
     if (threadIdx.x == 0) f.partial[k][block] = s[0];

@@ -42,7 +42,7 @@ template <int T, typename Args>
 __device__ __forceinline__ void FuseRow(const Args &a, bool mine, int64_t i, double y, int64_t k)
 {
   for (int f = 0; f < a.fuse.ndot; f++) {
-    double d[1] = {mine ? Factor(a.fuse, f, i, y) * y : 0};
+    double d[1] = {mine ? Factor<Entry<Args>>(a.fuse, f, i, y) * y : 0};
     BlockReduce<1, COMBINE_SUM, T>(d);
     if (threadIdx.x == 0) a.fuse.partial[f][k] = d[0];
   }

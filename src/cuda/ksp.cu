@@ -157,6 +157,17 @@ struct Row {
     for (int k = 0; k < POISE_MAX_VECS; k++) args.read[k] = a.in[k] ? a.in[k][i] : 0;
   }
 
+  /* The same where the operands of these bits are in fp32. */
+  template <int READ> __device__ __forceinline__ void FetchSingle(const PhaseArgs &a, int64_t i)
+  {
+#pragma unroll
+    for (int k = 0; k < POISE_MAX_VECS; k++)
+      if (READ >> k & 1)
+        args.read[k] = a.in[k] ? ((const float *)a.in[k])[i] : 0;
+      else
+        args.read[k] = a.in[k] ? a.in[k][i] : 0;
+  }
+
   __device__ __forceinline__ void Find(const PhaseArgs &a, int64_t i, int64_t end)
   {
 #pragma unroll
@@ -209,10 +220,10 @@ __device__ __forceinline__ int Prepare(const PhaseArgs &a, const Prologue &p, do
 
 /* The end of a phase: rows [begin, end), whose r this block has written; (r, z) and (z, z) to s[0] and
    s[1]. */
-template <int T>
+template <int T, typename Real>
 __device__ __forceinline__ void ApplyBlocks(const BlockEpilogue &e, int64_t begin, int64_t end, double *s)
 {
-  const double *d = e.d + begin * e.b, *r = e.r + begin;
+  const Real *d = (const Real *)e.d + begin * e.b, *r = (const Real *)e.r + begin;
   int b = (int)e.b, rows = (int)(end - begin);
 #pragma unroll
   for (int k = 0; k < POISE_BLOCK / T; k++) {
@@ -220,8 +231,8 @@ __device__ __forceinline__ void ApplyBlocks(const BlockEpilogue &e, int64_t begi
     if (i >= rows) break;
     int first = i / b * b, side = first + b < rows ? b : rows - first;
     double z = 0;
-    for (int j = 0; j < side; j++) z += d[first * b + j * side + i - first] * r[first + j];
-    e.z[begin + i] = z;
+    for (int j = 0; j < side; j++) z += (double)d[first * b + j * side + i - first] * r[first + j];
+    ((Real *)e.z)[begin + i] = (Real)z;
     s[0] += r[i] * z;
     s[1] += z * z;
   }
@@ -236,14 +247,15 @@ template <int T> __device__ __forceinline__ void CopyArgs(const PhaseArgs &a, Pr
     ((uint64_t *)&p.args)[k] = ((const uint64_t *)&a)[k];
 }
 
-/* Before the wait: where this thread's rows are. */
-template <int T>
+/* Before the wait: where this thread's rows are. WRITTEN: bits of operands that are in fp32. */
+template <int T, int WRITTEN>
 __device__ __forceinline__ void FindRows(const PhaseArgs &a, int64_t begin, int64_t end,
                                          Row (&row)[POISE_BLOCK / T])
 {
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
     (PhaseArgs &)row[r].args = a;
+    row[r].args.written = WRITTEN;
     if (T == MANY) row[r].Find(a, begin + threadIdx.x + r * T, end);
   }
 }
@@ -254,6 +266,18 @@ template <int T> __device__ __forceinline__ void FetchRows(Row (&row)[POISE_BLOC
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++)
     if (T == MANY) row[r].Fetch(); /* latency is all there */
+}
+
+/* All rows at once, where some operands are in fp32: half the bytes are on the way of each. */
+template <int T, int READ>
+__device__ __forceinline__ void FetchSingles(const PhaseArgs &a, int64_t begin, int64_t end,
+                                             Row (&row)[POISE_BLOCK / T])
+{
+#pragma unroll
+  for (int r = 0; r < POISE_BLOCK / T; r++) {
+    int64_t i = begin + threadIdx.x + r * T;
+    row[r].FetchSingle<READ>(a, i < end ? i : begin);
+  }
 }
 
 /* The prologue of a block with rows. Returns whether these are done, with their coefficients. */
@@ -274,7 +298,7 @@ __device__ __forceinline__ bool Decide(const PhaseArgs &a, int64_t block, Prolog
 }
 
 /* The elements, with their dots added to s. */
-template <Element ELEMENT, int NDOT, int COMBINE, int T>
+template <Element ELEMENT, int NDOT, int COMBINE, int T, bool FETCHED>
 __device__ __forceinline__ void RunElements(const PhaseArgs &a, int64_t begin, int64_t end, const double *c,
                                             Row (&row)[POISE_BLOCK / T], double *s)
 {
@@ -282,7 +306,7 @@ __device__ __forceinline__ void RunElements(const PhaseArgs &a, int64_t begin, i
   for (int r = 0; r < POISE_BLOCK / T; r++) {
     int64_t i = begin + threadIdx.x + r * T;
     if (i >= end) break;
-    if (T != MANY) row[r].Fetch(a, i);
+    if (!FETCHED) row[r].Fetch(a, i);
     Dots t = ELEMENT(c, &row[r].args, i);
     for (int k = 0; k < NDOT; k++) s[k] = Join<COMBINE>(s[k], t.d[k]);
   }
@@ -308,8 +332,10 @@ __device__ __forceinline__ void StorePartials(const PhaseArgs &a, int64_t block,
 template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int T>
 static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ PhaseArgs a)
 {
-  constexpr bool DECIDING = (KIND & DECIDES) != 0, END = (KIND & EPILOGUE) != 0;
-  constexpr int N = NDOT + 2 * END;
+  constexpr bool DECIDING = (KIND & DECIDES) != 0, END = (KIND & EPILOGUE) != 0,
+                 SINGLE = (KIND & PHASE_F32) != 0;
+  constexpr int N = NDOT + 2 * END, READ_F32 = KIND >> PHASE_READ_AT & PHASE_OPERANDS,
+                WRITTEN_F32 = KIND >> PHASE_WRITTEN_AT & PHASE_OPERANDS;
   __shared__ Prologue p;
   int64_t block = (int64_t)blockIdx.x - IsApart(a), rows = END ? poisePhaseRows(&a) : POISE_BLOCK;
   int64_t begin = block * rows, end = block < 0 ? begin : begin + rows < a.n ? begin + rows : a.n;
@@ -317,7 +343,7 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
   CopyArgs<T>(a, p);
   Inputs<T, true> inputs(a);
   Row row[POISE_BLOCK / T];
-  FindRows<T>(a, begin, end, row);
+  FindRows<T, WRITTEN_F32>(a, begin, end, row);
   PdlWait();
   inputs.Load();
   FetchRows<T>(row);
@@ -328,10 +354,11 @@ static __global__ void __launch_bounds__(T) RunPhase(const __grid_constant__ Pha
     return;
   }
   if (!Decide<BEGIN, DECIDING>(a, block, p, c)) return;
-  RunElements<ELEMENT, NDOT, COMBINE, T>(a, begin, end, c, row, s);
+  if (SINGLE) FetchSingles<T, READ_F32>(a, begin, end, row);
+  RunElements<ELEMENT, NDOT, COMBINE, T, SINGLE || T == MANY>(a, begin, end, c, row, s);
   if (END) {
     __syncthreads();
-    ApplyBlocks<T>(a.end, begin, end, s + NDOT);
+    ApplyBlocks<T, std::conditional_t<SINGLE, float, double>>(a.end, begin, end, s + NDOT);
   }
   StorePartials<NDOT, COMBINE, END, T>(a, block, s);
 }
@@ -360,7 +387,7 @@ static __global__ void __launch_bounds__(T, Resident(KIND, T))
   Inputs<T, false> inputs(a);
   RankSums<T> sums(a);
   Row row[POISE_BLOCK / T];
-  FindRows<T>(a, begin, end, row);
+  FindRows<T, 0>(a, begin, end, row);
   PdlWait();
   inputs.Load();
   FetchRows<T>(row);
@@ -370,7 +397,7 @@ static __global__ void __launch_bounds__(T, Resident(KIND, T))
   if (block < 0) {
     if (threadIdx.x < 32) SetScalars<BEGIN, DECIDING>(a, p);
   } else if (Decide<BEGIN, DECIDING>(a, block, p, c)) {
-    RunElements<ELEMENT, NDOT, COMBINE, T>(a, begin, end, c, row, s);
+    RunElements<ELEMENT, NDOT, COMBINE, T, T == MANY>(a, begin, end, c, row, s);
     StorePartials<NDOT, COMBINE, false, T>(a, block, s);
   }
   ExchangeEntries<T>(a.send, (int)blockIdx.x - 1);
@@ -414,22 +441,36 @@ constexpr PhaseKernel Exchanging()
     return nullptr;
 }
 
+/* The one on vectors in fp32, of phases that have it; END: with the end. */
+template <Begin BEGIN, Element ELEMENT, int NDOT, int COMBINE, int KIND, int END>
+constexpr PhaseKernel Single()
+{
+  constexpr int kind = KIND & ~(EPILOGUE | EXCHANGES);
+  if constexpr ((KIND & PHASE_F32) != 0 && (KIND & END) == END)
+    return RunPhase<BEGIN, ELEMENT, NDOT, COMBINE, kind | END, THREADS>;
+  else
+    return nullptr;
+}
+
 /* Stands for the rows of phases that have none. */
 ELEMENTWISE(scalars)
 {
   return poiseDots(0, 0, 0);
 }
 
-enum { ENDING = 2, EXCHANGING = 4, FORMS = 6 }; /* each for blocks of THREADS and of MANY */
+/* Each for blocks of THREADS and of MANY, but those in fp32. */
+enum { ENDING = 2, EXCHANGING = 4, SINGLE = 6, SINGLE_ENDING, FORMS };
 
 static const PhaseKernel phases[][FORMS] = {
-#define PHASE(name, ndot, combine, kind)                                                \
-  {RunPhase<name##_begin, name##_element, ndot, combine, (kind)&DECIDES, THREADS>,      \
-   RunPhase<name##_begin, name##_element, ndot, combine, (kind)&DECIDES, MANY>,         \
-   Ending<name##_begin, name##_element, ndot, combine, (kind) & ~EXCHANGES, THREADS>(), \
-   Ending<name##_begin, name##_element, ndot, combine, (kind) & ~EXCHANGES, MANY>(),    \
-   Exchanging<name##_begin, name##_element, ndot, combine, kind, THREADS>(),            \
-   Exchanging<name##_begin, name##_element, ndot, combine, kind, MANY>()},
+#define PHASE(name, ndot, combine, kind)                                                          \
+  {RunPhase<name##_begin, name##_element, ndot, combine, (kind)&DECIDES, THREADS>,                \
+   RunPhase<name##_begin, name##_element, ndot, combine, (kind)&DECIDES, MANY>,                   \
+   Ending<name##_begin, name##_element, ndot, combine, (kind) & (DECIDES | EPILOGUE), THREADS>(), \
+   Ending<name##_begin, name##_element, ndot, combine, (kind) & (DECIDES | EPILOGUE), MANY>(),    \
+   Exchanging<name##_begin, name##_element, ndot, combine, kind, THREADS>(),                      \
+   Exchanging<name##_begin, name##_element, ndot, combine, kind, MANY>(),                         \
+   Single<name##_begin, name##_element, ndot, combine, kind, PLAIN>(),                            \
+   Single<name##_begin, name##_element, ndot, combine, kind, EPILOGUE>()},
 #define SCALARS(name) {RunPhase<name##_begin, scalars_element, 0, SUM, PLAIN, THREADS>},
 #include "sys/device/phases.def"
 #undef PHASE
@@ -441,7 +482,7 @@ PoiseErr poiseCudaLoadPhases(Device *dev)
   cudaFuncAttributes attributes;
   (void)dev;
   for (const auto &phase : phases)
-    for (int form = EXCHANGING; form < FORMS && phase[form]; form++)
+    for (int form = EXCHANGING; form < SINGLE && phase[form]; form++)
       TRY(poiseCudaCheck(cudaFuncGetAttributes(&attributes, (const void *)phase[form]), "loading a kernel"));
   return POISE_OK;
 }
@@ -462,10 +503,12 @@ extern "C" PoiseErr poiseCuda_phase(Device *dev, const void *args)
 {
   PhaseArgs a = *(const PhaseArgs *)args;
   int64_t nblock = poisePhaseBlocks(&a);
-  bool many = a.n > THREADS && nblock <= PHASE_MANY_BLOCKS * dev->model.multiprocessors;
+  bool many = a.n > THREADS && nblock <= PHASE_MANY_BLOCKS * dev->model.multiprocessors && !a.single;
   bool exchanges = a.ranks.size || a.send.push.x;
   if (!exchanges) TRY(MakeFew(dev, &a));
   unsigned blocks = (unsigned)nblock + IsApart(a);
   int form = exchanges ? EXCHANGING : a.end.b ? ENDING : 0;
+  if (a.single && a.n) form = a.end.b ? SINGLE_ENDING : SINGLE;
+  if (!phases[a.id][form + many]) FAIL(POISE_ERR_INTERNAL, "phase %d has no form %d", a.id, form);
   return LaunchPdl(dev, phases[a.id][form + many], blocks, many ? (unsigned)MANY : (unsigned)THREADS, 0, a);
 }

@@ -57,8 +57,15 @@ __device__ __forceinline__ double SumRowFrom(const Args &a, const TileView<Entry
   return SumOfLanes<L>(s);
 }
 
+/* u or d of dot f, of which there is one. */
+template <typename Real> __device__ __forceinline__ double KnownFactor(const Fuse &fuse, int f, int64_t i)
+{
+  const double *known = fuse.u[f] ? fuse.u[f] : fuse.d[f];
+  return sizeof(Real) == sizeof(float) && fuse.single ? ((const float *)known)[i] : known[i];
+}
+
 /* As FuseRow. known: factors of dots that do not depend on y. Two dots are reduced together. */
-template <int T>
+template <int T, typename Real>
 __device__ __forceinline__ void FuseKnown(const Fuse &fuse, const RowShare &row, double y,
                                           const double (&known)[2], int64_t block)
 {
@@ -72,7 +79,7 @@ __device__ __forceinline__ void FuseKnown(const Fuse &fuse, const RowShare &row,
   }
   for (int f = 0; f < fuse.ndot; f++) {
     double d[1] = {0};
-    if (row.stores) d[0] = (f == 0 && fuse.u[0] ? known[0] : Factor(fuse, f, row.i, y)) * y;
+    if (row.stores) d[0] = (f == 0 && fuse.u[0] ? known[0] : Factor<Real>(fuse, f, row.i, y)) * y;
     BlockReduce<1, COMBINE_SUM, T>(d);
     if (threadIdx.x == 0) fuse.partial[f][block] = d[0];
   }
@@ -96,7 +103,7 @@ static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__
          scale = row.stores && a.scale ? a.scale[row.i] : 1;
   for (int f = 0; f < 2; f++) /* here: in a function it costs a spill */
     if (row.stores && f < a.fuse.ndot && (a.fuse.u[f] || a.fuse.d[f]))
-      known[f] = a.fuse.u[f] ? a.fuse.u[f][row.i] : a.fuse.d[f][row.i];
+      known[f] = KnownFactor<Entry<Args>>(a.fuse, f, row.i);
   double s = SumRowFrom<L, INDEX16>(a, tile, row, c);
   if (skip != 0) return;
   double y = 0;
@@ -104,7 +111,7 @@ static __global__ void __launch_bounds__(T) CsrTileEarly(const __grid_constant__
     y = scale * (alpha * s + (beta == 0 ? 0 : beta * a.y[row.i]));
     a.y[row.i] = (Entry<Args>)y;
   }
-  FuseKnown<T>(a.fuse, row, y, known, block);
+  FuseKnown<T, Entry<Args>>(a.fuse, row, y, known, block);
 }
 
 #endif

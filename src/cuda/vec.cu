@@ -105,6 +105,7 @@ static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ 
   PdlWait();
   if (a.skip && *a.skip != 0) return;
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK + threadIdx.x;
+  typedef std::remove_reference_t<decltype(*a.y)> Real;
   double alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
@@ -113,9 +114,9 @@ static __global__ void __launch_bounds__(THREADS) Axpby(const __grid_constant__ 
     if (i >= a.n) continue;
     y[r] = alpha * a.x[i] + (beta == 0 ? 0 : beta * a.y[i]);
     if (a.scale) y[r] *= a.scale[i];
-    a.y[i] = (std::remove_reference_t<decltype(*a.y)>)y[r];
+    a.y[i] = (Real)y[r];
   }
-  FuseDots(a.fuse, y, first, a.n, blockIdx.x);
+  FuseDots<Real>(a.fuse, y, first, a.n, blockIdx.x);
 }
 
 enum {

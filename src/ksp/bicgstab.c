@@ -21,8 +21,8 @@
   products: it is read once for each. The norm of an iteration is tested at the start of the next, when one
   product has been made in vain. Or it is tested at the end of a cycle (poiseKSPLateCycle).
 */
-#include "methods.h"
 #include "bicgstab_phases.h"
+#include "methods.h"
 
 enum { X, R, RHAT, P, V, T, W, KEPT, U, SHAT = U };
 
@@ -43,6 +43,12 @@ static bool IsAhead(PoiseKSP ksp)
 static bool HasHats(PoiseKSP ksp)
 {
   return ksp->side == POISE_PC_RIGHT && !IsAhead(ksp) && !poiseKSPIsIdentity(ksp);
+}
+
+/* x, the x that is kept, and the correction where x is made of it. */
+static unsigned Wide_BiCGSTAB(PoiseKSP ksp)
+{
+  return 1 << X | 1 << KEPT | (IsAhead(ksp) ? 1 << U : 0);
 }
 
 /* The vector that the iteration works on: x, or the correction u. */
@@ -80,6 +86,13 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
   if (!IsAhead(ksp)) return;
   poiseKSPZero(ksp, ksp->work[U]);
   poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
+}
+
+/* r has been replaced: rho = (r^, r). */
+static void Resume_BiCGSTAB(PoiseKSP ksp)
+{
+  poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, ksp->v[R]), READS(VEC_Y, ksp->v[RHAT])}, BI_RHO,
+                NO_SLOT);
 }
 
 static int Cycle_BiCGSTAB(PoiseKSP ksp)
@@ -156,6 +169,10 @@ const KSPType poiseKSPType_bicgstab = {
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_BiCGSTAB,
+    .wide = Wide_BiCGSTAB,
+    .begins = 1 << R | 1 << RHAT | 1 << P | 1 << W,
+    .keeps = 1 << RHAT | 1 << P | 1 << W,
+    .resume = Resume_BiCGSTAB,
     .cycle = Cycle_BiCGSTAB,
     .start = Start_BiCGSTAB,
     .iterate = Iterate_BiCGSTAB,

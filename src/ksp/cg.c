@@ -78,6 +78,12 @@ int poiseCGVectors(PoiseKSP ksp)
   return 5;
 }
 
+unsigned poiseCGWide(PoiseKSP ksp)
+{
+  (void)ksp;
+  return 1 << X;
+}
+
 int poiseCGFlags(PoiseKSP ksp)
 {
   return (int)ksp->norm | (ksp->A->null.n ? CG_PROJECTED : 0);
@@ -169,6 +175,9 @@ const KSPType poiseKSPType_cg = {
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
     .array = Array_CG,
+    .wide = poiseCGWide,
+    .begins = CG_BEGINS,
+    .keeps = CG_BEGINS & ~(1 << R),
     .setup = SetUp_CG,
     .form = Form_CG,
     .start = poiseCGStart,

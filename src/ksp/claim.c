@@ -317,6 +317,7 @@ PoiseErr poiseKSPJudge(PoiseKSP ksp, const double *slots, bool *again)
   c->rhs = sqrt(slots[SLOT_CHECK_BB]);
   *again = false;
   if (ksp->type->squares) TRY(ToleranceOfSquares(ksp, slots, &norm, &tolerance));
+  c->norm = norm;
   if (Known(ksp) >= 0 || c->proven || (claims && norm <= MARGIN * tolerance)) return POISE_OK;
   if (claims && poiseFinite(norm)) TRY(IsRounding(ksp, norm, &c->rounding));
   if (c->rounding) c->best = norm;

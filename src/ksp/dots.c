@@ -25,6 +25,7 @@ static double *Pend(PoiseKSP ksp, int slot, int64_t count)
 void poiseKSPAddDot(PoiseKSP ksp, Fuse *f, const double *u, int slot)
 {
   f->systems = ksp->systems;
+  f->single = ksp->mixed.on;
   f->u[f->ndot] = u;
   f->partial[f->ndot++] = Pend(ksp, slot, ksp->dots.nblock);
 }
@@ -120,6 +121,8 @@ static bool MayExchange(PoiseKSP ksp, int id, const PhaseArgs *a)
   static const bool may[] = {
 #define PHASE(name, ndot, combine, kind) ((kind)&EXCHANGES) != 0,
 #define SCALARS(name)                    false,
+#undef F32
+#define F32(read, written) 0
 #include "sys/device/phases.def"
 #undef PHASE
 #undef SCALARS
@@ -171,6 +174,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
   a.n = rows;
   a.systems = ksp->systems;
   a.parity = ksp->loop.parity;
+  a.single = ksp->mixed.on;
   a.slots = ksp->solve.finishing ? NULL : ksp->scalars.slots;
   a.skip = ksp->solve.finishing ? ksp->solve.unless : NULL;
   a.array = ksp->scalars.array;
@@ -211,6 +215,7 @@ static void PhasePrecondition(PoiseKSP ksp, int id, PhaseArgs a, const int dot[P
   Fuse f = {0};
   if (ksp->M.blocks.b && !ksp->systems.n) {
     a.end = ksp->M.blocks;
+    if (ksp->mixed.on) a.end.d = ksp->mixed.in_fp32;
     a.end.r = ksp->v[m.r], a.end.z = ksp->v[m.z];
     LaunchPhase(ksp, id, a, ksp->layout->n, dot, m.rz, m.zz);
     return;

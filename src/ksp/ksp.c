@@ -68,6 +68,9 @@ static const PoiseOption options[] = {
      "check every convergence with b - A x; inside preconditioners the default is no"},
     {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0,
      NULL, "make it an error if a solve converged in another norm with |b - A x| above 0.01 |b|"},
+    {"ksp_precision", POISE_OPTION_CHOICE, offsetof(KSPOptions, precision), "fp64", 0, 0, "fp64|mixed",
+     "of the iteration: mixed works on A and vectors in fp32, and keeps x and true residuals in fp64, for cg "
+     "and bicgstab; what cannot goes on in fp64"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner once it is built, even if its matrix changes"},
     {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",
@@ -520,6 +523,7 @@ static PoiseErr View(PoiseKSP ksp)
   TRY(poisePrint(ksp->ctx, "  tolerances: relative %g, absolute %g, divergence %g; most iterations %lld\n",
                  ksp->options.rtol, ksp->options.atol, ksp->options.dtol, (long long)ksp->options.maxits));
   if (ksp->type->view) TRY(ksp->type->view(ksp));
+  if (ksp->layout) TRY(poiseKSPMixedView(ksp));
   if (*ksp->alone) TRY(poisePrint(ksp->ctx, "  not gathered, though ranks share a GPU: %s\n", ksp->alone));
   if (ksp->layout) TRY(ViewSetUp(ksp));
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))

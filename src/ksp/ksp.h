@@ -5,6 +5,7 @@
 #define POISE_KSP_IMPL_H
 
 #include "ksp_phases.h"
+#include "mixed.h"
 #include "running.h"
 
 enum {
@@ -24,6 +25,7 @@ typedef struct KSPOptions { /* values of -ksp_..., except the method's own */
   double rtol, atol, dtol;
   PoiseInt maxits, replay; /* replay: iterations a turn; 0: no turns, negative: chosen */
   int norm, side;          /* 0: default; side 1 left, 2 right */
+  int precision;           /* 1: mixed */
   int guess_nonzero, error_if_not_converged, error_if_inaccurate, reuse, verify;
   char monitor_words[POISE_OPTION_LENGTH];
   Monitored monitor;
@@ -141,6 +143,7 @@ struct PoiseKSP_s {
   double **v;        /* device pointers of work */
   Buffer singles;    /* work vectors in fp32 */
   float **v32;       /* device pointers of these */
+  KSPMixed mixed;    /* what it has in fp32, and how that goes */
   PoiseVec residual; /* b - A x, where it is monitored */
   PoiseVec rhs;      /* b scaled, or without its part in the null space of A^T, if that is known */
   KSPScalars scalars;

@@ -20,8 +20,14 @@ enum {
   REASON_INDEFINITE_PC = -8,
   REASON_NANORINF = -9,
   REASON_INDEFINITE_MAT = -10,
-  REASON_RANGE = -99 /* for the solver alone: the first norm asks for a scaled b */
+  /* for the solver alone: the first norm asks for a scaled b; the norm is below SLOT_FALL */
+  REASON_RANGE = -99,
+  REASON_FALLEN = -98
 };
+
+/* Until a claim is checked: the part of SLOT_NORM0 below which a recurrence in fp32 ends (mixed.c); 0:
+   none. */
+enum { SLOT_FALL = SLOT_CHECK_RZ };
 
 enum { NORM_NONE = 1, NORM_PRECONDITIONED, NORM_UNPRECONDITIONED, NORM_NATURAL }; /* PoiseNormType */
 
@@ -86,8 +92,8 @@ POISE_INLINE int poiseTestFirst(const double *in, const PhaseArgs *a, double nor
 }
 
 /* Limits of the first norm, by Convergence.range: none; of the norm; of that, and b is not 0; without a norm,
-   dots that are 0 or not finite. */
-enum { RANGE_ANY, RANGE_NORM, RANGE_NORM_AND_B, RANGE_DOTS };
+   dots that are 0 or not finite; of the norm, so that vectors of that size are in the range of fp32. */
+enum { RANGE_ANY, RANGE_NORM, RANGE_NORM_AND_B, RANGE_DOTS, RANGE_SINGLE };
 
 /* Norms whose squares are numbers, with some room. */
 POISE_INLINE double poiseLeastNorm(void)
@@ -108,6 +114,7 @@ POISE_INLINE int poiseMustScale(const double *in, const Convergence *v, double n
   if (v->range == RANGE_ANY) return 0;
   if (v->range == RANGE_DOTS) return reason == REASON_ATOL || reason == REASON_NANORINF;
   if (v->range == RANGE_NORM_AND_B && in[SLOT_CHECK_BB] == 0) return 1;
+  if (v->range == RANGE_SINGLE && norm0 > 0 && !(norm0 > 1e-10 && norm0 < 1e10)) return 1;
   return !poiseInRange(norm0) && !(norm0 < least && in[SLOT_ATOL] >= least);
 }
 
@@ -131,7 +138,8 @@ POISE_INLINE int poiseDecideFirst(const double *in, double *out, const PhaseArgs
 /* The same three for the iteration just finished, which is counted. */
 POISE_INLINE int poiseTestNext(const double *in, const PhaseArgs *a, double norm)
 {
-  return poiseTest(in, &a->conv, norm, in[SLOT_NORM0], in[SLOT_ITS + a->parity] + 1);
+  int reason = poiseTest(in, &a->conv, norm, in[SLOT_NORM0], in[SLOT_ITS + a->parity] + 1);
+  return !reason && norm < in[SLOT_FALL] * in[SLOT_NORM0] ? REASON_FALLEN : reason;
 }
 
 POISE_INLINE int poiseConclude(const double *in, double *out, const PhaseArgs *a, double norm, int reason)

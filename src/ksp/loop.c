@@ -17,10 +17,11 @@
 #include "solve.h"
 
 enum {
-  LATEST = -1,    /* the latest of all enqueued iterations */
-  FIRST = 16,     /* iterations of the first replay of a loop that is new */
-  KEEPS = 1 << 8, /* beside a norm: iterations keep what spectra are made of */
-  STEP_LONG = 2   /* iterations between two looks by the device where one takes long */
+  LATEST = -1,     /* the latest of all enqueued iterations */
+  FIRST = 16,      /* iterations of the first replay of a loop that is new */
+  KEEPS = 1 << 8,  /* beside a norm: iterations keep what spectra are made of, or */
+  SINGLE = 1 << 9, /* work in fp32 */
+  STEP_LONG = 2    /* iterations between two looks by the device where one takes long */
 };
 
 static Device *Dev(PoiseKSP ksp)
@@ -102,11 +103,13 @@ static void TrueResidual(PoiseKSP ksp)
 {
   Fuse f = {0};
   ksp->solve.finishing = true; /* nothing is skipped */
+  bool single = poiseKSPMixedShow(ksp, false);
   PoiseVec x = ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0];
   poiseKSPCopy(ksp, ksp->solve.b, ksp->residual);
   poiseKSPAddDot(ksp, &f, NULL, SLOT_TRUE_RESIDUAL);
   poiseKSPSubtractProduct(ksp, x, ksp->residual, &f);
   poiseKSPPublish(ksp);
+  (void)poiseKSPMixedShow(ksp, single);
   ksp->solve.finishing = false;
 }
 
@@ -114,9 +117,11 @@ static void TrueResidual(PoiseKSP ksp)
 static void BuildIterate(PoiseKSP ksp, PoiseVec x)
 {
   ksp->solve.finishing = true; /* nothing is skipped */
+  bool single = poiseKSPMixedShow(ksp, false);
   poiseKSPCopy(ksp, ksp->type->solution ? ksp->type->solution(ksp) : ksp->work[0], x);
   if (ksp->A->null.n) poiseKSPRemoveNullSpace(ksp, x, NULL);
   if (ksp->solve.scale != 1) poiseKSPFailed(ksp, PoiseVecScale(x, 1 / ksp->solve.scale));
+  (void)poiseKSPMixedShow(ksp, single);
   ksp->solve.finishing = false;
 }
 
@@ -318,7 +323,8 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->generation = ksp->pc->generation;
   c->joined = poiseLinkJoined(ksp->ctx);
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
-  c->norm = (int)ksp->norm + (poiseKSPKeepsSpectrum(ksp) ? KEEPS : 0), c->side = (int)ksp->side;
+  c->norm = (int)ksp->norm + (poiseKSPKeepsSpectrum(ksp) ? KEEPS : 0) + (ksp->mixed.on ? SINGLE : 0),
+  c->side = (int)ksp->side;
   c->step = ksp->loop.step, c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);
   c->there = poiseHaloWasSent(poiseMatHalo(ksp->A));
@@ -395,7 +401,9 @@ static void EnqueueEndAhead(PoiseKSP ksp, PoiseVec x, bool checks, LogCounts cou
   poiseLogCounts(ksp->ctx, &counts[0]);
   ksp->solve.finishing = true;
   ksp->solve.unless = ksp->scalars.conv.unclaimed;
+  bool single = poiseKSPMixedShow(ksp, false);
   poiseKSPEnqueueEnd(ksp, x, checks);
+  (void)poiseKSPMixedShow(ksp, single);
   ksp->solve.finishing = false;
   ksp->solve.unless = NULL;
   poiseLogCounts(ksp->ctx, &counts[1]);

@@ -43,10 +43,17 @@ struct KSPType {
   double (*size_of_a)(PoiseKSP); /* of these: |A M^-1/2|, the norm of Frobenius in the space so far */
   unsigned transposes;           /* MAT_TRANSPOSED: it multiplies with A^T; PC_TRANSPOSED: it applies M^-T */
   double linear[2]; /* per side: with an rtol below, it needs M (u + v) = M u + M v to the digits of fp64 */
-  unsigned left, right;        /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
-  int (*vectors)(PoiseKSP);    /* work vectors, the first being x */
-  int (*singles)(PoiseKSP);    /* work vectors in fp32 beside them; NULL: none */
-  int64_t (*array)(PoiseKSP);  /* number of doubles of its small device array; may be NULL */
+  unsigned left, right;       /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
+  int (*vectors)(PoiseKSP);   /* work vectors, the first being x */
+  int (*singles)(PoiseKSP);   /* work vectors in fp32 beside them; NULL: none */
+  int64_t (*array)(PoiseKSP); /* number of doubles of its small device array; may be NULL */
+  /* For -ksp_precision mixed (mixed.c), bit k for work vector k. Those that stay in fp64: x, and what
+     `finish` makes it of. NULL: it has no form in fp32. Its phases with rows are marked F32, and nothing else
+     works on vectors but products and M. */
+  unsigned (*wide)(PoiseKSP);
+  unsigned begins, keeps;   /* those that start makes for iterate; of them those that stay where b - A x takes
+                               the place of the recurrence's */
+  void (*resume)(PoiseKSP); /* then enqueue what follows from both, in fp32; may be NULL */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
   /* Which method's cycle, iterate and restart are used, as set-up chose; NULL: its own. */

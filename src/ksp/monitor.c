@@ -221,6 +221,7 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
                 ksp->result.inconsistency, ksp->A->left.n ? " of the transpose, and was left out" : "");
   if (ksp->solve.vanished) poiseKSPSay(ksp, "x is too small for a number");
   poiseKSPSayClaim(ksp);
+  poiseKSPMixedSay(ksp);
   if (ksp->result.reason < 0 && ksp->type->explain) ksp->type->explain(ksp);
   return ExplainPC(ksp);
 }

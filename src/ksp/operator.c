@@ -16,10 +16,11 @@ static const double *Done(PoiseKSP ksp)
 /* Count the partials of a product: one per thread block and dot. */
 static void CountPartials(PoiseKSP ksp, const Fuse *f)
 {
+  int64_t count =
+      ksp->mixed.on ? poiseProductPartials(&ksp->mixed.A) : poiseMatPartialsColumns(ksp->A, ksp->systems.n);
   for (int k = 0; k < f->ndot; k++)
     for (int p = 0; p < ksp->dots.npending; p++)
-      if (ksp->dots.pending[p].partial == f->partial[k])
-        ksp->dots.pending[p].count = poiseMatPartialsColumns(ksp->A, ksp->systems.n);
+      if (ksp->dots.pending[p].partial == f->partial[k]) ksp->dots.pending[p].count = count;
 }
 
 /* Phases work on the device through pointers, of which a vector knows nothing; a user's function may work on
@@ -42,6 +43,11 @@ void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, c
                      const Fuse *f)
 {
   ProductArgs args = {.a.value = a, .b.value = b, .skip = Done(ksp), .scale = scale, .fuse = f};
+  if (ksp->mixed.on) {
+    if (f) CountPartials(ksp, f);
+    poiseKSPMixedProduct(ksp, x, y, &args);
+    return;
+  }
   Operands v = BeforeProduct(ksp, x, y, f);
   poiseKSPFailed(ksp, poiseProductMult(&ksp->A->product, POISE_OK, &v, &args));
   OnDevice(ksp, y);
@@ -86,6 +92,10 @@ PoiseErr poiseKSPPreparePC(PoiseKSP ksp)
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
 {
   bool remove = RemovesNullSpace(ksp), eager = poisePCEager(ksp->pc) != NULL;
+  if (ksp->mixed.on) {
+    poiseKSPMixedPrecondition(ksp, r, z, Done(ksp), f);
+    return;
+  }
   if (eager && r != ksp->solve.b) OnDevice(ksp, r);
   poiseKSPFailed(ksp, poisePCApplyFuse(ksp->pc, r, z, Done(ksp), remove ? NULL : f));
   if (eager) OnDevice(ksp, z);

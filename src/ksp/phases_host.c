@@ -151,6 +151,12 @@ static const Phase phases[] = {
 #undef SCALARS
 };
 
+/* Is operand k of those from bit `at` on in fp32, where the phase works in it? */
+static bool IsSingle(const Phase *p, int at, int k)
+{
+  return p->kind >> at >> k & 1;
+}
+
 /* Check that a prologue is repeatable, if the device checks (mock). On a GPU every thread block runs the
    prologue, perhaps after another block has published its results. Blocks with rows run it without the
    array. So a prologue must give the same coefficients once its results are in place, and without the
@@ -172,6 +178,57 @@ static PoiseErr CheckRepeatable(const PhaseArgs *a, const double *c, int go)
          phases[a->id].name);
   return POISE_OK;
 }
+
+/* ---- vectors in fp32 ------------------------------------------------------------------------- */
+
+static void Widen(const void *from, int64_t begin, int64_t n, double *to)
+{
+  const float *x = (const float *)from + begin;
+  for (int64_t i = 0; i < n; i++) to[i] = x[i];
+}
+
+static void Narrow(const double *from, int64_t begin, int64_t n, void *to)
+{
+  float *y = (float *)to + begin;
+  for (int64_t i = 0; i < n; i++) y[i] = (float)from[i];
+}
+
+/* Rows [begin, end), block `at`, whose vectors in fp32 are copied to fp64 and back in cache. What an element
+   does not assign is copied too, so that it stays. */
+static void RunSingle(const PhaseArgs *a, const double *c, int64_t begin, int64_t end, int64_t at)
+{
+  double read[POISE_MAX_VECS][POISE_BLOCK], written[POISE_MAX_VECS][POISE_BLOCK];
+  const Phase *p = &phases[a->id];
+  int64_t n = end - begin;
+  PhaseArgs wide = *a;
+  for (int k = 0; k < POISE_MAX_VECS; k++) {
+    bool reads = a->in[k] != NULL, writes = a->out[k] != NULL;
+    if (reads) wide.in[k] = IsSingle(p, PHASE_READ_AT, k) ? read[k] : a->in[k] + begin;
+    if (writes) wide.out[k] = IsSingle(p, PHASE_WRITTEN_AT, k) ? written[k] : a->out[k] + begin;
+    if (reads && wide.in[k] == read[k]) Widen(a->in[k], begin, n, read[k]);
+    if (writes && wide.out[k] == written[k]) Widen(a->out[k], begin, n, written[k]);
+  }
+  p->block(c, &wide, 0, n, at);
+  for (int k = 0; k < POISE_MAX_VECS; k++)
+    if (a->out[k] && wide.out[k] == written[k]) Narrow(written[k], begin, n, a->out[k]);
+}
+
+/* The same of an end: D, r and z are in fp32. */
+static void EndSingle(const BlockEpilogue *e, int64_t n, int64_t begin, int64_t end, int64_t at)
+{
+  const float *d = (const float *)e->d, *r = (const float *)e->r;
+  float *z = (float *)e->z;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t first = i - i % e->b, side = first + e->b < n ? e->b : n - first;
+    double s = 0;
+    for (int64_t j = 0; j < side; j++) s += (double)d[first * e->b + j * side + i - first] * r[first + j];
+    z[i] = (float)s;
+  }
+  if (e->rz) e->rz[at] = poiseHostDotBoth_f32(r, z, begin, end);
+  if (e->zz) e->zz[at] = poiseHostDotBoth_f32(z, z, begin, end);
+}
+
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 /* The end of block `at` of rows. */
 static void RunEnd(const BlockEpilogue *e, int64_t n, int64_t begin, int64_t end, int64_t at)
@@ -221,6 +278,8 @@ static PoiseErr CheckArgs(const PhaseArgs *a)
   if (a->end.b && !(p->kind & EPILOGUE))
     FAIL(POISE_ERR_INTERNAL, "phase %s does not end with blocks", p->name);
   if (a->n && !p->block) FAIL(POISE_ERR_INTERNAL, "phase %s has no rows", p->name);
+  if (a->single && a->n && (!(p->kind & PHASE_F32) || exchanges))
+    FAIL(POISE_ERR_INTERNAL, "phase %s has no form in fp32", p->name);
   if (exchanges && (!(p->kind & EXCHANGES) || !a->slots || a->end.b || (a->nsum && !a->ranks.size)))
     FAIL(POISE_ERR_INTERNAL, "phase %s does not exchange with other ranks", p->name);
   return POISE_OK;
@@ -230,8 +289,11 @@ static PoiseErr CheckArgs(const PhaseArgs *a)
 static void RunRows(const PhaseArgs *a, const double *c, int64_t at)
 {
   int64_t rows = poisePhaseRows(a), begin = at * rows, end = begin + rows < a->n ? begin + rows : a->n;
-  phases[a->id].block(c, a, begin, end, at);
-  if (a->end.b) RunEnd(&a->end, a->n, begin, end, at);
+  if (a->single)
+    RunSingle(a, c, begin, end, at);
+  else
+    phases[a->id].block(c, a, begin, end, at);
+  if (a->end.b) (a->single ? EndSingle : RunEnd)(&a->end, a->n, begin, end, at);
 }
 
 static PoiseErr Rows(Device *dev, const PhaseArgs *a)

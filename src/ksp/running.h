@@ -45,6 +45,7 @@ typedef struct Claim {
   int refuted;          /* number of refuted claims of this solve */
   bool rounding;        /* the claim stands, as its norm is that of rounding */
   bool proven;          /* or as b - A x has been compared with the r of the method */
+  double norm;          /* as computed for the latest claim */
   double claimed;       /* norm of the latest refuted claim */
   double best;          /* the least norm computed for such a claim, or after it; infinite: none */
   double best_square;   /* the least squared norm with which x was delivered; infinite: none */

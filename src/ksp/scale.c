@@ -17,7 +17,8 @@ int poiseKSPRange(PoiseKSP ksp)
 {
   if (ksp->solve.again || ksp->solve.scalings == MOST_SCALINGS) return RANGE_ANY;
   if (ksp->norm == POISE_KSP_NORM_NONE) return RANGE_DOTS;
-  return ksp->options.guess_nonzero ? RANGE_NORM_AND_B : RANGE_NORM;
+  if (ksp->options.guess_nonzero) return RANGE_NORM_AND_B;
+  return ksp->mixed.active ? RANGE_SINGLE : RANGE_NORM;
 }
 
 bool poiseKSPOutOfRange(PoiseKSP ksp, const double *slots)

@@ -28,6 +28,7 @@ void poiseKSPRelease(PoiseKSP ksp)
   poiseFree(ctx, &ksp->v);
   poiseBufferDestroy(&ksp->singles);
   poiseFree(ctx, &ksp->v32);
+  poiseKSPMixedRelease(ksp);
   PoiseVecDestroy(&ksp->residual);
   PoiseVecDestroy(&ksp->rhs);
   poiseBufferDestroy(&ksp->scalars.slot_buffer);
@@ -89,6 +90,14 @@ static Sizes SizesFor(PoiseKSP ksp, PoiseMat A, int64_t product)
   return s;
 }
 
+/* Of products, in either precision. */
+static int64_t Partials(PoiseKSP ksp)
+{
+  int64_t n = poiseMatPartialsColumns(ksp->A, ksp->systems.n),
+          single = ksp->mixed.usable ? poiseProductPartials(&ksp->mixed.A) : 0;
+  return n > single ? n : single;
+}
+
 /* The work vectors in fp32 are parts of one buffer. */
 static PoiseErr AllocateSingles(PoiseKSP ksp, Sizes s)
 {
@@ -106,7 +115,7 @@ static PoiseErr AllocateBuffers(PoiseKSP ksp)
 {
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
-  Sizes s = SizesFor(ksp, ksp->A, poiseMatPartialsColumns(ksp->A, ksp->systems.n));
+  Sizes s = SizesFor(ksp, ksp->A, Partials(ksp));
   void *pinned = NULL;
   if (!ksp->layout) ksp->layout = poiseLayoutShare(ksp->A->cols);
   ksp->rows = poiseLayoutShare(ksp->A->rows);
@@ -297,7 +306,8 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   TRY(poiseKSPFollowNormal(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
   /* if either differs on any rank, as allocating is collective, and phases exchange on all or none */
-  int64_t any[] = {ksp->layout && poiseMatPartials(ksp->A) > ksp->dots.stride, Sends(ksp) && Hides(ksp)};
+  TRY(poiseKSPMixedChoose(ksp, norm));
+  int64_t any[] = {ksp->layout && Partials(ksp) > ksp->dots.stride, Sends(ksp) && Hides(ksp)};
   TRY(poiseCommMaxInt(ksp->ctx->comm, any, 2));
   bool keeps = ksp->layout && ksp->type->array && ksp->type->array(ksp) > ksp->scalars.array_size;
   bool more = keeps || ksp->options.replay > ksp->loop.ring / 4 ||
@@ -313,7 +323,8 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));
   if (ksp->type->transposes) TRY(poiseKSPPrepareTransposes(ksp));
   ksp->loop.eager = poiseKSPWhyEager(ksp);
-  TRY(PrepareSends(ksp, Sends(ksp) && !any[1]));
+  TRY(poiseKSPMixedSetUp(ksp));
+  TRY(PrepareSends(ksp, Sends(ksp) && !any[1] && !ksp->mixed.usable));
   return ksp->type->setup ? ksp->type->setup(ksp) : POISE_OK;
 }
 
@@ -375,6 +386,7 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   if (ksp->type->transposes & PC_TRANSPOSED && ksp->pc->type->transpose == PC_OF_TRANSPOSE)
     mine.beyond = "the transpose of the preconditioner";
   if (poiseKSPMakesNormal(ksp)) mine.beyond = "A^T A";
+  if (ksp->options.precision) mine.beyond = "values and vectors in fp32";
   poisePredictOpen(plan, &mine);
   poisePredictSum(&mine, p);
   return POISE_OK;
@@ -418,6 +430,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   poiseBufferAdd(&ksp->sends.table, bytes);
   bytes->host += (2 * (ksp->loop.ring + RING_AT + POISE_COMM_WIDTH) + RING_AT) * (int64_t)sizeof(double);
   poiseBufferAdd(&ksp->singles, bytes);
+  poiseKSPMixedBytes(ksp, bytes);
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
   AddVector(ksp->residual, bytes);
   AddVector(ksp->rhs, bytes);

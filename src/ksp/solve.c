@@ -56,6 +56,7 @@ static PoiseErr SetSlots(PoiseKSP ksp)
   slots[SLOT_DTOL] = ksp->options.dtol;
   slots[SLOT_MAXITS] = (double)ksp->options.maxits;
   slots[SLOT_BASE] = slots[SLOT_ITS] = slots[SLOT_ITS_ODD] = (double)ksp->solve.base;
+  slots[SLOT_FALL] = ksp->mixed.active ? ksp->mixed.fall : 0;
   slots[SLOT_NORM0] = ksp->solve.again ? ksp->result.slots[SLOT_NORM0] : 0;
   slots[UNCLAIMED] = 1;
   ksp->loop.parity = ksp->loop.cycle_at = ksp->dots.npending = ksp->dots.next_partial = 0;
@@ -79,6 +80,7 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
   ksp->solve.size_b = 0;
   ksp->solve.base = 0;
   ksp->solve.scale = 1;
+  poiseKSPMixedReset(ksp);
   TRY(SetSlots(ksp));
   TRY(poiseBufferWrite(&ksp->dots.stage_buffer, DEVICE, &ksp->dots.stage));
   TRY(poiseBufferWrite(&ksp->dots.partial_buffer, DEVICE, &ksp->dots.partials));
@@ -88,7 +90,8 @@ PoiseErr poiseKSPPrepare(PoiseKSP ksp)
     TRY(poiseVecWrite(ksp->work[k], &ksp->v[k]));
     ksp->v[k] = poiseVecPlace(ksp->work[k], ksp->v[k]);
   }
-  return poiseKSPPreparePC(ksp);
+  TRY(poiseKSPPreparePC(ksp));
+  return poiseKSPMixedPrepare(ksp);
 }
 
 /* Measure the part of *b in the null space of A^T. If only that of A is known, it is used, as for a
@@ -201,7 +204,7 @@ static PoiseErr Conclude(PoiseKSP ksp, PoiseVec x, bool *again)
   if (checks) TRY(CompleteCheck(ksp));
   if (checks) TRY(poiseKSPJudge(ksp, ksp->loop.status[0], again));
   LookAtRetry(ksp);
-  if (!*again) *again = Retries(ksp);
+  if (!*again) *again = Retries(ksp) || poiseKSPMixedGoesOn(ksp);
   return ksp->solve.scale != 1 && !*again ? poiseKSPScaled(ksp, x) : POISE_OK;
 }
 
@@ -256,11 +259,13 @@ PoiseErr poiseKSPRun(PoiseKSP ksp, PoiseVec b, PoiseVec x)
     /* from the x in work[0], until the solve is over, or b must be scaled */
     ksp->solve.finishing = ksp->solve.ended = false;
     ksp->type->start(ksp, ksp->solve.b);
+    TRY(poiseKSPMixedStart(ksp));
     poiseKSPAllHaveBegun(ksp);
     if (ksp->loop.eager || ksp->type->once)
       poiseKSPEager(ksp);
     else if (poiseKSPAllAreThere(ksp, poiseKSPCapture(ksp)))
       poiseKSPReplay(ksp, x);
+    (void)poiseKSPMixedShow(ksp, false);
     TRY(poiseKSPAgree(ksp));
     again = ksp->solve.scaling;
     if (!again) TRY(Conclude(ksp, x, &again));

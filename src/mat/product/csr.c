@@ -58,7 +58,9 @@ PoiseErr poiseCsrArgumentsSingle(Product *p, ProductPart part, const ProductArgs
                          .x = a->x,
                          .ghost = a->ghost,
                          .skip = a->skip,
-                         .y = a->y};
+                         .y = a->y,
+                         .scale = a->scale};
+  if (a->fuse) m->fuse = *a->fuse;
   m->A.ptr64 = v.ptr64, m->A.ptr32 = v.ptr32, m->A.col = v.col;
   TRY(poiseIndex16View(p->A, &m->index16));
   return poiseBufferRead(&p->val, DEVICE, &m->A.val);

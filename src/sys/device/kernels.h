@@ -106,6 +106,7 @@ POISE_INLINE int64_t poiseScalarsOf(const Systems *s, int j)
 /* Dots of the rows y just finished: (u_k, y), or (y, D y) when u_k is NULL (D = 1 when d_k is NULL too). */
 typedef struct {
   int ndot;
+  int single; /* u and d are in fp32, where y is */
   const double *u[POISE_MAX_DOTS], *d[POISE_MAX_DOTS];
   /* block b of the kernel's rows (POISE_BLOCK unless it says otherwise) writes partial[k][b] */
   double *partial[POISE_MAX_DOTS];
@@ -187,6 +188,7 @@ typedef struct PhaseArgs {
   double *out[POISE_MAX_VECS];
   float *out_f32; /* one more that is written, in fp32; NULL: none */
   int seldom;     /* how many of out are touched once in a while only: not counted as traffic */
+  int single;     /* of one marked F32: its vectors are in fp32, but for those that the mark names */
   ScalarRef c[POISE_MAX_COEFS];
   double *slots;      /* POISE_SLOTS of them; NULL outside solvers */
   const double *skip; /* without slots; *skip != 0: do nothing (may be NULL) */

@@ -17,6 +17,9 @@
         a->in[X], a->out[X]    NULL: operand X is absent
         a->out_f32[i]          entry i of a vector in fp32, to be assigned
 
+  A phase marked F32 is compiled for vectors in fp32 too. READ and OUT then convert entries. c, sums and dots
+  are fp64.
+
   A phase of scalars alone has no ELEMENTWISE: SCALARS(name) in phases.def.
 
   Operands are constants of an enum next to the phase, below POISE_MAX_VECS. A call gives vectors for them:
@@ -41,7 +44,11 @@
                                    POISE_UNUSED int64_t i)
 
 #define READ(operand) poiseRead(a, operand, i)
-#define OUT(operand)  a->out[operand][i]
+#ifdef __CUDACC__
+#define OUT(operand) poiseOut(a, operand, i)
+#else
+#define OUT(operand) a->out[operand][i]
+#endif
 
 /* Operands in a list of PhaseArgs. UPDATES: read and written. */
 #define READS(operand, v)   .in[operand] = (v)
@@ -49,10 +56,50 @@
 #define UPDATES(operand, v) .in[operand] = (v), .out[operand] = (v)
 #define SENDS(v)            .send.push.x = (v)
 
+/* F32(read, written) in phases.def, as bits of a phase's kind: which operands are then in fp32. */
+enum {
+  PHASE_F32 = 1 << 4,
+  PHASE_READ_AT = 8,
+  PHASE_WRITTEN_AT = 16,
+  PHASE_OPERANDS = (1 << POISE_MAX_VECS) - 1
+};
+#define F32(read, written)                                   \
+  (PHASE_F32 | (PHASE_OPERANDS & ~(read)) << PHASE_READ_AT | \
+   (PHASE_OPERANDS & ~(written)) << PHASE_WRITTEN_AT)
+
 #ifdef __CUDACC__
 struct PhaseRow : PhaseArgs { /* with entries of in, which a GPU prefetches */
   double read[POISE_MAX_VECS];
+  int written; /* bits of the operands in out that are in fp32, a constant where this is inlined */
 };
+
+struct PhaseEntry { /* of out, in either type */
+  double *f64;
+  float *f32; /* NULL: it is the other */
+  __host__ __device__ __forceinline__ operator double() const
+  {
+    return f32 ? (double)*f32 : *f64;
+  }
+  __host__ __device__ __forceinline__ double operator=(double v) const
+  {
+    if (f32) return *f32 = (float)v;
+    return *f64 = v;
+  }
+  __host__ __device__ __forceinline__ double operator=(const PhaseEntry &v) const
+  {
+    return *this = (double)v;
+  }
+  __host__ __device__ __forceinline__ double operator+=(double v) const
+  {
+    return *this = (double)*this + v;
+  }
+};
+
+POISE_INLINE PhaseEntry poiseOut(const PhaseArgs *a, int k, int64_t i)
+{
+  bool single = ((const PhaseRow *)a)->written >> k & 1;
+  return {a->out[k] + i, single ? (float *)a->out[k] + i : NULL};
+}
 #endif
 
 /* Entry i of in[k], for the element i that a was given to. */
