@@ -21,7 +21,9 @@ static void Iterate_FGMRES(PoiseKSP ksp, int j)
 {
   PoiseVec z = ksp->work[Z(ksp) + j];
   poiseKSPPrecondition(ksp, ksp->work[poiseGMRESNewest(ksp, j)], z, NULL); /* z_j = M^-1 v_j */
-  poiseKSPMult(ksp, z, ksp->work[poiseGMRESNext(ksp, j)], NULL);           /* w = A z_j */
+  ksp->mixed.products = true;
+  poiseKSPMult(ksp, z, ksp->work[poiseGMRESNext(ksp, j)], NULL); /* w = A z_j */
+  ksp->mixed.products = false;
   poiseGMRESExtend(ksp, j);
 }
 
@@ -59,6 +61,7 @@ const KSPType poiseKSPType_fgmres = {
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_FGMRES,
     .singles = poiseGMRESSingles,
+    .replaces = true,
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,
     .start = poiseGMRESStart,

@@ -18,6 +18,8 @@
   - The residual at the end of a cycle then differs from the recurrence by some 1e-7 of the norm at its
     beginning. So a cycle ends where the recurrence has fallen to FALL: what is left is right to some
     per cent. The method is then started again from x, as after a false claim.
+  - With -ksp_precision mixed A is in fp32 too, and so are x and y of the products of an iteration (mixed.c).
+    Restarts compute b - A x in fp64.
   - Classical Gram-Schmidt loses orthogonality sooner, and the recurrence falls faster than the residual. A
     restart computes the residual anyway. So there this ends the solve only if the residual has not fallen.
 */
@@ -91,7 +93,7 @@ int64_t poiseGMRESArray(PoiseKSP ksp)
 
 static bool IsSingle(PoiseKSP ksp)
 {
-  return ((GMRES *)ksp->data)->basis == FP32;
+  return ((GMRES *)ksp->data)->basis == FP32 || ksp->options.precision;
 }
 
 int poiseGMRESVectors(PoiseKSP ksp)
@@ -328,7 +330,7 @@ PoiseErr poiseGMRESView(PoiseKSP ksp)
              (long long)(g->restart - poiseGMRESKrylov(ksp)));
   return poisePrint(ksp->ctx, "  restart %lld%s, basis in %s, classical Gram-Schmidt, %s\n",
                     (long long)g->restart, kept,
-                    poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", g->basis),
+                    poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_basis", IsSingle(ksp) ? FP32 : FP64),
                     poiseOptionsChoice(poiseGMRESOptions, "ksp_gmres_cgs_refinement_type", g->refine));
 }
 
@@ -336,8 +338,10 @@ PoiseErr poiseGMRESView(PoiseKSP ksp)
 
 void poiseGMRESIterate(PoiseKSP ksp, int j)
 {
+  ksp->mixed.products = true;
   poiseKSPOperator(ksp, ksp->work[poiseGMRESNewest(ksp, j)], ksp->work[GM_T],
                    ksp->work[poiseGMRESNext(ksp, j)], NULL); /* w = K v_j */
+  ksp->mixed.products = false;
   poiseGMRESExtend(ksp, j);
 }
 
@@ -407,6 +411,7 @@ const KSPType poiseKSPType_gmres = {
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = poiseGMRESVectors,
     .singles = poiseGMRESSingles,
+    .replaces = true,
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,
     .start = poiseGMRESStart,

@@ -69,8 +69,8 @@ static const PoiseOption options[] = {
     {"ksp_error_if_inaccurate", POISE_OPTION_BOOL, offsetof(KSPOptions, error_if_inaccurate), "no", 0, 0,
      NULL, "make it an error if a solve converged in another norm with |b - A x| above 0.01 |b|"},
     {"ksp_precision", POISE_OPTION_CHOICE, offsetof(KSPOptions, precision), "fp64", 0, 0, "fp64|mixed",
-     "of the iteration: mixed works on A and vectors in fp32, and keeps x and true residuals in fp64, for cg "
-     "and bicgstab; what cannot goes on in fp64"},
+     "of the iteration: mixed has A and a recurrence in fp32, x and true residuals in fp64, for cg "
+     "and bicgstab, or a basis and products in fp32, for gmres, fgmres and lgmres"},
     {"ksp_reuse_preconditioner", POISE_OPTION_BOOL, offsetof(KSPOptions, reuse), "no", 0, 0, NULL,
      "keep the preconditioner once it is built, even if its matrix changes"},
     {"ksp_monitor", POISE_OPTION_STRING, offsetof(KSPOptions, monitor_words), "no", 0, 0, "yes",

@@ -114,6 +114,7 @@ const KSPType poiseKSPType_lgmres = {
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = Vectors_LGMRES,
     .singles = poiseGMRESSingles,
+    .replaces = true,
     .array = poiseGMRESArray,
     .cycle = poiseGMRESRestart,
     .start = poiseGMRESStart,

@@ -323,7 +323,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->generation = ksp->pc->generation;
   c->joined = poiseLinkJoined(ksp->ctx);
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
-  c->norm = (int)ksp->norm + (poiseKSPKeepsSpectrum(ksp) ? KEEPS : 0) + (ksp->mixed.on ? SINGLE : 0),
+  c->norm = (int)ksp->norm + (poiseKSPKeepsSpectrum(ksp) ? KEEPS : 0) + (ksp->mixed.active ? SINGLE : 0),
   c->side = (int)ksp->side;
   c->step = ksp->loop.step, c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);

@@ -54,6 +54,8 @@ struct KSPType {
   unsigned begins, keeps;   /* those that start makes for iterate; of them those that stay where b - A x takes
                                the place of the recurrence's */
   void (*resume)(PoiseKSP); /* then enqueue what follows from both, in fp32; may be NULL */
+  bool replaces; /* it has no such form, but takes products in fp32 (KSPMixed.products), as it starts
+                               again from b - A x by itself */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;
                                   agrees; may be NULL */
   /* Which method's cycle, iterate and restart are used, as set-up chose; NULL: its own. */

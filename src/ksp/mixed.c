@@ -50,7 +50,7 @@ static void Refuse(PoiseKSP ksp, const char *why)
 /* Why not, as all ranks know; NULL: it may. */
 static const char *WhyNot(PoiseKSP ksp, PoiseNormType norm)
 {
-  if (!ksp->type->wide) return "the method has no form in fp32";
+  if (!ksp->type->wide && !ksp->type->replaces) return "the method has no form in fp32";
   if (norm == POISE_KSP_NORM_NONE) return "without a norm nothing says when to replace the residual";
   return poiseKSPKeepsSpectrum(ksp) ? "eigenvalues or singular values are asked for" : NULL;
 }
@@ -114,6 +114,14 @@ static PoiseErr MakeValues(PoiseKSP ksp)
   return POISE_OK;
 }
 
+enum { OF_X = 1, OF_Y, OF_PRODUCT }; /* vectors of products alone */
+
+/* One more than vectors in fp32. */
+static int Vectors(PoiseKSP ksp)
+{
+  return ksp->type->wide ? ksp->mixed.n : OF_PRODUCT;
+}
+
 /* Behind the end a product may read what was never written, which must be finite. */
 static PoiseErr MakeVectors(PoiseKSP ksp)
 {
@@ -123,7 +131,7 @@ static PoiseErr MakeVectors(PoiseKSP ksp)
   m->n = ksp->nwork;
   if (!m->v) TRY(poiseAllocArray(ksp->ctx, m->n, sizeof *m->v, "work vectors in fp32", &m->v));
   if (!m->other) TRY(poiseAllocArray(ksp->ctx, m->n, sizeof *m->other, "work vectors in fp32", &m->other));
-  for (int k = 1; k < m->n; k++) {
+  for (int k = 1; k < Vectors(ksp); k++) {
     if (m->v[k].dev) continue;
     TRY(poiseBufferCreate(Dev(ksp), bytes, "work vector in fp32", &m->v[k]));
     poiseBufferZero(&m->v[k]);
@@ -163,8 +171,10 @@ PoiseErr poiseKSPMixedView(PoiseKSP ksp)
   const KSPMixed *m = &ksp->mixed;
   if (!ksp->options.precision) return POISE_OK;
   if (!m->usable) return poisePrint(ksp->ctx, "  precision: fp64, though mixed was asked for: %s\n", m->why);
-  TRY(poisePrint(ksp->ctx, "  precision: mixed, the recurrence in fp32; residuals replaced in fp64: %lld\n",
-                 (long long)m->replaced));
+  if (!ksp->type->wide) TRY(poisePrint(ksp->ctx, "  precision: mixed, products in fp32\n"));
+  if (ksp->type->wide)
+    TRY(poisePrint(ksp->ctx, "  precision: mixed, the recurrence in fp32; residuals replaced in fp64: %lld\n",
+                   (long long)m->replaced));
   return *m->why ? poisePrint(ksp->ctx, "    then fp64: %s\n", m->why) : POISE_OK;
 }
 
@@ -197,9 +207,10 @@ static PoiseErr NarrowM(PoiseKSP ksp)
 void poiseKSPMixedReset(PoiseKSP ksp)
 {
   KSPMixed *m = &ksp->mixed;
-  m->on = m->ended_low = false, m->active = m->usable;
+  m->on = m->products = m->ended_low = false, m->active = m->usable;
   m->left_at = -1, m->replaced = 0;
-  m->fall = FIRST, m->claimed = INFINITY;
+  m->fall = ksp->type->wide ? FIRST : 0;
+  m->claimed = INFINITY;
   if (m->active) m->why[0] = 0;
 }
 
@@ -207,15 +218,15 @@ PoiseErr poiseKSPMixedPrepare(PoiseKSP ksp)
 {
   KSPMixed *m = &ksp->mixed;
   if (!m->active) return POISE_OK;
-  for (int k = 1; k < m->n; k++) TRY(poiseBufferUpdate(&m->v[k], DEVICE, &m->other[k]));
-  return NarrowM(ksp);
+  for (int k = 1; k < Vectors(ksp); k++) TRY(poiseBufferUpdate(&m->v[k], DEVICE, &m->other[k]));
+  return ksp->type->wide ? NarrowM(ksp) : POISE_OK;
 }
 
 bool poiseKSPMixedShow(PoiseKSP ksp, bool single)
 {
   KSPMixed *m = &ksp->mixed;
   bool before = m->on;
-  if (before == single || !m->active) return before;
+  if (before == single || !m->active || !ksp->type->wide) return before;
   unsigned wide = ksp->type->wide(ksp);
   for (int k = 1; k < m->n; k++) {
     double *shown = ksp->v[k];
@@ -259,6 +270,28 @@ static PoiseErr NarrowTo(PoiseKSP ksp, PoiseVec x, double *y, const double *skip
   if (f) a.fuse = *f;
   TRY(poiseVecRead(x, &a.x));
   return LAUNCH(Dev(ksp), narrow, &a);
+}
+
+/* y = A x and its end, with x and y in fp64. */
+static PoiseErr Multiply(PoiseKSP ksp, PoiseVec x, PoiseVec y, ProductArgs *a)
+{
+  KSPMixed *m = &ksp->mixed;
+  ProductArgs plain = {.a.value = a->a.value / m->scale, .skip = a->skip};
+  WidenArgs w = {.n = ksp->layout->n, .a.value = 1, .skip = a->skip, .scale = a->scale};
+  if (a->fuse) w.fuse = *a->fuse;
+  TRY(NarrowTo(ksp, x, m->other[OF_X], a->skip, NULL));
+  TRY(poiseProductMult(&m->A, POISE_OK, &(Operands){.x_f32 = &m->v[OF_X], .y_f32 = &m->v[OF_Y]}, &plain));
+  TRY(poiseBufferRead(&m->v[OF_Y], DEVICE, &w.x));
+  TRY(poiseVecUpdate(y, &w.y));
+  return LAUNCH(Dev(ksp), widen, &w);
+}
+
+bool poiseKSPMixedMultiplies(PoiseKSP ksp, PoiseVec x, PoiseVec y, ProductArgs *a)
+{
+  const KSPMixed *m = &ksp->mixed;
+  if (!m->products || !m->active) return false;
+  poiseKSPFailed(ksp, Multiply(ksp, x, y, a));
+  return true;
 }
 
 void poiseKSPMixedPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *f)
@@ -324,7 +357,7 @@ PoiseErr poiseKSPMixedStart(PoiseKSP ksp)
 {
   KSPMixed *m = &ksp->mixed;
   bool again = ksp->solve.again;
-  if (!m->active) return POISE_OK;
+  if (!m->active || !ksp->type->wide) return POISE_OK;
   if (again) poiseKSPFailed(ksp, LookAtReplacement(ksp));
   if (again) TRY(poiseKSPAgree(ksp)); /* so that all ranks go on alike */
   if (!m->active) return POISE_OK;

@@ -19,9 +19,10 @@ typedef struct KSPMixed {
   Buffer *v;             /* these in fp32; x has none */
 
   /* of the running solve, or the latest */
-  bool active;           /* the method iterates in fp32 */
-  bool on;               /* ksp->v and M are those in fp32; */
-  double **other;        /* those that ksp->v does not show, */
+  bool products;  /* of a method that iterates in fp64: they are in fp32 where this is set and it is active */
+  bool active;    /* the method iterates in fp32 */
+  bool on;        /* ksp->v and M are those in fp32; */
+  double **other; /* those that ksp->v does not show, */
   const double *other_d; /* and M.diagonal */
   double fall;           /* the part of its first norm to which a recurrence may fall */
   double began, fell;    /* norms: of b - A x at the latest start; of the recurrence at its end */
@@ -53,6 +54,8 @@ void poiseKSPMixedSay(PoiseKSP ksp); /* what there is to say of a solve that has
 
 /* As poiseKSPProduct and poiseKSPPrecondition have it, on vectors in fp32. */
 void poiseKSPMixedProduct(PoiseKSP ksp, PoiseVec x, PoiseVec y, ProductArgs *a);
+/* The former with x and y in fp64 in a method that iterates so. Returns false where it is not to be done. */
+bool poiseKSPMixedMultiplies(PoiseKSP ksp, PoiseVec x, PoiseVec y, ProductArgs *a);
 void poiseKSPMixedPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *f);
 
 #endif

@@ -48,6 +48,7 @@ void poiseKSPProduct(PoiseKSP ksp, double a, PoiseVec x, double b, PoiseVec y, c
     poiseKSPMixedProduct(ksp, x, y, &args);
     return;
   }
+  if (poiseKSPMixedMultiplies(ksp, x, y, &args)) return;
   Operands v = BeforeProduct(ksp, x, y, f);
   poiseKSPFailed(ksp, poiseProductMult(&ksp->A->product, POISE_OK, &v, &args));
   OnDevice(ksp, y);

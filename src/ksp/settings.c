@@ -45,6 +45,7 @@ PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
   if (from->type != to->type) TRY(PoiseKSPSetType(to, from->type->name));
   TakeData(from, to);
   if (from->options.reuse != to->options.reuse) TRY(PoiseKSPSetReusePreconditioner(to, from->options.reuse));
+  if (from->options.precision != to->options.precision) poiseKSPRelease(to);
   to->options = from->options;
   to->order = from->order;
   if (!prints) to->options.lines = NULL;
