@@ -79,23 +79,27 @@ static __global__ void __launch_bounds__(THREADS) LinkAdd(const __grid_constant_
   a.dst[k] = s;
 }
 
-/* Traffic: 4 bytes an entry if it has an index, 8 read (then gathered) and 8 written to the other GPU, or 4
-   each. */
+/* A number a thread. Traffic: 4 bytes an entry if it has an index; each number 8 read (then gathered) and 8
+   written to the other GPU, or 4 each. */
+template <bool WIDE>
 static __global__ void __launch_bounds__(THREADS) LinkPush(const __grid_constant__ LinkPushArgs a)
 {
   PdlLaunchDependents();
   PdlWait();
-  int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
+  int64_t k = blockIdx.x * (int64_t)THREADS + threadIdx.x, i = WIDE ? k / a.size : k;
   if (i < a.n) {
+    int64_t column = k - i * a.size;
     i += i < a.n - a.begin ? a.begin : a.begin - a.n;
     int t = 0;
     while (t + 1 < a.ntarget && i >= a.target[t + 1].start) t++;
     LinkTarget to = a.target[t];
     int64_t from = a.index ? a.index[i] : i;
+    i += to.shift;
+    if (WIDE) i = i * a.size + column, from = from * a.size + column;
     if (a.x_f32)
-      to.in_f32[i - to.start] = a.x_f32[from];
+      ((float *)to.in)[i] = a.x_f32[from];
     else
-      to.in[i - to.start] = a.x[from];
+      to.in[i] = a.x[from];
   }
   Finish(a, gridDim.x);
 }
@@ -125,7 +129,9 @@ extern "C" PoiseErr poiseCuda_link_add(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_link_push(Device *dev, const void *args)
 {
   const LinkPushArgs *a = (const LinkPushArgs *)args;
-  return a->ntarget ? LaunchPdl(dev, LinkPush, Grid(a->n > 0 ? a->n : 1), THREADS, 0, *a) : POISE_OK;
+  if (!a->ntarget) return POISE_OK;
+  if (a->size > 1) return LaunchPdl(dev, LinkPush<true>, Grid(a->n > 0 ? a->n * a->size : 1), THREADS, 0, *a);
+  return LaunchPdl(dev, LinkPush<false>, Grid(a->n > 0 ? a->n : 1), THREADS, 0, *a);
 }
 
 extern "C" PoiseErr poiseCuda_link_wait(Device *dev, const void *args)
@@ -136,7 +142,8 @@ extern "C" PoiseErr poiseCuda_link_wait(Device *dev, const void *args)
 /* Lazily loaded kernels: asking for an attribute loads one. */
 PoiseErr poiseCudaLoadLink(Device *dev)
 {
-  const void *const kernels[] = {(const void *)LinkSum, (const void *)LinkPush, (const void *)LinkWait};
+  const void *const kernels[] = {(const void *)LinkSum, (const void *)LinkPush<false>,
+                                 (const void *)LinkPush<true>, (const void *)LinkWait};
   cudaFuncAttributes attributes;
   for (const void *kernel : kernels)
     TRY(poiseCudaCheck(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel"));

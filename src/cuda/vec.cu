@@ -229,7 +229,7 @@ template <typename Args> static __global__ void Gather(const __grid_constant__ A
 template <typename Args> static __global__ void ScatterAdd(const __grid_constant__ Args a)
 {
   int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x;
-  if (i < a.n) a.y[a.idx[i]] += a.in[i];
+  if (i < (a.size > 1 ? a.n * a.size : a.n)) poiseScatterAdd(&a, i);
 }
 
 template <typename Args> static PoiseErr LaunchMdot(Device *dev, const Args *a)
@@ -334,7 +334,8 @@ extern "C" PoiseErr poiseCuda_gather_f32(Device *dev, const void *args)
 
 template <typename Args> static PoiseErr LaunchScatterAdd(Device *dev, const Args *a)
 {
-  if (a->n) ScatterAdd<<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  int64_t n = a->size > 1 ? a->n * a->size : a->n;
+  if (n) ScatterAdd<<<Grid(n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

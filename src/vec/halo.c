@@ -16,6 +16,7 @@ void poiseHaloDestroy(Halo **halo)
   if (!ctx->device->ops->is_host)
     (void)ctx->device->ops->sync(ctx->device); /* a copy of ghosts from the host's buffer may still be
                                                   running */
+  poiseHaloDestroy(&h->wide);
   poiseHaloLinkDestroy(h);
   poiseHaloLibraryDestroy(h);
   poiseExchangeDestroy(ctx, &h->back, false);
@@ -32,8 +33,11 @@ void poiseHaloBytes(const Halo *h, PoiseBytes *sum)
   poiseBufferAdd(&h->index, sum);
   poiseBufferAdd(&h->send, sum);
   poiseBufferAdd(&h->ghost, sum);
-  if (h->link || h->library) sum->device += poiseHaloLinkBytes(h->ctx->device, h->nghost, h->nsend);
+  if (h->link || h->library)
+    sum->device +=
+        poiseHaloLinkBytes(h->ctx->device, poiseHaloRoom(h, h->nghost), poiseHaloRoom(h, h->nsend));
   sum->host += poiseAllocated(h->ex.send) + poiseAllocated(h->ex.recv);
+  poiseHaloBytes(h->wide, sum);
 }
 
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p)
@@ -88,18 +92,15 @@ static PoiseErr CountWants(const Layout *layout, int64_t nghost, const PoiseInt 
   return POISE_OK;
 }
 
-/* All that is allocated, so that ranks agree on it once. */
-static PoiseErr AllocateAll(Halo *h, Plan *p)
+PoiseErr poiseHaloAllocate(Halo *h, const int64_t *want, const int64_t *wanted)
 {
   PoiseContext ctx = h->ctx;
   Exchange *ex = &h->ex;
   double *device;
-  TRY(poiseExchangeSide(ctx, p->wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
-  TRY(poiseExchangeSide(ctx, p->want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
+  TRY(poiseExchangeSide(ctx, wanted, &ex->nsend, &ex->send_rank, &ex->send_start, &ex->send));
+  TRY(poiseExchangeSide(ctx, want, &ex->nrecv, &ex->recv_rank, &ex->recv_start, &ex->recv));
   h->nsend = ex->send_start[ex->nsend];
-  TRY(poiseAllocArray(ctx, h->nsend, sizeof *p->list, "halo list", &p->list));
-  TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(int32_t), "halo index", &h->index));
-  TRY(poiseBufferWrite(&h->index, HOST, &p->index));
+  h->nghost = ex->recv_start[ex->nrecv];
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nsend * sizeof(double), "halo send", &h->send));
   TRY(poiseBufferCreate(ctx->device, (size_t)h->nghost * sizeof(double), "halo ghosts", &h->ghost));
   TRY(poiseBufferWrite(&h->send, DEVICE, &device)); /* now, so that an exchange allocates nothing */
@@ -113,6 +114,15 @@ static PoiseErr AllocateAll(Halo *h, Plan *p)
                        .send = ex->recv,
                        .recv = ex->send};
   return POISE_OK;
+}
+
+/* All that is allocated, so that ranks agree on it once. */
+static PoiseErr AllocateAll(Halo *h, Plan *p)
+{
+  TRY(poiseHaloAllocate(h, p->want, p->wanted));
+  TRY(poiseAllocArray(h->ctx, h->nsend, sizeof *p->list, "halo list", &p->list));
+  TRY(poiseBufferCreate(h->ctx->device, (size_t)h->nsend * sizeof(int32_t), "halo index", &h->index));
+  return poiseBufferWrite(&h->index, HOST, &p->index);
 }
 
 /* Do the entries that each rank wants, ascending, lie beyond those of the rank before? */
@@ -131,6 +141,19 @@ static PoiseErr SetUp(Halo *h, Exchange *ex)
   return ex->priv ? POISE_OK : comm->ops->exchange_setup(comm, ex);
 }
 
+PoiseErr poiseHaloSetUp(Halo *h)
+{
+  TRY(SetUp(h, &h->ex));
+  return SetUp(h, &h->back);
+}
+
+PoiseErr poiseHaloConnect(Halo *h)
+{
+  const Link *link = h->ctx->link;
+  if (!link) return poiseHaloSetUp(h);
+  return poiseLinkIsLibrary(link) ? poiseHaloLibraryCreate(h) : poiseHaloLinkCreate(h);
+}
+
 static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo, Plan *p)
 {
   PoiseContext ctx = layout->ctx;
@@ -139,7 +162,7 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   PoiseErr e = poiseAlloc(ctx, sizeof **halo, "halo", halo);
   if (!e) {
     (*halo)->ctx = ctx;
-    (*halo)->nghost = nghost;
+    (*halo)->columns = (*halo)->room = 1;
     e = CountWants(layout, nghost, ghost, p);
   }
   TRY(poiseAgreeGather(ctx, e, p->want, (size_t)size * sizeof(int64_t), p->gathered));
@@ -148,11 +171,7 @@ static PoiseErr Create(const Layout *layout, int64_t nghost, const PoiseInt *gho
   TRY(comm->ops->alltoallv(comm, ghost, p->want, p->list, p->wanted));
   for (int64_t i = 0; i < (*halo)->nsend; i++) p->index[i] = (int32_t)(p->list[i] - layout->begin);
   (*halo)->apart = AreDisjoint(&(*halo)->ex, p->index);
-  if (!ctx->link) {
-    TRY(SetUp(*halo, &(*halo)->ex));
-    return SetUp(*halo, &(*halo)->back);
-  }
-  return poiseLinkIsLibrary(ctx->link) ? poiseHaloLibraryCreate(*halo) : poiseHaloLinkCreate(*halo);
+  return poiseHaloConnect(*halo);
 }
 
 PoiseErr poiseHaloCreate(const Layout *layout, int64_t nghost, const PoiseInt *ghost, Halo **halo)
@@ -173,10 +192,11 @@ static size_t Width(const Halo *h)
 PoiseErr poiseHaloPack(Halo *h, HaloEntries x, void *send)
 {
   Device *dev = h->ctx->device;
-  const int32_t *index;
-  TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  if (!x.f32) return LAUNCH(dev, gather, &(GatherArgs){.n = h->nsend, .idx = index, .x = x.f64, .out = send});
-  return LAUNCH(dev, gather_f32, &(GatherArgs_f32){.n = h->nsend, .idx = index, .x = x.f32, .out = send});
+  GatherArgs a = {.n = h->nsend / h->columns, .size = h->columns, .x = x.f64, .out = send};
+  GatherArgs_f32 single = {.n = a.n, .size = a.size, .x = x.f32, .out = send};
+  TRY(poiseHaloIndex(h, &a.idx));
+  single.idx = a.idx;
+  return x.f32 ? LAUNCH(dev, gather_f32, &single) : LAUNCH(dev, gather, &a);
 }
 
 /* Pack the entries that other ranks want, on the device. */
@@ -200,10 +220,15 @@ static PoiseErr Pack(Halo *h, HaloEntries x)
   return poiseDeviceSync(dev);
 }
 
+PoiseErr poiseHaloIndex(Halo *h, const int32_t **index)
+{
+  return poiseBufferRead(h->of ? &h->of->index : &h->index, DEVICE, index);
+}
+
 PoiseErr poiseHaloReady(Halo *h)
 {
   const int32_t *index;
-  return poiseBufferRead(&h->index, DEVICE, &index);
+  return poiseHaloIndex(h, &index);
 }
 
 /* Exchanges of hosts have a place of 8 bytes for each entry. Those of a neighbour in fp32 take the first half
@@ -363,18 +388,16 @@ PoiseErr poiseHaloAlltoall(Halo *h, PoiseErr mine, const double *x, const double
 
 /* ---- back to the owners ---------------------------------------------------------------------- */
 
-/* y += n entries that came, from entry `first` on. */
+/* y += n numbers that came, from the one at `first` on. */
 static PoiseErr AddPart(Halo *h, int64_t first, int64_t n, const void *in, double *f64, float *f32)
 {
   Device *dev = h->ctx->device;
-  const int32_t *index;
-  TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  index += first;
-  if (h->single)
-    return LAUNCH(dev, scatter_add_f32,
-                  &(ScatterAddArgs_f32){.n = n, .idx = index, .in = (const float *)in + first, .y = f32});
-  return LAUNCH(dev, scatter_add,
-                &(ScatterAddArgs){.n = n, .idx = index, .in = (const double *)in + first, .y = f64});
+  ScatterAddArgs a = {.n = n / h->columns, .size = h->columns, .in = (const double *)in + first, .y = f64};
+  ScatterAddArgs_f32 single = {.n = a.n, .size = a.size, .in = (const float *)in + first, .y = f32};
+  TRY(poiseHaloIndex(h, &a.idx));
+  a.idx += first / h->columns;
+  single.idx = a.idx;
+  return h->single ? LAUNCH(dev, scatter_add_f32, &single) : LAUNCH(dev, scatter_add, &a);
 }
 
 /* In rank order: of all ranks at once, where the order does not matter. A rank names an entry once. */

@@ -38,8 +38,9 @@ typedef struct HaloLink {
   Direction direction[DIRECTIONS];
 } HaloLink;
 
-typedef struct Offsets {        /* what a rank has for a sender, in bytes from the start of its piece */
-  int64_t in, in_f32, sequence; /* sequence = 0: nothing */
+typedef struct Offsets { /* what a rank has for a sender */
+  int64_t in, sequence;  /* bytes from the start of its piece; sequence = 0: nothing */
+  int64_t first;         /* of the sender's entries among all that come */
 } Offsets;
 
 /* of start, target, from */
@@ -60,9 +61,11 @@ static int64_t PieceBytes(const Device *dev, int64_t nghost, int64_t nsend)
   return nghost + nsend ? 8 * (nghost + nsend) + DIRECTIONS * DirectionBytes(PoiseSize(dev->ctx)) : 0;
 }
 
+/* Entries are counted without columns, so that tables hold for any number of these. */
 static const Exchange *ExchangeOf(const Halo *h, int direction)
 {
-  return direction == OUT ? &h->ex : &h->back;
+  const Halo *one = h->of ? h->of : h;
+  return direction == OUT ? &one->ex : &one->back;
 }
 
 /* Where things are in the piece. */
@@ -100,19 +103,13 @@ static PoiseErr Upload(Halo *h, int direction, const Offsets *offsets)
     const Offsets *there = &offsets[((int64_t)to * DIRECTIONS + direction) * size + rank];
     char *piece = h->link->piece.all[to];
     d->host_target[k] = (LinkTarget){.start = ex->send_start[k],
+                                     .shift = there->first - ex->send_start[k],
                                      .in = (double *)(void *)(piece + there->in),
-                                     .in_f32 = (float *)(void *)(piece + there->in_f32),
                                      .sequence = (uint64_t *)(void *)(piece + there->sequence)};
   }
   memcpy(start, ex->recv_start, (size_t)(ex->nrecv + 1) * sizeof *start);
   if (ex->nrecv) memcpy(d->host_target + ex->nsend, ex->recv_rank, (size_t)ex->nrecv * sizeof *ex->recv_rank);
   return poiseDeviceCopy(ctx->device, d->start, start, bytes, COPY_TO_DEVICE);
-}
-
-/* Where entries in fp32 come. */
-static float *Single(const Direction *d)
-{
-  return (float *)(void *)d->in;
 }
 
 /* What this rank has for each sender, direction by direction. */
@@ -124,10 +121,8 @@ static void ListOffsets(const Halo *h, Offsets *mine)
     const Exchange *ex = ExchangeOf(h, direction);
     const Direction *d = &h->link->direction[direction];
     for (int k = 0; k < ex->nrecv; k++)
-      mine[direction * size + ex->recv_rank[k]] =
-          (Offsets){.in = (char *)(d->in + ex->recv_start[k]) - piece,
-                    .in_f32 = (char *)(Single(d) + ex->recv_start[k]) - piece,
-                    .sequence = (char *)(d->came + k) - piece};
+      mine[direction * size + ex->recv_rank[k]] = (Offsets){
+          .in = (char *)d->in - piece, .sequence = (char *)(d->came + k) - piece, .first = ex->recv_start[k]};
   }
 }
 
@@ -197,6 +192,7 @@ static LinkPushArgs PushArgs(const Halo *h, int direction, int64_t n, const int3
                         .x = x.f64,
                         .x_f32 = x.f32,
                         .ntarget = ExchangeOf(h, direction)->nsend,
+                        .size = h->columns,
                         .target = d->target,
                         .sent = &d->state[SENT],
                         .arrived = &d->state[ARRIVED],
@@ -207,11 +203,12 @@ static LinkWaitArgs WaitArgs(const Halo *h, int direction, bool single)
 {
   const Direction *d = &h->link->direction[direction];
   return (LinkWaitArgs){.nfrom = ExchangeOf(h, direction)->nrecv,
+                        .size = h->columns,
                         .from = d->from,
                         .start = d->start,
                         .came = d->came,
                         .in = d->in,
-                        .in_f32 = single ? Single(d) : NULL,
+                        .in_f32 = single ? (float *)(void *)d->in : NULL,
                         .sequence = &d->state[SEQUENCE],
                         .patience = poiseLinkPatience(h->ctx->link)};
 }
@@ -243,8 +240,8 @@ PoiseErr poiseHaloPush(Halo *h, PoiseErr mine, HaloEntries x)
   if (h->there) return POISE_OK;
   TRY(poiseLinkDrain(h->ctx->link, &h->link->direction[OUT].sent));
   if (!h->link->piece.mine) return POISE_OK;
-  TRY(poiseBufferRead(&h->index, DEVICE, &index));
-  return Push(h, OUT, mine ? 0 : h->nsend, index, x);
+  TRY(poiseHaloIndex(h, &index));
+  return Push(h, OUT, mine ? 0 : h->nsend / h->columns, index, x);
 }
 
 PoiseErr poiseHaloWait(Halo *h, const void **ghost)
@@ -259,7 +256,7 @@ PoiseErr poiseHaloPushBack(Halo *h, PoiseErr mine, HaloEntries ghosts)
 {
   h->pending = mine;
   TRY(poiseLinkDrain(h->ctx->link, &h->link->direction[BACK].sent));
-  return h->link->piece.mine ? Push(h, BACK, mine ? 0 : h->nghost, NULL, ghosts) : POISE_OK;
+  return h->link->piece.mine ? Push(h, BACK, mine ? 0 : h->nghost / h->columns, NULL, ghosts) : POISE_OK;
 }
 
 PoiseErr poiseHaloWaitBack(Halo *h, const void **in)
@@ -299,10 +296,10 @@ static int64_t OrderBlocks(const int32_t *count, int64_t nblock, int32_t *order,
 static void ListEntries(const Halo *h, const int32_t *index, int32_t *at, LinkEntry *entry)
 {
   const Exchange *ex = &h->ex;
+  const LinkTarget *target = h->link->direction[OUT].host_target;
   for (int t = 0; t < ex->nsend; t++)
     for (int64_t i = ex->send_start[t]; i < ex->send_start[t + 1]; i++)
-      entry[at[index[i] / POISE_BLOCK]++] =
-          (LinkEntry){index[i], h->link->direction[OUT].host_target[t].in + (i - ex->send_start[t])};
+      entry[at[index[i] / POISE_BLOCK]++] = (LinkEntry){index[i], target[t].in + i + target[t].shift};
 }
 
 static PoiseErr FillTable(Halo *h, int64_t n, int32_t *count, HaloSends *s)

@@ -150,6 +150,18 @@ static void ReleaseSequences(const LinkPushArgs *a)
   for (int t = 0; t < a->ntarget && !Load(a->late); t++) Store(a->target[t].sequence, *a->sent);
 }
 
+/* Entry i goes to a rank. */
+static void Push(const LinkPushArgs *a, const LinkTarget *to, int64_t i)
+{
+  int64_t size = a->size > 1 ? a->size : 1, from = (a->index ? a->index[i] : i) * size;
+  int64_t at = (i + to->shift) * size;
+  for (int64_t c = 0; c < size; c++)
+    if (a->x_f32)
+      ((float *)(void *)to->in)[at + c] = a->x_f32[from + c];
+    else
+      to->in[at + c] = a->x[from + c];
+}
+
 PoiseErr poiseHost_link_push(Device *dev, const void *args)
 {
   const LinkPushArgs *a = args;
@@ -157,13 +169,7 @@ PoiseErr poiseHost_link_push(Device *dev, const void *args)
   for (int t = 0; t < a->ntarget && !Load(a->late); t++) {
     const LinkTarget *to = &a->target[t];
     int64_t end = t + 1 < a->ntarget && to[1].start < a->n ? to[1].start : a->n;
-    for (int64_t i = to->start; i < end; i++) {
-      int64_t from = a->index ? a->index[i] : i;
-      if (a->x_f32)
-        to->in_f32[i - to->start] = a->x_f32[from];
-      else
-        to->in[i - to->start] = a->x[from];
-    }
+    for (int64_t i = to->start; i < end; i++) Push(a, to, i);
   }
   ReleaseSequences(a);
   return POISE_OK;

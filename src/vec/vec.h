@@ -187,6 +187,10 @@ typedef struct Halo {
   bool single;        /* the same: entries travel in fp32 */
   bool apart;         /* no two ranks want the same entry: each wants some of a stretch of its own */
   PoiseErr pending;   /* this rank's failure between Begin and End */
+  int columns, room; /* an entry is so many numbers, which nghost, nsend and both exchanges count; room for */
+  struct Halo *wide; /* the same entries of vectors with columns; NULL: not yet */
+  struct Halo *of;   /* what this one is the wide of */
+  int64_t made;      /* the wide ones that there were */
 } Halo;
 
 typedef struct HaloEntries { /* a vector in fp64, or in fp32 if that is not NULL */
@@ -201,6 +205,22 @@ void poiseHaloBytes(const Halo *halo, PoiseBytes *sum); /* sum += bytes that it 
 void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePrediction *p);
 /* Bring all that an exchange needs to the device, so that it allocates nothing. */
 PoiseErr poiseHaloReady(Halo *halo);
+/* Vectors with k columns (halo_columns.c): exchanges of poiseHaloOf(halo, k), like any. Ready makes what
+   these need, so that they allocate nothing. It holds until it is called for another k, and moves buffers
+   only if there is no room for k; halo->made counts that. The same k on all ranks, which use no transport
+   meanwhile; halo may be NULL. Collective; agrees. */
+PoiseErr poiseHaloReadyColumns(Halo *halo, int k);
+Halo *poiseHaloOf(Halo *halo, int k); /* k <= 1: the halo itself */
+/* For halo_columns.c. Local: buffers for so many bytes from and for each rank. Collective, and agree: what
+   exchanges need between ranks; that of hosts. */
+PoiseErr poiseHaloAllocate(Halo *halo, const int64_t *want, const int64_t *wanted);
+PoiseErr poiseHaloConnect(Halo *halo);
+PoiseErr poiseHaloSetUp(Halo *halo);
+PoiseErr poiseHaloIndex(Halo *halo, const int32_t **index);         /* on the device */
+static inline int64_t poiseHaloRoom(const Halo *h, int64_t numbers) /* that there is for these */
+{
+  return numbers / h->columns * h->room;
+}
 /* By peer access, for halo.c (halo_link.c). Create is collective and agrees. */
 PoiseErr poiseHaloLinkCreate(Halo *halo);
 void poiseHaloLinkDestroy(Halo *halo);
@@ -262,8 +282,8 @@ PoiseErr poiseHaloReverseEndSingle(Halo *halo, float *y);
 /* Both, of what was put where GhostWrite says. */
 PoiseErr poiseHaloReverse(Halo *halo, PoiseErr mine, double *y);
 PoiseErr poiseHaloGhostWrite(Halo *halo, double **ghost);
-/* Both for host arrays, in one call. The ghost pointers, here and from poiseHaloHostGhosts, are host
-   pointers, valid until the next exchange. The exchange takes place whatever mine is. Collective. */
+/* Both for host arrays, in one call, without columns. The ghost pointers, here and from poiseHaloHostGhosts,
+   are host pointers, valid until the next exchange. The exchange takes place whatever mine is. Collective. */
 PoiseErr poiseHaloHost(Halo *halo, PoiseErr mine, const double *x, const double **ghost);
 PoiseErr poiseHaloHostReverse(Halo *halo, PoiseErr mine, double *y);
 double *poiseHaloHostGhosts(Halo *halo); /* where the caller puts the entries that HostReverse sends */

@@ -85,17 +85,17 @@ PoiseErr poiseHost_reduce(Device *dev, const void *args)
   return POISE_OK;
 }
 
-#define SCATTER_ADD(suffix)                                                         \
-  PoiseErr poiseHost_scatter_add##suffix(Device *dev, const void *args)             \
-  {                                                                                 \
-    const ScatterAddArgs##suffix *a = args;                                         \
-    int64_t nblock = POISE_NBLOCKS(a->n);                                           \
-    (void)dev;                                                                      \
-    HOST_PARALLEL_FOR(dev, nblock)                                                  \
-    for (int64_t b = 0; b < nblock; b++)                                            \
-      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < a->n; i++) \
-        a->y[a->idx[i]] += a->in[i];                                                \
-    return POISE_OK;                                                                \
+#define SCATTER_ADD(suffix)                                                      \
+  PoiseErr poiseHost_scatter_add##suffix(Device *dev, const void *args)          \
+  {                                                                              \
+    const ScatterAddArgs##suffix *a = args;                                      \
+    int64_t n = a->size > 1 ? a->n * a->size : a->n, nblock = POISE_NBLOCKS(n);  \
+    (void)dev;                                                                   \
+    HOST_PARALLEL_FOR(dev, nblock)                                               \
+    for (int64_t b = 0; b < nblock; b++)                                         \
+      for (int64_t i = b * POISE_BLOCK; i < (b + 1) * POISE_BLOCK && i < n; i++) \
+        POISE_TYPED(poiseScatterAdd, suffix)(a, i);                              \
+    return POISE_OK;                                                             \
   }
 SCATTER_ADD()
 SCATTER_ADD(_f32)

@@ -93,14 +93,21 @@ GATHER(double, )
 GATHER(float, _f32)
 #undef GATHER
 
-/* y[idx_i] += in_i; the idx_i are different */
-#define SCATTER(Real, suffix)             \
-  typedef struct ScatterAddArgs##suffix { \
-    int64_t n;                            \
-    const int32_t *idx;                   \
-    const Real *in;                       \
-    Real *y;                              \
-  } ScatterAddArgs##suffix;
+/* y[idx_i] += in_i; the idx_i are different. size: as in gather */
+#define SCATTER(Real, suffix)                                                                        \
+  typedef struct ScatterAddArgs##suffix {                                                            \
+    int64_t n, size;                                                                                 \
+    const int32_t *idx;                                                                              \
+    const Real *in;                                                                                  \
+    Real *y;                                                                                         \
+  } ScatterAddArgs##suffix;                                                                          \
+                                                                                                     \
+  /* Number k < n size of in. */                                                                     \
+  POISE_INLINE void POISE_TYPED(poiseScatterAdd, suffix)(const ScatterAddArgs##suffix *a, int64_t k) \
+  {                                                                                                  \
+    int64_t to = a->size > 1 ? a->idx[k / a->size] * a->size + k % a->size : a->idx[k];              \
+    a->y[to] += a->in[k];                                                                            \
+  }
 SCATTER(double, )
 SCATTER(float, _f32)
 #undef SCATTER

@@ -409,6 +409,10 @@ static void TestGatherScatter(PoiseContext ctx)
     RUN(&rig, scatter_add, a, {y, 2 * n});
     for (int64_t i = 0; i < n; i++) expected[idx[i]] += in[i];
     CHECK(!n || !memcmp(y, expected, (size_t)(2 * n) * sizeof *y));
+    ScatterAddArgs wide = {.n = n / 4, .size = 2, .idx = idx + n - n / 4, .in = in, .y = y};
+    RUN(&rig, scatter_add, wide, {y, 2 * n});
+    for (int64_t i = 0; i < n / 4 * 2; i++) expected[2 * wide.idx[i / 2] + i % 2] += in[i];
+    CHECK(!n || !memcmp(y, expected, (size_t)(2 * n) * sizeof *y));
     float *in32 = Take(&rig, n, sizeof *in32), *y32 = Take(&rig, 2 * n, sizeof *y32);
     for (int64_t i = 0; i < n; i++) in32[i] = (float)in[i];
     ScatterAddArgs_f32 f = {.n = n, .idx = idx, .in = in32, .y = y32};

@@ -29,28 +29,29 @@ typedef struct LinkRanks {         /* who add a sum over ranks by messages */
 
 typedef struct LinkTarget { /* a rank that entries go to */
   int64_t start;            /* of its entries among those that are sent */
-  double *in;               /* where they go, */
-  float *in_f32;            /* and where in fp32 */
-  uint64_t *sequence;       /* set after them: the number of the exchange */
+  int64_t shift;            /* entry i becomes entry i + shift */
+  double *in;               /* of what comes to that rank, in fp32 too */
+  uint64_t *sequence;       /* set after the entries: the number of the exchange */
 } LinkTarget;
 
-/* Store x[index[i]], i < n, into memory of other ranks. */
+/* Store x[index[i]], i < n, into memory of other ranks. An entry is `size` numbers, one after the other;
+   0: it is one. */
 typedef struct LinkPushArgs {
   int64_t n;
   int64_t begin; /* these first, those for lower ranks last: not all ranks store to the same one at once */
   const int32_t *index; /* NULL: x[i] */
   const double *x;      /* or, */
   const float *x_f32;   /* if it is not NULL, entries in fp32 */
-  int ntarget;
+  int ntarget, size;
   const LinkTarget *target;
   uint64_t *sent;       /* sequence number of the latest exchange that was sent; becomes that of this one */
   uint64_t *arrived;    /* thread blocks that are done; 0 between launches */
   const uint64_t *late; /* of LinkPatience. Not 0: threads of a host store nothing, as in link_sum */
 } LinkPushArgs;
 
-/* Wait for the entries of `nfrom` ranks. Those that do not come are NaN. */
+/* Wait for the entries of `nfrom` ranks, of `size` numbers each. Those that do not come are NaN. */
 typedef struct LinkWaitArgs {
-  int nfrom;
+  int nfrom, size;
   const int32_t *from;  /* their numbers */
   const int64_t *start; /* nfrom + 1 offsets into `in` */
   const uint64_t *came; /* the sequence numbers of their entries */

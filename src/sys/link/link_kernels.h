@@ -88,7 +88,8 @@ typedef struct LinkAddArgs {
 /* The entries of rank from[k], which do not come. */
 POISE_INLINE void poiseLinkSetNan(const LinkWaitArgs *a, int k)
 {
-  for (int64_t i = a->start[k]; i < a->start[k + 1]; i++)
+  int64_t size = a->size > 1 ? a->size : 1;
+  for (int64_t i = a->start[k] * size; i < a->start[k + 1] * size; i++)
     if (a->in_f32)
       a->in_f32[i] = NAN;
     else
