@@ -335,15 +335,15 @@ static void TestMethods(PoiseContext ctx)
                                         "richardson", "tfqmr", "cgs",    "gmres",    "fgmres"};
   for (int m = 0; m < 10; m++)
     for (int c = 0; c < COUNTS; c++)
-      if (counts[c] <= 8 || m < 2) Solves(ctx, counts[c], methods[m], "jacobi");
+      if (m == 0 || counts[c] == (m % 2 ? 3 : 8)) Solves(ctx, counts[c], methods[m], "jacobi");
 }
 
 static void TestPreconditioners(PoiseContext ctx)
 {
   static const char *const pcs[] = {"none", "pbjacobi", "ilu", "icc", "sor", "bjacobi", "lu", "amg", "ksp"};
   for (int m = 0; m < 9; m++) {
-    Solves(ctx, 3, m == 8 ? "fgmres" : "cg", pcs[m]);
-    Solves(ctx, 8, m == 8 ? "fgmres" : "cg", pcs[m]);
+    const char *method = m == 8 ? "fgmres" : "cg";
+    Solves(ctx, m % 2 ? 3 : 8, method, pcs[m]);
   }
 }
 
