@@ -2,7 +2,7 @@
 /* A cycle of amg in fp64 or fp32, besides products: steps of the smoother, and the dense inverse of the last
    level. */
 #include "pc/amg/amg_kernels.h"
-#include "cuda.h"
+#include "wide.h"
 
 /* A thread per row, which reads its block of D^-1 by rows, and r from cache. B: rows of a block, 0: as the
    arguments say. Traffic: b numbers of D^-1 per row, and each vector once. */
@@ -20,7 +20,7 @@ static __global__ void __launch_bounds__(THREADS) Smooth(const __grid_constant__
     int64_t i = first + r * THREADS;
     d[r] = to[r] = 0, x[r] = 0;
     if (i >= a.n) continue;
-    double step = poiseAmgStep(&a, B ? B : a.b, in, i);
+    double step = poiseAmgStep(&a, B ? B : a.b, 1, in, i);
     x[r] = poiseAmgMove(&a, i, step);
     d[r] = (Entry<Args>)step;
     to[r] = poiseAmgCopy(&a, in, i);
@@ -93,4 +93,69 @@ extern "C" PoiseErr poiseCuda_amg_dense(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_amg_dense_f32(Device *dev, const void *args)
 {
   return LaunchDense(dev, (const AmgDenseArgs_f32 *)args);
+}
+
+/* ---- several columns ------------------------------------------------------------------------- */
+
+/* As Smooth: POISE_BLOCK rows of all columns. A thread's numbers are of one column. */
+template <int B>
+static __global__ void __launch_bounds__(THREADS) SmoothColumns(const __grid_constant__ AmgSmoothArgs_f32 a)
+{
+  Columns c(a.columns);
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK,
+          last = first + POISE_BLOCK < a.n ? first + POISE_BLOCK : a.n;
+  PdlLaunchDependents();
+  PdlWait();
+  if (a.skip && *a.skip != 0) return;
+  double in = poiseAmgPower(a.range && c.column >= 0 ? a.range + c.column : NULL);
+  if (c.column >= 0)
+#pragma unroll 4
+    for (int64_t e = first * c.k + threadIdx.x; e < last * c.k; e += c.step) {
+      double step = poiseAmgStep(&a, B ? B : a.b, c.k, in, e), x = poiseAmgMove(&a, e, step);
+      poiseAmgStore(&a, in, e, (float)step, x, poiseAmgCopy(&a, in, e));
+    }
+  __syncthreads();
+  if (a.z) FuseColumns(a.fuse, c, a.z, first, last, blockIdx.x);
+}
+
+extern "C" PoiseErr poiseCuda_amg_smooth_columns_f32(Device *dev, const void *args)
+{
+  const AmgSmoothArgs_f32 *a = (const AmgSmoothArgs_f32 *)args;
+  void (*kernel)(AmgSmoothArgs_f32) = a->b == 1   ? SmoothColumns<1>
+                                      : a->b == 3 ? SmoothColumns<3>
+                                      : a->b == 6 ? SmoothColumns<6>
+                                                  : SmoothColumns<0>;
+  return a->n ? LaunchPdl(dev, kernel, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+}
+
+/* A warp per row of the matrix, whose numbers it reads once for all columns. */
+static __global__ void __launch_bounds__(THREADS) DenseColumns(const __grid_constant__ AmgDenseArgs_f32 a)
+{
+  PdlLaunchDependents();
+  PdlWait();
+  if (a.skip && *a.skip != 0) return;
+  int lane = threadIdx.x % 32, k = a.columns;
+  int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+  if (i >= a.n) return;
+  for (int from = 0; from < k; from += 8) {
+    double s[8] = {0};
+    for (int64_t j = lane; j < a.n; j += 32) {
+      double v = a.a[i * a.n + j];
+#pragma unroll
+      for (int c = 0; c < 8; c++)
+        if (from + c < k) s[c] += v * a.x[j * k + from + c];
+    }
+#pragma unroll
+    for (int c = 0; c < 8; c++) {
+      s[c] = WarpReduce<COMBINE_SUM>(s[c]);
+      if (lane == 0 && from + c < k) a.y[i * k + from + c] = (float)(a.scale * s[c]);
+    }
+  }
+}
+
+extern "C" PoiseErr poiseCuda_amg_dense_columns_f32(Device *dev, const void *args)
+{
+  const AmgDenseArgs_f32 *a = (const AmgDenseArgs_f32 *)args;
+  return a->n ? LaunchPdl(dev, DenseColumns, (unsigned)((a->n + WARPS - 1) / WARPS), THREADS, 0, *a)
+              : POISE_OK;
 }

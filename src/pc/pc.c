@@ -347,12 +347,16 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
 
 /* ---- wide vectors ---------------------------------------------------------------------------- */
 
+static bool TakesColumns(PoisePC pc)
+{
+  return pc->type->apply_columns && (!pc->type->takes_columns || pc->type->takes_columns(pc));
+}
+
 PoiseErr poisePCReadyColumns(PoisePC pc, int columns)
 {
   Layout *rows = pc->P->rows;
   if (pc->type->ready_columns) TRY(pc->type->ready_columns(pc, columns));
-  if (pc->type->apply_columns || (pc->column[1] && poiseLayoutSame(pc->column[1]->layout, rows)))
-    return POISE_OK;
+  if (TakesColumns(pc) || (pc->column[1] && poiseLayoutSame(pc->column[1]->layout, rows))) return POISE_OK;
   PoiseVecDestroy(&pc->column[0]);
   PoiseVecDestroy(&pc->column[1]);
   double *p;
@@ -382,8 +386,8 @@ static PoiseErr ApplyColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *s
   double k = poiseVecColumns(r), flops = (double)r->layout->n, bytes = 24 * flops;
   if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
-  PoiseErr e = pc->type->apply_columns ? pc->type->apply_columns(pc, r, z, skip, fuse)
-                                       : ApplyByColumns(pc, r, z, fuse);
+  PoiseErr e =
+      TakesColumns(pc) ? pc->type->apply_columns(pc, r, z, skip, fuse) : ApplyByColumns(pc, r, z, fuse);
   poiseLogEnd(pc->ctx, EVENT_PCApply, k * flops, k * bytes);
   return e;
 }

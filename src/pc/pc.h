@@ -55,6 +55,7 @@ typedef struct PCType {
   /* The same for wide vectors, whose number of columns `ready_columns` was told. NULL: pc.c does it column by
      column. */
   PoiseErr (*apply_columns)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
+  bool (*takes_columns)(PoisePC); /* can it, once it is set up? NULL: it can, if there is such a function */
   /* Bring what that needs for so many columns, or fewer, to the device. Local; the caller agrees. May be
      NULL. */
   PoiseErr (*ready_columns)(PoisePC, int columns);

@@ -67,6 +67,31 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
   return in_place && !a->scale && !a->fuse ? POISE_OK : Finish(t, v->y, a, overwrites);
 }
 
+/* ---- in fp32 --------------------------------------------------------------------------------- */
+
+bool poiseProductTakesColumns(const Product *p)
+{
+  return p->single && p->form && p->form->launch_columns && !p->A->csr.halo;
+}
+
+PoiseErr poiseProductReadyColumns(Product *p)
+{
+  return poiseProductReady(p);
+}
+
+PoiseErr poiseMatMultSingleColumns(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
+                                   const double *skip)
+{
+  ProductArgs args = {.a.value = a, .b.value = b, .skip = skip, .columns = columns};
+  TRY(poiseBufferRead(x, DEVICE, &args.x));
+  TRY(b == 0 && !skip ? poiseBufferWrite(y, DEVICE, &args.y) : poiseBufferUpdate(y, DEVICE, &args.y));
+  poiseLogBegin(p->A->ctx, EVENT_MatMult);
+  PoiseErr e = p->form->launch_columns(p, WHOLE, &args);
+  poiseLogEnd(p->A->ctx, EVENT_MatMult, 2.0 * columns * (double)poiseCsrScalars(&p->A->csr),
+              poiseProductTraffic(p));
+  return e;
+}
+
 /* ---- what users call ------------------------------------------------------------------------- */
 
 /* Y = op(A) X, where op(A) has rows `rows` and columns `cols`. */

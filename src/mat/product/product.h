@@ -209,6 +209,12 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 PoiseErr poiseMatReadyColumns(PoiseMat A, int columns);
 /* poiseProductMult for wide vectors. */
 PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a);
+/* Of a product in fp32: does it multiply several columns at once? What that needs; local. And that product,
+   of arrays with rows interleaved. */
+bool poiseProductTakesColumns(const Product *p);
+PoiseErr poiseProductReadyColumns(Product *p);
+PoiseErr poiseMatMultSingleColumns(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
+                                   const double *skip);
 /* As poiseMatPartials, of each of so many columns. */
 int64_t poiseMatPartialsColumns(PoiseMat A, int columns);
 /* y = A x */

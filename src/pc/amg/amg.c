@@ -5,6 +5,7 @@
 #include "cycle.h"
 #include "explain.h"
 #include "hierarchy.h"
+#include "vectors.h"
 #include "view.h"
 
 static const PoiseOption options[] = {
@@ -119,6 +120,9 @@ const PCType poisePCType_amg = {
     .eager = Eager_AMG,
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
+    .takes_columns = poiseAmgTakesColumns,
+    .apply_columns = poiseAmgCycleColumns,
+    .ready_columns = poiseAmgReadyColumns,
     .cost = poiseAmgCost,
     .kernels = poiseAmgKernels,
     .solved = Solved_AMG,

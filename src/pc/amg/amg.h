@@ -87,6 +87,14 @@ typedef struct AmgSingle {
   Buffer inverse;
 } AmgSingle;
 
+typedef struct AmgVectors {
+  AmgVec b, x;        /* of the coarse problem; on level 0 x alone, in fp32 */
+  AmgVec d, r, t;     /* d: from degree 2 on */
+  AmgVec half, whole; /* lower r, and upper of that */
+  AmgVec r2, x2;      /* of a W cycle */
+  AmgVec sent;        /* products by away */
+} AmgVectors;
+
 typedef struct AmgLevel {
   /* P: prolongation to this level from the next. R: restriction, rows of this rank's P^T, whose pattern the
      next A keeps. away, on several ranks: off-rank restriction, the rows that other ranks own. NULL on the
@@ -112,11 +120,7 @@ typedef struct AmgLevel {
   AmgGhosts *ghosts; /* NULL: this rank has all rows */
   AmgPlaces places;  /* of what is interpolated from other ranks; empty: nothing */
   AmgSingle single;
-  AmgVec b, x;        /* of the coarse problem; on level 0 x alone, in fp32 */
-  AmgVec d, r, t;     /* d: from degree 2 on */
-  AmgVec half, whole; /* lower r, and upper of that */
-  AmgVec r2, x2;      /* of a W cycle */
-  AmgVec sent;        /* products by away */
+  AmgVectors v, wide; /* of a cycle; of one of several columns */
 } AmgLevel;
 
 enum {
@@ -164,7 +168,10 @@ typedef struct Amg {
   int64_t moved; /* arrays of a cycle are elsewhere than before new values came, or its launches differ */
   bool single;   /* the cycle is in fp32 */
   const char *doubled;   /* why it is not, though asked for; else NULL */
+  int columns;           /* of the cycle that is enqueued; 0: it is of ordinary vectors */
+  int most_columns;      /* that vectors of levels are made for */
   Buffer range;          /* of r: AMG_RANGE... */
+  Buffer wide_range;     /* of the r of several columns: their sizes; work of a phase; partial maxima */
   double range_of_ranks; /* on its way there, through hosts */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */

@@ -15,10 +15,13 @@
   A cycle in fp32 between vectors in fp64: rhs is read, times the power of 2 by which *range, its largest
   entry, becomes 1 to 2, where r is NULL, and where `from` is. Where there is a z, it is written and not x,
   divided by that power and times `out`, and the dots are those of z.
+
+  columns > 1: vectors are wide, and *range is that of the first column, with those of the others behind it.
+  D^-1 is the same for all. Number e of a vector is then of row e / columns.
 */
 typedef struct NAME(AmgSmoothArgs) {
   int64_t n;
-  int b, fresh;
+  int b, fresh, columns;
   double c1, c2, beta, out;
   const REAL *inverse, *r, *was, *add, *from;
   const double *rhs, *range, *skip;
@@ -27,27 +30,29 @@ typedef struct NAME(AmgSmoothArgs) {
   Fuse fuse;
 } NAME(AmgSmoothArgs);
 
-/* y = scale A x, A dense, n x n, row-major, in fp64 */
+/* y = scale A x, A dense, n x n, row-major, in fp64; of wide vectors where columns > 1 */
 typedef struct NAME(AmgDenseArgs) {
   int64_t n;
+  int columns;
   double scale;
   const double *a, *skip;
   const REAL *x;
   REAL *y;
 } NAME(AmgDenseArgs);
 
-/* Row i of d in a step with blocks of b rows; in: the factor of rhs. */
-POISE_INLINE double OVER(poiseAmgStep)(const NAME(AmgSmoothArgs) * a, int64_t b, double in, int64_t i)
+/* Number e of d in a step with blocks of b rows and k columns; in: the factor of rhs. */
+POISE_INLINE double OVER(poiseAmgStep)(const NAME(AmgSmoothArgs) * a, int64_t b, int64_t k, double in,
+                                       int64_t e)
 {
-  int64_t first = i / b * b;
+  int64_t i = k > 1 ? e / k : e, first = i / b * b, at = e + (first - i) * k;
   const REAL *inverse = a->inverse ? a->inverse + first * b + (i - first) : NULL;
   double t = 0;
   for (int64_t j = 0; j < b; j++)
-    t += (inverse ? (double)inverse[j * b] : 1) * (a->r ? (double)a->r[first + j] : in * a->rhs[first + j]);
-  return a->c1 != 0 ? a->c2 * t + a->c1 * a->was[i] : a->c2 * t;
+    t += (inverse ? (double)inverse[j * b] : 1) * (a->r ? (double)a->r[at + j * k] : in * a->rhs[at + j * k]);
+  return a->c1 != 0 ? a->c2 * t + a->c1 * a->was[e] : a->c2 * t;
 }
 
-/* Row i of x, from that of d. */
+/* Number i of x, from that of d. */
 POISE_INLINE double OVER(poiseAmgMove)(const NAME(AmgSmoothArgs) * a, int64_t i, double d)
 {
   double x = a->beta * d;
@@ -55,13 +60,13 @@ POISE_INLINE double OVER(poiseAmgMove)(const NAME(AmgSmoothArgs) * a, int64_t i,
   return a->fresh ? x : x + a->x[i];
 }
 
-/* Row i of to. */
+/* Number i of to. */
 POISE_INLINE REAL OVER(poiseAmgCopy)(const NAME(AmgSmoothArgs) * a, double in, int64_t i)
 {
   return !a->to ? 0 : a->from ? a->from[i] : (REAL)(in * a->rhs[i]);
 }
 
-/* Stores row i. Returns it as the dots take it. */
+/* Stores number i. Returns it as the dots take it. */
 POISE_INLINE double OVER(poiseAmgStore)(const NAME(AmgSmoothArgs) * a, double in, int64_t i, REAL d, double x,
                                         REAL to)
 {

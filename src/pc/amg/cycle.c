@@ -101,7 +101,7 @@ static PoiseErr Find(Amg *amg, AmgLevel *l, const Step *v, const double *skip, P
   TRY(poiseAmgVecRead(v->was, &p->was));
   TRY(poiseAmgVecUpdate(v->to, &p->to));
   TRY(poiseAmgVecUpdate(v->d, &p->d));
-  if (p->rhs || v->z) TRY(poiseBufferRead(&amg->range, DEVICE, &p->range));
+  if (p->rhs || v->z) TRY(poiseBufferRead(amg->columns ? &amg->wide_range : &amg->range, DEVICE, &p->range));
   if (v->z) TRY(skip ? poiseVecUpdate(v->z, &p->z) : poiseVecWrite(v->z, &p->z));
   return v->fresh && !skip ? poiseAmgVecWrite(v->x, &p->x) : poiseAmgVecUpdate(v->x, &p->x);
 }
@@ -117,6 +117,7 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, c
   {.n = l->A->rows->n,          \
    .b = v->plain ? 1 : l->side, \
    .fresh = v->fresh,           \
+   .columns = amg->columns,     \
    .c1 = c->c1,                 \
    .c2 = c->c2,                 \
    .beta = c->beta,             \
@@ -138,6 +139,7 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, c
   AmgSmoothArgs_f32 single = FIELDS;
 #undef FIELDS
   Device *dev = pc->ctx->device;
+  if (amg->columns) return LAUNCH(dev, amg_smooth_columns_f32, &single);
   return amg->single ? LAUNCH(dev, amg_smooth_f32, &single) : LAUNCH(dev, amg_smooth, &wide);
 }
 
@@ -152,6 +154,8 @@ static PoiseErr Multiply(const Amg *amg, AmgLevel *l, Which which, double a, Amg
   AmgSingle *s = &l->single;
   PoiseMat const of[] = {l->A, l->P, l->R, l->away, l->lower, l->upper};
   Product *const single[] = {&s->A, &s->P, &s->R, &s->away, &s->lower, &s->upper};
+  if (amg->columns)
+    return poiseMatMultSingleColumns(single[which], amg->columns, a, &x->single, b, &y->single, skip);
   if (amg->single) return poiseMatMultSingle(single[which], a, &x->single, b, &y->single, skip);
   return poiseMatMultFuse(of[which], (ScalarRef){NULL, a}, x->wide, (ScalarRef){NULL, b}, y->wide, skip, NULL,
                           NULL);
@@ -164,8 +168,8 @@ PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgV
   const void *sent = NULL;
   void *to = NULL;
   if (!halo) return Multiply(amg, l, OF_R, a, x, 0, y, skip);
-  PoiseErr e = Multiply(amg, l, OF_AWAY, a, x, 0, &l->sent, skip);
-  Keep(&e, poiseAmgVecRead(&l->sent, &sent));
+  PoiseErr e = Multiply(amg, l, OF_AWAY, a, x, 0, &l->v.sent, skip);
+  Keep(&e, poiseAmgVecRead(&l->v.sent, &sent));
   Keep(&e, amg->single ? poiseHaloReverseBeginSingle(halo, e, sent) : poiseHaloReverseBegin(halo, e, sent));
   Keep(&e, Multiply(amg, l, OF_R, a, x, 0, y, skip));
   Keep(&e, poiseAmgVecUpdate(y, &to));
@@ -185,9 +189,9 @@ static PoiseErr Smooth(PoisePC pc, AmgLevel *l, const Coefs *c, Step v, const do
   PoiseErr e = POISE_OK;
   if (!l->lower) return Launch(pc, l, c, &v, skip, fuse);
   if (amg->single && v.r->wide) Keep(&e, Launch(pc, l, &one, &copy, skip, NULL)), v.r = v.x;
-  Keep(&e, Multiply(amg, l, OF_LOWER, 1, v.r, 0, &l->half, skip));
-  Keep(&e, Multiply(amg, l, OF_UPPER, 1, &l->half, 0, &l->whole, skip));
-  v.r = &l->whole, v.plain = true;
+  Keep(&e, Multiply(amg, l, OF_LOWER, 1, v.r, 0, &l->v.half, skip));
+  Keep(&e, Multiply(amg, l, OF_UPPER, 1, &l->v.half, 0, &l->v.whole, skip));
+  v.r = &l->v.whole, v.plain = true;
   Keep(&e, Launch(pc, l, c, &v, skip, fuse));
   return e;
 }
@@ -200,12 +204,13 @@ static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec 
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree, copies = !last || !bottom;
     Coefs c = Coefficients(pc->data, degree, bottom, w);
-    Step v = {.r = w ? &l->r : b, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .fresh = !w};
-    if (copies && (last || !w)) v.from = b, v.to = last ? &l->t : &l->r;
+    Step v = {
+        .r = w ? &l->v.r : b, .x = x, .was = w ? &l->v.d : NULL, .d = last ? NULL : &l->v.d, .fresh = !w};
+    if (copies && (last || !w)) v.from = b, v.to = last ? &l->v.t : &l->v.r;
     Keep(&e, Smooth(pc, l, &c, v, skip, NULL));
-    if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->d, 1, &l->r, skip));
+    if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->v.d, 1, &l->v.r, skip));
   }
-  if (!bottom) Keep(&e, Multiply(pc->data, l, OF_A, -1, x, 1, &l->t, skip));
+  if (!bottom) Keep(&e, Multiply(pc->data, l, OF_A, -1, x, 1, &l->v.t, skip));
   return e;
 }
 
@@ -218,10 +223,11 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree;
     Coefs c = Coefficients(pc->data, degree, false, w);
-    Step v = {.r = &l->t, .x = x, .was = w ? &l->d : NULL, .d = last ? NULL : &l->d, .add = w ? NULL : add};
+    Step v = {
+        .r = &l->v.t, .x = x, .was = w ? &l->v.d : NULL, .d = last ? NULL : &l->v.d, .add = w ? NULL : add};
     if (last) v.z = z;
     Keep(&e, Smooth(pc, l, &c, v, skip, last ? fuse : NULL));
-    if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->d, 1, &l->t, skip));
+    if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->v.d, 1, &l->v.t, skip));
   }
   return e;
 }
@@ -244,10 +250,10 @@ static PoiseErr Add(PoisePC pc, AmgLevel *l, AmgVec *x, double b, AmgVec *y, con
 static PoiseErr Again(PoisePC pc, int k, const double *skip)
 {
   AmgLevel *l = &((Amg *)pc->data)->level[k];
-  PoiseErr e = Add(pc, l, &l->b, 0, &l->r2, skip);
-  Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->x, 1, &l->r2, skip));
-  Keep(&e, Correct(pc, k, &l->r2, &l->x2, skip, NULL));
-  Keep(&e, Add(pc, l, &l->x2, 1, &l->x, skip));
+  PoiseErr e = Add(pc, l, &l->v.b, 0, &l->v.r2, skip);
+  Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->v.x, 1, &l->v.r2, skip));
+  Keep(&e, Correct(pc, k, &l->v.r2, &l->v.x2, skip, NULL));
+  Keep(&e, Add(pc, l, &l->v.x2, 1, &l->v.x, skip));
   return e;
 }
 
@@ -259,10 +265,10 @@ static PoiseErr Factors(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const dou
   WidenArgs w = {.n = amg->bottom.n, .a.value = 1 / l->single.scale, .skip = skip};
   NarrowArgs n = {.n = amg->bottom.n, .a.value = 1, .skip = skip};
   TRY(poiseBufferRead(&b->single, DEVICE, &w.x));
-  TRY(poiseVecUpdate(l->r.wide, &w.y));
+  TRY(poiseVecUpdate(l->v.r.wide, &w.y));
   TRY(LAUNCH(dev, widen, &w));
-  TRY(poiseAmgBottomApply(dev, &amg->bottom, l->r.wide, l->t.wide, skip));
-  TRY(poiseVecRead(l->t.wide, &n.x));
+  TRY(poiseAmgBottomApply(dev, &amg->bottom, l->v.r.wide, l->v.t.wide, skip));
+  TRY(poiseVecRead(l->v.t.wide, &n.x));
   TRY(poiseBufferUpdate(&x->single, DEVICE, &n.y));
   return LAUNCH(dev, narrow, &n);
 }
@@ -276,6 +282,8 @@ static PoiseErr Dense(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const doubl
   TRY(poiseBufferRead(&amg->bottom.dense, DEVICE, &a.a));
   TRY(poiseBufferRead(&b->single, DEVICE, &a.x));
   TRY(skip ? poiseBufferUpdate(&x->single, DEVICE, &a.y) : poiseBufferWrite(&x->single, DEVICE, &a.y));
+  a.columns = amg->columns;
+  if (a.columns) return LAUNCH(pc->ctx->device, amg_dense_columns_f32, &a);
   return LAUNCH(pc->ctx->device, amg_dense_f32, &a);
 }
 
@@ -293,10 +301,10 @@ static PoiseErr Below(PoisePC pc, int k, const double *skip)
   Amg *amg = pc->data;
   AmgLevel *l = &amg->level[k];
   bool parts = poiseAmgIsRedundant(amg, k);
-  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, &amg->redundant.b, &l->b) : POISE_OK;
-  Keep(&e, Correct(pc, k, &l->b, &l->x, skip, NULL));
+  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, &amg->redundant.b, &l->v.b) : POISE_OK;
+  Keep(&e, Correct(pc, k, &l->v.b, &l->v.x, skip, NULL));
   if (amg->way.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
-  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, &l->x, &amg->redundant.x, skip, NULL));
+  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, &l->v.x, &amg->redundant.x, skip, NULL));
   return e;
 }
 
@@ -306,17 +314,17 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
   Amg *amg = pc->data;
   const int degree = amg->way.degree;
   AmgLevel *l = &amg->level[k], *next = l + 1;
-  AmgVec *own = amg->single && k == 0 ? &l->x : x;
+  AmgVec *own = amg->single && k == 0 ? &l->v.x : x;
   double scale = l->smoothed ? 1 : over;
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
   PoiseErr e = Before(pc, l, degree, false, b, own, skip);
-  Keep(&e, poiseAmgRestrict(amg, l, next->single.scale / l->single.scale, &l->t,
-                            parts ? &amg->redundant.b : &next->b, skip));
+  Keep(&e, poiseAmgRestrict(amg, l, next->single.scale / l->single.scale, &l->v.t,
+                            parts ? &amg->redundant.b : &next->v.b, skip));
   Keep(&e, Below(pc, k + 1, skip));
-  Keep(&e, Multiply(pc->data, l, OF_P, scale, parts ? &amg->redundant.x : &next->x, 0, &l->r, skip));
-  Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->r, 1, &l->t, skip));
-  Keep(&e, After(pc, l, degree, &l->r, own, own == x ? NULL : x->wide, skip, fuse));
+  Keep(&e, Multiply(pc->data, l, OF_P, scale, parts ? &amg->redundant.x : &next->v.x, 0, &l->v.r, skip));
+  Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->v.r, 1, &l->v.t, skip));
+  Keep(&e, After(pc, l, degree, &l->v.r, own, own == x ? NULL : x->wide, skip, fuse));
   return e;
 }
 
@@ -377,5 +385,48 @@ PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, c
   if (amg->single) Keep(&e, FindRange(pc, all->b.wide, false, skip));
   Keep(&e, Correct(pc, 0, &all->b, &all->x, skip, NULL));
   Keep(&e, poiseAmgTakePart(all, &all->x, &x, skip, fuse));
+  return e;
+}
+
+/* ---- several columns ------------------------------------------------------------------------- */
+
+/* The largest entry of each column of r. */
+static PoiseErr FindRanges(PoisePC pc, PoiseVec r, const double *skip)
+{
+  Amg *amg = pc->data;
+  int64_t n = r->layout->n, nblock = POISE_NBLOCKS(n);
+  int k = poiseVecColumns(r);
+  double *range = NULL;
+  TRY(poiseBufferUpdate(&amg->wide_range, DEVICE, &range));
+  double *work = range + POISE_MAX_COLUMNS, *partial = work + POISE_SYSTEMS_WORK;
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip, .partial[0] = partial};
+  ReduceArgs m = {
+      .nsum = k, .max = 1, .stride = nblock, .count = nblock, .partial = partial, .dst = range, .skip = skip};
+  p.systems = (Systems){.n = k, .partials = nblock, .work = work};
+  TRY(poiseVecRead(r, &p.in[VEC_X]));
+  TRY(LAUNCH(pc->ctx->device, phase_columns, &p));
+  return LAUNCH(pc->ctx->device, reduce, &m);
+}
+
+/* The vectors of such cycles in place of the others, and back. */
+static void SwapVectors(Amg *amg)
+{
+  for (int k = 0; k < amg->count; k++) {
+    AmgVectors v = amg->level[k].v;
+    amg->level[k].v = amg->level[k].wide;
+    amg->level[k].wide = v;
+  }
+}
+
+PoiseErr poiseAmgCycleColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  Amg *amg = pc->data;
+  AmgVec b = {.wide = r}, x = {.wide = z};
+  PoiseErr e = FindRanges(pc, r, skip);
+  amg->columns = poiseVecColumns(r);
+  SwapVectors(amg);
+  Keep(&e, Correct(pc, 0, &b, &x, skip, fuse));
+  SwapVectors(amg);
+  amg->columns = 0;
   return e;
 }

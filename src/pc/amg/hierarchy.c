@@ -65,6 +65,7 @@ void poiseAmgDestroy(PoisePC pc)
   poiseAmgRedundantDestroy(&amg->redundant);
   poiseAmgBottomDestroy(&amg->bottom);
   poiseBufferDestroy(&amg->range);
+  poiseBufferDestroy(&amg->wide_range);
   amg->count = 0, amg->single = false;
   amg->seen = (Version){0};
   amg->best = amg->latest = (AmgPace){0};

@@ -8,7 +8,7 @@ POISE_INLINE void NAME(Rows)(const NAME(AmgSmoothArgs) * args, int b, double in,
 {
   const NAME(AmgSmoothArgs) local = *args, *a = &local; /* so that stores cannot change it */
   for (int64_t i = begin; i < end; i++) {
-    double d = NAME(poiseAmgStep)(a, b, in, i), x = NAME(poiseAmgMove)(a, i, d);
+    double d = NAME(poiseAmgStep)(a, b, 1, in, i), x = NAME(poiseAmgMove)(a, i, d);
     (void)NAME(poiseAmgStore)(a, in, i, (REAL)d, x, NAME(poiseAmgCopy)(a, in, i));
   }
 }

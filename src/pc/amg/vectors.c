@@ -10,10 +10,10 @@
 
 enum { VECTORS = 10, MATRICES = 6 };
 
-static void List(AmgLevel *l, AmgVec *v[VECTORS])
+static void List(AmgVectors *of, AmgVec *v[VECTORS])
 {
-  AmgVec *const all[VECTORS] = {&l->b,  &l->x,  &l->d,    &l->r,    &l->t,
-                                &l->r2, &l->x2, &l->sent, &l->half, &l->whole};
+  AmgVec *const all[VECTORS] = {&of->b,  &of->x,  &of->d,    &of->r,    &of->t,
+                                &of->r2, &of->x2, &of->sent, &of->half, &of->whole};
   memcpy(v, all, sizeof all);
 }
 
@@ -26,17 +26,19 @@ static void ListSingle(AmgLevel *level, Product *of[MATRICES])
 
 void poiseAmgVectorsDestroy(AmgLevel *l)
 {
-  AmgVec *v[VECTORS];
-  List(l, v);
-  for (int k = 0; k < VECTORS; k++) poiseAmgVecDestroy(v[k]);
+  AmgVec *v[2][VECTORS];
+  List(&l->v, v[0]);
+  List(&l->wide, v[1]);
+  for (int k = 0; k < VECTORS; k++) poiseAmgVecDestroy(v[0][k]), poiseAmgVecDestroy(v[1][k]);
 }
 
 void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
 {
   AmgLevel l = *level;
-  AmgVec *v[VECTORS];
-  List(&l, v);
-  for (int k = 0; k < VECTORS; k++) poiseAmgVecBytes(v[k], sum);
+  AmgVec *v[2][VECTORS];
+  List(&l.v, v[0]);
+  List(&l.wide, v[1]);
+  for (int k = 0; k < VECTORS; k++) poiseAmgVecBytes(v[0][k], sum), poiseAmgVecBytes(v[1][k], sum);
   Product *single[MATRICES];
   ListSingle(&l, single);
   for (int k = 0; k < MATRICES; k++) poiseBufferAdd(&single[k]->val, sum);
@@ -52,18 +54,23 @@ static PoiseErr Wide(PoiseMat A, AmgVec *v)
   return poiseVecWrite(v->wide, &there);
 }
 
-static PoiseErr Make(const Amg *amg, PoiseMat A, AmgVec *v)
+static PoiseErr MakeSingle(PoiseMat A, int columns, AmgVec *v)
 {
   float *there;
-  if (!amg->single) return Wide(A, v);
-  if (!v->single.dev)
-    TRY(poiseBufferCreate(A->ctx->device, (size_t)A->rows->n * sizeof *there, "vector of a cycle",
-                          &v->single));
+  size_t bytes = (size_t)(A->rows->n * columns) * sizeof *there;
+  if (v->single.dev && v->single.bytes < bytes) poiseBufferDestroy(&v->single);
+  if (!v->single.dev) TRY(poiseBufferCreate(A->ctx->device, bytes, "vector of a cycle", &v->single));
   return poiseBufferWrite(&v->single, DEVICE, &there);
 }
 
-/* A level is smoothed, or is the bottom, solved by an inverse or by factors. Factors take r and t in fp64. */
-static PoiseErr MakeVectors(Amg *amg, int k)
+static PoiseErr Make(const Amg *amg, PoiseMat A, AmgVec *v)
+{
+  return amg->single ? MakeSingle(A, 1, v) : Wide(A, v);
+}
+
+/* A level is smoothed, or is the bottom, solved by an inverse or by factors. Factors take r and t in fp64. Of
+   several columns all are in fp32. */
+static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
 {
   AmgLevel *l = &amg->level[k];
   bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense, coarse = k > 0;
@@ -74,21 +81,22 @@ static PoiseErr MakeVectors(Amg *amg, int k)
     AmgVec *v;
     bool needed, wide;
   } vectors[] = {
-      {&l->b, coarse, false}, /* of the level above, restricted */
-      {&l->x, coarse || amg->single, false},
-      {&l->r2, twice, false}, /* of the second visit of a W cycle */
-      {&l->x2, twice, false},
-      {&l->d, steps, false},
-      {&l->r, smooths, factors}, /* residual before the correction; right-hand side of factors */
-      {&l->t, !bottom, factors}, /* the same after it; solution */
-      {&l->half, l->lower, false},
-      {&l->whole, l->lower, false},
+      {&of->b, coarse, false}, /* of the level above, restricted */
+      {&of->x, coarse || amg->single, false},
+      {&of->r2, twice, false}, /* of the second visit of a W cycle */
+      {&of->x2, twice, false},
+      {&of->d, steps, false},
+      {&of->r, smooths, factors}, /* residual before the correction; right-hand side of factors */
+      {&of->t, !bottom, factors}, /* the same after it; solution */
+      {&of->half, l->lower, false},
+      {&of->whole, l->lower, false},
   };
   for (size_t j = 0; j < sizeof vectors / sizeof *vectors; j++) {
-    if (vectors[j].needed) TRY(Make(amg, l->A, vectors[j].v));
-    if (vectors[j].wide) TRY(Wide(l->A, vectors[j].v));
+    if (vectors[j].needed)
+      TRY(columns > 1 ? MakeSingle(l->A, columns, vectors[j].v) : Make(amg, l->A, vectors[j].v));
+    if (vectors[j].wide && columns == 1) TRY(Wide(l->A, vectors[j].v));
   }
-  return l->away ? Make(amg, l->away, &l->sent) : POISE_OK;
+  return l->away ? Make(amg, l->away, &of->sent) : POISE_OK;
 }
 
 /* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
@@ -146,7 +154,7 @@ static PoiseErr PrepareLevel(Amg *amg, int k, bool was)
   AmgLevel *l = &amg->level[k];
   if (amg->single != was) poiseAmgVectorsDestroy(l);
   if (!amg->single) poiseAmgSingleDestroy(l);
-  TRY(MakeVectors(amg, k));
+  TRY(MakeVectors(amg, k, &l->v, 1));
   if (amg->single) return ReadyMatricesSingle(l);
   if ((k + 1 == amg->count && amg->dense) || l->lower) return POISE_OK;
   return Damp(amg, l);
@@ -168,4 +176,50 @@ PoiseErr poiseAmgVectors(PoisePC pc)
   if (!e && amg->single) e = MakeRange(pc);
   if (!amg->single) poiseBufferDestroy(&amg->range);
   return PoiseAgree(pc->ctx, e);
+}
+
+/* ---- several columns ------------------------------------------------------------------------- */
+
+bool poiseAmgTakesColumns(PoisePC pc)
+{
+  Amg *amg = pc->data;
+  Product *of[MATRICES];
+  if (!amg->single || PoiseSize(pc->ctx) > 1 || (amg->dense && amg->bottom.lu)) return false;
+  for (int k = 0; k < amg->count; k++) {
+    ListSingle(&amg->level[k], of);
+    for (int j = 0; j < MATRICES; j++)
+      if (of[j]->A && !poiseProductTakesColumns(of[j])) return false;
+  }
+  return true;
+}
+
+static PoiseErr MakeRanges(PoisePC pc, int columns)
+{
+  Amg *amg = pc->data;
+  double *there;
+  int64_t blocks = POISE_NBLOCKS(amg->level[0].A->rows->n);
+  size_t bytes = (size_t)(POISE_MAX_COLUMNS + POISE_SYSTEMS_WORK + columns * blocks) * sizeof *there;
+  if (amg->wide_range.dev && amg->wide_range.bytes < bytes) poiseBufferDestroy(&amg->wide_range);
+  if (!amg->wide_range.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "sizes of r", &amg->wide_range));
+  poiseBufferZero(&amg->wide_range); /* its work has a counter */
+  return poiseBufferUpdate(&amg->wide_range, DEVICE, &there);
+}
+
+PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns)
+{
+  Amg *amg = pc->data;
+  Product *of[MATRICES];
+  if (!poiseAmgTakesColumns(pc) || columns == 1) return POISE_OK;
+  for (int k = 0; k < amg->count; k++) {
+    AmgLevel *l = &amg->level[k];
+    TRY(MakeVectors(amg, k, &l->wide, columns > amg->most_columns ? columns : amg->most_columns));
+    ListSingle(l, of);
+    for (int j = 0; j < MATRICES; j++)
+      if (of[j]->A) TRY(poiseProductReadyColumns(of[j]));
+  }
+  if (columns <= amg->most_columns) return POISE_OK;
+  TRY(MakeRanges(pc, columns));
+  pc->generation++; /* loops hold places of the smaller ones */
+  amg->most_columns = columns;
+  return POISE_OK;
 }

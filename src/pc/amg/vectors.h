@@ -6,6 +6,9 @@
 #include "amg.h"
 
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */
+/* Can a cycle be one of several columns? And what that needs; local. */
+bool poiseAmgTakesColumns(PoisePC pc);
+PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns);
 void poiseAmgVectorsDestroy(AmgLevel *l);
 /* Of vectors, and of numbers in fp32. */
 void poiseAmgLevelBytes(const AmgLevel *l, PoiseBytes *sum);
