@@ -140,7 +140,9 @@ static PoiseErr OpenLevel(PoiseKSP owner, int level)
   Block *b = owner->block;
   int n = ColumnsOf(b->n, level);
   PoiseKSP *ksp = &b->level[level].ksp;
-  PoiseErr e = POISE_OK;
+  PoiseErr e = poiseMatReadyColumns(owner->A, n); /* this decides how many partials a product leaves */
+  if (!e) e = poisePCReadyColumns(owner->pc, n);
+  TRY(PoiseAgree(owner->ctx, e));
   if (!*ksp) {
     e = PoiseAgree(owner->ctx, MakeLevel(owner, level, n));
     if (!e) e = poiseKSPAllocate(*ksp);
@@ -149,10 +151,7 @@ static PoiseErr OpenLevel(PoiseKSP owner, int level)
   }
   Borrow(owner, *ksp);
   (*ksp)->loop.eager = poiseKSPWhyEager(*ksp);
-  e = poiseMatReadyColumns(owner->A, n);
-  if (!e) e = poisePCReadyColumns(owner->pc, n);
-  if (!e) e = poiseKSPPrepare(*ksp);
-  TRY(PoiseAgree(owner->ctx, e));
+  TRY(PoiseAgree(owner->ctx, poiseKSPPrepare(*ksp)));
   poiseKSPReset(*ksp);
   return (*ksp)->loop.eager ? POISE_OK : poiseKSPChooseStep(*ksp);
 }
@@ -452,12 +451,22 @@ static PoiseErr Open(PoiseKSP ksp, PoiseVec B, PoiseVec X)
   return POISE_OK;
 }
 
-static bool LevelsFit(PoiseKSP ksp, int n)
+static bool Fits(PoiseKSP ksp, int n)
 {
   PoiseKSP first = ksp->block->level[0].ksp;
   return first && first->systems.n == n && first->type == ksp->type && first->A == ksp->A &&
          first->side == ksp->side && first->nwork == ksp->type->vectors(ksp) &&
+         poiseMatPartialsColumns(ksp->A, n) <= first->dots.stride &&
          poiseLayoutSame(first->rows, ksp->A->rows);
+}
+
+/* Levels are dropped on all ranks or on none. */
+static PoiseErr KeepLevels(PoiseKSP ksp, int n)
+{
+  int64_t differs = !Fits(ksp, n);
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1));
+  if (differs) DropLevels(ksp);
+  return POISE_OK;
 }
 
 /* The least reason, the most iterations and the largest norm of all. */
@@ -497,7 +506,7 @@ static PoiseErr SolveAll(PoiseKSP ksp, PoiseVec B, PoiseVec X)
 {
   Block *b = ksp->block;
   b->why = WhyAlone(ksp);
-  if (!b->why && !LevelsFit(ksp, b->n)) DropLevels(ksp);
+  if (!b->why) TRY(KeepLevels(ksp, b->n));
   if (!b->why) TRY(RunLinked(ksp, B, X));
   for (int j = 0; j < b->n; j++)
     if (b->why || b->column[j].alone)

@@ -28,6 +28,7 @@
 #include "ksp/symmlq_phases.h"
 #include "ksp/tfqmr_phases.h"
 #include "mat/product/bcsr_kernels.h"
+#include "mat/product/csr_columns_kernels.h"
 #include "mat/assembly/coo_kernels.h"
 #include "mat/assembly/shared_rows_kernels.h"
 #include "mat/product/csr_statistics_kernels.h"

@@ -30,6 +30,7 @@ PoiseErr PoiseMatBytes(PoiseMat A, PoiseBytes *bytes, int64_t *plain)
   poiseMultipliedBytes(A->multiplied, bytes);
   poiseProductAddBytes(&A->product, bytes);
   poiseProductAddBytes(&A->transposed, bytes);
+  poiseProductAddBytes(&A->several, bytes);
   for (int s = 0; s < 3; s++)
     for (int k = 0; k < spaces[s]->n; k++) VecBytes(spaces[s]->v[k], bytes);
   poisePartsBytes(A, bytes);

@@ -103,6 +103,7 @@ struct PoiseMat_s {
   NullSpace null, left, near; /* null space of A; of A^T; near null space */
   MatBlocks blocks;
   Product product, transposed;   /* A x; A^T x */
+  Product several;               /* A X, of wide vectors */
   struct Parts *parts;           /* of type pcsr on several ranks; made for its first product */
   struct Multiplied *multiplied; /* A is a product of matrices: what new numbers need (multiply.c) */
   MatAssembly assembly;

@@ -121,6 +121,7 @@ const ProductForm poiseForm_bcsr = {
     .options = options,
     .make = Make_BCSR,
     .launch = Launch_BCSR,
+    .launch_columns = poiseSeveralLaunch,
     .view = View_BCSR,
     .predict = Predict_BCSR,
 };

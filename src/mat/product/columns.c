@@ -19,7 +19,7 @@ static PoiseErr MakeVector(const Layout *rows, int k, PoiseVec *x)
   return e ? e : poiseVecWrite(*x, &p);
 }
 
-PoiseErr poiseMatReadyColumns(PoiseMat A, int columns)
+static PoiseErr ReadyByColumns(PoiseMat A, int columns)
 {
   Product *p = &A->product;
   TRY(MakeVector(A->cols, 1, &p->column[0]));
@@ -27,9 +27,22 @@ PoiseErr poiseMatReadyColumns(PoiseMat A, int columns)
   return MakeVector(A->rows, columns, &p->wide);
 }
 
+/* Does one launch take all columns? */
+static bool InOnePass(const Product *p)
+{
+  return p->form && p->form->launch_columns && !p->A->csr.halo;
+}
+
+PoiseErr poiseMatReadyColumns(PoiseMat A, int columns)
+{
+  TRY(poiseProductReady(&A->product));
+  return InOnePass(&A->product) ? poiseProductReady(&A->several) : ReadyByColumns(A, columns);
+}
+
 int64_t poiseMatPartialsColumns(PoiseMat A, int columns)
 {
   if (columns <= 1) return poiseMatPartials(A);
+  if (InOnePass(&A->product)) return poiseProductPartials(&A->several);
   return POISE_NBLOCKS(A->rows->n);
 }
 
@@ -59,9 +72,27 @@ static PoiseErr Finish(PoiseVec t, PoiseVec y, const ProductArgs *a, bool overwr
   return LAUNCH(y->ctx->device, axpby_columns, &rest);
 }
 
+static PoiseErr MultInOnePass(Product *p, const Operands *v, ProductArgs *a, bool overwrites)
+{
+  PoiseMat A = p->A;
+  const double *x;
+  double *y;
+  a->columns = poiseVecColumns(v->y);
+  TRY(poiseProductReady(&A->several));
+  TRY(poiseVecRead(v->x, &x));
+  TRY(overwrites && !a->skip ? poiseVecWrite(v->y, &y) : poiseVecUpdate(v->y, &y));
+  a->x = x, a->y = y;
+  poiseLogBegin(A->ctx, EVENT_MatMult);
+  PoiseErr e = p->form->launch_columns(p, WHOLE, a);
+  poiseLogEnd(A->ctx, EVENT_MatMult, 2.0 * a->columns * (double)poiseCsrScalars(&A->csr), poiseMatTraffic(A));
+  return e;
+}
+
 PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a)
 {
-  bool overwrites = !a->b.slot && a->b.value == 0, in_place = overwrites && !a->a.slot && a->a.value == 1;
+  bool overwrites = !a->b.slot && a->b.value == 0,
+       in_place = overwrites && !a->skip && !a->a.slot && a->a.value == 1;
+  if (!mine && InOnePass(p)) return MultInOnePass(p, v, a, overwrites);
   PoiseVec t = in_place || mine ? v->y : p->wide;
   TRY(ByColumns(p, mine, v, t));
   return in_place && !a->scale && !a->fuse ? POISE_OK : Finish(t, v->y, a, overwrites);
@@ -71,7 +102,7 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
 
 bool poiseProductTakesColumns(const Product *p)
 {
-  return p->single && p->form && p->form->launch_columns && !p->A->csr.halo;
+  return p->single && p->form && p->form->single_columns && !p->A->csr.halo;
 }
 
 PoiseErr poiseProductReadyColumns(Product *p)
@@ -144,7 +175,7 @@ PoiseErr PoiseMatMultTransposeBlock(PoiseMat A, PoiseVec X, PoiseVec Y)
   CALLED(OBJECT(A), OBJECT(X), OBJECT(Y));
   if (poiseVecColumns(X) == 1 && poiseVecColumns(Y) == 1) return PoiseMatMultTranspose(A, X, Y);
   PoiseErr e = CheckProduct(A, A->cols, A->rows, X, Y);
-  if (!e) e = poiseMatReadyColumns(A, poiseVecColumns(X));
+  if (!e) e = ReadyByColumns(A, poiseVecColumns(X));
   TRY(PoiseAgree(A->ctx, e));
   e = TransposedByColumns(A, X, Y);
   if (!e) e = poiseBufferSyncBorrowed(&Y->data);

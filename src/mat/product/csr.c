@@ -125,6 +125,7 @@ const ProductForm poiseForm_csr = {
     .options = options,
     .make = Make_CSR,
     .launch = Launch_CSR,
+    .launch_columns = poiseSeveralLaunch,
     .view = View_CSR,
     .predict = Predict_CSR,
 };

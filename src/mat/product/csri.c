@@ -98,6 +98,7 @@ const ProductForm poiseForm_csri = {
     .options = options,
     .make = Make_CSRI,
     .launch = Launch_CSRI,
+    .launch_columns = poiseSeveralLaunch,
     .view = View_CSRI,
     .predict = Predict_CSRI,
 };

@@ -9,9 +9,10 @@
 PoiseErr poiseMatProductsInit(PoiseMat A)
 {
   ProductOptions *o = &A->product.options;
-  A->product.A = A->transposed.A = A;
+  A->product.A = A->transposed.A = A->several.A = A;
   A->product.depends = CHANGED_PATTERN | CHANGED_PRODUCT, A->transposed.depends = CHANGED_PATTERN;
   A->transposed.fixed = &poiseForm_transposed, A->transposed.silent = true;
+  A->several.fixed = &poiseForm_several, A->several.depends = A->product.depends;
 #define PRODUCT_FORM(name) \
   if (poiseForm_##name.options) TRY(PoiseOptionsDefaults(poiseForm_##name.options, o));
 #include "forms.def"
@@ -121,5 +122,6 @@ void poiseMatProductsDestroy(PoiseMat A)
 {
   poiseProductDestroy(&A->product);
   poiseProductDestroy(&A->transposed);
+  poiseProductDestroy(&A->several);
   poiseMatBlocksDestroy(&A->blocks);
 }

@@ -89,6 +89,7 @@ typedef struct ProductForm {
                      const ProductArgs *); /* enqueue; allocates nothing; local */
   /* The same with wide vectors, where a and b are numbers. NULL: product.c composes it column by column. */
   PoiseErr (*launch_columns)(Product *, ProductPart part, const ProductArgs *);
+  bool single_columns; /* also of a product in fp32 */
   PoiseErr (*view)(Product *); /* collective; may be NULL */
   /* p += bytes that one will hold. Sets the plan's partials if they are not the blocks of MatBlocks.
      Allocates nothing. Local. May be NULL. */
@@ -207,6 +208,8 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
 /* Bring all that products of this many columns need to the device. Called before them, once for the largest
    number. Local; the caller agrees (columns.c). */
 PoiseErr poiseMatReadyColumns(PoiseMat A, int columns);
+/* several.c: the launch with wide vectors of all forms that have rows. */
+PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
 /* poiseProductMult for wide vectors. */
 PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a);
 /* Of a product in fp32: does it multiply several columns at once? What that needs; local. And that product,

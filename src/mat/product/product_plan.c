@@ -582,3 +582,39 @@ int64_t poiseColumnsFragment(int64_t chunk, int64_t nz)
   int64_t few = nz / COLUMNS_FRAGMENTS;
   return few < 2 * chunk ? 2 * chunk : few;
 }
+
+/* ---- products with wide vectors ----------------------------------------------------------------- */
+
+/* Even rows: as many as fit, a power of two of them, which groups of lanes divide evenly. A thread block with
+   uneven ones shares out its entries; rows that are longer than it are split. Blocks always go by rows. */
+void poiseColumnsPlan(int b, const CsrStatistics *s, ProductPlan *plan)
+{
+  double mean = Mean(s->m, s->nz), deviates = (double)s->squares - (double)s->nz * mean;
+  bool even = b > 1 || deviates <= WIDE_DEVIATION * WIDE_DEVIATION * (double)s->nz * mean;
+  int64_t entry = b ? poiseBcsrBytes(b) : 12, rows = WIDE_ROWS, most = WIDE_MOST_BYTES / 2 / entry;
+  while (rows > 1 && (double)(rows * entry) * mean > WIDE_BYTES) rows /= 2;
+  int64_t chunk = even ? (int64_t)((double)rows * (mean + 1)) : WIDE_UNEVEN,
+          limit = (int64_t)(WIDE_LONGEST * (mean + 1));
+  if (chunk < WIDE_LEAST) chunk = WIDE_LEAST;
+  if (most < WIDE_LEAST) most = WIDE_LEAST;
+  if (chunk > most) chunk = most;
+  if (limit > most) limit = most;
+  *plan = (ProductPlan){.type = PRODUCT_CSRI, .rows = POISE_BLOCK, .row_block = chunk, .carveout = -1};
+  plan->form = even ? FORM_TILES : FORM_ROW_BLOCKS;
+  plan->limit = limit < chunk ? chunk : limit;
+  plan->fragment = WIDE_FRAGMENT_BYTES / entry < WIDE_LEAST ? WIDE_LEAST : WIDE_FRAGMENT_BYTES / entry;
+  plan->tile = chunk + (s->longest < plan->limit ? s->longest : plan->limit);
+}
+
+ColumnsShape poiseColumnsShape(const DeviceModel *model, int columns, int b, bool even, int64_t m, int64_t nz,
+                               int64_t nblock)
+{
+  ColumnsShape s = {.lanes = (columns + 1) / 2, .splits = 1};
+  double rows = nblock ? (double)m / (double)nblock : 0, mean = Mean(m, nz);
+  int strips = b > WIDE_MOST_BLOCK ? (b + WIDE_STRIP - 1) / WIDE_STRIP : 1, each = b > 1 ? 1 : WIDE_EACH;
+  while (even && 2 * s.splits * s.lanes <= model->warp && mean > each * s.splits &&
+         4 * rows * strips * s.lanes * s.splits < 3 * WIDE_THREADS)
+    s.splits *= 2;
+  s.rows = model->warp / (s.lanes * s.splits);
+  return s;
+}

@@ -117,6 +117,21 @@ int64_t poiseTileOf(const CsrStatistics *s, int rows);
 int64_t poiseColumnsChunk(const DeviceModel *model, int64_t b, int64_t m, int64_t nz);
 int64_t poiseColumnsFragment(int64_t chunk, int64_t nz); /* entries of a fragment at most */
 
+/* ---- products with wide vectors, on GPUs -------------------------------------------------------- */
+
+/* Row blocks, and fragments of longer rows. */
+void poiseColumnsPlan(int b, const CsrStatistics *s, ProductPlan *plan);
+
+typedef struct ColumnsShape { /* of a launch with so many columns (src/cuda/csr_columns.h) */
+  int lanes;                  /* of a warp that have a row */
+  int splits;                 /* groups of so many lanes that share it */
+  int rows;                   /* of a warp at once */
+} ColumnsShape;
+
+/* even: rows of numbers, or of blocks, have about one length. */
+ColumnsShape poiseColumnsShape(const DeviceModel *model, int columns, int b, bool even, int64_t m, int64_t nz,
+                               int64_t nblock);
+
 /* ---- decisions at a launch ------------------------------------------------------------------- */
 
 /* Log2 of the threads that share a row, or column, and read it side by side. */

@@ -216,6 +216,7 @@ const ProductForm poiseForm_seg = {
     .make = Make_SEG,
     .ready = Ready_SEG,
     .launch = Launch_SEG,
+    .launch_columns = poiseSeveralLaunch,
     .view = View_SEG,
     .predict = Predict_SEG,
 };

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Products with wide vectors on the host: what those of numbers (csr_columns.c) and of blocks (bcsr_columns.c)
+  share. Column j has the bits of the ordinary product of that column: sums are added in the same order.
+*/
+#ifndef POISE_CSR_COLUMNS_HOST_H
+#define POISE_CSR_COLUMNS_HOST_H
+
+#include "vec/columns_host.h"
+#include "csr_columns_kernels.h"
+#include "csr_rows.h"
+
+typedef struct HostWide { /* a product as its threads have it */
+  const ColumnsMultArgs *args;
+  const CsrMultArgs *m;
+  int64_t columns, b; /* b: rows of a block, 1 for numbers */
+  double alpha, beta;
+} HostWide;
+
+/* The row of X, or the rows, that belong to an entry. */
+POISE_INLINE const double *poiseHostRowOfX(const HostWide *h, int64_t k)
+{
+  const CsrMultArgs *m = h->m;
+  int64_t c = m->A.col[k], width = h->b * h->columns;
+  return c < m->A.nloc ? m->x + c * width : m->ghost + (c - m->A.nloc) * width;
+}
+
+/* s[p] += v times the numbers of pair p of columns, from `from` on. */
+POISE_INLINE void poiseHostAddPairs(int pairs, double v, const double *from, HostTwo *s)
+{
+  const HostTwo both = {v, v};
+  for (int p = 0; p < pairs; p++) {
+    HostTwo x;
+    memcpy(&x, from + 2 * p, sizeof x);
+    s[p] += both * x;
+  }
+}
+
+/* Stores a row of numbers of Y, of which these are the sums. */
+static inline void poiseHostStoreColumns(const HostWide *h, int64_t row, const double *sum)
+{
+  double *restrict y = h->m->y + row * h->columns;
+  if (h->beta == 0) {
+    HOST_SIMD
+    for (int64_t j = 0; j < h->columns; j++) y[j] = h->alpha * sum[j];
+  } else {
+    HOST_SIMD
+    for (int64_t j = 0; j < h->columns; j++) y[j] = h->alpha * sum[j] + h->beta * y[j];
+  }
+}
+
+/* Ends rows [begin, end) of numbers, as poiseHostFinishRows. */
+static inline void poiseHostFinishColumns(const HostWide *h, int64_t begin, int64_t end, int64_t at)
+{
+  const CsrMultArgs *m = h->m;
+  for (int64_t i = begin; m->scale && i < end; i++) {
+    double *restrict y = m->y + i * h->columns;
+    HOST_SIMD
+    for (int64_t j = 0; j < h->columns; j++) y[j] *= m->scale[i];
+  }
+  poiseHostFuseColumns(&m->fuse, m->y, begin, end, at);
+}
+
+/* Sums of entries [k, last) of a row, of all columns: those of row r of b begin at sum + r *
+   POISE_MAX_COLUMNS. */
+typedef void (*HostWideSum)(const HostWide *h, int64_t k, int64_t last, double *sum);
+typedef struct HostWideSums { /* of a whole row, and of a fragment of one that is split */
+  HostWideSum row, fragment;
+} HostWideSums;
+
+/* The rows of block `number` of the launch. */
+static inline void poiseHostWideBlock(const HostWide *h, HostWideSum sum_of, int64_t number)
+{
+  const CsrMultArgs *m = h->m;
+  const CsriMultArgs *c = &h->args->c;
+  double sum[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS];
+  int64_t begin = number * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+  if (c->row_block) begin = c->row_block[number].begin, end = begin + c->row_block[number].rows;
+  for (int64_t i = begin; i < end; i++) {
+    sum_of(h, poiseCsrOffset(&m->A, i), poiseCsrOffset(&m->A, i + 1), sum);
+    for (int64_t r = 0; r < h->b; r++) poiseHostStoreColumns(h, i * h->b + r, sum + r * POISE_MAX_COLUMNS);
+  }
+  poiseHostFinishColumns(h, begin * h->b, end * h->b, number);
+}
+
+static inline void poiseHostWideFragment(const HostWide *h, HostWideSum sum_of, int64_t p)
+{
+  const CsriMultArgs *c = &h->args->c;
+  double sum[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS];
+  sum_of(h, c->part[p].first, c->part[p].first + c->part[p].nz, sum);
+  for (int64_t r = 0; r < h->b; r++)
+    memcpy(c->sum + (p * h->b + r) * h->columns, sum + r * POISE_MAX_COLUMNS,
+           (size_t)h->columns * sizeof *sum);
+}
+
+/* Finishes split rows: adds the sums of their fragments in order. */
+static inline void poiseHostJoinColumns(const HostWide *h)
+{
+  const CsriMultArgs *c = &h->args->c;
+  int64_t n = h->columns;
+  for (int64_t p = 0; p < c->nfragment;) {
+    int64_t row = poiseCsriRow(c, &c->part[p]) * h->b, end = c->first[c->part[p].row_block + 1], first = p;
+    for (int64_t r = 0; r < h->b; r++) {
+      double sum[POISE_MAX_COLUMNS] = {0};
+      for (p = first; p < end; p++)
+        for (int64_t j = 0; j < n; j++) sum[j] += c->sum[(p * h->b + r) * n + j];
+      poiseHostStoreColumns(h, row + r, sum);
+    }
+    for (int f = 0; f < h->m->fuse.ndot; f++)
+      for (p = first; p < end - 1; p++) /* 0 for all but the last fragment */
+        for (int64_t j = 0; j < n; j++)
+          h->m->fuse.partial[f][c->parts + p + j * h->m->fuse.systems.partials] = 0;
+    p = end;
+    poiseHostFinishColumns(h, row, row + h->b, c->parts + end - 1);
+  }
+}
+
+static inline void poiseHostWidePiece(const HostWide *h, HostWideSums sums, int64_t k)
+{
+  int64_t fragments = h->args->c.nfragment;
+  if (k < fragments)
+    poiseHostWideFragment(h, sums.fragment, k);
+  else
+    poiseHostWideBlock(h, sums.row, poiseBlockOf(h->m, k - fragments));
+}
+
+static inline void poiseHostMultColumns(Device *dev, const ColumnsMultArgs *a, HostWideSums sums)
+{
+  const CsrMultArgs *m = &a->c.m;
+  const HostWide all = {a, m, a->columns, m->A.b ? m->A.b : 1, poiseScalar(m->a), poiseScalar(m->b)},
+                 *h = &all;
+  int64_t n = a->c.nfragment + m->nblock;
+  double bytes = 8 * (double)(h->b * h->b * m->A.nz + 2 * a->columns * h->b * m->A.m);
+  (void)dev;
+  if (m->skip && *m->skip != 0) return;
+  HOST_BLOCKS_IF(dev, HOST_WORTH(dev, n, bytes), n, 1, k, poiseHostWidePiece(h, sums, k));
+  poiseHostJoinColumns(h);
+}
+
+#endif
