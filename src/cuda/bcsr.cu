@@ -244,6 +244,59 @@ static __global__ void __launch_bounds__(THREADS)
   *poiseOfColumn(&a, t) = s;
 }
 
+/* The same with wide vectors: a thread per number of y or of the ghosts, neighbours for the columns of x.
+   Those of a fragment share its entries where there are fewer columns than lanes. */
+__device__ __forceinline__ double WideTerms(const CsrMultTransposeArgs &a, int64_t k, int64_t end,
+                                            int64_t step, int64_t c, int wide)
+{
+  const CsrMultArgs &m = a.c.m;
+  int64_t b = m.A.b;
+  double s = 0;
+  for (; k < end; k += step) {
+    const double *v = m.A.val + (poisePermuted(&a, k) * b + c) * b, *x = m.x + m.A.col[k] * b * a.wide + wide;
+    for (int64_t r = 0; r < b; r++) s += v[r] * x[r * a.wide];
+  }
+  return s;
+}
+
+__device__ __forceinline__ void WideFragment(const CsrMultTransposeArgs &a, int width, int64_t p)
+{
+  if (p >= a.c.nfragment) return;
+  RowFragment z = Load(a.c.part + p);
+  CutRow cut = RowOfFragment(a.c, z);
+  int lane = threadIdx.x % 32, wide = lane % width < a.wide ? lane % width : 0;
+  int64_t b = a.c.m.A.b, size = b * a.wide;
+  for (int64_t c = 0; c < b; c++) {
+    double s = WideTerms(a, z.first + lane / width, z.first + z.nz, 32 / width, c, wide);
+    for (int step = 16; step >= width; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
+    if (lane < a.wide) a.c.sum[p * size + c * a.wide + lane] = s;
+  }
+  __syncwarp();
+  if (!ArrivesLast(a.c, z, cut)) return;
+  for (int64_t c = 0; c < size; c++) {
+    double s = SumOfFragments(a.c, cut, size, c);
+    if (lane == 0) poiseOfWideColumn(&a, cut.row * b)[c] = s;
+  }
+}
+
+/* width: the power of two from the number of columns on */
+static __global__ void __launch_bounds__(THREADS)
+    BcsrMultTransposeWide(const __grid_constant__ CsrMultTransposeArgs a, int width)
+{
+  const CsrView &A = a.c.m.A;
+  int64_t fragments = (a.c.nfragment + WARPS - 1) / WARPS, block = blockIdx.x;
+  if (block < fragments) {
+    WideFragment(a, width, block * WARPS + threadIdx.x / 32);
+    return;
+  }
+  int64_t t = (block - fragments) * THREADS + threadIdx.x, number = t / a.wide, j = number / A.b;
+  if (j >= A.m) return;
+  int64_t k = poiseCsrOffset(&A, j), end = poiseCsrOffset(&A, j + 1);
+  if (a.c.nfragment && end - k >= a.c.limit) return;
+  int wide = (int)(t - number * a.wide);
+  poiseOfWideColumn(&a, number)[wide] = WideTerms(a, k, end, 1, number - j * A.b, wide);
+}
+
 /* ---- the choice ------------------------------------------------------------------------------ */
 
 template <int B, typename Args> static PoiseErr Even(Device *dev, const Args *a)
@@ -282,7 +335,16 @@ extern "C" PoiseErr poiseCuda_bcsr_mult_f32(Device *dev, const void *args)
 extern "C" PoiseErr poiseCuda_bcsr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
-  unsigned grid = Grid(a->c.m.A.m * a->c.m.A.b) + (unsigned)((a->c.nfragment + WARPS - 1) / WARPS);
-  if (grid) BcsrMultTranspose<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  int64_t n = a->c.m.A.m * a->c.m.A.b;
+  unsigned fragments = (unsigned)((a->c.nfragment + WARPS - 1) / WARPS);
+  unsigned grid = Grid(a->wide > 1 ? n * a->wide : n) + fragments;
+  if (!grid) return POISE_OK;
+  if (a->wide <= 1) {
+    BcsrMultTranspose<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a);
+    return POISE_OK;
+  }
+  int width = 1;
+  while (width < a->wide) width *= 2;
+  BcsrMultTransposeWide<<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, width);
   return POISE_OK;
 }

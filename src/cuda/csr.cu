@@ -51,56 +51,92 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   }
 }
 
-/* The terms of entries k, k + step, ... of a column, summed by one lane. */
-template <typename Index>
-__device__ __forceinline__ double OfColumn(const CsrMultArgs &m, const Index *perm, int64_t k, int64_t end,
-                                           int step)
+/* The lanes that share a column of A. With wide vectors `width` neighbouring lanes have a column of x each,
+   and the entries are shared by lanes / width such groups. */
+struct ColumnLanes {
+  int lanes, width;
+};
+
+template <int L, bool WIDE> __device__ __forceinline__ ColumnLanes Lanes(ColumnLanes wide)
 {
+  if (WIDE) return wide;
+  return {L, 1};
+}
+
+/* The terms of entries k, k + step, ... of a column, summed by one lane; with wide vectors for x's column
+   `wide`. */
+template <bool WIDE, typename Index>
+__device__ __forceinline__ double OfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t k,
+                                           int64_t end, int step, int wide)
+{
+  const CsrMultArgs &m = a.c.m;
   double s = 0;
 #pragma unroll 4
   for (; k < end; k += step) {
     double v = m.A.val[perm[k]];
-    s += m.x ? v * m.x[m.A.col[k]] : fabs(v);
+    if (WIDE)
+      s += v * m.x[m.A.col[k] * a.wide + wide];
+    else
+      s += m.x ? v * m.x[m.A.col[k]] : fabs(v);
   }
+  return s;
+}
+
+/* The sum over lanes that are a multiple of `width` apart, of `lanes` neighbouring ones. */
+__device__ __forceinline__ double SumLanes(ColumnLanes l, double s)
+{
+  for (int step = l.lanes / 2; step >= l.width; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
   return s;
 }
 
 /* One warp sums fragment p of a split column. The warp that arrives last adds all fragments of the column, in
    their order. */
-template <typename Index>
-__device__ __forceinline__ void FragmentOfColumn(const CsrMultTransposeArgs &a, const Index *perm, int64_t p)
+template <bool WIDE, typename Index>
+__device__ __forceinline__ void FragmentOfColumn(const CsrMultTransposeArgs &a, const Index *perm,
+                                                 ColumnLanes wide, int64_t p)
 {
   if (p >= a.c.nfragment) return;
-  int lane = threadIdx.x % 32;
+  int lane = threadIdx.x % 32, columns = WIDE ? (int)a.wide : 1, width = WIDE ? wide.width : 1;
+  int c = WIDE ? lane % width : 0, of = c < columns ? c : 0;
   RowFragment z = Load(a.c.part + p);
   CutRow cut = RowOfFragment(a.c, z);
-  double s = WarpReduce<COMBINE_SUM>(OfColumn(a.c.m, perm, z.first + lane, z.first + z.nz, 32));
-  if (lane == 0) a.c.sum[p] = s;
+  double s = OfColumn<WIDE>(a, perm, z.first + lane / width, z.first + z.nz, 32 / width, of);
+  s = WIDE ? SumLanes({32, width}, s) : WarpReduce<COMBINE_SUM>(s);
+  if (lane < columns) a.c.sum[p * columns + lane] = s;
+  if (WIDE) __syncwarp();
   if (!ArrivesLast(a.c, z, cut)) return;
-  s = SumOfFragments(a.c, cut, 1, 0);
-  if (lane == 0) *poiseOfColumn(&a, cut.row) = s;
+  for (c = 0; c < columns; c++) {
+    s = SumOfFragments(a.c, cut, columns, c);
+    if (lane == 0) (WIDE ? poiseOfWideColumn(&a, cut.row) : poiseOfColumn(&a, cut.row))[c] = s;
+  }
 }
 
-/* y = A^T x with L neighbouring lanes per column. Traffic: a place (4 bytes, or 8 where places are int64) and
-   a row (4 bytes) per nonzero, y once. The value and x are gathered. CUT: some columns are split. Their
-   fragments come first, since they take longest, with a warp each. */
-template <int L, bool CUT, typename Index>
+/* y = A^T x with L neighbouring lanes per column, or as `wide` says. Traffic: a place (4 bytes, or 8 where
+   places are int64) and a row (4 bytes) per nonzero, y once. The value and x are gathered. CUT: some columns
+   are split. Their fragments come first, since they take longest, with a warp each. */
+template <int L, bool CUT, bool WIDE, typename Index>
 static __global__ void __launch_bounds__(THREADS)
-    CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm)
+    CsrMultTranspose(const __grid_constant__ CsrMultTransposeArgs a, const Index *tptr, const Index *perm,
+                     ColumnLanes wide)
 {
   const CsrMultArgs &m = a.c.m;
+  const ColumnLanes of = Lanes<L, WIDE>(wide);
   int64_t block = blockIdx.x, fragments = CUT ? (a.c.nfragment + WARPS - 1) / WARPS : 0;
   if (CUT && block < fragments) {
-    FragmentOfColumn(a, perm, block * WARPS + threadIdx.x / 32);
+    FragmentOfColumn<WIDE>(a, perm, wide, block * WARPS + threadIdx.x / 32);
     return;
   }
-  int64_t j = (block - fragments) * (THREADS / L) + threadIdx.x / L, k = 0, end = 0;
-  int lane = threadIdx.x % L;
-  if (j < m.A.m) k = tptr[j] + lane, end = tptr[j + 1];
-  if (CUT && end - k + lane >= a.c.limit) j = m.A.m, end = 0;
-  double s = OfColumn(m, perm, k, end, L);
-  for (int step = L / 2; step; step /= 2) s += __shfl_xor_sync(0xffffffff, s, step);
-  if (j < m.A.m && lane == 0) *poiseOfColumn(&a, j) = s;
+  int64_t j = (block - fragments) * (THREADS / of.lanes) + threadIdx.x / of.lanes, k = 0, end = 0;
+  int lane = threadIdx.x % of.lanes, c = lane % of.width, first = lane / of.width;
+  if (j < m.A.m) k = tptr[j] + first, end = tptr[j + 1];
+  if (CUT && end - k + first >= a.c.limit) j = m.A.m, end = 0;
+  double s = OfColumn<WIDE>(a, perm, k, end, of.lanes / of.width, WIDE && c < a.wide ? c : 0);
+  s = SumLanes(of, s);
+  if (j >= m.A.m || first) return;
+  if (!WIDE)
+    *poiseOfColumn(&a, j) = s;
+  else if (c < a.wide)
+    poiseOfWideColumn(&a, j)[c] = s;
 }
 
 /* d is zero before the launch. */
@@ -214,20 +250,35 @@ template <typename Args> static PoiseErr Multiply(Device *dev, const Args *a)
   return rows[poiseRowLanes(a->A.m, a->A.nz)](dev, a);
 }
 
-template <int L, bool CUT> static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a)
+template <int L, bool CUT, bool WIDE>
+static PoiseErr Columns(Device *dev, const CsrMultTransposeArgs *a, ColumnLanes of)
 {
   const CsrView *A = &a->c.m.A;
-  unsigned grid = (unsigned)((A->m + THREADS / L - 1) / (THREADS / L) + (a->c.nfragment + WARPS - 1) / WARPS);
+  int64_t each = THREADS / of.lanes, fragments = (a->c.nfragment + WARPS - 1) / WARPS;
+  unsigned grid = (unsigned)((A->m + each - 1) / each + fragments);
+  cudaStream_t stream = poiseCudaStream(dev);
   if (A->ptr32)
-    CsrMultTranspose<L, CUT><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, A->ptr32, a->perm32);
+    CsrMultTranspose<L, CUT, WIDE><<<grid, THREADS, 0, stream>>>(*a, A->ptr32, a->perm32, of);
   else
-    CsrMultTranspose<L, CUT><<<grid, THREADS, 0, poiseCudaStream(dev)>>>(*a, A->ptr64, a->perm64);
+    CsrMultTranspose<L, CUT, WIDE><<<grid, THREADS, 0, stream>>>(*a, A->ptr64, a->perm64, of);
   return POISE_OK;
 }
 
 template <int L> static PoiseErr EvenOrCut(Device *dev, const CsrMultTransposeArgs *a)
 {
-  return a->c.nfragment ? Columns<L, true>(dev, a) : Columns<L, false>(dev, a);
+  ColumnLanes of = {L, 1};
+  return a->c.nfragment ? Columns<L, true, false>(dev, a, of) : Columns<L, false, false>(dev, a, of);
+}
+
+/* As many lanes for the entries of a column as for one vector, as far as a warp has them beside those of x's
+   columns. */
+static PoiseErr WideColumns(Device *dev, const CsrMultTransposeArgs *a)
+{
+  ColumnLanes of = {0, 1};
+  while (of.width < a->wide) of.width *= 2;
+  of.lanes = of.width << poiseRowLanes(a->c.m.A.m, a->c.m.A.nz);
+  if (of.lanes > 32) of.lanes = 32;
+  return a->c.nfragment ? Columns<1, true, true>(dev, a, of) : Columns<1, false, true>(dev, a, of);
 }
 
 extern "C" PoiseErr poiseCuda_csr_mult(Device *dev, const void *args)
@@ -247,7 +298,8 @@ extern "C" PoiseErr poiseCuda_csr_mult_transpose(Device *dev, const void *args)
                                 EvenOrCut<8>, EvenOrCut<16>, EvenOrCut<32>};
   const CsrMultTransposeArgs *a = (const CsrMultTransposeArgs *)args;
   const CsrView *A = &a->c.m.A;
-  return A->m ? columns[poiseRowLanes(A->m, A->nz)](dev, a) : POISE_OK;
+  if (!A->m) return POISE_OK;
+  return a->wide > 1 ? WideColumns(dev, a) : columns[poiseRowLanes(A->m, A->nz)](dev, a);
 }
 
 extern "C" PoiseErr poiseCuda_csr_diagonal(Device *dev, const void *args)

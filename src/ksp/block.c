@@ -140,7 +140,7 @@ static PoiseErr OpenLevel(PoiseKSP owner, int level)
   Block *b = owner->block;
   int n = ColumnsOf(b->n, level);
   PoiseKSP *ksp = &b->level[level].ksp;
-  PoiseErr e = poiseMatReadyColumns(owner->A, n); /* this decides how many partials a product leaves */
+  PoiseErr e = poiseMatReadyColumns(owner->A, n);
   if (!e) e = poisePCReadyColumns(owner->pc, n);
   TRY(PoiseAgree(owner->ctx, e));
   if (!*ksp) {
@@ -463,6 +463,7 @@ static bool Fits(PoiseKSP ksp, int n)
 /* Levels are dropped on all ranks or on none. */
 static PoiseErr KeepLevels(PoiseKSP ksp, int n)
 {
+  TRY(poiseMatReadyColumns(ksp->A, n)); /* this decides how many partials a product leaves */
   int64_t differs = !Fits(ksp, n);
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1));
   if (differs) DropLevels(ksp);

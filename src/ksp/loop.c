@@ -322,6 +322,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->version = ksp->A->version, c->version.values = 0, c->version.near = 0;
   c->generation = ksp->pc->generation;
   c->joined = poiseLinkJoined(ksp->ctx);
+  c->moved = ksp->systems.n ? ksp->A->product.moved : 0;
   c->conv = ksp->scalars.conv, c->conv.range = 0; /* of the start alone */
   c->norm = (int)ksp->norm + (poiseKSPKeepsSpectrum(ksp) ? KEEPS : 0) + (ksp->mixed.active ? SINGLE : 0),
   c->side = (int)ksp->side;

@@ -15,6 +15,7 @@ typedef struct Captured { /* what a captured loop depends on; compared as bytes,
   PoisePC pc;
   Version version;            /* of A, but for values and the near null space */
   int64_t generation, joined; /* of pc, of the link */
+  int64_t moved;              /* of A's product, with wide vectors */
   Convergence conv;
   int norm, side;
   int turn, step; /* iterations of a turn; between two looks at whether the solve is over */

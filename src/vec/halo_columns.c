@@ -19,6 +19,7 @@ static PoiseErr Allocate(Halo *h, int k)
   const Exchange *ex = &h->ex;
   int size = PoiseSize(ctx);
   int64_t *bytes = NULL;
+  TRY(poiseHaloReady(h));
   TRY(poiseAlloc(ctx, sizeof *h->wide, "halo", &h->wide));
   *h->wide = (Halo){.ctx = ctx, .of = h, .columns = k, .room = k, .apart = h->apart};
   TRY(poiseAllocArray(ctx, 2 * size, sizeof *bytes, "halo counts", &bytes));
@@ -32,7 +33,6 @@ static PoiseErr Allocate(Halo *h, int k)
 static PoiseErr Make(Halo *h, int k)
 {
   poiseHaloDestroy(&h->wide);
-  h->made++;
   TRY(PoiseAgree(h->ctx, Allocate(h, k)));
   return poiseHaloConnect(h->wide);
 }

@@ -190,7 +190,6 @@ typedef struct Halo {
   int columns, room; /* an entry is so many numbers, which nghost, nsend and both exchanges count; room for */
   struct Halo *wide; /* the same entries of vectors with columns; NULL: not yet */
   struct Halo *of;   /* what this one is the wide of */
-  int64_t made;      /* the wide ones that there were */
 } Halo;
 
 typedef struct HaloEntries { /* a vector in fp64, or in fp32 if that is not NULL */
@@ -207,8 +206,8 @@ void poiseHaloPredict(const Device *dev, int64_t nghost, int64_t nsend, PoisePre
 PoiseErr poiseHaloReady(Halo *halo);
 /* Vectors with k columns (halo_columns.c): exchanges of poiseHaloOf(halo, k), like any. Ready makes what
    these need, so that they allocate nothing. It holds until it is called for another k, and moves buffers
-   only if there is no room for k; halo->made counts that. The same k on all ranks, which use no transport
-   meanwhile; halo may be NULL. Collective; agrees. */
+   only if there is no room for k. The same k on all ranks, which use no transport meanwhile; halo may be
+   NULL. Collective; agrees. */
 PoiseErr poiseHaloReadyColumns(Halo *halo, int k);
 Halo *poiseHaloOf(Halo *halo, int k); /* k <= 1: the halo itself */
 /* For halo_columns.c. Local: buffers for so many bytes from and for each rank. Collective, and agree: what

@@ -258,11 +258,11 @@ static void Room(PoiseContext ctx)
   CHECK_OK(poiseHaloReadyColumns(r.halo, 2));
   CHECK_OK(poiseHaloReadyColumns(r.halo, 1));
   poiseHaloBytes(r.halo, &two);
-  CHECK(wide == r.halo->wide && r.halo->made == 1);
+  CHECK(wide == r.halo->wide && wide->room == 3);
   CHECK(two.host == three.host && two.device == three.device);
   if (r.nghost) CHECK(three.host >= one.host + 24 * r.nghost);
   CHECK_OK(poiseHaloReadyColumns(r.halo, 4));
-  CHECK(r.halo->made == 2);
+  CHECK(r.halo->wide->room == 4);
   CHECK_OK(poiseHaloReadyColumns(NULL, 4));
   CHECK(!poiseHaloOf(NULL, 4) && poiseHaloOf(r.halo, 1) == r.halo);
   Close(&r);

@@ -7,6 +7,7 @@
 */
 #include "formula.h"
 #include "ksp/ksp.h"
+#include "wide.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
@@ -367,6 +368,7 @@ static void CheckForm(PoiseContext ctx, const Shape *s, const Form *f, int layou
   if (good) {
     CHECK(!strcmp(PoiseMatType(A), f->kind == CSC ? "pcsc" : "pcoo"));
     good = CHECK_OK(PoiseMatNonzeros(A, &nz)) && CHECK_INT(nz, expected) && IsMatrix(A, s, 1);
+    WideProducts(A, 1e-12);
     if (f->own != POISE_ADOPT) CHECK(ValuesAre(ctx, &a, a.kept)); /* untouched */
     if (f->order != DESCENDING && s->M + s->N < 1000) good = good && NewValues(ctx, A, s, &a);
   }

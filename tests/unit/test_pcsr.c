@@ -7,6 +7,7 @@
 #include "formula.h"
 #include "ksp/ksp.h"
 #include "mat/product/pcsr.h"
+#include "wide.h"
 
 /* ---- matrices -------------------------------------------------------------------------------- */
 
@@ -245,6 +246,7 @@ static void CheckShape(PoiseContext ctx, const Shape *s, int layout, const char 
 {
   PoiseMat A = Create(ctx, s, layout, local), B = NULL;
   bool good = A && CHECK(!strcmp(PoiseMatType(A), "pcsr")) && IsMatrix(A, s, 1);
+  if (good) WideProducts(A, 1e-12);
   if (good && PoiseSize(ctx) > 1) good = CHECK(IsBalanced(A, NULL, 2));
   if (good && PoiseSize(ctx) == 1) good = CHECK(!A->parts);
   good = good && NewValues(ctx, A, s, layout);
@@ -296,6 +298,7 @@ static void TestBlocks(PoiseContext ctx)
     CHECK_OK(PoiseMatAssemble(A));
     CHECK(A->type->blocked);
     CHECK(IsMatrix(A, &s, 1));
+    WideProducts(A, 1e-12);
     if (PoiseSize(ctx) > 1) {
       CHECK(IsBalanced(A, NULL, 18));
       CHECK(A->parts->kept->type->blocked && A->parts->taken->type->blocked);

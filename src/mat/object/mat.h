@@ -25,6 +25,9 @@ typedef struct MatType {
   size_t size; /* of A->data; the rest is of types without entries of their own */
   PoiseErr (*ready)(PoiseMat);                        /* what mult needs, on the device; local; may be NULL */
   PoiseErr (*mult)(PoiseMat, PoiseVec x, PoiseVec y); /* y = A x; may be a user's, and collective */
+  /* The same for wide vectors of k columns, which mult and mult_transpose then take; NULL: they do not.
+     Collective; agrees. */
+  PoiseErr (*ready_columns)(PoiseMat, bool transposed, int k);
   PoiseErr (*mult_transpose)(PoiseMat, PoiseVec x, PoiseVec y); /* x NULL, if stored: y = |A|^T 1 */
   PoiseErr (*diagonal)(PoiseMat, int b, double *d);             /* d: device pointer to b x b blocks */
   PoiseErr (*norm)(PoiseMat, PoiseNorm, double *);

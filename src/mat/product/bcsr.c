@@ -207,30 +207,57 @@ static void ColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, do
   memcpy(out, sum, (size_t)b * sizeof *sum);
 }
 
+/* The same of A^T X, for all columns of X side by side. */
+static void WideColumnSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
+{
+  const CsrMultArgs *m = &a->c.m;
+  int64_t b = m->A.b, wide = a->wide;
+  memset(out, 0, (size_t)(b * wide) * sizeof *out);
+  for (; k < last; k++) {
+    const double *v = m->A.val + poisePermuted(a, k) * b * b, *x = m->x + m->A.col[k] * b * wide;
+    for (int64_t c = 0; c < b; c++)
+      for (int64_t r = 0; r < b; r++)
+        for (int64_t j = 0; j < wide; j++) out[c * wide + j] += v[c * b + r] * x[r * wide + j];
+  }
+}
+
+static void AddColumn(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
+{
+  if (a->wide > 1)
+    WideColumnSum(a, k, last, out);
+  else
+    ColumnSum(a, k, last, out);
+}
+
+static double *OfColumn(const CsrMultTransposeArgs *a, int64_t j)
+{
+  return a->wide > 1 ? poiseOfWideColumn(a, j) : poiseOfColumn(a, j);
+}
+
 PoiseErr poiseHost_bcsr_mult_transpose(Device *dev, const void *args)
 {
   const CsrMultTransposeArgs *a = args;
   const CsrMultArgs *m = &a->c.m;
-  int64_t b = m->A.b;
+  int64_t b = m->A.b, size = a->wide > 1 ? b * a->wide : b;
   (void)dev;
   HOST_PARALLEL_FOR(dev, m->nblock)
   for (int64_t g = 0; g < m->nblock; g++) {
     int64_t begin = g * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
     if (a->c.row_block) begin = a->c.row_block[g].begin, end = begin + a->c.row_block[g].rows;
     for (int64_t j = begin; j < end; j++)
-      ColumnSum(a, poiseCsrOffset(&m->A, j), poiseCsrOffset(&m->A, j + 1), poiseOfColumn(a, j * b));
+      AddColumn(a, poiseCsrOffset(&m->A, j), poiseCsrOffset(&m->A, j + 1), OfColumn(a, j * b));
   }
   HOST_PARALLEL_FOR(dev, a->c.nfragment)
   for (int64_t p = 0; p < a->c.nfragment; p++) {
     const RowFragment *z = &a->c.part[p];
-    ColumnSum(a, z->first, z->first + z->nz, a->c.sum + p * b);
+    AddColumn(a, z->first, z->first + z->nz, a->c.sum + p * size);
   }
   for (int64_t p = 0; p < a->c.nfragment;) { /* in their order */
     int64_t end = a->c.first[a->c.part[p].row_block + 1];
-    double *y = poiseOfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]) * b);
-    memset(y, 0, (size_t)b * sizeof *y);
+    double *y = OfColumn(a, poiseCsriRow(&a->c, &a->c.part[p]) * b);
+    memset(y, 0, (size_t)size * sizeof *y);
     for (; p < end; p++)
-      for (int64_t c = 0; c < b; c++) y[c] += a->c.sum[p * b + c];
+      for (int64_t c = 0; c < size; c++) y[c] += a->c.sum[p * size + c];
   }
   return POISE_OK;
 }

@@ -104,6 +104,7 @@ void poiseProductAddBytes(const Product *p, PoiseBytes *sum)
   const PoiseVec vectors[] = {p->work, p->column[0], p->column[1], p->wide};
   for (int k = 0; k < 4; k++)
     if (vectors[k]) poiseBufferAdd(&vectors[k]->data, sum);
+  poiseBufferAdd(&p->ghost_column, sum);
   sum->device += p->library.plan.bytes;
 }
 
@@ -114,6 +115,7 @@ void poiseProductDestroy(Product *p)
   PoiseVecDestroy(&p->column[0]);
   PoiseVecDestroy(&p->column[1]);
   PoiseVecDestroy(&p->wide);
+  poiseBufferDestroy(&p->ghost_column);
   poiseBufferDestroy(&p->val);
   *p = (Product){0};
 }

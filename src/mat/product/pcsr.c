@@ -76,7 +76,10 @@ static PoiseErr Make(PoiseMat A)
 {
   poisePartsDestroy(A);
   PoiseErr e = poisePartsBuild(A);
-  if (!e && A->parts->split) e = TakeValues(A);
+  if (!e && A->parts->split) {
+    A->parts->kept->product.silent = A->parts->taken->product.silent = true; /* A's is logged */
+    e = TakeValues(A);
+  }
   if (!e && A->parts->split) e = PoiseAgree(A->ctx, poisePartsReady(A));
   if (e) poisePartsDestroy(A);
   A->product.made = (Version){0}; /* which has another form */
@@ -96,16 +99,21 @@ PoiseErr poisePartsFollow(PoiseMat A)
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
+static PoiseErr Launch(Product *p, ProductPart part, const ProductArgs *a)
+{
+  return a->columns ? poiseProductLaunchColumns(p, part, a) : p->form->launch(p, part, a);
+}
+
 /* Both parts have the same ghosts, and are launched together. */
 static PoiseErr Launch_PCSR(Product *p, ProductPart part, const ProductArgs *a)
 {
   Parts *t = p->A->parts;
-  Product *kept = &t->kept->product, *taken = &t->taken->product;
+  Halo *owners = poiseHaloOf(t->owners, a->columns);
   ProductArgs more = *a;
-  if (part != REST) TRY(poiseHaloGhostWrite(t->owners, &t->results)); /* the rest adds to what is there */
+  if (part != REST) TRY(poiseHaloGhostWrite(owners, &t->results)); /* the rest adds to what is there */
   more.y = t->results;
-  TRY(kept->form->launch(kept, part, a));
-  return taken->form->launch(taken, part, &more);
+  TRY(Launch(&t->kept->product, part, a));
+  return Launch(&t->taken->product, part, &more);
 }
 
 static PoiseErr Ready_PCSR(Product *p)
@@ -116,7 +124,8 @@ static PoiseErr Ready_PCSR(Product *p)
   return poiseProductReady(&t->taken->product);
 }
 
-const ProductForm poiseForm_pcsr = {.name = "pcsr", .ready = Ready_PCSR, .launch = Launch_PCSR};
+const ProductForm poiseForm_pcsr = {
+    .name = "pcsr", .ready = Ready_PCSR, .launch = Launch_PCSR, .launch_columns = Launch_PCSR};
 
 PoiseErr poisePartsReady(PoiseMat A)
 {
@@ -125,6 +134,14 @@ PoiseErr poisePartsReady(PoiseMat A)
   PoiseErr kept = poiseMatReady(t->kept), taken = poiseMatReady(t->taken); /* collective */
   if (!e) e = kept ? kept : taken;
   return e ? e : poiseHaloReady(t->owners);
+}
+
+PoiseErr poisePartsReadyColumns(PoiseMat A, int k)
+{
+  const Parts *t = A->parts;
+  TRY(poiseMatReadyColumns(t->kept, k)); /* with the halo of both */
+  TRY(poiseMatReadyColumns(t->taken, k));
+  return poiseHaloReadyColumns(t->owners, k);
 }
 
 /* ---- view and bytes -------------------------------------------------------------------------- */

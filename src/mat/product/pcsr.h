@@ -39,6 +39,7 @@ static inline bool poiseMatSplits(PoiseMat A)
 PoiseErr poisePartsFollow(PoiseMat A);
 /* Bring all that a product needs to the device. Collective; the caller agrees. */
 PoiseErr poisePartsReady(PoiseMat A);
+PoiseErr poisePartsReadyColumns(PoiseMat A, int k); /* and products of k columns. Collective; agrees */
 PoiseErr poisePartsView(PoiseMat A);
 void poisePartsBytes(PoiseMat A, PoiseBytes *sum); /* sum += what the parts of A hold */
 void poisePartsDestroy(PoiseMat A);

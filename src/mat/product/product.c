@@ -123,22 +123,24 @@ static void LogEnd(const Product *p, const ProductArgs *a)
 
 PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a)
 {
-  if (v->y && poiseVecColumns(v->y) > 1) return poiseProductMultColumns(p, mine, v, a);
+  if (v->y && poiseVecColumns(v->y) > 1 && !a->columns) return poiseProductMultColumns(p, mine, v, a);
   PoiseMat A = p->A;
   PoiseErr exchanged = POISE_OK, e = mine ? mine : poiseProductReady(p);
-  if (!e && !poiseProductFuses(p) && (a->skip || !IsPlain(a))) return Compose(p, v, a);
+  if (!e && !a->columns && !poiseProductFuses(p) && (a->skip || !IsPlain(a))) return Compose(p, v, a);
   if (A->type->mult) return e ? e : MultByUser(p, v);
-  Halo *before = Before(p), *after = After(p);
+  Halo *before = poiseHaloOf(Before(p), a->columns), *after = poiseHaloOf(After(p), a->columns);
   if (!p->silent) poiseLogBegin(A->ctx, EVENT_MatMult);
   if (!e) e = ReadX(p, v, a);
   if (before) exchanged = Begin(p, before, e, v, a->x);
   bool divides = Divides(p, before);
   if (!e) e = exchanged;
   if (!e) e = OpenY(p, v, a);
-  if (!e && divides) e = p->form->launch(p, INTERIOR, a);
+  if (!e && divides)
+    e = a->columns ? poiseProductLaunchColumns(p, INTERIOR, a) : p->form->launch(p, INTERIOR, a);
   if (before && !exchanged) exchanged = End(p, before, a);
   if (!e) e = exchanged;
-  if (!e) e = p->form->launch(p, divides ? REST : WHOLE, a);
+  ProductPart part = divides ? REST : WHOLE;
+  if (!e) e = a->columns ? poiseProductLaunchColumns(p, part, a) : p->form->launch(p, part, a);
   if (after) e = poiseHaloReverse(after, e, a->y);
   if (!p->silent) LogEnd(p, a);
   return e;

@@ -87,7 +87,7 @@ typedef struct ProductForm {
   PoiseErr (*ready)(Product *); /* what follows values; local; may be NULL */
   PoiseErr (*launch)(Product *, ProductPart part,
                      const ProductArgs *); /* enqueue; allocates nothing; local */
-  /* The same with wide vectors, where a and b are numbers. NULL: product.c composes it column by column. */
+  /* The same with wide vectors, where a and b are numbers. NULL: columns.c launches it column by column. */
   PoiseErr (*launch_columns)(Product *, ProductPart part, const ProductArgs *);
   bool single_columns; /* also of a product in fp32 */
   PoiseErr (*view)(Product *); /* collective; may be NULL */
@@ -108,6 +108,7 @@ typedef struct RowBlocks {
   int64_t parts; /* row blocks, or tiles, of a product; 0: there are none */
   Interior interior;
   Buffer row_block, first, part, sum, arrived, order;
+  Buffer wide; /* sum of wide vectors; made when it is asked for */
 } RowBlocks;
 
 typedef struct Hubs { /* hubs.h */
@@ -145,9 +146,13 @@ struct Product {
   Hubs hubs;
   Segments segments;
   LibraryProduct library;
-  Transposed index;         /* of A^T: entries by column */
-  PoiseVec work;            /* of y's layout, for composing */
-  PoiseVec column[2], wide; /* the same with wide vectors: a column of x and of y; A x */
+  Transposed index; /* of A^T: entries by column */
+  PoiseVec work;    /* of y's layout, for composing */
+  /* the same with wide vectors: a column of x and of y, and of ghosts; A x */
+  PoiseVec column[2], wide;
+  Buffer ghost_column;
+  int room;      /* of A x: the most columns so far, */
+  int64_t moved; /* and how often that has grown: a captured loop with wide vectors is void then */
 };
 
 /* ---- its life (make.c) ----------------------------------------------------------------------- */
@@ -205,13 +210,16 @@ PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductA
    NULL, and skip. */
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const double *scale, const Fuse *fuse);
-/* Bring all that products of this many columns need to the device. Called before them, once for the largest
-   number. Local; the caller agrees (columns.c). */
-PoiseErr poiseMatReadyColumns(PoiseMat A, int columns);
-/* several.c: the launch with wide vectors of all forms that have rows. */
-PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
+/* Bring all that products of k columns need to the device, so that they allocate nothing. Called before them,
+   and again after products of another number of columns. Collective; agrees (columns.c). */
+PoiseErr poiseMatReadyColumns(PoiseMat A, int k);
+PoiseErr poiseTransposedReadyColumns(PoiseMat A, int k); /* of A^T */
 /* poiseProductMult for wide vectors. */
 PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a);
+/* A launch for a->columns, by the form, or column by column. */
+PoiseErr poiseProductLaunchColumns(Product *p, ProductPart part, const ProductArgs *a);
+/* several.c: the launch with wide vectors of all forms that have rows. */
+PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
 /* Of a product in fp32: does it multiply several columns at once? What that needs; local. And that product,
    of arrays with rows interleaved. */
 bool poiseProductTakesColumns(const Product *p);

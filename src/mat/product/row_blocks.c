@@ -7,7 +7,7 @@
 
 /* LINE: entries whose values and columns fill lines of a GPU's caches. Elsewhere the sum of a row does not
    depend on its start. */
-enum { BUFFERS = 6, LINE = 32 };
+enum { BUFFERS = 7, LINE = 32 };
 
 PoiseErr poiseRowBlocksBegin(Device *dev, int64_t m, RowBlocks *w, RowBlock **row_block, int64_t **fragments)
 {
@@ -85,6 +85,19 @@ PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a)
   return POISE_OK;
 }
 
+PoiseErr poiseRowBlocksWideSums(RowBlocks *w, double **sum)
+{
+  return poiseBufferUpdate(&w->wide, DEVICE, sum);
+}
+
+PoiseErr poiseRowBlocksReadyColumns(Device *dev, RowBlocks *w, int b)
+{
+  size_t numbers = (size_t)(w->nfragment * (b ? b : 1) * POISE_MAX_COLUMNS);
+  double *sum;
+  if (!w->wide.dev) TRY(poiseBufferCreate(dev, numbers * sizeof *sum, "sums of wide fragments", &w->wide));
+  return poiseRowBlocksWideSums(w, &sum);
+}
+
 PoiseErr poiseBlocksPart(Buffer *order, const Interior *interior, int64_t n, ProductPart part, CsrMultArgs *a)
 {
   const int32_t *all;
@@ -107,7 +120,8 @@ PoiseErr poiseRowBlocksPart(RowBlocks *w, ProductPart part, CsriMultArgs *a)
 
 void poiseRowBlocksBytes(const RowBlocks *w, PoiseBytes *sum)
 {
-  const Buffer *const all[BUFFERS] = {&w->row_block, &w->first, &w->part, &w->sum, &w->arrived, &w->order};
+  const Buffer *const all[BUFFERS] = {&w->row_block, &w->first, &w->part, &w->sum,
+                                      &w->arrived,   &w->order, &w->wide};
   for (int k = 0; k < BUFFERS; k++) poiseBufferAdd(all[k], sum);
 }
 
@@ -161,7 +175,8 @@ void poiseRowBlocksPredictCut(PoiseMat A, const int64_t chunk[2], int64_t limit,
 
 void poiseRowBlocksDestroy(RowBlocks *w)
 {
-  Buffer *const all[BUFFERS] = {&w->row_block, &w->first, &w->part, &w->sum, &w->arrived, &w->order};
+  Buffer *const all[BUFFERS] = {&w->row_block, &w->first, &w->part, &w->sum,
+                                &w->arrived,   &w->order, &w->wide};
   for (int k = 0; k < BUFFERS; k++) poiseBufferDestroy(all[k]);
   *w = (RowBlocks){0};
 }

@@ -31,6 +31,10 @@ PoiseErr poiseRowBlocksEnd(Device *dev, RowBlocks *w, const CsrView *A);
    exchange has ended. If this was not called, all wait for it. */
 PoiseErr poiseRowBlocksOrder(PoiseMat A, RowBlocks *w, int rows);
 PoiseErr poiseRowBlocksArguments(RowBlocks *w, CsriMultArgs *a); /* all arrays on the device */
+/* For products with wide vectors, whose fragments have sums for each column: make room, once, for those of
+   rows of b numbers. Then `sum` of the arguments is *sum. Local. */
+PoiseErr poiseRowBlocksReadyColumns(Device *dev, RowBlocks *w, int b);
+PoiseErr poiseRowBlocksWideSums(RowBlocks *w, double **sum);
 /* The blocks, of n in that order, that this part of a product has, for its launch. */
 PoiseErr poiseBlocksPart(Buffer *order, const Interior *interior, int64_t n, ProductPart part,
                          CsrMultArgs *a);

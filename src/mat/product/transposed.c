@@ -45,6 +45,13 @@ PoiseErr poiseIndexedArguments(const IndexedProduct *p, Buffer *val, CsrMultTran
   return POISE_OK;
 }
 
+PoiseErr poiseIndexedWide(const IndexedProduct *p, int k, CsrMultTransposeArgs *a)
+{
+  if (k <= 1) return POISE_OK;
+  a->wide = k;
+  return p->blocks->nfragment ? poiseRowBlocksWideSums(p->blocks, &a->c.sum) : POISE_OK;
+}
+
 static IndexedProduct ByColumn(Product *p)
 {
   const Csr *c = &p->A->csr;
@@ -85,10 +92,12 @@ static PoiseErr Launch_Transposed(Product *p, ProductPart part, const ProductArg
 {
   Csr *c = &p->A->csr;
   Device *dev = p->A->ctx->device;
+  const IndexedProduct i = ByColumn(p);
   CsrMultTransposeArgs m = {.c.m.x = a->x, .c.m.y = a->y};
   (void)part; /* never divided */
   TRY(Arguments(p, &m));
-  if (c->halo) TRY(poiseHaloGhostWrite(c->halo, &m.ghost));
+  TRY(poiseIndexedWide(&i, a->columns, &m));
+  if (c->halo) TRY(poiseHaloGhostWrite(poiseHaloOf(c->halo, a->columns), &m.ghost));
   return c->b ? LAUNCH(dev, bcsr_mult_transpose, &m) : LAUNCH(dev, csr_mult_transpose, &m);
 }
 
@@ -98,6 +107,7 @@ const ProductForm poiseForm_transposed = {
     .make = Make_Transposed,
     .ready = Ready_Transposed,
     .launch = Launch_Transposed,
+    .launch_columns = Launch_Transposed,
 };
 
 PoiseErr poiseTransposedReady(PoiseMat A)
@@ -126,6 +136,8 @@ void poiseTransposedPredict(PoiseMat A, const MatPlan *plan, PoisePrediction *p)
 
 /* ---- host kernels ---------------------------------------------------------------------------- */
 
+enum { STRIP = 8 }; /* columns of a wide vector at once, whose sums are in registers */
+
 /* The part of A^T x of entries [k, last) of a column. With x = NULL: the sum of their absolute values. */
 POISE_INLINE double ColumnSum(const CsrMultTransposeArgs *a, const double *x, bool wide, int64_t k,
                               int64_t last)
@@ -150,9 +162,55 @@ POISE_INLINE void Columns(const CsrMultTransposeArgs *args, const double *x, boo
         ColumnSum(a, x, wide, wide ? A->ptr64[j] : A->ptr32[j], wide ? A->ptr64[j + 1] : A->ptr32[j + 1]);
 }
 
+/* The part of A^T X of entries [k, last) of a column, for n of the columns of X, which begin at x. */
+POISE_INLINE void StripSum(const CsrMultTransposeArgs *a, const double *x, int n, int64_t k, int64_t last,
+                           double *out)
+{
+  const CsrView *A = &a->c.m.A;
+  int64_t wide = a->wide;
+  double s[STRIP] = {0};
+  for (; k < last; k++) {
+    double v = A->val[poisePermuted(a, k)];
+    const double *row = x + A->col[k] * wide;
+    for (int c = 0; c < n; c++) s[c] += v * row[c];
+  }
+  for (int c = 0; c < n; c++) out[c] = s[c];
+}
+
+static void WideSum(const CsrMultTransposeArgs *a, int64_t k, int64_t last, double *out)
+{
+  int c = 0, columns = (int)a->wide;
+  for (; c + STRIP <= columns; c += STRIP) StripSum(a, a->c.m.x + c, STRIP, k, last, out + c);
+  if (c < columns) StripSum(a, a->c.m.x + c, columns - c, k, last, out + c);
+}
+
+static void WideColumns(const CsrMultTransposeArgs *a, int64_t begin, int64_t end)
+{
+  for (int64_t j = begin; j < end; j++)
+    WideSum(a, poiseCsrOffset(&a->c.m.A, j), poiseCsrOffset(&a->c.m.A, j + 1), poiseOfWideColumn(a, j));
+}
+
 static double FragmentOfColumn(const CsrMultTransposeArgs *a, const RowFragment *p)
 {
   return ColumnSum(a, a->c.m.x, a->perm64 != NULL, p->first, p->first + p->nz);
+}
+
+static void WideFragment(const CsrMultTransposeArgs *a, int64_t p)
+{
+  const RowFragment *z = &a->c.part[p];
+  WideSum(a, z->first, z->first + z->nz, a->c.sum + p * a->wide);
+}
+
+/* The sums of fragments, in their order. */
+static void JoinWide(const CsrMultTransposeArgs *a)
+{
+  for (int64_t p = 0; p < a->c.nfragment;) {
+    int64_t end = a->c.first[a->c.part[p].row_block + 1];
+    double *y = poiseOfWideColumn(a, poiseCsriRow(&a->c, &a->c.part[p]));
+    for (int64_t c = 0; c < a->wide; c++) y[c] = 0;
+    for (; p < end; p++)
+      for (int64_t c = 0; c < a->wide; c++) y[c] += a->c.sum[p * a->wide + c];
+  }
 }
 
 static void ColumnBlock(const CsrMultTransposeArgs *a, int64_t b)
@@ -160,7 +218,9 @@ static void ColumnBlock(const CsrMultTransposeArgs *a, int64_t b)
   const CsrMultArgs *m = &a->c.m;
   int64_t begin = b * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
   if (a->c.row_block) begin = a->c.row_block[b].begin, end = begin + a->c.row_block[b].rows;
-  if (!m->x)
+  if (a->wide > 1)
+    WideColumns(a, begin, end);
+  else if (!m->x)
     Columns(a, NULL, m->A.ptr64 != NULL, begin, end);
   else if (m->A.ptr64)
     Columns(a, m->x, true, begin, end);
@@ -173,6 +233,11 @@ PoiseErr poiseHost_csr_mult_transpose(Device *dev, const void *args)
   const CsrMultTransposeArgs *a = args;
   (void)dev;
   HOST_BLOCKS(dev, a->c.m.nblock, 1, b, ColumnBlock(a, b));
+  if (a->wide > 1) {
+    HOST_BLOCKS(dev, a->c.nfragment, 1, p, WideFragment(a, p));
+    JoinWide(a);
+    return POISE_OK;
+  }
   HOST_BLOCKS(dev, a->c.nfragment, 1, p, a->c.sum[p] = FragmentOfColumn(a, &a->c.part[p]));
   for (int64_t p = 0; p < a->c.nfragment;) { /* in their order */
     int64_t end = a->c.first[a->c.part[p].row_block + 1];

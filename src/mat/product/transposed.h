@@ -16,5 +16,7 @@ typedef struct IndexedProduct {
 PoiseErr poiseIndexedCut(Device *dev, const IndexedProduct *p); /* make blocks for a new index */
 /* The arguments of csr_mult_transpose (bcsr_mult_transpose) but x, y and ghost. */
 PoiseErr poiseIndexedArguments(const IndexedProduct *p, Buffer *val, CsrMultTransposeArgs *a);
+/* Those of a product with vectors of k columns, after poiseRowBlocksReadyColumns. */
+PoiseErr poiseIndexedWide(const IndexedProduct *p, int k, CsrMultTransposeArgs *a);
 
 #endif

@@ -33,6 +33,11 @@ PoiseErr poiseHeldReady(const Held *h)
   return h->turned ? poiseTransposedReady(h->csr) : POISE_OK;
 }
 
+PoiseErr poiseHeldReadyColumns(const Held *h, bool transposed, int k)
+{
+  return transposed == h->turned ? poiseMatReadyColumns(h->csr, k) : poiseTransposedReadyColumns(h->csr, k);
+}
+
 PoiseErr poiseHeldCheckDiagonal(PoiseMat A, int b)
 {
   if (b == 1) return POISE_OK;

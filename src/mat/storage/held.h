@@ -18,9 +18,10 @@ typedef struct Held {
    the creation of A, as the arrays may be adopted. Collective; agrees. */
 PoiseErr poiseHeldCreate(PoiseMat A, const PoiseCSR *csr, PoiseOwn own, bool device, Held *h);
 void poiseHeldSizes(PoiseMat A, const Held *h); /* of h->csr become A's */
-/* y = A x, or A^T x */
+/* y = A x, or A^T x, of wide vectors too */
 PoiseErr poiseHeldMult(const Held *h, bool transposed, PoiseVec x, PoiseVec y);
 PoiseErr poiseHeldReady(const Held *h);
+PoiseErr poiseHeldReadyColumns(const Held *h, bool transposed, int k); /* MatType.ready_columns */
 PoiseErr poiseHeldNorm(const Held *h, PoiseNorm type, double *norm);
 PoiseErr poiseHeldSetValues(const Held *h, Side where, const double *val);
 void poiseHeldBytes(const Held *h, PoiseBytes *sum);

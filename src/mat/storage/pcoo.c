@@ -114,44 +114,50 @@ static PoiseErr MakeFromRows(PoiseMat A, bool diagonal, const Index *x)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-static PoiseErr MakeWhole(Device *dev, Axis *a, double **whole)
+/* Room for k columns. */
+static PoiseErr MakeWhole(Device *dev, Axis *a, int k, double **whole)
 {
-  size_t bytes = (size_t)(a->n + a->nghost) * sizeof(double);
+  Buffer *b = k > 1 ? &a->wide : &a->whole;
+  size_t bytes = (size_t)((a->n + a->nghost) * k) * sizeof(double);
   *whole = NULL;
   if (!a->nghost) return POISE_OK;
-  if (!a->whole.dev) TRY(poiseBufferCreate(dev, bytes, "a vector with its ghosts", &a->whole));
-  return poiseBufferWrite(&a->whole, DEVICE, whole);
+  if (b->bytes < bytes) poiseBufferDestroy(b);
+  if (!b->dev) TRY(poiseBufferCreate(dev, bytes, "a vector with its ghosts", b));
+  return poiseBufferWrite(b, DEVICE, whole);
 }
 
-/* *whole = [x | ghosts]. mine: this rank's error so far; the exchange takes place all the same. */
-static PoiseErr Collect(Device *dev, Axis *a, PoiseErr mine, const double *x, const double **whole)
+/* *whole = [x | ghosts], of k columns. mine: this rank's error so far; the exchange takes place all the
+   same. */
+static PoiseErr Collect(Device *dev, Axis *a, int k, PoiseErr mine, const double *x, const double **whole)
 {
+  Halo *halo = poiseHaloOf(a->halo, k);
   const double *ghost;
   double *to;
   *whole = x;
-  if (!a->halo) return mine;
-  TRY(poiseHaloBegin(a->halo, mine, x));
-  TRY(poiseHaloEnd(a->halo, &ghost));
+  if (!halo) return mine;
+  TRY(poiseHaloBegin(halo, mine, x));
+  TRY(poiseHaloEnd(halo, &ghost));
   if (!a->nghost) return POISE_OK;
-  TRY(MakeWhole(dev, a, &to));
+  TRY(MakeWhole(dev, a, k, &to));
   *whole = to;
-  TRY(poiseDeviceCopy(dev, to, x, (size_t)a->n * sizeof *to, COPY_ON_DEVICE));
-  return poiseDeviceCopy(dev, to + a->n, ghost, (size_t)a->nghost * sizeof *to, COPY_ON_DEVICE);
+  TRY(poiseDeviceCopy(dev, to, x, (size_t)(a->n * k) * sizeof *to, COPY_ON_DEVICE));
+  return poiseDeviceCopy(dev, to + a->n * k, ghost, (size_t)(a->nghost * k) * sizeof *to, COPY_ON_DEVICE);
 }
 
-/* y = the product of index x with a vector over axis `from`, and ghosts of y to their owners. */
-static PoiseErr Launch(PoiseMat A, Index *x, Axis *to, const Axis *from, const double *in, double *y)
+/* y = the product of index x with a vector of k columns over axis `from`, and ghosts of y to their owners. */
+static PoiseErr Launch(PoiseMat A, Index *x, Axis *to, const Axis *from, int k, const double *in, double *y)
 {
   const IndexedProduct p = ProductOf(x, to, from);
   CsrMultTransposeArgs a = {.c.m.x = in, .c.m.y = y};
-  if (to->halo) TRY(poiseHaloGhostWrite(to->halo, &a.ghost));
+  if (to->halo) TRY(poiseHaloGhostWrite(poiseHaloOf(to->halo, k), &a.ghost));
   TRY(poiseIndexedArguments(&p, &A->csr.val, &a));
+  TRY(poiseIndexedWide(&p, k, &a));
   return LAUNCH(A->ctx->device, csr_mult_transpose, &a);
 }
 
-static PoiseErr Deliver(Axis *to, PoiseErr mine, double *y)
+static PoiseErr Deliver(Axis *to, int k, PoiseErr mine, double *y)
 {
-  return to->halo ? poiseHaloReverse(to->halo, mine, y) : mine;
+  return to->halo ? poiseHaloReverse(poiseHaloOf(to->halo, k), mine, y) : mine;
 }
 
 /* y, over axis `to`, = the entries of the index times x, over axis `from`. Reads 16 bytes per nonzero: value,
@@ -162,12 +168,13 @@ static PoiseErr Multiply(PoiseMat A, PoiseErr mine, Index *index, Axis *to, Axis
 {
   const double *in = NULL, *whole = NULL;
   double *out = NULL;
+  int k = poiseVecColumns(x);
   PoiseErr e = poiseVecRead(x, &in);
   if (!e) e = poiseVecWrite(y, &out);
   if (!e) e = mine;
-  e = Collect(A->ctx->device, from, e, in, &whole);
-  if (!e) e = Launch(A, index, to, from, whole, out);
-  return Deliver(to, e, out);
+  e = Collect(A->ctx->device, from, k, e, in, &whole);
+  if (!e) e = Launch(A, index, to, from, k, whole, out);
+  return Deliver(to, k, e, out);
 }
 
 static PoiseErr Mult_PCOO(PoiseMat A, PoiseVec x, PoiseVec y)
@@ -193,8 +200,23 @@ static PoiseErr Ready_PCOO(PoiseMat A)
   const IndexedProduct p = ProductOf(&t->by_row, &t->rows, &t->columns);
   if (t->rows.halo) TRY(poiseHaloReady(t->rows.halo));
   if (t->columns.halo) TRY(poiseHaloReady(t->columns.halo));
-  TRY(MakeWhole(A->ctx->device, &t->columns, &whole));
+  TRY(MakeWhole(A->ctx->device, &t->columns, 1, &whole));
   return poiseIndexedArguments(&p, &A->csr.val, &(CsrMultTransposeArgs){0});
+}
+
+static PoiseErr ReadyColumns_PCOO(PoiseMat A, bool transposed, int k)
+{
+  Pcoo *t = poisePcooOf(A);
+  Device *dev = A->ctx->device;
+  Index *index = transposed ? &t->by_column : &t->by_row;
+  double *whole;
+  if (t->held.csr) return poiseHeldReadyColumns(&t->held, transposed, k);
+  PoiseErr e = transposed ? MakeFromRows(A, false, index) : POISE_OK;
+  if (!e) e = poiseRowBlocksReadyColumns(dev, &index->blocks, 0);
+  if (!e) e = MakeWhole(dev, transposed ? &t->rows : &t->columns, k, &whole);
+  TRY(PoiseAgree(A->ctx, e));
+  TRY(poiseHaloReadyColumns(t->rows.halo, k));
+  return poiseHaloReadyColumns(t->columns.halo, k);
 }
 
 /* The diagonal is the product of the entries on it with ones. */
@@ -218,8 +240,8 @@ static PoiseErr Diagonal_PCOO(PoiseMat A, int b, double *d)
   const double *one = NULL;
   if (t->held.csr) return poiseHeldDiagonal(A, &t->held, b, d);
   PoiseErr e = StartDiagonal(A, b, &one);
-  if (!e) e = Launch(A, &t->diagonal, &t->rows, &(Axis){.n = 1}, one, d);
-  return Deliver(&t->rows, e, d);
+  if (!e) e = Launch(A, &t->diagonal, &t->rows, &(Axis){.n = 1}, 1, one, d);
+  return Deliver(&t->rows, 1, e, d);
 }
 
 static PoiseErr SetValues_PCOO(PoiseMat A, Side where, const double *val)
@@ -305,6 +327,7 @@ static void AxisBytes(const Axis *a, PoiseBytes *sum)
   sum->host += poiseAllocated(a->ghost);
   poiseHaloBytes(a->halo, sum);
   poiseBufferAdd(&a->whole, sum);
+  poiseBufferAdd(&a->wide, sum);
 }
 
 static void Bytes_PCOO(PoiseMat A, PoiseBytes *sum) /* the values are A->csr's */
@@ -357,6 +380,7 @@ static void DestroyAxis(PoiseContext ctx, Axis *a)
   poiseHaloDestroy(&a->halo);
   poiseFree(ctx, &a->ghost);
   poiseBufferDestroy(&a->whole);
+  poiseBufferDestroy(&a->wide);
 }
 
 static void Destroy_PCOO(PoiseMat A)
@@ -376,6 +400,7 @@ const MatType poiseMatType_pcoo = {
     .maker = "PoiseMatCreateTriplets",
     .size = sizeof(Pcoo),
     .ready = Ready_PCOO,
+    .ready_columns = ReadyColumns_PCOO,
     .mult = Mult_PCOO,
     .mult_transpose = MultTranspose_PCOO,
     .diagonal = Diagonal_PCOO,

@@ -9,10 +9,10 @@
 
 typedef struct Axis { /* the rows, or the columns, of this rank's triplets: [owned | ghosts] */
   const Layout *layout;
-  int64_t n, nghost; /* n: owned */
-  PoiseInt *ghost;   /* ascending */
-  Halo *halo;        /* NULL on one rank */
-  Buffer whole;      /* a vector with its ghosts */
+  int64_t n, nghost;  /* n: owned */
+  PoiseInt *ghost;    /* ascending */
+  Halo *halo;         /* NULL on one rank */
+  Buffer whole, wide; /* a vector with its ghosts; one with columns */
 } Axis;
 
 typedef struct Index {

@@ -23,6 +23,11 @@ static PoiseErr Ready_PCSC(PoiseMat A)
   return poiseHeldReady(HeldOf(A));
 }
 
+static PoiseErr ReadyColumns_PCSC(PoiseMat A, bool transposed, int k)
+{
+  return poiseHeldReadyColumns(HeldOf(A), transposed, k);
+}
+
 /* Reads 16 bytes per nonzero: value, its place, and column; values in the order of rows. */
 static PoiseErr Mult_PCSC(PoiseMat A, PoiseVec x, PoiseVec y)
 {
@@ -74,6 +79,7 @@ const MatType poiseMatType_pcsc = {
     .maker = "PoiseMatCreateCSC",
     .size = sizeof(Pcsc),
     .ready = Ready_PCSC,
+    .ready_columns = ReadyColumns_PCSC,
     .mult = Mult_PCSC,
     .mult_transpose = MultTranspose_PCSC,
     .diagonal = Diagonal_PCSC,
