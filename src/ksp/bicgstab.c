@@ -88,13 +88,6 @@ static void Start_BiCGSTAB(PoiseKSP ksp, PoiseVec b)
   poiseKSPPrecondition(ksp, ksp->work[P], ksp->work[W], NULL);
 }
 
-/* r has been replaced: rho = (r^, r). */
-static void Resume_BiCGSTAB(PoiseKSP ksp)
-{
-  poiseKSPPhase(ksp, PHASE_vec_dot, (PhaseArgs){READS(VEC_X, ksp->v[R]), READS(VEC_Y, ksp->v[RHAT])}, BI_RHO,
-                NO_SLOT);
-}
-
 static int Cycle_BiCGSTAB(PoiseKSP ksp)
 {
   return poiseKSPLateCycle(ksp, 8);
@@ -171,8 +164,6 @@ const KSPType poiseKSPType_bicgstab = {
     .vectors = Vectors_BiCGSTAB,
     .wide = Wide_BiCGSTAB,
     .begins = 1 << R | 1 << RHAT | 1 << P | 1 << W,
-    .keeps = 1 << RHAT | 1 << P | 1 << W,
-    .resume = Resume_BiCGSTAB,
     .cycle = Cycle_BiCGSTAB,
     .start = Start_BiCGSTAB,
     .iterate = Iterate_BiCGSTAB,

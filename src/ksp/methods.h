@@ -51,9 +51,9 @@ struct KSPType {
      `finish` makes it of. NULL: it has no form in fp32. Its phases with rows are marked F32, and nothing else
      works on vectors but products and M. */
   unsigned (*wide)(PoiseKSP);
-  unsigned begins, keeps;   /* those that start makes for iterate; of them those that stay where b - A x takes
-                               the place of the recurrence's */
-  void (*resume)(PoiseKSP); /* then enqueue what follows from both, in fp32; may be NULL */
+  unsigned begins,
+      keeps;     /* those that start makes for iterate; of them those that stay where b - A x takes the
+                             place of the recurrence's r */
   bool replaces; /* it has no such form, but takes products in fp32 (KSPMixed.products), as it starts
                                again from b - A x by itself */
   PoiseErr (*setup)(PoiseKSP); /* set-up that needs the operator and the preconditioner, which are ready;

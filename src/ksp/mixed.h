@@ -27,6 +27,7 @@ typedef struct KSPMixed {
   double fall;           /* the part of its first norm to which a recurrence may fall */
   double began, fell;    /* norms: of b - A x at the latest start; of the recurrence at its end */
   double claimed;        /* of b - A x at the latest claim that was not within the tolerance */
+  bool keeps;            /* a replacement leaves the method its directions */
   bool ended_low;        /* the latest end was by `fall` */
   PoiseInt left_at;      /* iterations after which it went on in fp64; -1: it did not */
   int64_t replaced;      /* times that the residual was replaced */

@@ -312,7 +312,10 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   bool keeps = ksp->layout && ksp->type->array && ksp->type->array(ksp) > ksp->scalars.array_size;
   bool more = keeps || ksp->options.replay > ksp->loop.ring / 4 ||
               (ksp->options.true_residual && !ksp->residual) || (ksp->A->left.n && !ksp->rhs);
-  if (any[0] || side != ksp->side || more) poiseKSPRelease(ksp);
+  if (any[0] || side != ksp->side || more) {
+    poiseKSPRelease(ksp);
+    TRY(poiseKSPMixedChoose(ksp, norm));
+  }
   ksp->side = side;
   ksp->norm = norm;
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
