@@ -12,7 +12,7 @@ enum { MAX_SINGLE_BLOCK = 8 };
    pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ
    from those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs).
    index16: of these blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are
-   of numbers. In fp32 GPUs read no columns of 16 bits, and blocks have MAX_SINGLE_BLOCK rows at most.
+   of numbers. In fp32 blocks have MAX_SINGLE_BLOCK rows at most.
    poiseBlockOf: the row block with this number in a launch. */
 #define CSR_MULT(Real, suffix)                                                                         \
   typedef struct CsrMultArgs##suffix {                                                                 \
