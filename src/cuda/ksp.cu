@@ -276,7 +276,7 @@ __device__ __forceinline__ void FetchSingles(const PhaseArgs &a, int64_t begin, 
 #pragma unroll
   for (int r = 0; r < POISE_BLOCK / T; r++) {
     int64_t i = begin + threadIdx.x + r * T;
-    row[r].FetchSingle<READ>(a, i < end ? i : begin);
+    row[r].template FetchSingle<READ>(a, i < end ? i : begin);
   }
 }
 
