@@ -34,8 +34,9 @@
 
 enum { IN_R = 1, IN_Z }; /* work vectors in fp64 in which M is applied */
 
-static const double FIRST = 1e-3, DEEPEST = 1e-5, SHALLOWEST = 0.1; /* parts of its first norm */
-static const double MARGIN = 100, NEAR = 0.1;
+static const double DEEPEST = 1e-5, SHALLOWEST = 0.1; /* parts of a recurrence's first norm */
+/* The first such part, and what it is afterwards: by whether directions stay. To start afresh costs more. */
+static const double FIRST[] = {1e-3, 0.1}, MARGIN[] = {10, 100}, NEAR = 0.1;
 static const double ABOVE = 10; /* times the tolerance */
 
 static Device *Dev(PoiseKSP ksp)
@@ -215,7 +216,7 @@ void poiseKSPMixedReset(PoiseKSP ksp)
   KSPMixed *m = &ksp->mixed;
   m->on = m->products = m->ended_low = false, m->active = m->usable;
   m->left_at = -1, m->replaced = 0;
-  m->fall = ksp->type->wide ? FIRST : 0;
+  m->fall = ksp->type->wide ? FIRST[ksp->type->keeps != 0] : 0;
   m->claimed = INFINITY;
   if (m->active) m->why[0] = 0;
 }
@@ -345,9 +346,9 @@ static PoiseErr LookAtReplacement(PoiseKSP ksp)
   if (slots[SLOT_DONE] != 0) return POISE_OK;
   if (m->ended_low && !(norm <= m->began / 2)) {
     LeaveSingle(ksp, "to replace the residual gained nothing");
-    return POISE_OK;
+    return SetFall(ksp, 0);
   }
-  m->fall = fmin(fmax(MARGIN * gap / m->began, DEEPEST), SHALLOWEST);
+  m->fall = fmin(fmax(MARGIN[ksp->type->keeps != 0] * gap / m->began, DEEPEST), SHALLOWEST);
   m->began = norm;
   m->replaced++;
   return SetFall(ksp, m->fall * norm > ABOVE * tolerance ? m->fall * norm / norm0 : 0);
