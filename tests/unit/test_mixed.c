@@ -275,7 +275,7 @@ static PoiseErr Compare(PoiseKSP ksp, PoiseInt its, double norm, void *arg)
 /* A monitor sees iterates with the residuals that norms tell, and to look at them changes nothing. */
 static void TestMonitors(PoiseContext ctx)
 {
-  static char text[200000];
+  char text[200000];
   for (int w = 0; w < NWAYS; w++) {
     Problem p;
     Iterates t = {&p, NULL, NULL, 0};
@@ -388,7 +388,7 @@ static PoiseErr Copy(void *arg, PoiseVec x, PoiseVec y)
 /* What works in fp64 from the start says why, in the view too. */
 static void TestRefuses(PoiseContext ctx)
 {
-  static char text[20000];
+  char text[20000];
   static const Way minres = {"minres", "none", POISE_PC_LEFT, true};
   Problem p;
   if (!Open(ctx, true, &minres, "csr", 1, &p)) return;
