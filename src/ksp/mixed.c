@@ -66,8 +66,11 @@ static PoiseErr MakeProduct(PoiseKSP ksp, const char **lacks)
   KSPMixed *m = &ksp->mixed;
   TRY(poiseMatLacksSingle(ksp->A, lacks));
   if (*lacks) return POISE_OK;
-  if (m->A.A != ksp->A) poiseProductDestroy(&m->A), m->seen = (Version){0};
-  if (!m->A.A) poiseProductInitSingle(ksp->A, &m->A);
+  if (poiseMatChanged(&m->A.made, ksp->A) & (CHANGED_PATTERN | CHANGED_PRODUCT)) {
+    poiseProductDestroy(&m->A);
+    poiseProductInitSingle(ksp->A, &m->A);
+    m->seen = (Version){0};
+  }
   return poiseProductReady(&m->A);
 }
 

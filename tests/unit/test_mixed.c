@@ -159,6 +159,9 @@ static void TestRepeats(PoiseContext ctx)
         CHECK_OK(PoiseMatScale(p.A, 3));
         Solve(&p);
         CHECK(ProblemResidual(&p) <= 1e-11 * NormOf(p.b));
+        CHECK_OK(PoiseMatSetType(p.A, "bcsr"));
+        Solve(&p);
+        CHECK(ProblemResidual(&p) <= 1e-11 * NormOf(p.b));
         ProblemClose(&p);
       }
     for (int mixed = 0; mixed < 2; mixed++) CHECK(bits[0][mixed] == bits[1][mixed]);
