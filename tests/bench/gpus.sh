@@ -58,6 +58,14 @@ log=$(for device in host mock; do
 done) || wrong "tiles" "$log"
 [ "$(grep -c '^tiles b 5, .* 3 tiles .* near' <<< "$log")" -eq 2 ] || wrong "two rows of tiles" "$log"
 
+# Several right-hand sides: residuals are those of their own solves, which the exit status tells.
+log=$(for device in host mock; do
+  "$programs/several" -device $device -problem elasticity -bytes 3e5 -columns "1 3" -repeats 1 \
+    -mat_type bcsr -ksp_type cg -pc_type amg -ksp_rtol 1e-8
+done) || wrong "several" "$log"
+[ "$(grep -cE '^ +[13] +[0-9]+ .* [0-9.]+e-0[789] +[0-9.]+e-0[789]$' <<< "$log")" -eq 4 ] ||
+  wrong "four rows of several" "$log"
+
 # Products of sparse matrices: both devices compute the same. On k x k points A A joins those at most 2 apart.
 log=$(for device in host mock; do
   "$programs/multiply" -device $device -problem 5 -bytes 3e5 -rounds 1 | grep poise
