@@ -25,7 +25,7 @@ from ._library import (
 )
 from ._matrix import Matrix
 from ._scipy import bicgstab, cg, gmres
-from ._solver import Solver, solve
+from ._solver import Solver, System, solve
 
 __version__ = version()
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "OutOfMemory",
     "PoiseError",
     "Solver",
+    "System",
     "bicgstab",
     "cg",
     "gmres",

@@ -6,9 +6,10 @@ works on. Else NumPy makes a copy. On a GPU no copy is made in silence: the arra
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ class DeviceArray(NamedTuple):
     shape: tuple[int, ...]
     dtype: str  # as NumPy writes it: "<f8"
     owner: Any  # keeps the memory
+    by_rows: bool = True  # else by columns, Fortran's order
 
 
 # ---- DLPack, of which NumPy reads the arrays of CPUs -------------------------------------------------------
@@ -60,6 +62,15 @@ def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> bool
     return True
 
 
+def _by_rows(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> bool:
+    """Or by columns; an array that is neither is refused."""
+    if _contiguous(shape, strides):
+        return True
+    if not _contiguous(shape[::-1], (strides or ())[::-1]):
+        raise ValueError(f"an array on the GPU must be contiguous; one of {shape} has strides {strides}")
+    return False
+
+
 def _from_capsule(capsule: Any) -> DeviceArray:
     """The array that a DLPack capsule holds. It is not consumed: it lives, and the memory with it."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -67,11 +78,11 @@ def _from_capsule(capsule: Any) -> DeviceArray:
     t = _Tensor.from_address(get(capsule, b"dltensor"))  # the first member of DLManagedTensor
     shape = tuple(t.shape[i] for i in range(t.ndim))
     strides = tuple(t.strides[i] for i in range(t.ndim)) if t.strides else None
-    if not _contiguous(shape, strides):
-        raise ValueError("an array on the GPU must be contiguous")
+    by_rows = _by_rows(shape, strides)
     if t.lanes != 1 or t.code not in _CODES:
         raise TypeError("an array on the GPU must hold real numbers")
-    return DeviceArray((t.data or 0) + t.byte_offset, shape, f"<{_CODES[t.code]}{t.bits // 8}", capsule)
+    dtype = f"<{_CODES[t.code]}{t.bits // 8}"
+    return DeviceArray((t.data or 0) + t.byte_offset, shape, dtype, capsule, by_rows)
 
 
 # ---- __cuda_array_interface__ ------------------------------------------------------------------------------
@@ -90,13 +101,12 @@ def _from_interface(array: Any) -> DeviceArray:
     face = array.__cuda_array_interface__
     shape, size = tuple(face["shape"]), np.dtype(face["typestr"]).itemsize
     strides = face.get("strides")
-    if strides is not None and not _contiguous(shape, tuple(s // size for s in strides)):
-        raise ValueError("an array on the GPU must be contiguous")
+    by_rows = _by_rows(shape, None if strides is None else tuple(s // size for s in strides))
     if face.get("mask") is not None:
         raise ValueError("an array with a mask cannot be used")
     if face.get("stream") is not None:
         wait_for(face["stream"])
-    return DeviceArray(face["data"][0] or 0, shape, face["typestr"], array)
+    return DeviceArray(face["data"][0] or 0, shape, face["typestr"], array, by_rows)
 
 
 # ---- any array ---------------------------------------------------------------------------------------------
@@ -215,6 +225,65 @@ class Vector:
 
     def __exit__(self, *_: Any) -> None:
         lib.PoiseVecDestroy(ctypes.byref(self.handle))
+
+
+@contextlib.contextmanager
+def vector(local: int, size: int) -> Iterator[c.PoiseVec]:
+    """A PoiseVec of its own."""
+    handle = c.PoiseVec()
+    lib.PoiseVecCreate(context(), local, size, ctypes.byref(handle))
+    try:
+        yield handle
+    finally:
+        lib.PoiseVecDestroy(ctypes.byref(handle))
+
+
+class Columns:
+    """A PoiseVec of several columns, 32 at most: over an array of shape (n, k) that lies by rows, else of its
+    own. Used as a context manager."""
+
+    def __init__(self, array: Float | DeviceArray, local: int, size: int):
+        self.handle = c.PoiseVec()
+        self.array = array
+        if isinstance(array, DeviceArray):
+            self._pointer, by_rows = array.pointer, array.by_rows
+            create = lib.PoiseVecCreateBlockDeviceArray
+        else:
+            self._pointer, by_rows = array.ctypes.data, array.flags.c_contiguous
+            create = lib.PoiseVecCreateBlockArray
+        self._local, k = local, array.shape[1]
+        self._own = not by_rows
+        if by_rows:
+            create(context(), local, size, k, self._pointer, c.POISE_BORROW, ctypes.byref(self.handle))
+        else:
+            lib.PoiseVecCreateBlock(context(), local, size, k, ctypes.byref(self.handle))
+
+    def __enter__(self) -> Columns:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        lib.PoiseVecDestroy(ctypes.byref(self.handle))
+
+    def take(self) -> None:
+        """The numbers of the array."""
+        if self._own:
+            lib.PoiseVecSetColumns(self.handle, self._local, self._pointer)
+
+    def give(self) -> None:
+        """To the array."""
+        if self._own:
+            lib.PoiseVecGetColumns(self.handle, self._local, self._pointer)
+
+
+def part(array: Float | DeviceArray, begin: int, end: int) -> Float | DeviceArray:
+    """Columns [begin, end), which lie by rows or by columns: the array's own numbers where they do."""
+    if begin == 0 and end == array.shape[1]:
+        return array
+    if not isinstance(array, DeviceArray):
+        columns = array[:, begin:end]
+        return columns if columns.flags.f_contiguous else np.ascontiguousarray(columns)
+    n = array.shape[0]
+    return array._replace(pointer=array.pointer + 8 * n * begin, shape=(n, end - begin))
 
 
 def read(vector: c.PoiseVec) -> Float:

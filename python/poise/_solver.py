@@ -6,14 +6,14 @@ import contextlib
 import ctypes
 import functools
 import inspect
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _library
 from . import _declarations as c
-from ._arrays import Float, Vector
+from ._arrays import Columns, DeviceArray, Float, Vector
 from ._csr import rank2
 from ._library import CallOrder, InvalidArgument, NotConverged, context, lib, locked
 from ._matrix import Handle, Matrix
@@ -30,6 +30,7 @@ _NEVER = ("minres", "symmlq", "preonly")  # methods that cannot watch |b - A x|
 _FROM_THE_RIGHT = ("gmres", "lgmres", "bicgstab", "bicgstabl", "cgs", "qmr", "tfqmr", "idr")
 _MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
 _PASSES = 10  # most solves of one right-hand side, where another norm is watched
+_MOST_COLUMNS = 32  # of a vector
 _SIDES = {"left": c.POISE_PC_LEFT, "right": c.POISE_PC_RIGHT}
 
 
@@ -43,6 +44,19 @@ def _word(table: dict[str, int], word: str, what: str) -> int:
 def _parameters() -> set[str]:
     """What a solver takes beside options of objects."""
     return {"log_view", *inspect.signature(Solver).parameters} - {"options", "keywords"}
+
+
+class System(NamedTuple):
+    """How the solve of one right-hand side has ended."""
+
+    iterations: int
+    reason: str
+    residual_norm: float
+    history: Float
+
+    @property
+    def converged(self) -> bool:
+        return self.reason.startswith("CONVERGED")
 
 
 class Solver(Handle):
@@ -138,6 +152,7 @@ class Solver(Handle):
         self._earlier: list[Float] = []  # norms of the solves of this right-hand side before the latest
         self._set: tuple[Any, Any] = (None, None)
         self.iterations, self.residual_norm, self.reason, self.detail = 0, float("nan"), "", ""
+        self._systems: list[System] | None = None  # of the latest solve, if it had several
         if null_space is not None:
             self.A.set_null_space(null_space)
         if near_null_space is not None:
@@ -302,13 +317,86 @@ class Solver(Handle):
 
     def _run(self, b: Any, x: Any, guess: bool) -> None:
         """One right-hand side, from array to array."""
-        self._earlier = []
+        self._earlier, self._systems = [], None
         with Vector(b, self._rows, c.POISE_DECIDE) as vb, Vector(x, self._rows, c.POISE_DECIDE) as vx:
             self._pass(vb, vx, guess)
             if self._checks and self.converged:
                 self._go_on(vb, vx)
-        if self._library_on_device(x):
-            _arrays.wait_for(_library.stream() or 0)
+        self._wait(x)
+
+    def _run_all(self, b: Float | DeviceArray, x: Float | DeviceArray, guess: bool) -> None:
+        """The right-hand sides of b, of shape (n, k), from array to array."""
+        systems: list[System] = []
+        self._earlier, self._systems, k = [], None, b.shape[1]
+        for begin in range(0, k, _MOST_COLUMNS):
+            end = min(begin + _MOST_COLUMNS, k)
+            given, found = _arrays.part(b, begin, end), _arrays.part(x, begin, end)
+            n = self._rows
+            with Columns(given, n, c.POISE_DECIDE) as B, Columns(found, n, c.POISE_DECIDE) as X:
+                B.take()
+                if guess:
+                    X.take()
+                systems += self._group(B, X, end - begin, guess)
+                X.give()
+            if isinstance(x, np.ndarray) and not np.may_share_memory(x, found):
+                x[:, begin:end] = found
+        self._wait(x)
+        self._tell(systems)
+
+    def _group(self, B: Columns, X: Columns, k: int, guess: bool) -> list[System]:
+        if self._checks:
+            return [self._column(B, X, j, guess) for j in range(k)]
+        ksp = self._get()
+        lib.PoiseKSPSetInitialGuessNonzero(ksp, int(guess))
+        try:
+            lib.PoiseKSPSolveBlock(ksp, B.handle, X.handle)
+        except NotConverged as error:
+            if error._depth != _library.depth():
+                raise
+        return [self._ended(j) for j in range(k)]
+
+    def _column(self, B: Columns, X: Columns, j: int, guess: bool) -> System:
+        """One of them by itself, as b - A x is looked at between solves."""
+        n = self._rows
+        with _arrays.vector(n, c.POISE_DECIDE) as b, _arrays.vector(n, c.POISE_DECIDE) as x:
+            lib.PoiseVecGetColumn(B.handle, j, b)
+            if guess:
+                lib.PoiseVecGetColumn(X.handle, j, x)
+            self._earlier = []
+            self._pass(b, x, guess)
+            if self.converged:
+                self._go_on(b, x)
+            lib.PoiseVecSetColumn(X.handle, j, x)
+        history = np.concatenate([*self._earlier, self._norms()])
+        return System(self.iterations, self.reason, self.residual_norm, history)
+
+    def _ended(self, j: int) -> System:
+        ksp, count, place = self._get(), ctypes.c_int64(), ctypes.c_void_p()
+        lib.PoiseKSPColumnHistory(ksp, j, ctypes.byref(count), ctypes.byref(place))
+        return System(
+            lib.PoiseKSPColumnIterations(ksp, j),
+            lib.PoiseKSPReasonString(lib.PoiseKSPColumnReason(ksp, j)).decode(),
+            lib.PoiseKSPColumnResidualNorm(ksp, j),
+            _copied(count, place),
+        )
+
+    def _tell(self, systems: list[System]) -> None:
+        """What the solve was, of all: the first that failed, or the last."""
+        self._systems = systems
+        if not systems:
+            return
+        self.iterations = max(s.iterations for s in systems)
+        self.residual_norm = float(np.max([s.residual_norm for s in systems]))
+        self.reason = next((s.reason for s in systems if not s.converged), systems[-1].reason)
+        self.detail = ""
+
+    @property
+    def systems(self) -> list[System]:
+        """How the latest solve has ended, of each right-hand side: iterations, reason, converged,
+        residual_norm, and history as that of the solver."""
+        if self._systems is not None:
+            return self._systems
+        return [System(self.iterations, self.reason, self.residual_norm, self.history)]
 
     def _pass(self, b: c.PoiseVec, x: c.PoiseVec, guess: bool) -> None:
         ksp = self._get()
@@ -366,8 +454,9 @@ class Solver(Handle):
         self.reason = lib.PoiseKSPReasonString(code).decode()
 
     @staticmethod
-    def _library_on_device(x: Any) -> bool:
-        return isinstance(x, _arrays.DeviceArray)
+    def _wait(x: Float | DeviceArray) -> None:
+        if isinstance(x, DeviceArray):
+            _arrays.wait_for(_library.stream() or 0)
 
     @locked
     def solve(
@@ -383,15 +472,17 @@ class Solver(Handle):
         Parameters
         ----------
         b
-            Right-hand side of shape (n,), (n, 1), or (n, k) for k of them, solved one by one. On several
-            ranks n is the number of this rank's rows.
+            Right-hand side of shape (n,), or (n, k) for k of them. Up to 32 at a time are solved at once
+            where the method can; `systems` then tells how each has ended. They are used where they are if
+            they lie by rows (C order) and k <= 32, else copied. On several ranks n is the number of this
+            rank's rows. On a GPU more than 32 must lie by columns (Fortran's order).
         x0
             First guess, of the shape of b. Default: zero.
         out
             Array for the result, contiguous float64 of the shape of b. It may be b or x0.
         callback
             Called as ``callback(iteration, norm)`` with the norm of each residual, from iteration 0 on. What
-            it raises ends the solve, and comes out of this call.
+            it raises ends the solve, and comes out of this call. Systems are then solved one by one.
 
         Returns
         -------
@@ -402,7 +493,8 @@ class Solver(Handle):
         Raises
         ------
         NotConverged
-            Unless the solver was made with ``error=False``.
+            Unless the solver was made with ``error=False``. Of several systems it names the first that has
+            not converged; the others are solved too.
         """
         with self._working(callback):
             self._operators()
@@ -412,75 +504,91 @@ class Solver(Handle):
             a = _arrays.real(b, "b")
             if a.ndim not in (1, 2) or a.shape[0] != n:
                 raise InvalidArgument(f"b has the shape {a.shape}; A has {n} rows")
-            x = np.empty(a.shape, order="F") if out is None else _arrays.output(out, a.shape)
+            x = np.empty_like(a) if out is None else _arrays.output(out, a.shape)
             if np.may_share_memory(a, x):
-                a = a.copy()
+                a = a.copy(order="K")
             if x0 is not None:
                 guess = _arrays.real(x0, "x0")
                 if guess.shape != a.shape:
                     raise InvalidArgument(f"x0 has the shape {guess.shape}, b has {a.shape}")
                 x[...] = guess
-            if a.ndim == 1:
+            if a.ndim == 1 or a.shape[1] == 1:
                 self._run(a, x, x0 is not None)
-                self._judge(b, x, out)
-            for j in range(a.shape[1] if a.ndim == 2 else 0):
-                column = x[:, j] if x.flags.f_contiguous else x[:, j].copy()
-                self._run(np.ascontiguousarray(a[:, j]), column, x0 is not None)
-                x[:, j] = column
-                self._judge(b, x, out)
+            else:
+                self._run_all(a, x, x0 is not None)
+            self._judge(b, x, out)
             return _arrays.like(b, x) if out is None else out
 
     def _solve_on_device(self, b: Any, x0: Any, out: Any) -> Any:
         given = _arrays.device_array(b, "b")
-        if given.shape not in ((self._rows,), (self._rows, 1)):
+        if len(given.shape) not in (1, 2) or given.shape[0] != self._rows:
             raise InvalidArgument(f"b has the shape {given.shape}; A has {self._rows} rows")
         result = _arrays.empty_like(b, given.shape) if out is None else out
         x = _arrays.device_array(result, "out")
         for name, array in (("b", given), ("out", x)):
             if array.dtype != "<f8" or array.shape != given.shape:
-                raise InvalidArgument(f"{name} is {array.dtype} of {array.shape}, not float64 of b's shape")
+                raise InvalidArgument(
+                    f"{name} is {array.dtype} of {array.shape}, not float64 of {given.shape}, b's shape"
+                )
+            if array.by_rows and len(array.shape) == 2 and array.shape[1] > _MOST_COLUMNS:
+                raise InvalidArgument(
+                    f"{name} has the shape {array.shape}: on a GPU more than {_MOST_COLUMNS} right-hand "
+                    "sides must lie by columns, in Fortran's order"
+                )
         if x.pointer == given.pointer:
             raise InvalidArgument("b and out must be different arrays on the GPU")
         if x0 is not None:
             guess = _arrays.device_array(x0, "x0")
-            if guess.dtype != "<f8" or guess.shape != given.shape:
-                raise InvalidArgument("x0 must be float64 of b's shape")
-            with Vector(guess, self._rows, c.POISE_DECIDE) as g, Vector(x, self._rows, c.POISE_DECIDE) as v:
+            if guess.dtype != "<f8" or guess.shape != given.shape or guess.by_rows != x.by_rows:
+                raise InvalidArgument(
+                    f"x0 is {guess.dtype} of {guess.shape}; it must be float64 of {given.shape}, b's "
+                    "shape, and in the order of x"
+                )
+            size = int(np.prod(guess.shape))
+            with Vector(guess, size, c.POISE_DECIDE) as g, Vector(x, size, c.POISE_DECIDE) as v:
                 lib.PoiseVecCopy(g, v)
-        self._run(given, x, x0 is not None)
+        if len(given.shape) == 1 or given.shape[1] == 1:
+            self._run(given, x, x0 is not None)
+        else:
+            self._run_all(given, x, x0 is not None)
         self._judge(b, result, result)
         return result
 
     @property
     def converged(self) -> bool:
-        """Has the latest solve converged?"""
-        return self.reason.startswith("CONVERGED")
+        """Has the latest solve converged? Of several systems: have all?"""
+        return self.reason.startswith("CONVERGED") if self._systems is None else self._failed() is None
+
+    def _failed(self) -> int | None:
+        """The first system that has not converged."""
+        return next((j for j, s in enumerate(self._systems or []) if not s.converged), None)
 
     def _judge(self, b: Any, x: Any, out: Any) -> None:
         if not self._error or self.converged:
             return
-        words = f"solve did not converge: {self.reason} after {self.iterations} iterations, residual norm "
-        words += f"{self.residual_norm:g}" + (f": {self.detail}" if self.detail else "")
+        j = self._failed()
+        which, s = ("", self) if j is None else (f"system {j}: ", self.systems[j])
+        words = f"solve did not converge: {which}{s.reason} after {s.iterations} iterations, residual norm "
+        words += f"{s.residual_norm:g}" + (f": {self.detail}" if self.detail else "")
         error = NotConverged(words)
         error.code, error.trace = c.POISE_ERR_NOT_CONVERGED, words
         error.x = _arrays.like(b, x) if out is None else out
-        error.iterations, error.reason, error.residual_norm = self.iterations, self.reason, self.residual_norm
+        error.iterations, error.reason, error.residual_norm = s.iterations, s.reason, s.residual_norm
         raise error
 
     @property
     def history(self) -> Float:
         """Norms that the method watched in iterations 0, 1, ... of the latest solve: shape (iterations + 1,).
-        See `norm` of `Solver`."""
+        See `norm` of `Solver`. Of several systems: those of the longest; `systems` has all."""
+        if self._systems:
+            return max((s.history for s in self._systems), key=len)
         with _library._lock:
             return np.concatenate([*self._earlier, self._norms()])
 
     def _norms(self) -> Float:
         count, place = ctypes.c_int64(), ctypes.c_void_p()
         lib.PoiseKSPHistory(self._get(), ctypes.byref(count), ctypes.byref(place))
-        out = np.empty(count.value)
-        if count.value:
-            ctypes.memmove(out.ctypes.data, place.value or 0, 8 * count.value)
-        return out
+        return _copied(count, place)
 
     @locked
     def iterate(self) -> Float:
@@ -528,6 +636,14 @@ class Solver(Handle):
         if self._handle is None:
             return "<poise.Solver, closed>"
         return f"<poise.Solver {(lib.PoiseKSPType(self._handle) or b'').decode()} of {self.A!r}>"
+
+
+def _copied(count: ctypes.c_int64, place: ctypes.c_void_p) -> Float:
+    """Numbers of the library's, to keep."""
+    out = np.empty(count.value)
+    if count.value:
+        ctypes.memmove(out.ctypes.data, place.value or 0, 8 * count.value)
+    return out
 
 
 class _Weak:

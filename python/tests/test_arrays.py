@@ -284,13 +284,52 @@ class ByDlpack:
 
     def __dlpack__(self, stream=None):
         self.asked = stream
-        shape = (ctypes.c_int64 * self.array.ndim)(*self.array.shape)
-        self.keep = shape, _arrays._Tensor(self.array.ctypes.data, 2, 0, self.array.ndim, 2, 64, 1,
-                                           ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)), None, 0)
+        a, place = self.array, ctypes.POINTER(ctypes.c_int64)
+        shape = (ctypes.c_int64 * a.ndim)(*a.shape)
+        strides = (ctypes.c_int64 * a.ndim)(*(s // 8 for s in a.strides))
+        self.keep = shape, _arrays._Tensor(a.ctypes.data, 2, 0, a.ndim, 2, 64, 1, ctypes.cast(shape, place),
+                                           None if a.flags.c_contiguous else ctypes.cast(strides, place), 0)
+        self.strides = strides
         new = ctypes.pythonapi.PyCapsule_New
         new.restype = ctypes.py_object
         new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         return new(ctypes.addressof(self.keep[1]), b"dltensor", None)
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("kind", [OnGpu, ByDlpack])
+def test_gpu_columns(A, kind, order, monkeypatch):
+    """Several right-hand sides on the same way; more than a group of them lie by columns."""
+    monkeypatch.setattr(_library._state, "stream", 77)
+    monkeypatch.setattr(_arrays, "wait_for", lambda stream: None)
+
+    def there(array):
+        strides = None if array.flags.c_contiguous else array.strides
+        return OnGpu(array, strides=strides) if kind is OnGpu else ByDlpack(array)
+
+    B = np.asarray(np.random.default_rng(3).standard_normal((A.shape[0], 35)), order=order)
+    with poise.Solver(A, "cg", rtol=1e-9) as solver, poise.Solver(A, "minres", rtol=1e-6) as other:
+        for solves in (solver, other):
+            for k in (1, 2, 35):
+                given = np.asarray(B[:, :k], order=order)
+                x = np.zeros_like(given)
+                if k == 35 and order == "C":
+                    with pytest.raises(poise.InvalidArgument, match=r"\(400, 35\): on a GPU more than 32"):
+                        solves.solve(there(given), out=there(x))
+                    continue
+                solves.solve(there(given), out=there(x))
+                np.testing.assert_array_equal(x, solves.solve(given))
+                solves.solve(there(given), there(x.copy(order="K")), out=there(x))
+                assert solves.iterations <= 1
+        x = np.zeros((A.shape[0], 3), order=order)
+        with pytest.raises(poise.InvalidArgument, match=r"out is .* of \(400, 3\), .* of \(400, 2\)"):
+            solver.solve(there(np.asarray(B[:, :2], order=order)), out=there(x))
+        with pytest.raises(poise.InvalidArgument, match=r"b has the shape \(399, 2\); A has 400 rows"):
+            solver.solve(there(np.asarray(B[1:, :2], order=order)), out=there(x))
+        with pytest.raises(ValueError, match="contiguous"):
+            apart = B[:, ::2]
+            given = ByDlpack(apart) if kind is ByDlpack else OnGpu(apart, strides=apart.strides)
+            solver.solve(given, out=there(x))
 
 
 def test_gpu_arrays_are_refused_on_the_host(A, b):

@@ -219,18 +219,93 @@ def test_output_of_notebooks():
     assert out == ""
 
 
-def test_many_right_hand_sides(A):
-    B = np.random.default_rng(2).standard_normal((A.shape[0], 3))
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("k", [0, 1, 3, 32, 70])
+def test_many_right_hand_sides(A, k, order):
+    """Each is solved as by itself, where it lies and in groups; and so is what is told of it."""
+    B = np.asarray(np.random.default_rng(2).standard_normal((A.shape[0], k)), order=order)
+    given = B.copy(order="K")
+    B[:, k // 2:k // 2 + 1] *= 1e-3  # of another scale
+    given[...] = B
     with poise.Solver(A, "cg", pc="icc", rtol=1e-9) as solver:
         X = solver.solve(B)
-        assert X.shape == B.shape
-        near(A, X, B)
-        for order in "CF":
-            out = np.empty(B.shape, order=order)
+        systems, history = solver.systems, solver.history
+        assert X.shape == B.shape and len(systems) == k and solver.converged
+        np.testing.assert_array_equal(B, given)
+        if k:
+            assert solver.iterations == max(s.iterations for s in systems) == len(history) - 1
+            assert solver.residual_norm == max(s.residual_norm for s in systems)
+        for other in "CF":
+            out = np.empty(B.shape, order=other)
             assert solver.solve(B, out=out) is out
             np.testing.assert_array_equal(out, X)
-        column = solver.solve(B[:, 1])  # not contiguous
-        np.testing.assert_array_equal(column, X[:, 1])
+        for j in sorted({0, k // 2, k - 1} & set(range(k))):
+            near(A, X[:, j], B[:, j])
+            np.testing.assert_array_equal(solver.solve(B[:, j]), X[:, j])
+            assert systems[j][:3] == (solver.iterations, solver.reason, solver.residual_norm)
+            np.testing.assert_array_equal(systems[j].history, solver.history)
+            assert [s[:3] for s in solver.systems] == [systems[j][:3]]
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("k", [3, 35])
+def test_many_guesses(A, k, order):
+    """Guesses, results in place of b, and one that is x already."""
+    B = np.asarray(np.random.default_rng(2).standard_normal((A.shape[0], k)), order=order)
+    with poise.Solver(A, "cg", pc="jacobi", rtol=1e-9) as solver:
+        X = solver.solve(B)
+        most = solver.iterations
+        guess = np.zeros_like(B)
+        guess[:, k - 1] = X[:, k - 1]
+        again = solver.solve(B, guess)
+        assert solver.systems[k - 1].iterations <= 1 and solver.systems[0].iterations > most / 2
+        near(A, again, B)
+        here = B.copy(order="K")
+        assert solver.solve(here, out=here) is here
+        np.testing.assert_array_equal(here, X)
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres", "minres", "auto"])
+def test_many_by_any_method(A, method):
+    """Also one by one, where the method or a callback wants that; minres looks at b - A x between solves."""
+    B = np.random.default_rng(2).standard_normal((A.shape[0], 3))
+    with poise.Solver(A, method, rtol=1e-8) as solver:
+        X = solver.solve(B)
+        assert [s.converged for s in solver.systems] == [True] * 3
+        for j in range(3):
+            assert np.linalg.norm(B[:, j] - A @ X[:, j]) <= 1e-7 * np.linalg.norm(B[:, j])
+        if method == "cg":
+            seen = []
+            again = solver.solve(B, callback=lambda i, norm: seen.append(i))
+            np.testing.assert_array_equal(again, X)
+            assert seen == [i for s in solver.systems for i in range(s.iterations + 1)]
+            with pytest.raises(ZeroDivisionError):
+                solver.solve(B, callback=lambda i, norm: 1 / 0)
+            near(A, solver.solve(B), B)
+
+
+def test_many_errors(A):
+    """Shapes are named; the first system that fails is named, and the others are solved."""
+    B = np.random.default_rng(2).standard_normal((A.shape[0], 3))
+    B[5, 1] = np.nan
+    with poise.Solver(A, "cg", rtol=1e-9) as solver:
+        with pytest.raises(poise.NotConverged, match="system 1: DIVERGED_NANORINF") as e:
+            solver.solve(B)
+        assert e.value.reason == "DIVERGED_NANORINF" and solver.reason == "DIVERGED_NANORINF"
+        assert [s.converged for s in solver.systems] == [True, False, True] and not solver.converged
+        for j in (0, 2):
+            near(A, e.value.x[:, j], B[:, j])
+        solver.solve(B[:, 0])
+        assert solver.converged  # of the latest solve
+        for b, x0, words in [
+            (B[:-1], None, r"b has the shape \(399, 3\); A has 400 rows"),
+            (B[:, :, None], None, r"b has the shape \(400, 3, 1\); A has 400 rows"),
+            (B, B[:, :2], r"x0 has the shape \(400, 2\), b has \(400, 3\)"),
+        ]:
+            with pytest.raises(poise.InvalidArgument, match=words):
+                solver.solve(b, x0)
+        with pytest.raises(ValueError, match=r"out must be contiguous float64 of shape \(400, 3\)"):
+            solver.solve(B, out=np.empty((400, 2)))
 
 
 def test_out(A, b):
