@@ -15,6 +15,9 @@
       -support "foot; side: x = 0.001" -loads "top: pressure = 1e5; tip: force = 0 0 -1000"
       -body "steel: gravity = 0 0 -9.81" -output part
         materials, supports and loads of its own; fem/part.h has all keys
+    elasticity -mesh part.msh -support foot -loads "top: pressure = 1e5 | tip: force = 0 0 -1000"
+      -output part
+        two load cases, solved at once: part_case1.vtu and part_case2.vtu
     elasticity -mesh pipe.msh -mesh_scale 0.001 -plane axisymmetric -support "end: y = 0"
       -loads "bore: pressure = 1e7"
         a mesh in the plane, in millimetres: half of the section of a pipe
@@ -59,7 +62,7 @@ typedef struct Settings {
 
 /* Of the solve, and of forces and energy of a part. */
 static const double tolerance = 1e-8, balanced = 1e-6;
-enum { MOST_SOLVES = 4 };
+enum { MOST_SOLVES = 4, COLUMNS = 32 /* of a vector, at most */ };
 
 /* With an n of a beam whose deflection is within 2 % of theory. */
 static const struct {
@@ -94,7 +97,8 @@ static const PoiseOption options[] = {
     {"support", POISE_OPTION_STRING, offsetof(Settings, support), "", 0, 0, NULL,
      "held groups, or displacements: \"foot; side: x = 0.001\"; none: pull a free beam"},
     {"loads", POISE_OPTION_STRING, offsetof(Settings, loads), "", 0, 0, NULL,
-     "on groups of facets: \"top: pressure = 1e5; tip: force = 0 0 -1000\", or traction"},
+     "on groups of facets: \"top: pressure = 1e5; tip: force = 0 0 -1000\", or traction; | between load "
+     "cases"},
     {"body", POISE_OPTION_STRING, offsetof(Settings, body), "", 0, 0, NULL,
      "on groups of cells: \"steel: gravity = 0 0 -9.81\", or force per volume"},
     {"assembly", POISE_OPTION_CHOICE, offsetof(Settings, assembly), "auto", 0, 0, FEM_WAYS "|blocks",
@@ -102,7 +106,7 @@ static const PoiseOption options[] = {
     {"check_assembly", POISE_OPTION_BOOL, offsetof(Settings, check), "no", 0, 0, NULL,
      "compare with the other way"},
     {"output", POISE_OPTION_STRING, offsetof(Settings, output), "", 0, 0, NULL,
-     "write displacements and stresses to <name>.vtu, residual norms to .csv"},
+     "write displacements and stresses to <name>.vtu, residual norms to .csv; of cases <name>_case1 ..."},
     {0}};
 
 /* Young's modulus of a beam in layers. */
@@ -190,6 +194,12 @@ static double BeamDeflection(const Settings *set)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
+typedef struct LoadCase {
+  PoiseVec load, b, x; /* b of the loads alone; A x = b */
+  FemHistory history;
+  int converged;
+} LoadCase;
+
 typedef struct Body {
   FemMesh mesh;
   FemPart part;
@@ -199,7 +209,10 @@ typedef struct Body {
   FemStresses stresses;
   FemBalance balance;
   PoiseKSP ksp;
-  FemHistory before; /* if the solve goes on */
+  int cases;
+  LoadCase *loads;    /* [cases], if there are several */
+  FemHistory history; /* of the case that is looked at, as all below */
+  int converged;
   PoiseVec load, by; /* b of the loads alone; which support holds each row */
   double *young, *u; /* [cells]; [nodes][dim] */
 } Body;
@@ -280,9 +293,10 @@ static PoiseErr WarnOfHinges(const FemMesh *mesh)
 }
 
 /* Check that something acts on what is free: else all results are 0, and say nothing. */
-static PoiseErr CheckActs(const Body *body)
+static PoiseErr CheckActs(const Body *body, int number)
 {
   const FemMesh *mesh = &body->mesh;
+  char which[32] = "";
   const double *load, *by;
   double given, acts = 0;
   POISE_TRY(PoiseVecNorm(body->system.x, POISE_NORM_INF, &given));
@@ -294,8 +308,68 @@ static PoiseErr CheckActs(const Body *body)
   POISE_TRY(PoiseVecRestore(body->by, &by));
   POISE_TRY(PoiseMax(mesh->ctx, 1, &acts));
   if (acts != 0 || given > 0) return POISE_OK;
+  if (body->cases > 1) snprintf(which, sizeof which, "load case %d: ", number + 1);
   POISE_FAIL(POISE_ERR_OPTION,
-             "nothing acts on what is free of the part: give -loads, -body, or displacements by -support");
+             "%snothing acts on what is free of the part: give -loads, -body, or displacements by -support",
+             which);
+}
+
+static PoiseErr AddLoads(Body *body, int number)
+{
+  POISE_TRY(FemPartLoad(&body->part, number, &body->system));
+  POISE_TRY(PoiseVecCopy(body->system.b, body->load));
+  return CheckActs(body, number);
+}
+
+static void FreeCases(Body *body)
+{
+  for (int c = 0; body->loads != NULL && c < body->cases; c++) {
+    PoiseVecDestroy(&body->loads[c].load);
+    PoiseVecDestroy(&body->loads[c].b);
+    PoiseVecDestroy(&body->loads[c].x);
+    free(body->loads[c].history.norms);
+  }
+  free(body->loads);
+}
+
+/* b += the loads of free rows */
+static PoiseErr AddFree(const Body *body, const LoadCase *c)
+{
+  const double *load, *by;
+  double *b;
+  POISE_TRY(PoiseVecGetRead(c->load, &load));
+  POISE_TRY(PoiseVecGetRead(body->by, &by));
+  POISE_TRY(PoiseVecGetUpdate(c->b, &b));
+  for (PoiseInt r = 0; r < body->mesh.dim * body->mesh.owned; r++)
+    if (by[r] == 0) b[r] += load[r];
+  POISE_TRY(PoiseVecRestore(c->b, &b));
+  POISE_TRY(PoiseVecRestore(body->by, &by));
+  return PoiseVecRestore(c->load, &load);
+}
+
+/* A is made once; b is that of the supports and that of each case's loads. */
+static PoiseErr AssembleCases(PoiseContext ctx, Body *body)
+{
+  FemSystem *system = &body->system;
+  POISE_TRY(PoiseAgree(ctx, FemAlloc(body->cases, sizeof *body->loads, &body->loads)));
+  for (int k = 0; k < body->cases; k++) {
+    LoadCase *c = &body->loads[k];
+    POISE_TRY(PoiseVecDuplicate(system->x, &c->x));
+    POISE_TRY(PoiseVecDuplicate(system->x, &c->b));
+    POISE_TRY(PoiseVecDuplicate(system->x, &c->load));
+    POISE_TRY(PoiseVecSet(system->b, 0));
+    POISE_TRY(AddLoads(body, k));
+    POISE_TRY(PoiseVecCopy(body->load, c->load));
+  }
+  POISE_TRY(PoiseVecSet(system->b, 0));
+  POISE_TRY(FemConstrain(system));
+  for (int k = 0; k < body->cases; k++) {
+    LoadCase *c = &body->loads[k];
+    POISE_TRY(PoiseVecCopy(system->x, c->x));
+    POISE_TRY(PoiseVecCopy(system->b, c->b));
+    POISE_TRY(AddFree(body, c));
+  }
+  return POISE_OK;
 }
 
 static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times, Body *body)
@@ -337,10 +411,12 @@ static PoiseErr Assemble(PoiseContext ctx, const Settings *set, FemTimes *times,
   }
 
   POISE_TRY(FemStageBegin(ctx, times, FEM_ASSEMBLY));
-  POISE_TRY(FemPartLoad(&body->part, system));
-  POISE_TRY(PoiseVecCopy(system->b, body->load));
-  POISE_TRY(CheckActs(body));
-  if (!IsFree(set)) POISE_TRY(FemConstrain(system));
+  if (body->cases > 1) {
+    POISE_TRY(AssembleCases(ctx, body));
+  } else {
+    POISE_TRY(AddLoads(body, 0));
+    if (!IsFree(set)) POISE_TRY(FemConstrain(system));
+  }
   return FemStageEnd(ctx, times, FEM_ASSEMBLY);
 }
 
@@ -399,7 +475,7 @@ static PoiseErr Print(PoiseContext ctx, const Body *body)
   return POISE_OK;
 }
 
-static PoiseErr Output(const Settings *set, Body *body)
+static PoiseErr Output(const char *name, Body *body)
 {
   const FemMesh *mesh = &body->mesh;
   const FemStresses *s = &body->stresses;
@@ -409,10 +485,10 @@ static PoiseErr Output(const Settings *set, Body *body)
   const FemField fields[] = {{"displacement [m]", 3, 0, u},           {"von Mises [Pa]", 1, 0, s->nodeMises},
                              {"stress [Pa]", FEM_STRESS, 0, s->node}, {"von Mises [Pa]", 1, 1, s->cellMises},
                              {"stress [Pa]", FEM_STRESS, 1, s->cell}, {"Young [Pa]", 1, 1, body->young}};
-  PoiseErr err = FemWriteMesh(mesh, set->output, sizeof fields / sizeof *fields, fields);
+  PoiseErr err = FemWriteMesh(mesh, name, sizeof fields / sizeof *fields, fields);
   free(u);
   POISE_TRY(err);
-  return FemWriteHistory(body->ksp, &body->before, set->output);
+  return FemWriteHistory(body->ksp, &body->history, name);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -563,18 +639,111 @@ static PoiseErr SolveOn(PoiseContext ctx, FemTimes *times, Body *body)
   double rtol = tolerance;
   PoiseInt more = 0;
   if (PoiseOptionsHas(ctx, NULL, "ksp_rtol", NULL)) return POISE_OK;
-  for (int k = 1; k < MOST_SOLVES && Open(body) > balanced && PoiseKSPConvergedReason(body->ksp) > 0; k++) {
+  for (int k = 1; k < MOST_SOLVES && Open(body) > balanced && body->converged; k++) {
     rtol *= fmax(0.1 * balanced / Open(body), 1e-3);
     POISE_TRY(PoiseKSPSetTolerances(body->ksp, rtol, -1, -1, -1));
     POISE_TRY(PoiseKSPSetErrorIfNotConverged(body->ksp, 0));
-    POISE_TRY(FemKeepHistory(body->ksp, &body->before));
     POISE_TRY(FemSolve(&body->system, body->ksp, times));
+    POISE_TRY(FemKeepHistory(body->ksp, &body->history));
+    body->converged = PoiseKSPConvergedReason(body->ksp) > 0;
     POISE_TRY(FindResults(ctx, times, body));
     more += PoiseKSPIterations(body->ksp);
   }
   times->unknowns = unknowns;
   return more == 0 ? POISE_OK
                    : PoisePrintf(ctx, "solved on      %" PRId64 "  iterations more, for the balance\n", more);
+}
+
+/* ---- the solve, and what becomes of it --------------------------------------------------------- */
+
+static PoiseErr PrintIterations(PoiseContext ctx, PoiseInt iterations, PoiseKSPReason reason)
+{
+  return PoisePrintf(ctx, "iterations     %" PRId64 "  %s\n", iterations, PoiseKSPReasonString(reason));
+}
+
+/* Results, files and checks of one load case. */
+static PoiseErr Conclude(PoiseContext ctx, Settings *set, FemTimes *times, Body *body, const char *output)
+{
+  if (IsOwn(set) || output[0] != '\0') POISE_TRY(FindResults(ctx, times, body));
+  if (IsOwn(set)) POISE_TRY(SolveOn(ctx, times, body));
+  if (output[0] != '\0') {
+    POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
+    POISE_TRY(Output(output, body));
+    POISE_TRY(FemStageEnd(ctx, times, FEM_OUTPUT));
+  }
+  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK));
+  if (IsOwn(set)) {
+    POISE_TRY(Print(ctx, body));
+    POISE_TRY(WarnOfJumps(ctx, body));
+  }
+  POISE_TRY(Judge(ctx, set, body));
+  return FemStageEnd(ctx, times, FEM_CHECK);
+}
+
+static PoiseErr SolveOne(PoiseContext ctx, Settings *set, FemTimes *times, Body *body)
+{
+  POISE_TRY(FemSolve(&body->system, body->ksp, times));
+  POISE_TRY(FemKeepHistory(body->ksp, &body->history));
+  body->converged = PoiseKSPConvergedReason(body->ksp) > 0;
+  POISE_TRY(PrintIterations(ctx, PoiseKSPIterations(body->ksp), PoiseKSPConvergedReason(body->ksp)));
+  return Conclude(ctx, set, times, body, set->output);
+}
+
+/* Solve `count` cases at once, in the columns of B and X. */
+static PoiseErr SolveColumns(PoiseContext ctx, FemTimes *times, Body *body, LoadCase *first, int count,
+                             PoiseVec B, PoiseVec X)
+{
+  for (int j = 0; j < count; j++) {
+    POISE_TRY(PoiseVecSetColumn(B, j, first[j].b));
+    POISE_TRY(PoiseVecSetColumn(X, j, first[j].x));
+  }
+  POISE_TRY(FemSolveColumns(&body->system, body->ksp, B, X, times));
+  for (int j = 0; j < count; j++) {
+    const PoiseKSPReason reason = PoiseKSPColumnReason(body->ksp, j);
+    POISE_TRY(PoiseVecGetColumn(X, j, first[j].x));
+    POISE_TRY(FemKeepColumnHistory(body->ksp, j, &first[j].history));
+    first[j].converged = reason > 0;
+    POISE_TRY(PoisePrintf(ctx, "load case %-3d  ", (int)(first + j - body->loads) + 1));
+    POISE_TRY(PrintIterations(ctx, PoiseKSPColumnIterations(body->ksp, j), reason));
+  }
+  return POISE_OK;
+}
+
+static PoiseErr SolveGroup(PoiseContext ctx, FemTimes *times, Body *body, int first, int count)
+{
+  PoiseVec B = NULL, X = NULL;
+  const PoiseInt n = PoiseVecLocalSize(body->system.x), N = PoiseVecSize(body->system.x);
+  PoiseErr err = PoiseVecCreateBlock(ctx, n, N, count, &B);
+  if (err == POISE_OK) err = PoiseVecCreateBlock(ctx, n, N, count, &X);
+  if (err == POISE_OK) err = SolveColumns(ctx, times, body, body->loads + first, count, B, X);
+  PoiseVecDestroy(&X);
+  PoiseVecDestroy(&B);
+  return err;
+}
+
+static PoiseErr ConcludeCase(PoiseContext ctx, Settings *set, FemTimes *times, Body *body, int number)
+{
+  LoadCase *c = &body->loads[number];
+  char output[POISE_OPTION_LENGTH + 16] = "";
+  if (set->output[0] != '\0') snprintf(output, sizeof output, "%s_case%d", set->output, number + 1);
+  POISE_TRY(PoiseVecCopy(c->load, body->load));
+  POISE_TRY(PoiseVecCopy(c->b, body->system.b));
+  POISE_TRY(PoiseVecCopy(c->x, body->system.x));
+  free(body->history.norms);
+  body->history = c->history, body->converged = c->converged;
+  c->history = (FemHistory){0, NULL};
+  POISE_TRY(PoisePrintf(ctx, "\nload case %d\n", number + 1));
+  return Conclude(ctx, set, times, body, output);
+}
+
+static PoiseErr SolveCases(PoiseContext ctx, Settings *set, FemTimes *times, Body *body)
+{
+  for (int first = 0; first < body->cases; first += COLUMNS) {
+    const int count = body->cases - first < COLUMNS ? body->cases - first : COLUMNS;
+    POISE_TRY(SolveGroup(ctx, times, body, first, count));
+  }
+  for (int c = 0; c < body->cases; c++) POISE_TRY(ConcludeCase(ctx, set, times, body, c));
+  return POISE_OK;
 }
 
 static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *body)
@@ -588,25 +757,10 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
                         body->mesh.allCells, FemCellInfoOf(body->mesh.cell)->name,
                         body->mesh.dim * body->mesh.allNodes));
   POISE_TRY(ReadPart(set, body));
+  body->cases = FemPartCases(&body->part);
   POISE_TRY(Assemble(ctx, set, times, body));
   POISE_TRY(FemSolverCreate(&body->system, "cg", "amg", tolerance, times, &body->ksp));
-  POISE_TRY(FemSolve(&body->system, body->ksp, times));
-  POISE_TRY(PoisePrintf(ctx, "iterations     %" PRId64 "  %s\n", PoiseKSPIterations(body->ksp),
-                        PoiseKSPReasonString(PoiseKSPConvergedReason(body->ksp))));
-  if (IsOwn(set) || set->output[0] != '\0') POISE_TRY(FindResults(ctx, times, body));
-  if (IsOwn(set)) POISE_TRY(SolveOn(ctx, times, body));
-  if (set->output[0] != '\0') {
-    POISE_TRY(FemStageBegin(ctx, times, FEM_OUTPUT));
-    POISE_TRY(Output(set, body));
-    POISE_TRY(FemStageEnd(ctx, times, FEM_OUTPUT));
-  }
-  POISE_TRY(FemStageBegin(ctx, times, FEM_CHECK));
-  if (IsOwn(set)) {
-    POISE_TRY(Print(ctx, body));
-    POISE_TRY(WarnOfJumps(ctx, body));
-  }
-  POISE_TRY(Judge(ctx, set, body));
-  POISE_TRY(FemStageEnd(ctx, times, FEM_CHECK));
+  POISE_TRY(body->cases > 1 ? SolveCases(ctx, set, times, body) : SolveOne(ctx, set, times, body));
   return FemPrintTimes(ctx, times);
 }
 
@@ -623,7 +777,8 @@ static PoiseErr Run(PoiseContext ctx, void *arg)
   PoiseErr err = Bend(ctx, &set, &times, &body);
   FreeResults(&body);
   free(body.young);
-  free(body.before.norms);
+  FreeCases(&body);
+  free(body.history.norms);
   PoiseKSPDestroy(&body.ksp);
   PoiseVecDestroy(&body.load);
   PoiseVecDestroy(&body.by);

@@ -129,36 +129,66 @@ static PoiseErr ReadFile(const char *option, const char *name, char **text)
   return POISE_OK;
 }
 
-static PoiseErr ReadText(const FemMesh *mesh, int dim, const char *option, char *text, const FemKey *keys,
-                         FemClauses *clauses)
+static int IsBlank(const char *text)
 {
-  char part[POISE_OPTION_LENGTH], *rest = text;
-  POISE_TRY(FemAlloc(Count(text, ';'), sizeof *clauses->clause, &clauses->clause));
-  while (rest != NULL) {
+  return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+/* The clauses of the case whose number is `cases`. */
+static PoiseErr ReadCase(const Reader *of, char *text, FemClauses *clauses)
+{
+  char part[POISE_OPTION_LENGTH];
+  for (char *rest = IsBlank(text) ? NULL : text; rest != NULL;) {
     char *clause = Part(&rest, ';');
     snprintf(part, sizeof part, "%s", clause);
-    const Reader r = {mesh, dim, option, part, keys};
+    const Reader r = {of->mesh, of->dim, of->option, part, of->keys};
+    clauses->clause[clauses->count].number = clauses->cases;
     POISE_TRY(ReadClause(&r, clause, &clauses->clause[clauses->count++]));
   }
+  clauses->cases++;
   return POISE_OK;
+}
+
+/* separator: of cases; '\0': there is one. */
+static PoiseErr ReadText(const Reader *of, char separator, char *text, FemClauses *clauses)
+{
+  char *rest = text;
+  POISE_TRY(FemAlloc(Count(text, ';') + Count(text, '|'), sizeof *clauses->clause, &clauses->clause));
+  clauses->cases = 0;
+  if (separator == '\0') return ReadCase(of, text, clauses);
+  while (rest != NULL) POISE_TRY(ReadCase(of, Part(&rest, separator), clauses));
+  return POISE_OK;
+}
+
+static PoiseErr Read(const Reader *of, char separator, const char *text, FemClauses *clauses)
+{
+  char *copy = NULL;
+  PoiseErr err = POISE_OK;
+  clauses->cases = 1;
+  if (text[0] == '@') {
+    err = ReadFile(of->option, text + 1, &copy);
+  } else {
+    err = FemAlloc((PoiseInt)strlen(text) + 1, 1, &copy);
+    if (err == POISE_OK) strcpy(copy, text);
+  }
+  if (err == POISE_OK && !IsBlank(copy)) err = ReadText(of, separator, copy, clauses);
+  free(copy);
+  return err;
 }
 
 PoiseErr FemReadClauses(const FemMesh *mesh, int dim, const char *option, const char *text,
                         const FemKey *keys, int once, FemClauses *clauses)
 {
-  char *copy = NULL;
-  PoiseErr err = POISE_OK;
-  if (text[0] == '@') {
-    err = ReadFile(option, text + 1, &copy);
-  } else {
-    err = FemAlloc((PoiseInt)strlen(text) + 1, 1, &copy);
-    if (err == POISE_OK) strcpy(copy, text);
-  }
-  if (err == POISE_OK && copy[strspn(copy, " \t\r\n")] != '\0')
-    err = ReadText(mesh, dim, option, copy, keys, clauses);
-  free(copy);
-  POISE_TRY(err);
+  const Reader r = {mesh, dim, option, text, keys};
+  POISE_TRY(Read(&r, '\0', text, clauses));
   return once ? CheckOnce(option, text, clauses) : POISE_OK;
+}
+
+PoiseErr FemReadCases(const FemMesh *mesh, int dim, const char *option, const char *text, const FemKey *keys,
+                      FemClauses *clauses)
+{
+  const Reader r = {mesh, dim, option, text, keys};
+  return Read(&r, '|', text, clauses);
 }
 
 void FemClausesFree(FemClauses *clauses)
@@ -166,7 +196,7 @@ void FemClausesFree(FemClauses *clauses)
   for (int i = 0; i < clauses->count; i++) free(clauses->clause[i].group);
   free(clauses->clause);
   clauses->clause = NULL;
-  clauses->count = 0;
+  clauses->count = clauses->cases = 0;
 }
 
 const FemClause *FemClauseOf(const FemClauses *clauses, int group)

@@ -23,13 +23,14 @@ typedef struct FemKey {
 } FemKey;
 
 typedef struct FemClause {
+  int number;                    /* of its case, from 0 */
   int groups, *group;            /* numbers of its groups */
   int given[FEM_MAX_KEYS];       /* is key k there? */
   double value[FEM_MAX_KEYS][3]; /* its numbers, else 0 */
 } FemClause;
 
 typedef struct FemClauses {
-  int count;
+  int count, cases; /* clauses; cases, 1 at least once it is read */
   FemClause *clause;
 } FemClauses;
 
@@ -41,6 +42,9 @@ typedef struct FemClauses {
 */
 PoiseErr FemReadClauses(const FemMesh *mesh, int dim, const char *option, const char *text,
                         const FemKey *keys, int once, FemClauses *clauses);
+/* The same of several cases, separated by '|'. A case may be empty. */
+PoiseErr FemReadCases(const FemMesh *mesh, int dim, const char *option, const char *text, const FemKey *keys,
+                      FemClauses *clauses);
 void FemClausesFree(FemClauses *clauses);
 
 /* The first clause with this group, or NULL. */

@@ -376,12 +376,9 @@ void FemSeriesFree(FemSeries *series)
 /* ---- the history of a solve ------------------------------------------------------------------ */
 
 /* A solve that goes on begins with the residual with which the one before ended. */
-static PoiseErr Append(PoiseKSP ksp, FemHistory *history)
+static PoiseErr Append(PoiseInt count, const double *norms, FemHistory *history)
 {
-  PoiseInt count;
-  const double *norms;
   const int again = history->count > 0;
-  POISE_TRY(PoiseKSPHistory(ksp, &count, &norms));
   if (count <= again) return POISE_OK;
   const PoiseInt more = count - again;
   double *longer = realloc(history->norms, (size_t)(history->count + more) * sizeof *longer);
@@ -393,35 +390,42 @@ static PoiseErr Append(PoiseKSP ksp, FemHistory *history)
 
 PoiseErr FemKeepHistory(PoiseKSP ksp, FemHistory *history)
 {
-  return PoiseAgree(PoiseKSPContext(ksp), Append(ksp, history));
+  PoiseInt count;
+  const double *norms;
+  POISE_TRY(PoiseKSPHistory(ksp, &count, &norms));
+  return PoiseAgree(PoiseKSPContext(ksp), Append(count, norms, history));
 }
 
-static PoiseErr WriteHistory(PoiseKSP ksp, const FemHistory *before, const char *name)
+PoiseErr FemKeepColumnHistory(PoiseKSP ksp, int j, FemHistory *history)
+{
+  PoiseInt count;
+  const double *norms;
+  POISE_TRY(PoiseKSPColumnHistory(ksp, j, &count, &norms));
+  return PoiseAgree(PoiseKSPContext(ksp), Append(count, norms, history));
+}
+
+static PoiseErr WriteHistory(PoiseKSP ksp, const FemHistory *history, const char *name)
 {
   char path[2 * MAX_PATH];
-  const PoiseInt first = before->count;
   PoiseInt count;
   const double *norms;
   File file;
   POISE_TRY(PoiseKSPHistory(ksp, &count, &norms));
+  if (history != NULL) count = history->count, norms = history->norms;
   snprintf(path, sizeof path, "%s.csv", name);
   PoiseErr err = FileBegin(path, &file);
   if (err == POISE_OK) {
     fprintf(file.stream, "iteration,%s residual norm\n", PoiseKSPNormString(PoiseKSPNormUsed(ksp)));
-    for (PoiseInt i = 0; i < first; i++) fprintf(file.stream, "%" PRId64 ",%.17g\n", i, before->norms[i]);
-    for (PoiseInt i = first > 0; i < count; i++)
-      fprintf(file.stream, "%" PRId64 ",%.17g\n", first > 0 ? first + i - 1 : i, norms[i]);
+    for (PoiseInt i = 0; i < count; i++) fprintf(file.stream, "%" PRId64 ",%.17g\n", i, norms[i]);
   }
   POISE_TRY(FileClose(&file, err));
   return FileCommit(&file);
 }
 
-PoiseErr FemWriteHistory(PoiseKSP ksp, const FemHistory *before, const char *name)
+PoiseErr FemWriteHistory(PoiseKSP ksp, const FemHistory *history, const char *name)
 {
-  static const FemHistory none = {0, NULL};
   PoiseContext ctx = PoiseKSPContext(ksp);
-  return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? WriteHistory(ksp, before != NULL ? before : &none, name)
-                                             : POISE_OK);
+  return PoiseAgree(ctx, PoiseRank(ctx) == 0 ? WriteHistory(ksp, history, name) : POISE_OK);
 }
 
 /* ---- a linear system ------------------------------------------------------------------------- */

@@ -39,11 +39,12 @@ typedef struct FemHistory {
   PoiseInt count;
   double *norms;
 } FemHistory;
-/* Append those of the latest solve, before the next begins. Its history must have been kept
-   (PoiseKSPKeepHistory). Collective. */
+/* Append those of the latest solve, or of its system j, before the next begins. Its history must have been
+   kept (PoiseKSPKeepHistory). Collective. */
 PoiseErr FemKeepHistory(PoiseKSP ksp, FemHistory *history);
-/* Write <name>.csv: iteration and residual norm, of `before`, which may be NULL, and of the latest solve. */
-PoiseErr FemWriteHistory(PoiseKSP ksp, const FemHistory *before, const char *name);
+PoiseErr FemKeepColumnHistory(PoiseKSP ksp, int j, FemHistory *history);
+/* Write <name>.csv: iteration and residual norm, of the history; NULL: of the latest solve. */
+PoiseErr FemWriteHistory(PoiseKSP ksp, const FemHistory *history, const char *name);
 
 /* Write A, b and x to <name>_A.mtx and so on: three files or none. An ending of the name, .mtx, .petsc or
    .bin, also before .gz, becomes theirs and decides the format (PoiseMatSave). FemTrySystem checks before

@@ -37,7 +37,7 @@ static PoiseErr ReadTexts(const FemPartText *text, FemPart *part)
   POISE_TRY(FemReadClauses(mesh, dim, "material", text->material, materialKeys, 1, &part->material));
   POISE_TRY(FemReadClauses(mesh, dim - 1, "support", text->support, dim == 3 ? supportKeys : planeSupportKeys,
                            0, &part->support));
-  POISE_TRY(FemReadClauses(mesh, dim - 1, "loads", text->loads, loadKeys, 0, &part->loads));
+  POISE_TRY(FemReadCases(mesh, dim - 1, "loads", text->loads, loadKeys, &part->loads));
   return FemReadClauses(mesh, dim, "body", text->body, bodyKeys, 0, &part->body);
 }
 
@@ -334,14 +334,19 @@ static PoiseErr CheckDensity(const FemPart *part)
   return POISE_OK;
 }
 
-PoiseErr FemPartLoad(FemPart *part, FemSystem *system)
+int FemPartCases(const FemPart *part)
+{
+  return part->loads.cases;
+}
+
+PoiseErr FemPartLoad(FemPart *part, int number, FemSystem *system)
 {
   PoiseVec work = NULL;
   POISE_TRY(PoiseAgree(part->mesh->ctx, CheckDensity(part)));
   PoiseErr err = PoiseVecDuplicate(system->b, &work);
   for (int i = 0; i < part->loads.count && err == POISE_OK; i++) {
     Load load = {part, i, 0};
-    err = AddLoad(system, &load, work);
+    if (part->loads.clause[i].number == number) err = AddLoad(system, &load, work);
   }
   PoiseVecDestroy(&work);
   POISE_TRY(err);

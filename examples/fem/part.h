@@ -12,8 +12,8 @@
     support   facets: x, y, z: displacements [m]; others stay free. No key: all are 0. Where groups meet, the
               last one in the text counts.
     loads     facets: traction [Pa, a vector], pressure [Pa, positive on the body], force [N, a vector: in
-    all,
-              spread evenly over the groups of its clause]
+              all, spread evenly over the groups of its clause]. Load cases are separated by '|'; all of them
+              have the same supports and body forces
     body      cells: force [N/m^3, a vector], gravity [m/s^2, a vector, times the density]
   In the plane vectors have two numbers; a force is per metre of depth, of a body of revolution in all.
 */
@@ -61,7 +61,9 @@ PoiseErr FemPartMass(const FemPart *part, double *mass);
 PoiseErr FemPartSupport(const FemPart *part, FemSystem *system, PoiseVec by);
 const char *FemPartSupportName(const FemPart *part, int support);
 
-/* b += the loads. */
-PoiseErr FemPartLoad(FemPart *part, FemSystem *system);
+/* How many load cases there are: 1 at least. */
+int FemPartCases(const FemPart *part);
+/* b += the loads of case `number`, from 0. */
+PoiseErr FemPartLoad(FemPart *part, int number, FemSystem *system);
 
 #endif

@@ -124,16 +124,17 @@ PoiseErr FemSolverCreate(FemSystem *system, const char *type, const char *pctype
   return FemStageEnd(ctx, times, FEM_SETUP);
 }
 
-static PoiseErr Solve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
+static PoiseErr Solve(PoiseKSP ksp, PoiseErr (*solve)(PoiseKSP, PoiseVec, PoiseVec), PoiseVec b, PoiseVec x,
+                      FemTimes *times)
 {
-  PoiseContext ctx = system->mesh->ctx;
+  PoiseContext ctx = PoiseKSPContext(ksp);
   POISE_TRY(FemStageBegin(ctx, times, FEM_SETUP));
   POISE_TRY(PoiseKSPSetUp(ksp));
   POISE_TRY(FemStageEnd(ctx, times, FEM_SETUP));
   POISE_TRY(FemStageBegin(ctx, times, FEM_SOLVE));
-  POISE_TRY(PoiseKSPSolve(ksp, system->b, system->x));
+  POISE_TRY(solve(ksp, b, x));
   POISE_TRY(FemStageEnd(ctx, times, FEM_SOLVE));
-  times->unknowns += (double)PoiseVecSize(system->x);
+  times->unknowns += (double)PoiseVecSize(x) * PoiseVecColumns(x);
   return POISE_OK;
 }
 
@@ -150,11 +151,20 @@ static PoiseErr SaveSystem(const FemSystem *system, FemTimes *times)
 
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times)
 {
-  PoiseErr err = Solve(system, ksp, times);
+  PoiseErr err = Solve(ksp, PoiseKSPSolve, system->b, system->x, times);
   if (err != POISE_OK && err != POISE_ERR_NOT_CONVERGED) return err;
   /* The system of a solve that did not converge is the one that its user wants to look at. */
   PoiseErr saved = SaveSystem(system, times);
   return err != POISE_OK ? err : saved;
+}
+
+PoiseErr FemSolveColumns(FemSystem *system, PoiseKSP ksp, PoiseVec B, PoiseVec X, FemTimes *times)
+{
+  Common of;
+  POISE_TRY(ReadCommon(system->mesh->ctx, &of));
+  if (of.save[0] != '\0')
+    POISE_FAIL(POISE_ERR_OPTION, "-save_system writes one b and x; here are %d", PoiseVecColumns(X));
+  return Solve(ksp, PoiseKSPSolveBlock, B, X, times);
 }
 
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory)

@@ -38,6 +38,8 @@ PoiseErr FemSolverCreate(FemSystem *system, const char *type, const char *pc, do
 /* Set up and solve, each a stage. Then write the system if -save_system asks for that; also one that did not
    converge. */
 PoiseErr FemSolve(FemSystem *system, PoiseKSP ksp, FemTimes *times);
+/* The same for several right-hand sides, the columns of B; X holds guesses. -save_system is refused. */
+PoiseErr FemSolveColumns(FemSystem *system, PoiseKSP ksp, PoiseVec B, PoiseVec X, FemTimes *times);
 
 /* POISE_ERR_NUMERIC unless the error fell by this order, to 0.1, when the mesh was halved. */
 PoiseErr FemCheckOrder(const FemMesh *mesh, const char *norm, double order, int theory);

@@ -95,7 +95,7 @@ static PoiseErr Solve(PoiseContext ctx, const Problem *problem, Solved *s)
   POISE_TRY(FemAssembleCells(&s->system, FemElasticForm, &s->elastic, &op));
   POISE_TRY(FemCheckAssembly(&s->system, FemElasticForm, &s->elastic));
   POISE_TRY(FemRigidCheck(&s->system, &s->rigid));
-  POISE_TRY(FemPartLoad(&s->part, &s->system));
+  POISE_TRY(FemPartLoad(&s->part, 0, &s->system));
   POISE_TRY(PoiseVecCopy(s->system.b, s->load));
   POISE_TRY(FemConstrain(&s->system));
   POISE_TRY(FemSolverCreate(&s->system, "cg", "pbjacobi", 1e-11, &times, &s->ksp));

@@ -65,6 +65,28 @@ says "displacement" -mesh "$bracket"
 ! grep -q mass log || fail "a mass without density:" "$(cat log)"
 refused "-mesh_scale is of a mesh that is read" elasticity -mesh_scale 0.001
 
+# Load cases that are solved at once are what they are alone, to the bit; they also differ much, and are more
+# than one group. A case may be what supports and body forces do.
+first="load: force = 0 -1000 0" second="load: pressure = 1e-5; load: force = 1e-3 0 0"
+"$bin/elasticity" -mesh "$bracket" -loads "$first | $second" -output two > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -loads "$first" -output first > log || fail "$(cat log)"
+"$bin/elasticity" -mesh "$bracket" -loads "$second" -output second > log || fail "$(cat log)"
+for kind in vtu csv; do
+  cmp two_case1.$kind first.$kind && cmp two_case2.$kind second.$kind || fail "load cases are not as alone"
+done
+printf '%s | # gravity alone\n' "$first" > cases.txt
+says "load case 2" -mesh cubes.msh -material @steel.txt -body "shell, core: gravity = 0 0 -10" \
+  -support "fixed: x = 0.001, y = 0, z = 0" -loads @cases.txt -ranks 3 -device mock -output cases
+grep -q "^load .* -1.000000e+03  -8.000000e+04 N" log && [ -s cases_case2.pvtu ] || fail "cases:" "$(cat log)"
+echo "load: force = 1 0 0" > many.txt
+for force in {2..33}; do echo "| load: force = $force 0 0" >> many.txt; done
+says "load case 33" -mesh cubes.msh -loads @many.txt
+[ "$(awk '/in all$/ { right += $2 == ++k } END { print right }' log)" = 33 ] || fail "33 cases:" "$(cat log)"
+rm two_* first.* second.* cases_*
+refused "load case 2: nothing acts" elasticity -mesh "$bracket" -loads "$first |"
+refused "no group 'load | fixed'" elasticity -mesh "$bracket" -support "load | fixed"
+refused "-save_system writes one b and x" elasticity -mesh "$bracket" -loads "$first | $second" -save_system x
+
 # The files are there, though the check fails.
 "$bin/elasticity" -cell hex8 -n 4 -output coarse > log 2>&1 && fail "a beam that is too stiff was accepted"
 grep -q "beam theory says" log && [ -s coarse.vtu ] && [ -s coarse.csv ] || fail "no files:" "$(cat log)"
@@ -194,6 +216,8 @@ awk -F, -v its="$(($(value iterations) + $(value "solved on")))" \
   'NR > 1 { if ($1 != NR - 2) exit 1 } END { exit NR != its + 2 }' wall.csv ||
   fail "the history is not that of all iterations:" "$(cat log wall.csv)"
 awk -v off="$(value balance)" 'BEGIN { exit !(off < 1e-6) }' || fail "no balance:" "$(cat log)"
+says "load case 2" "${wall[@]}" -loads "inner: pressure = 1e5 | inner: pressure = 1e5" -output walls
+cmp wall.csv walls_case1.csv && cmp wall.csv walls_case2.csv || fail "cases are not as far in balance"
 says "of the balance open: lower -ksp_rtol" "${wall[@]}" -ksp_rtol 1e-3
 ! grep -q "iterations more" log || fail "the user's tolerance was not enough:" "$(cat log)"
 
