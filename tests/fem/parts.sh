@@ -68,9 +68,10 @@ refused "-mesh_scale is of a mesh that is read" elasticity -mesh_scale 0.001
 # Load cases that are solved at once are what they are alone, to the bit; they also differ much, and are more
 # than one group. A case may be what supports and body forces do.
 first="load: force = 0 -1000 0" second="load: pressure = 1e-5; load: force = 1e-3 0 0"
-"$bin/elasticity" -mesh "$bracket" -loads "$first | $second" -output two > log || fail "$(cat log)"
-"$bin/elasticity" -mesh "$bracket" -loads "$first" -output first > log || fail "$(cat log)"
-"$bin/elasticity" -mesh "$bracket" -loads "$second" -output second > log || fail "$(cat log)"
+on=(-device host -mesh "$bracket")
+"$bin/elasticity" "${on[@]}" -loads "$first | $second" -output two > log || fail "$(cat log)"
+"$bin/elasticity" "${on[@]}" -loads "$first" -output first > log || fail "$(cat log)"
+"$bin/elasticity" "${on[@]}" -loads "$second" -output second > log || fail "$(cat log)"
 for kind in vtu csv; do
   cmp two_case1.$kind first.$kind && cmp two_case2.$kind second.$kind || fail "load cases are not as alone"
 done
@@ -210,7 +211,7 @@ says "balance " -mesh strip.msh -plane axisymmetric -support "bottom: y = 0" -lo
 # near enough to balance that rounding decides, which this way of assembly fixes.
 strip 1 0.0017 > thin.msh
 wall=(-mesh thin.msh -plane strain -support "bottom: y = 0; top: x = 0" -loads "inner: pressure = 1e5"
-  -pc_amg_smoother jacobi -assembly elements)
+  -pc_amg_smoother jacobi -assembly elements -device host)
 says "iterations more, for the balance" "${wall[@]}" -output wall
 awk -F, -v its="$(($(value iterations) + $(value "solved on")))" \
   'NR > 1 { if ($1 != NR - 2) exit 1 } END { exit NR != its + 2 }' wall.csv ||
