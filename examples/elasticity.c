@@ -721,11 +721,30 @@ static PoiseErr SolveGroup(PoiseContext ctx, FemTimes *times, Body *body, int fi
   return err;
 }
 
+enum { NAME = POISE_OPTION_LENGTH + 16 };
+
+/* Of the files of a case; "": none. */
+static void OutputOf(const Settings *set, int number, char name[NAME])
+{
+  name[0] = '\0';
+  if (set->output[0] != '\0') snprintf(name, NAME, "%s_case%d", set->output, number + 1);
+}
+
+static PoiseErr TryOutputs(PoiseContext ctx, const Settings *set, int cases)
+{
+  char output[NAME];
+  for (int c = 0; c < cases; c++) {
+    OutputOf(set, c, output);
+    POISE_TRY(FemTryOutput(ctx, output));
+  }
+  return POISE_OK;
+}
+
 static PoiseErr ConcludeCase(PoiseContext ctx, Settings *set, FemTimes *times, Body *body, int number)
 {
   LoadCase *c = &body->loads[number];
-  char output[POISE_OPTION_LENGTH + 16] = "";
-  if (set->output[0] != '\0') snprintf(output, sizeof output, "%s_case%d", set->output, number + 1);
+  char output[NAME];
+  OutputOf(set, number, output);
   POISE_TRY(PoiseVecCopy(c->load, body->load));
   POISE_TRY(PoiseVecCopy(c->b, body->system.b));
   POISE_TRY(PoiseVecCopy(c->x, body->system.x));
@@ -758,6 +777,7 @@ static PoiseErr Bend(PoiseContext ctx, Settings *set, FemTimes *times, Body *bod
                         body->mesh.dim * body->mesh.allNodes));
   POISE_TRY(ReadPart(set, body));
   body->cases = FemPartCases(&body->part);
+  if (body->cases > 1) POISE_TRY(TryOutputs(ctx, set, body->cases));
   POISE_TRY(Assemble(ctx, set, times, body));
   POISE_TRY(FemSolverCreate(&body->system, "cg", "amg", tolerance, times, &body->ksp));
   POISE_TRY(body->cases > 1 ? SolveCases(ctx, set, times, body) : SolveOne(ctx, set, times, body));

@@ -84,6 +84,9 @@ for force in {2..33}; do echo "| load: force = $force 0 0" >> many.txt; done
 says "load case 33" -mesh cubes.msh -loads @many.txt
 [ "$(awk '/in all$/ { right += $2 == ++k } END { print right }' log)" = 33 ] || fail "33 cases:" "$(cat log)"
 rm two_* first.* second.* cases_*
+mkdir two_case2.vtu.part
+refused "two_case2.vtu cannot be written" elasticity -mesh "$bracket" -loads "$first | $second" -output two
+rmdir two_case2.vtu.part
 refused "load case 2: nothing acts" elasticity -mesh "$bracket" -loads "$first |"
 refused "no group 'load | fixed'" elasticity -mesh "$bracket" -support "load | fixed"
 refused "-save_system writes one b and x" elasticity -mesh "$bracket" -loads "$first | $second" -save_system x
