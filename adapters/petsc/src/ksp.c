@@ -24,6 +24,7 @@ PetscBool IsForPetsc(KSP ksp, const char *method)
 /* ---- set-up and solve ------------------------------------------------------------------------ */
 
 static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X);
+static PetscErrorCode SolvesAtOnce(KSP ksp, PetscBool *many);
 
 /* May the PC take many right-hand sides in one call? A solve of A by nothing else is that. */
 static PetscErrorCode AppliesMany(KSP ksp, PetscBool *many)
@@ -58,6 +59,7 @@ static PetscErrorCode SetUp(KSP ksp)
     PetscFunctionReturn(0);
   }
   PetscCall(AppliesMany(ksp, &many));
+  if (!many) PetscCall(SolvesAtOnce(ksp, &many));
   ksp->ops->matsolve = many ? SolveMany : NULL; /* then PETSc calls KSPSolve for each column */
   PetscFunctionReturn(0);
 }
@@ -175,6 +177,113 @@ static PetscErrorCode Solve(KSP ksp)
   PetscFunctionReturn(0);
 }
 
+/* ---- many right-hand sides ------------------------------------------------------------------- */
+
+enum { AT_ONCE = 32 }; /* columns of a vector of Poise, at most */
+
+/* Is the solve one of Poise alone, which nobody watches or tests? */
+static PetscErrorCode SolvesAtOnce(KSP ksp, PetscBool *many)
+{
+  const Data *d = DataOf(ksp);
+  Engine *e = d->now;
+  Mat A;
+  MatNullSpace space;
+  PetscFunctionBegin;
+  *many = PETSC_FALSE;
+  if (!e->own || e != &d->engine[0] || ksp->numbermonitors || !strcmp(d->method, "preonly") ||
+      IsForPetsc(ksp, KSPLSQR) || ksp->calc_sings || ksp->calc_ritz)
+    PetscFunctionReturn(0);
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(SetTest(ksp, e));
+  *many = e->tests || space ? PETSC_FALSE : PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
+/* Columns from `first` on, of a dense matrix, are those of a vector of Poise; or the other way. They stay on
+   the GPU if they are there. */
+static PetscErrorCode CopyColumns(PoiseContext ctx, Mat M, PetscInt first, PetscBool back, PoiseVec v)
+{
+  PetscErrorCode (*const get)(Mat, PetscInt, Vec *) =
+      back ? MatDenseGetColumnVecWrite : MatDenseGetColumnVecRead;
+  PetscErrorCode (*const restore)(Mat, PetscInt, Vec *) =
+      back ? MatDenseRestoreColumnVecWrite : MatDenseRestoreColumnVecRead;
+  PetscFunctionBegin;
+  for (int j = 0; j < PoiseVecColumns(v); j++) {
+    Vec column;
+    Lent lent;
+    PetscCall(get(M, first + j, &column));
+    PetscCall(LendVec(ctx, column, back, &lent));
+    POISE_CALL(back ? PoiseVecGetColumn(v, j, lent.poise) : PoiseVecSetColumn(v, j, lent.poise));
+    PetscCall(EndLend(&lent));
+    PetscCall(restore(M, first + j, &column));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode RunColumns(KSP ksp, Engine *e, Mat B, Mat X, PetscInt first, int count)
+{
+  const Data *d = DataOf(ksp);
+  PetscInt n, N;
+  PoiseVec b, x;
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(B, &n, NULL));
+  PetscCall(MatGetSize(B, &N, NULL));
+  POISE_CALL(PoiseVecCreateBlock(d->ctx, n, N, count, &b));
+  POISE_CALL(PoiseVecCreateBlock(d->ctx, n, N, count, &x));
+  PetscCall(CopyColumns(d->ctx, B, first, PETSC_FALSE, b));
+  if (!ksp->guess_zero) PetscCall(CopyColumns(d->ctx, X, first, PETSC_FALSE, x));
+  POISE_CALL(PoiseKSPSetInitialGuessNonzero(e->ksp, !ksp->guess_zero));
+  POISE_CALL(PoiseKSPKeepHistory(e->ksp, ksp->res_hist != NULL));
+  const PoiseErr err = PoiseKSPSolveBlock(e->ksp, b, x);
+  if (d->failed) PetscFunctionReturn(d->failed); /* PETSc has already said what */
+  if (e->A.failed) PetscFunctionReturn(e->A.failed);
+  POISE_CALL(err);
+  PetscCall(CopyColumns(d->ctx, X, first, PETSC_TRUE, x));
+  POISE_CALL(PoiseVecDestroy(&b));
+  POISE_CALL(PoiseVecDestroy(&x));
+  PetscFunctionReturn(0);
+}
+
+/* As solves of one column after the other keep them. */
+static PetscErrorCode KeepHistories(KSP ksp, const Engine *e, int count)
+{
+  PetscFunctionBegin;
+  for (int j = 0; j < count && ksp->res_hist; j++) {
+    const double *norms;
+    PoiseInt n;
+    if (ksp->res_hist_reset) ksp->res_hist_len = 0;
+    POISE_CALL(PoiseKSPColumnHistory(e->ksp, j, &n, &norms));
+    for (PoiseInt k = 0; k < n; k++) PetscCall(KSPLogResidualHistory(ksp, norms[k]));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* What is said of the solve is the least reason, and the most iterations. */
+static PetscErrorCode RunMany(KSP ksp, Engine *e, Mat B, Mat X)
+{
+  Data *d = DataOf(ksp);
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+  PetscInt columns;
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, NULL, &columns));
+  ksp->its = 0;
+  ksp->rnorm = 0;
+  for (PetscInt first = 0; first < columns; first += AT_ONCE) {
+    const int count = (int)PetscMin(columns - first, AT_ONCE);
+    PetscCall(RunColumns(ksp, e, B, X, first, count));
+    PetscCall(KeepHistories(ksp, e, count));
+    ksp->its = PetscMax(ksp->its, (PetscInt)PoiseKSPIterations(e->ksp));
+    ksp->rnorm = PetscMax(ksp->rnorm, PoiseKSPResidualNorm(e->ksp));
+    PetscCall(SetReason(ksp, e));
+    if (!first || ksp->reason < reason) reason = ksp->reason;
+  }
+  ksp->reason = reason;
+  if (d->taken && !d->noted) PetscCall(NoteUsed(d->taken));
+  d->noted = PETSC_TRUE;
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X)
 {
   PetscErrorCode (*const solve)(KSP, Vec, Vec) = ksp->transpose_solve ? KSPSolveTranspose : KSPSolve;
@@ -202,6 +311,10 @@ static PetscErrorCode SolveMany(KSP ksp, Mat B, Mat X)
     PetscFunctionReturn(0);
   }
   PetscCall(HasFailed(ksp, &failed));
+  if (!failed && strcmp(DataOf(ksp)->method, "preonly")) {
+    PetscCall(RunMany(ksp, DataOf(ksp)->now, B, X));
+    PetscFunctionReturn(0);
+  }
   if (!failed) {
     PetscCall(PCMatApply(ksp->pc, B, X));
     PetscCall(HasFailed(ksp, &failed)); /* some know it then */

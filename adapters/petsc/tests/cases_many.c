@@ -2,6 +2,8 @@
 /* Many right-hand sides: KSPMatSolve gives what KSPSolve gives for each column. */
 #include "test.h"
 
+#include <petsc/private/kspimpl.h>
+
 enum { COLUMNS = 4 };
 
 typedef struct Many {
@@ -92,6 +94,7 @@ static PetscErrorCode Columns(void)
     Problem p;
     Mat A;
     Many many;
+    PetscInt norms[2] = {0, 0};
     PetscCall(MakeMat(MATAIJ, 4, 0, 0, &A));
     PetscCall(MakeMany(A, &many));
     PetscCall(Begin(A, NULL, cases[c].method, cases[c].pc, &p));
@@ -99,7 +102,11 @@ static PetscErrorCode Columns(void)
       if (round == 1) PetscCall(MatShift(A, 1));
       if (round == 2) PetscCall(KSPSetMatSolveBatchSize(p.poise, 2));
       PetscCall(KSPMatSolve(p.poise, many.B, many.X));
+      PetscCall(KSPGetResidualHistory(p.poise, NULL, &norms[0]));
+      if (c == 0) CHECK(p.poise->ops->matsolve); /* all columns at once */
       PetscCall(CompareColumns(p.poise, &many, KSPSolve, 0, 1e-10));
+      PetscCall(KSPGetResidualHistory(p.poise, NULL, &norms[1])); /* of the last column */
+      if (c == 0) CHECK(norms[0] > 1 && norms[0] == norms[1]);
       if (!HasLargerBlocks(cases[c].pc) || strcmp(cases[c].method, "preonly"))
         PetscCall(CompareColumns(p.petsc, &many, KSPSolve, 0, 1e-6));
     }
