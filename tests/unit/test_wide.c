@@ -91,6 +91,35 @@ static void TestTypes(PoiseContext ctx)
     }
 }
 
+/* A product that is skipped leaves Y, also where it is composed. */
+static void TestSkipped(PoiseContext ctx)
+{
+  const PoiseShell functions = {.mult = Mult};
+  Twice t = {ctx, 0, 0};
+  Buffer one = {0};
+  double *p, sum = NAN;
+  const double *skip = NULL;
+  CHECK_OK(poiseBufferCreate(ctx->device, sizeof *p, "a scalar", &one));
+  if (CHECK_OK(poiseBufferWrite(&one, HOST, &p))) *p = 1;
+  CHECK_OK(poiseBufferRead(&one, DEVICE, &skip));
+  for (int type = 0; type <= TYPES; type++) {
+    Wide w;
+    PoiseMat A = type < TYPES ? Make(ctx, type, 10) : NULL;
+    if (!A) CHECK_OK(PoiseMatCreateShell(ctx, ROWS, ROWS, POISE_DECIDE, POISE_DECIDE, &functions, &t, &A));
+    if (!WideOpen(A->cols, A->rows, 3, &w)) return;
+    CHECK_OK(PoiseVecSet(w.X, 1));
+    CHECK_OK(PoiseMatMultBlock(A, w.X, w.Y)); /* parts are made, and all is ready */
+    CHECK_OK(PoiseVecSet(w.Y, 7));
+    CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, 1}, w.X, (ScalarRef){NULL, 0}, w.Y, skip, NULL, NULL));
+    CHECK_OK(PoiseVecGetColumn(w.Y, 2, w.y));
+    CHECK_OK(PoiseVecSumEntries(w.y, &sum));
+    CHECK(sum == 7.0 * (double)A->rows->N);
+    WideClose(&w);
+    CHECK_OK(PoiseMatDestroy(&A));
+  }
+  poiseBufferDestroy(&one);
+}
+
 static void TestErrors(PoiseContext ctx)
 {
   PoiseMat A = Make(ctx, 0, 10), B = Make(ctx, 0, 12);
@@ -142,8 +171,8 @@ static void TestMemory(PoiseContext ctx)
 }
 
 static const Test tests[] = {
-    {"shell", TestShell, 0},   {"types", TestTypes, 0}, {"errors", TestErrors, 0},
-    {"memory", TestMemory, 0}, {NULL, NULL, 0},
+    {"shell", TestShell, 0},     {"types", TestTypes, 0},   {"errors", TestErrors, 0},
+    {"skipped", TestSkipped, 0}, {"memory", TestMemory, 0}, {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)

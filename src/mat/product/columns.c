@@ -167,7 +167,8 @@ static PoiseErr Wide(Product *p, PoiseErr mine, const Operands *v, PoiseVec T, i
 PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a)
 {
   const MatType *type = p->A->type;
-  bool overwrites = !a->b.slot && a->b.value == 0, in_place = overwrites && !a->a.slot && a->a.value == 1;
+  bool overwrites = !a->b.slot && a->b.value == 0,
+       in_place = overwrites && !a->skip && !a->a.slot && a->a.value == 1;
   int k = poiseVecColumns(v->x); /* y may have more */
   if (!mine) mine = poiseProductReady(p);
   if (!mine && !type->mult && p->form->launch_columns && p->form->fuses) {

@@ -89,7 +89,7 @@ typedef struct ProductForm {
                      const ProductArgs *); /* enqueue; allocates nothing; local */
   /* The same with wide vectors, where a and b are numbers. NULL: columns.c launches it column by column. */
   PoiseErr (*launch_columns)(Product *, ProductPart part, const ProductArgs *);
-  bool single_columns; /* also of a product in fp32 */
+  bool single_columns;         /* also of a product in fp32 */
   PoiseErr (*view)(Product *); /* collective; may be NULL */
   /* p += bytes that one will hold. Sets the plan's partials if they are not the blocks of MatBlocks.
      Allocates nothing. Local. May be NULL. */
