@@ -177,6 +177,30 @@ static void TestProduct(PoiseContext ctx)
     }
 }
 
+/* Bytes are counted, and known: of a matrix that has made such a product. */
+static void TestBytes(PoiseContext ctx)
+{
+  for (int t = 0; t < TYPES; t++) {
+    PoiseMat A;
+    PoiseVec x, y;
+    PoiseBytes before, after;
+    PoisePrediction p;
+    if (!CHECK_OK(Make(ctx, &shapes[1], types[t].type, types[t].b, &A)) ||
+        !CHECK_OK(PoiseMatCreateVecs(A, &x, &y)) || !CHECK_OK(PoiseMatMult(A, x, y)))
+      return;
+    CHECK_OK(PoiseMatBytes(A, &before, NULL));
+    CheckProduct(A, 3, x, y, 5000.0 * types[t].b);
+    CHECK_OK(PoiseMatBytes(A, &after, NULL));
+    CHECK_OK(PoiseMatPredictBytes(A, NULL, &p));
+    CHECK(after.device >= before.device && (HasHostKernels(ctx) || after.device > before.device));
+    CHECK(p.least.device <= after.device && after.device <= p.most.device);
+    CHECK(p.least.host <= after.host && after.host <= p.most.host);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+    PoiseMatDestroy(&A);
+  }
+}
+
 /* NaN in one column leaves the others as they are; old content is overwritten, NaN too. */
 static void TestNan(PoiseContext ctx)
 {
@@ -384,8 +408,13 @@ static void TestMemory(PoiseContext ctx)
   }
 }
 
-static const Test tests[] = {{"product", TestProduct, 0}, {"nan", TestNan, 0},       {"fused", TestFused, 0},
-                             {"skip", TestSkipped, 0},    {"memory", TestMemory, 0}, {NULL, NULL, 0}};
+static const Test tests[] = {{"product", TestProduct, 0},
+                             {"bytes", TestBytes, TEST_SERIAL},
+                             {"nan", TestNan, 0},
+                             {"fused", TestFused, 0},
+                             {"skip", TestSkipped, 0},
+                             {"memory", TestMemory, 0},
+                             {NULL, NULL, 0}};
 
 int main(int argc, char **argv)
 {

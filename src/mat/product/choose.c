@@ -309,6 +309,7 @@ PoiseErr poiseProductPredict(PoiseMat A, MatPlan *plan, PoisePrediction *p)
   const MatType *type = A->asked.type;
   bool scalars = !type->form && (type->product == PRODUCT_ANY || type->product == PRODUCT_CSR);
   poiseTransposedPredict(A, plan, p);
+  if (!plan->counts) poiseSeveralPredict(A, p);
   const PoisePrediction start = *p;
   if (x->options.library && scalars) return PredictForm(A, &poiseForm_library, plan, p);
   if (!plan->counts && x->form && !(poiseMatChanged(&x->made, A) & x->depends))

@@ -214,6 +214,8 @@ PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, Pois
    and again after products of another number of columns. Collective; agrees (columns.c). */
 PoiseErr poiseMatReadyColumns(PoiseMat A, int k);
 PoiseErr poiseTransposedReadyColumns(PoiseMat A, int k); /* of A^T */
+/* p += what the product of several columns holds, if there is one: it is made when it is asked for. */
+void poiseSeveralPredict(PoiseMat A, PoisePrediction *p);
 /* poiseProductMult for wide vectors. */
 PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a);
 /* A launch for a->columns, by the form, or column by column. */

@@ -9,6 +9,7 @@
   fragments, whose sums are added in order.
 */
 #include "csr_columns_kernels.h"
+#include "mat/object/bytes.h"
 #include "row_blocks.h"
 
 static bool OnGpu(const Product *p)
@@ -88,6 +89,14 @@ static PoiseErr Launch_Several(Product *p, ProductPart part, const ProductArgs *
   TRY(poiseCsrArguments(p, args, &a.c.m));
   TRY(Arguments(p, part, &a));
   return p->A->csr.b > 1 ? LAUNCH(dev, bcsr_mult_columns, &a) : LAUNCH(dev, csr_mult_columns, &a);
+}
+
+void poiseSeveralPredict(PoiseMat A, PoisePrediction *p)
+{
+  PoisePrediction held = {.beyond = NULL};
+  poiseProductAddBytes(&A->several, &held.least);
+  held.most = held.least;
+  poisePredictSum(&held, p);
 }
 
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a)
