@@ -471,15 +471,15 @@ module poise
       integer(POISE_INT), value :: ld
       type(c_ptr), value :: array
     end function
-    integer(c_int) function PoiseVecGetColumn(X, j, x) bind(c, name="PoiseVecGetColumn")
+    integer(c_int) function PoiseVecGetColumn(wide, j, x) bind(c, name="PoiseVecGetColumn")
       import
-      type(c_ptr), value :: X
+      type(c_ptr), value :: wide
       integer(c_int), value :: j
       type(c_ptr), value :: x
     end function
-    integer(c_int) function PoiseVecSetColumn(X, j, x) bind(c, name="PoiseVecSetColumn")
+    integer(c_int) function PoiseVecSetColumn(wide, j, x) bind(c, name="PoiseVecSetColumn")
       import
-      type(c_ptr), value :: X
+      type(c_ptr), value :: wide
       integer(c_int), value :: j
       type(c_ptr), value :: x
     end function

@@ -60,9 +60,10 @@ POISE_API int PoiseVecColumns(PoiseVec x); /* k; 1 of a vector that was not made
    host or of the device. On a device the copy is in the order of PoiseStream. Not collective. */
 POISE_API PoiseErr PoiseVecSetColumns(PoiseVec x, PoiseInt ld, const double *array);
 POISE_API PoiseErr PoiseVecGetColumns(PoiseVec x, PoiseInt ld, double *array);
-/* Copy column j of X, counted from 0, to or from x, a vector of one column and X's rows. Not collective. */
-POISE_API PoiseErr PoiseVecGetColumn(PoiseVec X, int j, PoiseVec x);
-POISE_API PoiseErr PoiseVecSetColumn(PoiseVec X, int j, PoiseVec x);
+/* Copy column j of `wide`, counted from 0, to or from x, a vector of one column and as many rows. Not
+   collective. */
+POISE_API PoiseErr PoiseVecGetColumn(PoiseVec wide, int j, PoiseVec x);
+POISE_API PoiseErr PoiseVecSetColumn(PoiseVec wide, int j, PoiseVec x);
 /* dots[j] = (x_j, y_j), norms[j] = |x_j|, of each of the k columns. */
 POISE_API PoiseErr PoiseVecColumnDots(PoiseVec x, PoiseVec y, double *dots);
 POISE_API PoiseErr PoiseVecColumnNorms(PoiseVec x, double *norms);

@@ -128,7 +128,8 @@ static PoiseErr MakeLevel(PoiseKSP owner, int level, int n)
   TRY(poiseLayoutColumns(owner->A->cols, n, &ksp->layout));
   TRY(poiseBufferCreate(ctx->device, POISE_SYSTEMS_WORK * sizeof(double), "coefficients of systems",
                         &b->work[level]));
-  TRY(poiseBufferWrite(&b->work[level], DEVICE, &work));
+  poiseBufferZero(&b->work[level]); /* it has a counter */
+  TRY(poiseBufferUpdate(&b->work[level], DEVICE, &work));
   ksp->systems = (Systems){.n = n, .rows = RowsOfBlocks(ctx->device, n), .work = work};
   if (Packs(ksp)) ksp->systems.enough = n / 2;
   return POISE_OK;
