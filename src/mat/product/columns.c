@@ -188,7 +188,7 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
 
 bool poiseProductTakesColumns(const Product *p)
 {
-  return p->single && p->form && p->form->single_columns && !p->A->csr.halo;
+  return p->single && p->form && p->form->launch_columns == poiseSeveralLaunch && !p->A->csr.halo;
 }
 
 PoiseErr poiseProductReadyColumns(Product *p)

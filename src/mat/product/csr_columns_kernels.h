@@ -14,4 +14,10 @@ typedef struct ColumnsMultArgs {
   int64_t columns, even; /* even: rows have about one length (said to GPUs) */
 } ColumnsMultArgs;
 
+/* The same in fp32, of all rows of numbers or of blocks, without D and dots (columns_f32.c). */
+typedef struct ColumnsMultArgs_f32 {
+  CsrMultArgs_f32 m;
+  int64_t columns;
+} ColumnsMultArgs_f32;
+
 #endif

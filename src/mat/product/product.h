@@ -89,7 +89,6 @@ typedef struct ProductForm {
                      const ProductArgs *); /* enqueue; allocates nothing; local */
   /* The same with wide vectors, where a and b are numbers. NULL: columns.c launches it column by column. */
   PoiseErr (*launch_columns)(Product *, ProductPart part, const ProductArgs *);
-  bool single_columns;         /* also of a product in fp32 */
   PoiseErr (*view)(Product *); /* collective; may be NULL */
   /* p += bytes that one will hold. Sets the plan's partials if they are not the blocks of MatBlocks.
      Allocates nothing. Local. May be NULL. */
@@ -222,6 +221,7 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
 PoiseErr poiseProductLaunchColumns(Product *p, ProductPart part, const ProductArgs *a);
 /* several.c: the launch with wide vectors of all forms that have rows. */
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
+PoiseErr poiseSeveralLaunchSingle(Product *p, ProductPart part, const ProductArgs *a); /* in fp32 */
 /* Of a product in fp32: does it multiply several columns at once? What that needs; local. And that product,
    of arrays with rows interleaved. */
 bool poiseProductTakesColumns(const Product *p);

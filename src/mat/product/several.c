@@ -101,6 +101,7 @@ void poiseSeveralPredict(PoiseMat A, PoisePrediction *p)
 
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a)
 {
+  if (p->single) return poiseSeveralLaunchSingle(p, part, a);
   return Launch_Several(&p->A->several, part, a);
 }
 
