@@ -328,6 +328,7 @@ static void Describe(PoiseKSP ksp, Captured *c)
   c->side = (int)ksp->side;
   c->step = ksp->loop.step, c->turn = TurnIterations(ksp, c->step);
   c->first = FirstIterations(ksp);
+  c->parity = ksp->loop.parity;
   c->there = poiseHaloWasSent(poiseMatHalo(ksp->A));
 }
 

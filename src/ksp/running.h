@@ -21,6 +21,7 @@ typedef struct Captured { /* what a captured loop depends on; compared as bytes,
   int turn, step; /* iterations of a turn; between two looks at whether the solve is over */
   int64_t first;  /* of a replay, before the first look */
   int64_t there;  /* does the first product find its ghosts? */
+  int64_t parity; /* of the first iteration */
 } Captured;
 
 /* The loop over iterations (loop.c). */
