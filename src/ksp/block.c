@@ -39,12 +39,9 @@ struct Block {
   int n; /* columns of the latest solve */
   Column column[POISE_MAX_COLUMNS];
   Level level[LEVELS];
-  Layout *layout[LEVELS];
   PoiseVec b, x; /* of one column */
   Buffer work[LEVELS];
   const char *why; /* the systems were solved one after the other; NULL: they were not */
-  Version seen;    /* of what the levels were made for */
-  int64_t generation;
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -389,9 +386,10 @@ static PoiseErr SolveAlone(PoiseKSP owner, int j, bool going, PoiseVec B, PoiseV
   TRY(e);
   c->result = owner->result;
   c->result.its += before;
-  if (c->history.keep && owner->history.size && !going)
-    for (PoiseInt it = 0, last = owner->history.size - 1; it <= last && !e; it = last + 1)
-      c->history.size = 0, e = KeepNorms(owner->ctx, &c->history, owner->history.norms, INT64_MAX, last);
+  if (c->history.keep && !going) {
+    c->history.size = 0;
+    e = KeepNorms(owner->ctx, &c->history, owner->history.norms, INT64_MAX, owner->history.size - 1);
+  }
   if (!e) e = poiseVecPutColumn(b->x, j, X);
   return PoiseAgree(owner->ctx, e);
 }

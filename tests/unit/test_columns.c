@@ -322,7 +322,7 @@ static void Solves(PoiseContext ctx, int k, const char *method, const char *pc)
   snprintf(what, sizeof what, "%s with %s", method, pc);
   if (!OpenSeveral(ctx, k, method, pc, &s)) return;
   if (CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X)))
-    for (int j = 0; j < k; j++) CompareSystem(&s, j, what);
+    for (int j = 0, step = k > 8 ? 5 : 1; j < k; j += step) CompareSystem(&s, j, what);
   /* once more, with what there is */
   CHECK_OK(PoiseVecSet(s.X, 0));
   if (CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X))) CompareSystem(&s, 0, what);

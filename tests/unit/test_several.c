@@ -43,8 +43,8 @@ static PoiseInt None(PoiseInt i)
 }
 
 static const Shape shapes[] = {{"few", 3001, 3001, Few},
-                               {"mostly empty", 2500, 7000, MostlyEmpty},
-                               {"around fragments", 1200, 40000, AroundFragments},
+                               {"mostly empty", 1000, 7000, MostlyEmpty},
+                               {"around fragments", 506, 40000, AroundFragments},
                                {"few rows", 5, 9, Few},
                                {"no entries", 50, 20, None},
                                {"nothing", 0, 0, None}};
