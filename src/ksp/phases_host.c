@@ -61,32 +61,45 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   }
 }
 
-typedef struct RowOfColumns { /* the arguments, with operands of one row */
-  PhaseArgs a;
-  double alike[POISE_MAX_VECS][POISE_MAX_COLUMNS]; /* entries of ordinary vectors, once for each column */
-} RowOfColumns;
+enum { ROWS = 8 * HOST_LANES }; /* that are done with one copy of the arguments */
 
-POISE_INLINE void FirstRow(RowOfColumns *r, const PhaseArgs *a, int64_t row)
+typedef struct RowsOfColumns { /* the arguments, with operands from one row on */
+  PhaseArgs a;
+  double alike[POISE_MAX_VECS][ROWS * POISE_MAX_COLUMNS]; /* entries of ordinary vectors, once a column */
+} RowsOfColumns;
+
+/* From row `first` on, `rows` of them. */
+POISE_INLINE void TakeRows(RowsOfColumns *r, const PhaseArgs *a, int64_t first, int64_t rows)
 {
-  int64_t first = row * a->systems.n;
+  int n = a->systems.n;
   r->a = *a;
   for (int k = 0; k < POISE_MAX_VECS; k++) {
-    if (a->in[k]) r->a.in[k] = a->systems.alike >> k & 1 ? r->alike[k] : a->in[k] + first;
-    if (a->out[k]) r->a.out[k] = a->out[k] + first;
+    bool alike = a->systems.alike >> k & 1;
+    if (a->in[k]) r->a.in[k] = alike ? r->alike[k] : a->in[k] + first * n;
+    if (a->out[k]) r->a.out[k] = a->out[k] + first * n;
+    for (int64_t i = 0; alike && i < rows; i++)
+      for (int c = 0; c < n; c++) r->alike[k][i * n + c] = a->in[k][first + i];
   }
 }
 
-POISE_INLINE void TakeRow(RowOfColumns *r, const PhaseArgs *a, int64_t row)
+/* The elements of a row, with their dots in its lane. */
+POISE_INLINE void RunWideRow(Element element, int ndot, int combine, const WideBlock *w,
+                             const PhaseArgs *rows, int64_t i, HostColumns (*s)[HOST_LANES])
 {
-  for (int k = 0; k < POISE_MAX_VECS && a->systems.alike >> k; k++)
-    for (int c = 0; c < a->systems.n && a->systems.alike >> k & 1; c++) r->alike[k][c] = a->in[k][row];
-}
-
-POISE_INLINE void NextRow(RowOfColumns *r, const PhaseArgs *a)
-{
-  for (int k = 0; k < POISE_MAX_VECS; k++) {
-    if (a->in[k] && !(a->systems.alike >> k & 1)) r->a.in[k] += a->systems.n;
-    if (a->out[k]) r->a.out[k] += a->systems.n;
+  int64_t l = i % HOST_LANES;
+  int n = rows->systems.n;
+  if (w->all) {
+    HOST_SIMD
+    for (int c = 0; c < n; c++) {
+      Dots t = element(w->c[c], rows, i * n + c);
+      for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
+    }
+    return;
+  }
+  for (int c = 0; c < n; c++) {
+    if (!w->go[c]) continue;
+    Dots t = element(w->c[c], rows, i * n + c);
+    for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
   }
 }
 
@@ -97,26 +110,12 @@ POISE_INLINE void RunWideBlock(Element element, int ndot, int combine, const Wid
   int k = a->systems.n;
   int64_t begin = at * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
   HostColumns s[POISE_PHASE_DOTS][HOST_LANES];
-  RowOfColumns r;
+  RowsOfColumns r;
   if (ndot) memset(s, 0, (size_t)ndot * sizeof s[0]);
-  FirstRow(&r, a, begin);
-  for (int64_t i = begin; i < end; i++, NextRow(&r, a)) {
-    const PhaseArgs row = r.a;
-    int64_t l = (i - begin) % HOST_LANES;
-    TakeRow(&r, a, i);
-    if (w->all) {
-      HOST_SIMD
-      for (int c = 0; c < k; c++) {
-        Dots t = element(w->c[c], &row, c);
-        for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
-      }
-    } else {
-      for (int c = 0; c < k; c++) {
-        if (!w->go[c]) continue;
-        Dots t = element(w->c[c], &row, c);
-        for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
-      }
-    }
+  for (int64_t first = begin; first < end; first += ROWS) {
+    int64_t rows = end - first < ROWS ? end - first : ROWS;
+    TakeRows(&r, a, first, rows);
+    for (int64_t i = 0; i < rows; i++) RunWideRow(element, ndot, combine, w, &r.a, i, s);
   }
   for (int d = 0; d < ndot; d++) {
     HostColumns total;
