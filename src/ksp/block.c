@@ -400,6 +400,7 @@ static PoiseErr SolveAlone(PoiseKSP owner, int j, bool going, PoiseVec B, PoiseV
 static const char *WhyAlone(PoiseKSP ksp)
 {
   PoiseMat A = poiseKSPGiven(ksp);
+  if (ksp->block->n == 1) return "there is one";
   if (!poiseKSPForm(ksp)->columns) return "the method has no such iteration";
   if (ksp->arranged || poiseKSPDivides(ksp)) return "the solver works with a rearranged matrix, or by others";
   if (A->null.n || A->left.n) return "the matrix has a null space";

@@ -115,7 +115,8 @@ POISE_INLINE void RunWideBlock(Element element, int ndot, int combine, const Wid
   for (int64_t first = begin; first < end; first += ROWS) {
     int64_t rows = end - first < ROWS ? end - first : ROWS;
     TakeRows(&r, a, first, rows);
-    for (int64_t i = 0; i < rows; i++) RunWideRow(element, ndot, combine, w, &r.a, i, s);
+    const PhaseArgs local = r.a; /* so that stores to vectors cannot change it */
+    for (int64_t i = 0; i < rows; i++) RunWideRow(element, ndot, combine, w, &local, i, s);
   }
   for (int d = 0; d < ndot; d++) {
     HostColumns total;
