@@ -196,7 +196,6 @@ static PoiseErr KeepNorms(PoiseContext ctx, KSPHistory *h, const double *ring, i
   return POISE_OK;
 }
 
-/* The last columns of a level may be there twice: those that went on come first. */
 void poiseKSPKeepColumns(PoiseKSP ksp, const double *status)
 {
   Block *b = ksp->block;

@@ -191,11 +191,6 @@ bool poiseProductTakesColumns(const Product *p)
   return p->single && p->form && p->form->launch_columns == poiseSeveralLaunch && !p->A->csr.halo;
 }
 
-PoiseErr poiseProductReadyColumns(Product *p)
-{
-  return poiseProductReady(p);
-}
-
 PoiseErr poiseMatMultSingleColumns(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
                                    const double *skip)
 {

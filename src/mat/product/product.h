@@ -222,10 +222,9 @@ PoiseErr poiseProductLaunchColumns(Product *p, ProductPart part, const ProductAr
 /* several.c: the launch with wide vectors of all forms that have rows. */
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
 PoiseErr poiseSeveralLaunchSingle(Product *p, ProductPart part, const ProductArgs *a); /* in fp32 */
-/* Of a product in fp32: does it multiply several columns at once? What that needs; local. And that product,
-   of arrays with rows interleaved. */
+/* Of a product in fp32: does it multiply several columns at once? It needs no more than is ready. And that
+   product, of arrays with rows interleaved. */
 bool poiseProductTakesColumns(const Product *p);
-PoiseErr poiseProductReadyColumns(Product *p);
 PoiseErr poiseMatMultSingleColumns(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
                                    const double *skip);
 /* As poiseMatPartials, of each of so many columns. */

@@ -215,7 +215,7 @@ PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns)
     TRY(MakeVectors(amg, k, &l->wide, columns > amg->most_columns ? columns : amg->most_columns));
     ListSingle(l, of);
     for (int j = 0; j < MATRICES; j++)
-      if (of[j]->A) TRY(poiseProductReadyColumns(of[j]));
+      if (of[j]->A) TRY(poiseProductReady(of[j]));
   }
   if (columns <= amg->most_columns) return POISE_OK;
   TRY(MakeRanges(pc, columns));
