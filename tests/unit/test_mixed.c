@@ -92,28 +92,39 @@ static bool Says(const Problem *p, const char *words)
 
 /* ---- what is solved -------------------------------------------------------------------------- */
 
-/* From the right the tolerance is that of b - A x itself. */
+enum { SIDES = 5 };
+
+/* The iterations of SIDES right-hand sides: those of bicgstab for one differ by a third with rounding.
+   From the right the tolerance is that of b - A x itself. */
+static PoiseInt Iterations(PoiseContext ctx, bool mixed, const Way *w, const char *type)
+{
+  PoiseInt its = 0;
+  Problem p;
+  if (!Open(ctx, mixed, w, type, 1, &p)) return 0;
+  for (uint64_t seed = 3; seed < 3 + SIDES; seed++) {
+    CHECK_OK(PoiseVecSetRandom(p.b, seed));
+    Solve(&p);
+    its += PoiseKSPIterations(p.ksp);
+    CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_CONVERGED_RTOL);
+    CHECK(ProblemResidual(&p) <= (w->side == POISE_PC_RIGHT ? 1.01e-12 : 1e-11) * NormOf(p.b));
+    if (!CHECK(p.ksp->mixed.active == mixed))
+      printf("%s, %s, %s: %s\n", w->method, w->pc, type, PoiseKSPReasonDetail(p.ksp));
+    if (mixed && p.ksp->type->wide) CHECK(p.ksp->mixed.replaced > 0);
+    CHECK(!Says(&p, "fp64"));
+  }
+  ProblemClose(&p);
+  return its;
+}
+
 static void TestConverges(PoiseContext ctx)
 {
   for (int k = 0; k < NWAYS * NTYPES; k++) {
     const Way *w = &ways[k / NTYPES];
-    PoiseInt its[2] = {0};
-    for (int mixed = 0; mixed < 2; mixed++) {
-      Problem p;
-      if (!Open(ctx, mixed, w, types[k % NTYPES], 1, &p)) return;
-      Solve(&p);
-      its[mixed] = PoiseKSPIterations(p.ksp);
-      CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_CONVERGED_RTOL);
-      CHECK(ProblemResidual(&p) <= (w->side == POISE_PC_RIGHT ? 1.01e-12 : 1e-11) * NormOf(p.b));
-      if (!CHECK(p.ksp->mixed.active == (mixed == 1)))
-        printf("%s, %s, %s: %s\n", w->method, w->pc, types[k % NTYPES], PoiseKSPReasonDetail(p.ksp));
-      if (mixed && p.ksp->type->wide) CHECK(p.ksp->mixed.replaced > 0);
-      CHECK(!Says(&p, "fp64"));
-      ProblemClose(&p);
-    }
-    if (!CHECK((double)its[1] <= 1.25 * (double)its[0] + 5))
-      printf("%s, %s: %lld iterations in fp64, %lld mixed\n", w->method, w->pc, (long long)its[0],
-             (long long)its[1]);
+    const char *type = types[k % NTYPES];
+    PoiseInt fp64 = Iterations(ctx, false, w, type), mixed = Iterations(ctx, true, w, type);
+    if (!CHECK((double)mixed <= 1.25 * (double)fp64 + 5 * SIDES))
+      printf("%s, %s: %lld iterations in fp64, %lld mixed\n", w->method, w->pc, (long long)fp64,
+             (long long)mixed);
   }
 }
 
