@@ -7,7 +7,7 @@
 
 typedef struct WideBlock { /* a phase of wide vectors, behind its prologues */
   const PhaseArgs *a;
-  double c[POISE_MAX_COLUMNS][POISE_MAX_COEFS];
+  HostTile c[POISE_MAX_COEFS];         /* coefficients of the numbers of a tile */
   int go[POISE_MAX_COLUMNS], all, any; /* are its rows done in this column? in all, in any */
 } WideBlock;
 
@@ -61,46 +61,59 @@ POISE_INLINE void RunBlock(Element element, int ndot, int combine, const double 
   }
 }
 
-enum { ROWS = 8 * HOST_LANES }; /* that are done with one copy of the arguments */
+enum { NUMBERS = 2 * HOST_LANES * POISE_MAX_COLUMNS }; /* at most, with one copy of the arguments */
 
-typedef struct RowsOfColumns { /* the arguments, with operands from one row on */
+typedef struct Piece { /* of a row block: the arguments, with operands from one row on */
   PhaseArgs a;
-  double alike[POISE_MAX_VECS][ROWS * POISE_MAX_COLUMNS]; /* entries of ordinary vectors, once a column */
-} RowsOfColumns;
+  double alike[POISE_MAX_VECS][NUMBERS + HOST_LANES]; /* entries of ordinary vectors, once a column */
+  double written[POISE_MAX_VECS][NUMBERS];            /* where columns that have ended must stay */
+} Piece;
 
-/* From row `first` on, `rows` of them. */
-POISE_INLINE void TakeRows(RowsOfColumns *r, const PhaseArgs *a, int64_t first, int64_t rows)
+/* Each entry k times, or up to HOST_LANES times more, which the next one overwrites. */
+POISE_INLINE void Repeat(const double *entries, int64_t rows, int64_t k, double *to)
 {
-  int n = a->systems.n;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t c = 0; c < k; c += HOST_LANES) {
+      HOST_SIMD
+      for (int l = 0; l < HOST_LANES; l++) to[i * k + c + l] = entries[i];
+    }
+}
+
+/* From row `first` on. */
+POISE_INLINE void TakePiece(Piece *r, const WideBlock *w, int64_t first, int64_t rows)
+{
+  const PhaseArgs *a = w->a;
+  int64_t k = a->systems.n;
   r->a = *a;
-  for (int k = 0; k < POISE_MAX_VECS; k++) {
-    bool alike = a->systems.alike >> k & 1;
-    if (a->in[k]) r->a.in[k] = alike ? r->alike[k] : a->in[k] + first * n;
-    if (a->out[k]) r->a.out[k] = a->out[k] + first * n;
-    for (int64_t i = 0; alike && i < rows; i++)
-      for (int c = 0; c < n; c++) r->alike[k][i * n + c] = a->in[k][first + i];
+  for (int v = 0; v < POISE_MAX_VECS; v++) {
+    bool alike = a->systems.alike >> v & 1;
+    if (a->in[v]) r->a.in[v] = alike ? r->alike[v] : a->in[v] + first * k;
+    if (a->out[v]) r->a.out[v] = a->out[v] + first * k;
+    if (a->in[v] && alike) Repeat(a->in[v] + first, rows, k, r->alike[v]);
+    if (!a->out[v] || w->all) continue;
+    memcpy(r->written[v], r->a.out[v], (size_t)(rows * k) * sizeof(double));
+    r->a.out[v] = r->written[v];
   }
 }
 
-/* The elements of a row, with their dots in its lane. */
-POISE_INLINE void RunWideRow(Element element, int ndot, int combine, const WideBlock *w,
-                             const PhaseArgs *rows, int64_t i, HostColumns (*s)[HOST_LANES])
+/* What was written instead of rows of some columns. */
+static void KeepPiece(const Piece *r, const WideBlock *w, int64_t first, int64_t rows)
 {
-  int64_t l = i % HOST_LANES;
-  int n = rows->systems.n;
-  if (w->all) {
-    HOST_SIMD
-    for (int c = 0; c < n; c++) {
-      Dots t = element(w->c[c], rows, i * n + c);
-      for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
-    }
-    return;
-  }
-  for (int c = 0; c < n; c++) {
-    if (!w->go[c]) continue;
-    Dots t = element(w->c[c], rows, i * n + c);
-    for (int d = 0; d < ndot; d++) s[d][l][c] = Join(s[d][l][c], t.d[d], combine);
-  }
+  int k = w->a->systems.n;
+  for (int v = 0; v < POISE_MAX_VECS; v++)
+    for (int c = 0; w->a->out[v] && c < k; c++)
+      for (int64_t i = 0; w->go[c] && i < rows; i++)
+        w->a->out[v][(first + i) * k + c] = r->written[v][i * k + c];
+}
+
+/* Number e, which is number t of its tile. */
+POISE_INLINE void Number(Element element, int ndot, int combine, const WideBlock *w, const PhaseArgs *a,
+                         int64_t e, int64_t t, HostTile *s)
+{
+  double c[POISE_MAX_COEFS];
+  for (int j = 0; j < POISE_MAX_COEFS; j++) c[j] = w->c[j][t];
+  Dots of = element(c, a, e);
+  for (int d = 0; d < ndot; d++) s[d][t] = Join(s[d][t], of.d[d], combine);
 }
 
 /* The rows of block `at`. A column's dots have the bits that RunBlock gives it alone. */
@@ -108,22 +121,29 @@ POISE_INLINE void RunWideBlock(Element element, int ndot, int combine, const Wid
 {
   const PhaseArgs *a = w->a;
   int k = a->systems.n;
-  int64_t begin = at * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-  HostColumns s[POISE_PHASE_DOTS][HOST_LANES];
-  RowsOfColumns r;
-  if (ndot) memset(s, 0, (size_t)ndot * sizeof s[0]);
-  for (int64_t first = begin; first < end; first += ROWS) {
-    int64_t rows = end - first < ROWS ? end - first : ROWS;
-    TakeRows(&r, a, first, rows);
+  int64_t tile = HOST_LANES * k, most = NUMBERS / tile * HOST_LANES, begin = at * POISE_BLOCK,
+          end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+  HostTile s[POISE_PHASE_DOTS];
+  Piece r;
+  for (int d = 0; d < ndot; d++) memset(s[d], 0, (size_t)tile * sizeof(double));
+  for (int64_t first = begin; first < end; first += most) {
+    int64_t rows = end - first < most ? end - first : most, n = rows * k, e = 0;
+    TakePiece(&r, w, first, rows);
     const PhaseArgs local = r.a; /* so that stores to vectors cannot change it */
-    for (int64_t i = 0; i < rows; i++) RunWideRow(element, ndot, combine, w, &local, i, s);
+    for (; e + tile <= n; e += tile)
+      for (int64_t t = 0; t < tile; t += HOST_LANES) {
+        HOST_SIMD
+        for (int l = 0; l < HOST_LANES; l++) Number(element, ndot, combine, w, &local, e + t + l, t + l, s);
+      }
+    for (int64_t t = 0; e + t < n; t++) Number(element, ndot, combine, w, &local, e + t, t, s);
+    if (!w->all) KeepPiece(&r, w, first, rows);
   }
   for (int d = 0; d < ndot; d++) {
     HostColumns total;
-    poiseHostAddColumnLanes(s[d], k, total);
+    poiseHostAddTile(s[d], k, total);
     for (int c = 0; c < k; c++) {
       for (int l = 0; l < HOST_LANES && combine == MAX; l++)
-        total[c] = poiseLarger(l ? total[c] : 0, s[d][l][c]);
+        total[c] = poiseLarger(l ? total[c] : 0, s[d][l * k + c]);
       if (a->partial[d] && w->go[c]) a->partial[d][at + c * a->systems.partials] = total[c];
     }
   }
@@ -334,12 +354,16 @@ static PhaseArgs OfColumn(const PhaseArgs *a, int c)
 static PoiseErr BeginColumn(Device *dev, const PhaseArgs *a, int c, WideBlock *w)
 {
   PhaseArgs one = OfColumn(a, c);
-  double sum[POISE_MAX_SUMS];
+  double sum[POISE_MAX_SUMS], of[POISE_MAX_COEFS] = {0};
+  PoiseErr e = POISE_OK;
   w->go[c] = 0;
-  memset(w->c[c], 0, sizeof w->c[c]);
-  if (Skips(&one, phases[a->id].kind & DECIDES)) return POISE_OK;
-  TRY(TakeSums(dev, &one, sum));
-  return Begin(dev, &one, sum, w->c[c], &w->go[c]);
+  if (!Skips(&one, phases[a->id].kind & DECIDES)) {
+    e = TakeSums(dev, &one, sum);
+    if (!e) e = Begin(dev, &one, sum, of, &w->go[c]);
+  }
+  for (int j = 0; j < POISE_MAX_COEFS; j++)
+    for (int l = 0; l < HOST_LANES; l++) w->c[j][l * a->systems.n + c] = of[j];
+  return e;
 }
 
 PoiseErr poiseHost_phase_columns(Device *dev, const void *args)

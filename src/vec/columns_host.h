@@ -7,12 +7,16 @@
 
 typedef double HostColumns[POISE_MAX_COLUMNS];
 
+/* HOST_LANES rows are a tile: its numbers lie side by side, as many as a multiple of HOST_LANES for any k.
+   Each has a sum of its own, so a loop over them has no remainder. */
+typedef double HostTile[HOST_LANES * POISE_MAX_COLUMNS];
+
 /* Sums of the lanes of each column, k of them. */
-POISE_INLINE void poiseHostAddColumnLanes(HostColumns *s, int k, double *sum)
+POISE_INLINE void poiseHostAddTile(const double *s, int k, double *sum)
 {
   for (int c = 0; c < k; c++) {
     double lane[HOST_LANES];
-    for (int l = 0; l < HOST_LANES; l++) lane[l] = s[l][c];
+    for (int l = 0; l < HOST_LANES; l++) lane[l] = s[l * k + c];
     sum[c] = poiseHostAddLanes(lane);
   }
 }
@@ -21,19 +25,20 @@ POISE_INLINE void poiseHostAddColumnLanes(HostColumns *s, int k, double *sum)
 static inline void poiseHostColumnDots(int k, const double *d, const double *x, const double *y,
                                        int64_t begin, int64_t end, double *sum)
 {
-  HostColumns s[HOST_LANES] = {{0}};
-  for (int64_t i = begin; i < end; i++) {
-    double *lane = s[(i - begin) % HOST_LANES];
+  HostTile s;
+  memset(s, 0, (size_t)(HOST_LANES * k) * sizeof *s);
+  for (int64_t i = begin; i < end; i += HOST_LANES) {
+    int64_t rows = end - i < HOST_LANES ? end - i : HOST_LANES;
     const double *u = x + i * k, *v = y + i * k;
     if (d) {
-      HOST_SIMD
-      for (int c = 0; c < k; c++) lane[c] += d[i] * u[c] * v[c];
+      for (int64_t l = 0; l < rows; l++)
+        for (int c = 0; c < k; c++) s[l * k + c] += d[i + l] * u[l * k + c] * v[l * k + c];
     } else {
       HOST_SIMD
-      for (int c = 0; c < k; c++) lane[c] += u[c] * v[c];
+      for (int64_t e = 0; e < rows * k; e++) s[e] += u[e] * v[e];
     }
   }
-  poiseHostAddColumnLanes(s, k, sum);
+  poiseHostAddTile(s, k, sum);
 }
 
 /* poiseHostFuse for a wide y. */

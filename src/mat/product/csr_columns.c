@@ -4,32 +4,38 @@
 
 enum { HOST_PAIRS = 8 }; /* pairs of columns whose sums are in registers at once */
 
-/* s[p] = the terms of every fourth entry from k on for pair p of columns from j on. */
-POISE_INLINE void SumPlaces(const HostWide *h, int pairs, bool ghosts, int64_t j, int64_t k, int64_t last,
-                            HostTwo *s)
+/* s[q][p] = the terms of entries k + 2 q, k + 2 q + 4, ... for pair p of columns from j on, `places` of q. */
+POISE_INLINE void SumPlaces(const HostWide *h, int places, int pairs, bool ghosts, int64_t j, int64_t k,
+                            int64_t last, HostTwo (*s)[HOST_PAIRS])
 {
   const double *val = h->m->A.val, *x = h->m->x + j;
   const int32_t *col = h->m->A.col;
   int64_t width = h->columns;
-  HostTwo t[HOST_PAIRS] = {{0}};
+  HostTwo t[2][HOST_PAIRS] = {{{0}}};
   for (; k < last; k += 4)
-    poiseHostAddPairs(pairs, val[k], ghosts ? poiseHostRowOfX(h, k) + j : x + col[k] * width, t);
-  for (int p = 0; p < pairs; p++) s[p] = t[p];
+    for (int q = 0; q < places; q++)
+      if (k + 2 * q < last)
+        poiseHostAddPairs(pairs, val[k + 2 * q],
+                          ghosts ? poiseHostRowOfX(h, k + 2 * q) + j : x + col[k + 2 * q] * width, t[q]);
+  for (int q = 0; q < places; q++)
+    for (int p = 0; p < pairs; p++) s[q][p] = t[q][p];
 }
 
 /* The sums of a row for `pairs` pairs of columns from j on. There are four by place in the row, as in
-   poiseHostRowSum; here one after the other, as those of several columns fill the registers. */
+   poiseHostRowSum. As many as fill the registers go at once. */
 POISE_INLINE void SumPairs(const HostWide *h, int pairs, int64_t j, int64_t k, int64_t last, double *sum)
 {
-  HostTwo s[4][HOST_PAIRS];
+  HostTwo s[2][2][HOST_PAIRS]; /* of places 0 and 2; 1 and 3 */
+  const int places = pairs < HOST_PAIRS ? 2 : 1;
   for (int64_t e = k; e < last; e += 8) poiseHostAhead(h->m, e, false);
-  for (int q = 0; q < 4; q++)
-    if (h->m->ghost)
-      SumPlaces(h, pairs, true, j, k + q, last, s[q]);
-    else
-      SumPlaces(h, pairs, false, j, k + q, last, s[q]);
+  for (int q = 0; q < 2; q++)
+    for (int r = 0; r < 2; r += places)
+      if (h->m->ghost)
+        SumPlaces(h, places, pairs, true, j, k + q + 2 * r, last, s[q] + r);
+      else
+        SumPlaces(h, places, pairs, false, j, k + q + 2 * r, last, s[q] + r);
   for (int p = 0; p < pairs; p++) {
-    HostTwo t = (s[0][p] + s[2][p]) + (s[1][p] + s[3][p]);
+    HostTwo t = (s[0][0][p] + s[0][1][p]) + (s[1][0][p] + s[1][1][p]);
     memcpy(sum + j + 2 * p, &t, sizeof t);
   }
 }

@@ -46,14 +46,15 @@ static void DenseRow(const AmgDenseArgs_f32 *a, int64_t i)
 {
   int k = a->columns;
   const double *row = a->a + i * a->n;
-  double s[HOST_LANES][POISE_MAX_COLUMNS] = {{0}}, sum[POISE_MAX_COLUMNS];
+  HostTile s = {0};
+  HostColumns sum;
   for (int64_t j = 0; j < a->n; j++) {
-    double *lane = s[j % HOST_LANES];
+    double *lane = s + j % HOST_LANES * k;
     const float *x = a->x + j * k;
     HOST_SIMD
     for (int c = 0; c < k; c++) lane[c] += (double)x[c] * row[j];
   }
-  poiseHostAddColumnLanes(s, k, sum);
+  poiseHostAddTile(s, k, sum);
   for (int c = 0; c < k; c++) a->y[i * k + c] = (float)(a->scale * sum[c]);
 }
 
