@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products with wide vectors on the host: what those of numbers (csr_columns.c) and of blocks (bcsr_columns.c)
-  share. Column j has the bits of the ordinary product of that column: sums are added in the same order.
+  Products with wide vectors on the host, by row blocks and fragments: what those of numbers (csr_columns.c)
+  and of blocks (bcsr_columns.c) share.
 */
 #ifndef POISE_CSR_COLUMNS_HOST_H
 #define POISE_CSR_COLUMNS_HOST_H
 
 #include "vec/columns_host.h"
+#include "columns_rows.h"
 #include "csr_columns_kernels.h"
-#include "csr_rows.h"
 
 typedef struct HostWide { /* a product as its threads have it */
   const ColumnsMultArgs *args;
@@ -17,36 +17,9 @@ typedef struct HostWide { /* a product as its threads have it */
   double alpha, beta;
 } HostWide;
 
-/* The row of X, or the rows, that belong to an entry. */
-POISE_INLINE const double *poiseHostRowOfX(const HostWide *h, int64_t k)
+POISE_INLINE void poiseHostStoreRow(const HostWide *h, int64_t row, const double *sum)
 {
-  const CsrMultArgs *m = h->m;
-  int64_t c = m->A.col[k], width = h->b * h->columns;
-  return c < m->A.nloc ? m->x + c * width : m->ghost + (c - m->A.nloc) * width;
-}
-
-/* s[p] += v times the numbers of pair p of columns, from `from` on. */
-POISE_INLINE void poiseHostAddPairs(int pairs, double v, const double *from, HostTwo *s)
-{
-  const HostTwo both = {v, v};
-  for (int p = 0; p < pairs; p++) {
-    HostTwo x;
-    memcpy(&x, from + 2 * p, sizeof x);
-    s[p] += both * x;
-  }
-}
-
-/* Stores a row of numbers of Y, of which these are the sums. */
-static inline void poiseHostStoreColumns(const HostWide *h, int64_t row, const double *sum)
-{
-  double *restrict y = h->m->y + row * h->columns;
-  if (h->beta == 0) {
-    HOST_SIMD
-    for (int64_t j = 0; j < h->columns; j++) y[j] = h->alpha * sum[j];
-  } else {
-    HOST_SIMD
-    for (int64_t j = 0; j < h->columns; j++) y[j] = h->alpha * sum[j] + h->beta * y[j];
-  }
+  poiseHostStoreColumns(h->columns, h->alpha, sum, h->beta, h->m->y + row * h->columns);
 }
 
 /* Ends rows [begin, end) of numbers, as poiseHostFinishRows. */
@@ -61,9 +34,9 @@ static inline void poiseHostFinishColumns(const HostWide *h, int64_t begin, int6
   poiseHostFuseColumns(&m->fuse, m->y, begin, end, at);
 }
 
-/* Sums of entries [k, last) of a row, of all columns: those of row r of b begin at sum + r *
+/* Sums of entries [k, last) of a row, of n columns: those of row r of b begin at sum + r *
    POISE_MAX_COLUMNS. */
-typedef void (*HostWideSum)(const HostWide *h, int64_t k, int64_t last, double *sum);
+typedef void (*HostWideSum)(const CsrMultArgs *m, int64_t n, int64_t k, int64_t last, double *sum);
 typedef struct HostWideSums { /* of a whole row, and of a fragment of one that is split */
   HostWideSum row, fragment;
 } HostWideSums;
@@ -77,8 +50,8 @@ static inline void poiseHostWideBlock(const HostWide *h, HostWideSum sum_of, int
   int64_t begin = number * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
   if (c->row_block) begin = c->row_block[number].begin, end = begin + c->row_block[number].rows;
   for (int64_t i = begin; i < end; i++) {
-    sum_of(h, poiseCsrOffset(&m->A, i), poiseCsrOffset(&m->A, i + 1), sum);
-    for (int64_t r = 0; r < h->b; r++) poiseHostStoreColumns(h, i * h->b + r, sum + r * POISE_MAX_COLUMNS);
+    sum_of(m, h->columns, poiseCsrOffset(&m->A, i), poiseCsrOffset(&m->A, i + 1), sum);
+    for (int64_t r = 0; r < h->b; r++) poiseHostStoreRow(h, i * h->b + r, sum + r * POISE_MAX_COLUMNS);
   }
   poiseHostFinishColumns(h, begin * h->b, end * h->b, number);
 }
@@ -87,7 +60,7 @@ static inline void poiseHostWideFragment(const HostWide *h, HostWideSum sum_of, 
 {
   const CsriMultArgs *c = &h->args->c;
   double sum[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS];
-  sum_of(h, c->part[p].first, c->part[p].first + c->part[p].nz, sum);
+  sum_of(h->m, h->columns, c->part[p].first, c->part[p].first + c->part[p].nz, sum);
   for (int64_t r = 0; r < h->b; r++)
     memcpy(c->sum + (p * h->b + r) * h->columns, sum + r * POISE_MAX_COLUMNS,
            (size_t)h->columns * sizeof *sum);
@@ -104,7 +77,7 @@ static inline void poiseHostJoinColumns(const HostWide *h)
       double sum[POISE_MAX_COLUMNS] = {0};
       for (p = first; p < end; p++)
         for (int64_t j = 0; j < n; j++) sum[j] += c->sum[(p * h->b + r) * n + j];
-      poiseHostStoreColumns(h, row + r, sum);
+      poiseHostStoreRow(h, row + r, sum);
     }
     for (int f = 0; f < h->m->fuse.ndot; f++)
       for (p = first; p < end - 1; p++) /* 0 for all but the last fragment */

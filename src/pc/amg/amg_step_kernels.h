@@ -40,16 +40,24 @@ typedef struct NAME(AmgDenseArgs) {
   REAL *y;
 } NAME(AmgDenseArgs);
 
-/* Number e of d in a step with blocks of b rows and k columns; in: the factor of rhs. */
-POISE_INLINE double OVER(poiseAmgStep)(const NAME(AmgSmoothArgs) * a, int64_t b, int64_t k, double in,
-                                       int64_t e)
+/* Number e of d in a step with blocks of b rows and k columns; in: the factor of rhs. It is of row i, in the
+   block that begins with row `first`. */
+POISE_INLINE double OVER(poiseAmgStepOf)(const NAME(AmgSmoothArgs) * a, int64_t b, int64_t k, double in,
+                                         int64_t e, int64_t i, int64_t first)
 {
-  int64_t i = k > 1 ? e / k : e, first = i / b * b, at = e + (first - i) * k;
+  int64_t at = e + (first - i) * k;
   const REAL *inverse = a->inverse ? a->inverse + first * b + (i - first) : NULL;
   double t = 0;
   for (int64_t j = 0; j < b; j++)
     t += (inverse ? (double)inverse[j * b] : 1) * (a->r ? (double)a->r[at + j * k] : in * a->rhs[at + j * k]);
   return a->c1 != 0 ? a->c2 * t + a->c1 * a->was[e] : a->c2 * t;
+}
+
+POISE_INLINE double OVER(poiseAmgStep)(const NAME(AmgSmoothArgs) * a, int64_t b, int64_t k, double in,
+                                       int64_t e)
+{
+  int64_t i = k > 1 ? e / k : e;
+  return OVER(poiseAmgStepOf)(a, b, k, in, e, i, i / b * b);
 }
 
 /* Number i of x, from that of d. */

@@ -5,21 +5,33 @@
 
 enum { DENSE_ROWS = 32 }; /* of the dense product of the last level, by one thread */
 
+/* Rows [begin, end) of blocks of b. A row's columns are a loop for vector instructions. */
+POISE_INLINE void SmoothRows(const AmgSmoothArgs_f32 *a, int b, const double *in, int64_t begin, int64_t end)
+{
+  int k = a->columns;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t first = i / b * b, at = i * k;
+    float to[POISE_MAX_COLUMNS];
+    double d[POISE_MAX_COLUMNS], x[POISE_MAX_COLUMNS];
+    HOST_SIMD
+    for (int c = 0; c < k; c++) d[c] = poiseAmgStepOf_f32(a, b, k, in[c], at + c, i, first);
+    HOST_SIMD
+    for (int c = 0; c < k; c++) x[c] = poiseAmgMove_f32(a, at + c, d[c]);
+    HOST_SIMD
+    for (int c = 0; c < k; c++) to[c] = poiseAmgCopy_f32(a, in[c], at + c);
+    HOST_SIMD
+    for (int c = 0; c < k; c++) (void)poiseAmgStore_f32(a, in[c], at + c, (float)d[c], x[c], to[c]);
+  }
+}
+
 static void SmoothColumns(const AmgSmoothArgs_f32 *args, const double *in, int64_t at)
 {
   const AmgSmoothArgs_f32 local = *args, *a = &local;
-  int k = a->columns;
   int64_t begin = at * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
-  for (int64_t i = begin; i < end; i++) {
-    float d[POISE_MAX_COLUMNS], to[POISE_MAX_COLUMNS];
-    double x[POISE_MAX_COLUMNS];
-    for (int c = 0; c < k; c++) {
-      int64_t e = i * k + c;
-      double step = poiseAmgStep_f32(a, a->b, k, in[c], e);
-      x[c] = poiseAmgMove_f32(a, e, step), d[c] = (float)step, to[c] = poiseAmgCopy_f32(a, in[c], e);
-    }
-    for (int c = 0; c < k; c++) (void)poiseAmgStore_f32(a, in[c], i * k + c, d[c], x[c], to[c]);
-  }
+  if (a->b == 1)
+    SmoothRows(a, 1, in, begin, end);
+  else
+    SmoothRows(a, a->b, in, begin, end);
   if (a->z) poiseHostFuseColumns(&a->fuse, a->z, begin, end, at);
 }
 
