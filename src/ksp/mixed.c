@@ -15,12 +15,13 @@
   a per cent. Where it was wrong by more than NEAR, its directions are dropped: they cost iterations.
 
   The start is that of fp64, whose vectors are then rounded. So are claims: what is tested in the end is
-  b - A x. Where the method fails, or a replacement has gained nothing, it goes on in fp64 from its x; from 0,
-  if it has diverged.
+  b - A x. Where vectors do not fit into fp32, the method fails, or a replacement has gained nothing, it goes
+  on in fp64 from its x; from 0, if it has diverged.
 
   Vectors in fp64 stay allocated, as replacements and an end in fp64 need them. In between M, where it is no
   diagonal and no dense blocks, is applied in two of them.
 */
+#include <float.h>
 #include <math.h>
 
 #include "mat/object/mat.h"
@@ -364,13 +365,48 @@ static void NarrowVectors(PoiseKSP ksp, unsigned which)
     if (which >> k & 1) poiseKSPFailed(ksp, NarrowTo(ksp, ksp->work[k], ksp->mixed.other[k], NULL, NULL));
 }
 
+/* The least and the largest of the largest entries of the vectors with which a method begins, 0 apart.
+   Collective; agrees. */
+static PoiseErr FindRange(PoiseKSP ksp, double *least, double *most)
+{
+  double largest;
+  *least = INFINITY, *most = 0;
+  for (int k = 1; k < ksp->mixed.n; k++) {
+    if (!(ksp->type->begins >> k & 1)) continue;
+    TRY(PoiseVecNorm(ksp->work[k], POISE_NORM_INF, &largest));
+    if (largest > 0) *least = fmin(*least, largest), *most = fmax(*most, largest);
+  }
+  return POISE_OK;
+}
+
+/* Where A or M is very large or small, r and M^-1 r cannot both be in the range of fp32, from the first norm
+   down to the tolerance. Collective; agrees. */
+static PoiseErr LookAtRange(PoiseKSP ksp)
+{
+  const double room = 1e5; /* for what recurrences make of these vectors */
+  const double *slots = ksp->loop.status[0];
+  double least, most;
+  char why[160];
+  TRY(PoiseAgree(ksp->ctx, poiseKSPFetchSlots(ksp)));
+  if (slots[SLOT_DONE] != 0) return POISE_OK;
+  bool forbids = poiseDeviceForbid(Dev(ksp), false); /* once a solve */
+  PoiseErr e = FindRange(ksp, &least, &most);
+  poiseDeviceForbid(Dev(ksp), forbids);
+  TRY(e);
+  double falls = fmin(fmax(slots[SLOT_RTOL], slots[SLOT_ATOL] / slots[SLOT_NORM0]), 1);
+  if (most * room <= (double)FLT_MAX && least * falls >= room * (double)FLT_MIN) return POISE_OK;
+  snprintf(why, sizeof why, "vectors have entries of %.1e and %.1e, too far apart for fp32", least, most);
+  LeaveSingle(ksp, why);
+  return SetFall(ksp, 0);
+}
+
 PoiseErr poiseKSPMixedStart(PoiseKSP ksp)
 {
   KSPMixed *m = &ksp->mixed;
   bool again = ksp->solve.again;
   if (!m->active || !ksp->type->wide) return POISE_OK;
-  if (again) poiseKSPFailed(ksp, LookAtReplacement(ksp));
-  if (again) TRY(poiseKSPAgree(ksp)); /* so that all ranks go on alike */
+  poiseKSPFailed(ksp, again ? LookAtReplacement(ksp) : LookAtRange(ksp));
+  TRY(poiseKSPAgree(ksp)); /* so that all ranks go on alike */
   if (!m->active) return POISE_OK;
   NarrowVectors(ksp, ksp->type->begins & ~(again && m->keeps ? ksp->type->keeps : 0u));
   (void)poiseKSPMixedShow(ksp, true);

@@ -232,16 +232,18 @@ static void TestNumbers(PoiseContext ctx)
   }
 }
 
-/* A of any size: its values are scaled. */
+/* A of any size: its values are scaled. Where r and M^-1 r are too far apart, the solve is in fp64. */
 static void TestScaledMatrix(PoiseContext ctx)
 {
   static const double sizes[] = {1e-60, 1e-20, 1e20, 1e60};
+  static const bool far[] = {true, false, false, true};
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     Problem p;
     if (!Open(ctx, true, &ways[1], "csr", sizes[k], &p)) return;
     Solve(&p);
     CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_CONVERGED_RTOL);
     CHECK(ProblemResidual(&p) <= 1e-11 * NormOf(p.b));
+    CHECK((p.ksp->mixed.left_at == 0) == far[k] && Says(&p, "too far apart for fp32") == far[k]);
     ProblemClose(&p);
   }
 }
