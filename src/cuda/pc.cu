@@ -2,7 +2,7 @@
 /* Kernels of block preconditioners: jacobi, pbjacobi, and supervariables. */
 #include "pc/blocks_kernels.h"
 #include "pc/supervariables_kernels.h"
-#include "cuda.h"
+#include "wide.h"
 
 #include "pc/block_inverse.h"
 
@@ -77,6 +77,33 @@ extern "C" PoiseErr poiseCuda_block_apply(Device *dev, const void *args)
 {
   const BlockApplyArgs *a = (const BlockApplyArgs *)args;
   return a->n ? LaunchPdl(dev, BlockApply, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+}
+
+/* The same of wide vectors, with a thread per number. */
+static __global__ void __launch_bounds__(THREADS) BlockApplyColumns(const __grid_constant__ BlockApplyArgs a)
+{
+  Columns c(a.columns);
+  int64_t first = (int64_t)blockIdx.x * POISE_BLOCK,
+          last = first + POISE_BLOCK < a.n ? first + POISE_BLOCK : a.n;
+  PdlLaunchDependents();
+  PdlWait();
+  if (a.skip && *a.skip != 0) return;
+  if (c.column >= 0)
+    for (int64_t e = first * c.k + threadIdx.x; e < last * c.k; e += c.step) {
+      int64_t i = e / c.k, r = i % a.b;
+      const double *d = a.d + (i - r) * a.b + r, *x = a.x + e - r * c.k;
+      double y = 0;
+      for (int j = 0; j < a.b; j++) y += d[(int64_t)j * a.b] * x[(int64_t)j * c.k];
+      a.y[e] = y;
+    }
+  __syncthreads();
+  FuseColumns(a.fuse, c, a.y, first, last, blockIdx.x);
+}
+
+extern "C" PoiseErr poiseCuda_block_apply_columns(Device *dev, const void *args)
+{
+  const BlockApplyArgs *a = (const BlockApplyArgs *)args;
+  return a->n ? LaunchPdl(dev, BlockApplyColumns, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
 }
 
 /* ---- supervariables: blocks of different sizes ----------------------------------------------- */

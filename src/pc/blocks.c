@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inverse diagonal blocks: set-up, application, and the host kernels of both. */
 #include "mat/order/arrange.h"
+#include "vec/columns_host.h"
 #include "blocks_host.h"
 #include "blocks_kernels.h"
 #include "blocks.h"
@@ -62,11 +63,12 @@ PoiseErr poiseBlocksSetup(PoisePC pc, Blocks *k, int b, bool fix)
 
 PoiseErr poiseBlocksApply(PoisePC pc, Blocks *k, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
-  BlockApplyArgs a = {.n = r->layout->n, .b = k ? k->b : 1, .skip = skip};
+  BlockApplyArgs a = {.n = r->layout->n, .b = k ? k->b : 1, .columns = poiseVecColumns(r), .skip = skip};
   if (fuse) a.fuse = *fuse;
   if (k) TRY(poiseBufferRead(&k->inverse, DEVICE, &a.d));
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y)); /* skipped, z keeps its content */
+  if (a.columns > 1) return LAUNCH(pc->ctx->device, block_apply_columns, &a);
   return LAUNCH(pc->ctx->device, block_apply, &a);
 }
 
@@ -109,5 +111,36 @@ PoiseErr poiseHost_block_apply(Device *dev, const void *args)
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
   HOST_BLOCKS(dev, nblock, 1, k, ApplyRows(a, k));
+  return POISE_OK;
+}
+
+/* Row i of all columns. Terms are added in the order of a row of one. */
+static void ApplyWideRow(const BlockApplyArgs *a, int64_t i)
+{
+  int64_t n = a->columns, b = a->b, first = i / b * b;
+  const double *d = a->d + first * b + (i - first);
+  double *restrict y = a->y + i * n;
+  for (int64_t j = 0; j < n; j++) y[j] = 0;
+  for (int64_t c = 0; c < b; c++) {
+    const double factor = d[c * b], *x = a->x + (first + c) * n;
+    HOST_SIMD
+    for (int64_t j = 0; j < n; j++) y[j] += factor * x[j];
+  }
+}
+
+static void ApplyWideRows(const BlockApplyArgs *a, int64_t k)
+{
+  int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+  for (int64_t i = begin; i < end; i++) ApplyWideRow(a, i);
+  poiseHostFuseColumns(&a->fuse, a->y, begin, end, k);
+}
+
+PoiseErr poiseHost_block_apply_columns(Device *dev, const void *args)
+{
+  const BlockApplyArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  if (a->skip && *a->skip != 0) return POISE_OK;
+  HOST_BLOCKS(dev, nblock, 1, k, ApplyWideRows(a, k));
   return POISE_OK;
 }

@@ -14,10 +14,11 @@ typedef struct InvertBlocksArgs {
   double *bad;
 } InvertBlocksArgs;
 
-/* y_block = D_block x_block for n = rows, b x b column-major blocks (d = NULL: y = x), then dots of y */
+/* y_block = D_block x_block for n = rows, b x b column-major blocks (d = NULL: y = x), then dots of y. Of
+   block_apply_columns: x and y are wide, with so many columns, and d is not NULL. */
 typedef struct BlockApplyArgs {
   int64_t n;
-  int b;
+  int b, columns;
   const double *d, *x, *skip;
   double *y;
   Fuse fuse;

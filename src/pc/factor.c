@@ -419,7 +419,7 @@ static PoiseErr Solve(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, co
   Incomplete *f = pc->data;
   if (f->library) return poiseFactorLibraryApply(pc, r, z, skip, fuse);
   if (poiseFactorProducts(f)) return poiseJacobiSweepsApply(pc, r, z, skip, fuse);
-  SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .skip = skip};
+  SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .columns = poiseVecColumns(r), .skip = skip};
   TRY(poiseBufferRead(&f->lu, DEVICE, &lower.val));
   TRY(poiseVecRead(r, &lower.x));
   TRY(skip ? poiseVecUpdate(z, &lower.y) : poiseVecWrite(z, &lower.y)); /* skipped, z keeps its content */
@@ -444,6 +444,12 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y));
   TRY(LAUNCH(pc->ctx->device, factor_permute, &a));
   return poiseVecFuse(z, skip, fuse);
+}
+
+bool poiseFactorTakesColumns(PoisePC pc)
+{
+  const Incomplete *f = pc->data;
+  return !f->library && !poiseFactorProducts(f) && !f->moved && poiseTriangularTakesColumns(pc);
 }
 
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes)

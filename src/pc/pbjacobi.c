@@ -53,6 +53,7 @@ const PCType poisePCType_pbjacobi = {
     .size = sizeof(Blocks),
     .setup = SetUp_PBJacobi,
     .apply = Apply_PBJacobi,
+    .apply_columns = Apply_PBJacobi,
     .blocks = Blocks_PBJacobi,
     .cost = Cost_PBJacobi,
     .view = View_PBJacobi,

@@ -110,7 +110,7 @@ static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const 
                        const Fuse *fuse)
 {
   SOR *s = pc->data;
-  SweepArgs a = {.scale = s->omega, .skip = skip};
+  SweepArgs a = {.scale = s->omega, .columns = poiseVecColumns(x), .skip = skip};
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.val));
   TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &a.d));
   TRY(poiseVecRead(x, &a.x));
@@ -149,6 +149,12 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
     if (!e) e = AddCorrection(pc, z, skip, k == s->its - 1 ? fuse : NULL);
   }
   return e;
+}
+
+/* Corrections need vectors and products of their own. */
+static bool TakesColumns(PoisePC pc)
+{
+  return !Corrects(pc) && poiseTriangularTakesColumns(pc);
 }
 
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
@@ -218,6 +224,8 @@ const PCType poisePCType_sor = {
     .live = true,
     .setup = SetUp_SOR,
     .apply = Apply_SOR,
+    .apply_columns = Apply_SOR,
+    .takes_columns = TakesColumns,
     .cost = Cost_SOR,
     .view = View_SOR,
     .bytes = Bytes_SOR,

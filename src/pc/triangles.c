@@ -10,6 +10,7 @@
 #include "pc_device.h"
 #include "triangle_entries_kernels.h"
 #include "triangles_host.h"
+#include "vec/columns_host.h"
 
 void poiseTriangularBytes(const Triangular *t, PoiseBytes *sum)
 {
@@ -406,7 +407,12 @@ PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
   TRY(poiseTriangularView(pc, t, DEVICE, &a->t));
   TRY(poiseTriangularWork(t, &a->work));
   TRY(poiseTriangularLevels(t, a->backward, &a->levels));
-  return LAUNCH(pc->ctx->device, sweep, a);
+  return a->columns > 1 ? LAUNCH(pc->ctx->device, sweep_columns, a) : LAUNCH(pc->ctx->device, sweep, a);
+}
+
+bool poiseTriangularTakesColumns(PoisePC pc)
+{
+  return pc->ctx->device->ops->kernel[KERNEL_sweep_columns] != NULL;
 }
 
 /* sum - val_k y_j over the entries k, k + step, ..., which end before `end` */
@@ -472,6 +478,15 @@ static void SweepRows(const void *args, int64_t begin, int64_t end)
     SweepWide(a, begin, end, 0);
 }
 
+/* The dots of scalars [begin, end), which are block `at`. */
+static void FuseBlock(const SweepArgs *a, int64_t begin, int64_t end, int64_t at)
+{
+  if (a->columns > 1)
+    poiseHostFuseColumns(&a->fuse, a->y, begin, end, at);
+  else
+    poiseHostFuse(&a->fuse, a->y, begin, end, at);
+}
+
 /* Sweep the rows in their order, b scalars each. The dots of a block of scalars are taken while it is in
    cache. */
 static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
@@ -482,27 +497,32 @@ static void SweepInOrder(const SweepArgs *a, HostRows *rows, int64_t b)
     int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;
     int64_t next = a->backward ? begin / b : (end + b - 1) / b;
     rows(a, a->backward ? next : at, a->backward ? at : next);
-    poiseHostFuse(&a->fuse, a->y, begin, end, block);
+    FuseBlock(a, begin, end, block);
     at = next;
+  }
+}
+
+void poiseHostSweep(Device *dev, const SweepArgs *a, HostRows *rows)
+{
+  int64_t b = a->t.b ? a->t.b : 1, n = a->t.n * b, nblock = POISE_NBLOCKS(n);
+  double wider = a->columns > 1 ? a->columns - 1 : 0,
+         bytes = poiseHostSweepBytes(&a->t) + 16 * wider * (double)n;
+  if (a->skip && *a->skip != 0) return;
+  if (!poiseHostWide(dev, &a->levels, a->t.n, bytes)) {
+    SweepInOrder(a, rows, b);
+    return;
+  }
+  for (int64_t l = 0; l < a->levels.count; l++) poiseHostLevel(dev, &a->levels, l, bytes, rows, a);
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t k = 0; k < nblock; k++) {
+    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;
+    FuseBlock(a, begin, end, k);
   }
 }
 
 PoiseErr poiseHost_sweep(Device *dev, const void *args)
 {
   const SweepArgs *a = args;
-  HostRows *rows = a->t.b ? poiseHostSweepBlocks(a->t.b) : SweepRows;
-  int64_t b = a->t.b ? a->t.b : 1, n = a->t.n * b, nblock = POISE_NBLOCKS(n);
-  if (a->skip && *a->skip != 0) return POISE_OK;
-  double bytes = poiseHostSweepBytes(&a->t);
-  if (!poiseHostWide(dev, &a->levels, a->t.n, bytes)) {
-    SweepInOrder(a, rows, b);
-    return POISE_OK;
-  }
-  for (int64_t l = 0; l < a->levels.count; l++) poiseHostLevel(dev, &a->levels, l, bytes, rows, a);
-  HOST_PARALLEL_FOR(dev, nblock)
-  for (int64_t k = 0; k < nblock; k++) {
-    int64_t begin = k * POISE_BLOCK, end = begin + POISE_BLOCK < n ? begin + POISE_BLOCK : n;
-    poiseHostFuse(&a->fuse, a->y, begin, end, k);
-  }
+  poiseHostSweep(dev, a, a->t.b ? poiseHostSweepBlocks(a->t.b) : SweepRows);
   return POISE_OK;
 }

@@ -43,6 +43,7 @@ static inline int poiseTriangularSide(const Triangular *t)   /* scalar rows of a
 }
 /* Launch a sweep. The caller has set all of a except t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
+bool poiseTriangularTakesColumns(PoisePC pc);                   /* can that be one with wide vectors? */
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
 /* bytes read by one sweep over both triangles, without vectors */
 double poiseTriangularTraffic(const Triangular *t);

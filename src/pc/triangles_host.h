@@ -27,6 +27,7 @@ HostRows *poiseHostSweepBlocks(int b); /* rows of b x b blocks, b > 1, for the k
                                           and factor (block_triangles.c) */
 HostRows *poiseHostJacobiBlocks(int b);
 HostRows *poiseHostFactorBlocks(int b);
+void poiseHostSweep(Device *dev, const SweepArgs *a, HostRows *rows); /* in an order of rows (triangles.c) */
 
 /* Call rows(args, first, last) for each group of level l. bytes: of all levels. */
 static inline void poiseHostLevel(Device *dev, const Levels *levels, int64_t l, double bytes, HostRows *rows,

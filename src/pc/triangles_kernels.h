@@ -56,11 +56,12 @@ enum { SWEEP_LOWER = 1, SWEEP_UPPER = 2 };
 
 /* y_i = keep y_i + scale d_i (x_i - sum of val_ij y_j over the triangles in parts), row after row, backward
    or forward, so that y_j is new for the rows passed; then dots of y. d NULL: ones; x NULL: zeros; x may be
-   y. keep = 0 overwrites whatever y_i held. The dots' blocks are of POISE_BLOCK numbers. */
+   y. keep = 0 overwrites whatever y_i held. The dots' blocks are of POISE_BLOCK numbers. columns > 1, of
+   sweep_columns: x and y are wide, and the blocks are of POISE_BLOCK rows of them. */
 typedef struct SweepArgs {
   Triangles t;
   Levels levels; /* an order with the same result */
-  int parts, backward;
+  int parts, backward, columns;
   double keep, scale;
   const double *val, *d, *x, *skip;
   double *y, *work; /* work: a vector and one more double, where the device asks for single_rows */

@@ -4,6 +4,7 @@
   the other. Bits are equal where kernels are the host's; on GPUs dots of wide vectors are added in another
   order, and answers are judged by what they should be.
 */
+#include "pc/pc.h"
 #include "problem.h"
 
 static const int counts[] = {1, 2, 3, 7, 8, 17, 32};
@@ -347,6 +348,55 @@ static void TestPreconditioners(PoiseContext ctx)
   }
 }
 
+/* z = M r of all columns at once, against M of each; in blocks of b where they are not numbers. */
+static void Applies(PoiseContext ctx, const char *options, int b, int k)
+{
+  Problem p;
+  PoiseVec R, Z;
+  double most = 0;
+  SetOptions(ctx, options);
+  if (!ProblemOpenGrid(ctx, 13, 4 * b, b, "bicgstab", "none", &p)) return;
+  if (b > 1) CHECK_OK(PoiseMatSetType(p.A, "bcsr"));
+  CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
+  if (!CHECK_OK(PoiseKSPSetUp(p.ksp))) return;
+  CHECK_OK(PoiseVecCreateBlock(ctx, PoiseVecLocalSize(p.b), PoiseVecSize(p.b), k, &R));
+  CHECK_OK(PoiseVecDuplicate(R, &Z));
+  FillColumns(R);
+  CHECK_OK(PoiseAgree(ctx, poisePCReadyColumns(p.pc, k)));
+  CHECK_OK(PoiseAgree(ctx, poisePCApplyFuse(p.pc, R, Z, NULL, NULL)));
+  for (int j = 0; j < k; j++) {
+    CHECK_OK(PoiseVecGetColumn(R, j, p.b));
+    CHECK_OK(PoisePCApply(p.pc, p.b, p.x));
+    most = fmax(most, DifferenceOf(Z, j, p.x) / (SameBits(ctx) ? 1 : 1e-13 * NormOf(p.x)));
+  }
+  if (!CHECK(most <= (SameBits(ctx) ? 0 : 1))) printf("%s, b = %d, %d columns: %g\n", options, b, k, most);
+  CHECK_OK(PoiseVecDestroy(&R));
+  CHECK_OK(PoiseVecDestroy(&Z));
+  ProblemClose(&p);
+}
+
+static void TestApplications(PoiseContext ctx)
+{
+  static const char *const options[] = {
+      "-pc_type jacobi",
+      "-pc_type pbjacobi",
+      "-pc_type ilu",
+      "-pc_type ilu -pc_factor_levels 2",
+      "-pc_type ilu -pc_factor_levels 0 -pc_factor_sweeps 3",
+      "-pc_type icc -pc_factor_sweeps 0",
+      "-pc_type sor",
+      "-pc_type sor -pc_sor_forward -pc_sor_omega 1.3",
+      "-pc_type sor -pc_sor_forward no -pc_sor_backward -pc_sor_lits 2",
+      "-pc_type sor -pc_sor_backward no -pc_sor_its 2 -pc_sor_omega 0.8",
+      "-pc_type bjacobi",
+  };
+  static const int sizes[] = {1, 2, 3, 5};
+  for (size_t o = 0; o < sizeof options / sizeof *options; o++)
+    for (int b = 0; b < 4; b++)
+      for (int c = 0; c < COUNTS; c++)
+        if (counts[c] > 1) Applies(ctx, options[o], sizes[b], counts[c]);
+}
+
 /* Other numbers of columns, other values and another method, one after the other by one solver. */
 static void TestChanges(PoiseContext ctx)
 {
@@ -480,6 +530,7 @@ static const Test tests[] = {
     {"transposed", TestTransposed, 0},
     {"methods", TestMethods, 0},
     {"preconditioners", TestPreconditioners, 0},
+    {"applications", TestApplications, 0},
     {"changes", TestChanges, 0},
     {"guess", TestGuess, 0},
     {"scales", TestScales, 0},
