@@ -381,12 +381,13 @@ POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 /* the context that the solver was made in; not collective */
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
 /* Bytes of the solver's vectors, scalars and sums on this rank, without matrices and preconditioner; of all
-   workers, if these solve (-gpus, -solve_ranks). 0 before set-up. Not collective. */
+   workers, if these solve (-gpus, -solve_ranks); with those that PoiseKSPSolveBlock has made. 0 before
+   set-up. Not collective. */
 POISE_API PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes);
-/* The same before set-up, for the type and options that it has. A must have been set. counts are as of
-   PoiseMatPredictBytes. The result is exact unless the SpMV of A leaves partial sums for row blocks and row
-   fragments. Their number depends on A's pattern. Each takes 8 bytes, or 16 with some methods. Set-up holds
-   nothing else in between. Allocates nothing. Not collective. */
+/* The same before set-up, for the type and options that it has, without those of PoiseKSPSolveBlock. A must
+   have been set. counts are as of PoiseMatPredictBytes. The result is exact unless the SpMV of A leaves
+   partial sums for row blocks and row fragments. Their number depends on A's pattern. Each takes 8 bytes, or
+   16 with some methods. Set-up holds nothing else in between. Allocates nothing. Not collective. */
 POISE_API PoiseErr PoiseKSPPredictBytes(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p);
 /* Print method, tolerances, norm, and how the loop runs, then the PC and the matrices. Option -ksp_view
    after a solve. */

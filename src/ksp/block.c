@@ -77,6 +77,17 @@ void poiseKSPDropBlock(PoiseKSP ksp)
   poiseFree(ksp->ctx, &ksp->block);
 }
 
+void poiseKSPAddBlockBytes(PoiseKSP ksp, PoiseBytes *sum)
+{
+  const Block *b = ksp->block;
+  for (int l = 0; b && l < LEVELS; l++) {
+    if (b->level[l].ksp) poiseKSPAddVectors(b->level[l].ksp, sum);
+    poiseBufferAdd(&b->work[l], sum);
+  }
+  if (b && b->b) poiseBufferAdd(&b->b->data, sum);
+  if (b && b->x) poiseBufferAdd(&b->x->data, sum);
+}
+
 /* Columns of a level, where level 0 has n. */
 static int ColumnsOf(int n, int level)
 {

@@ -5,7 +5,8 @@
 
 #include "ksp.h"
 
-void poiseKSPDropBlock(PoiseKSP ksp); /* all that such solves have made */
+void poiseKSPDropBlock(PoiseKSP ksp);                      /* all that such solves have made */
+void poiseKSPAddBlockBytes(PoiseKSP ksp, PoiseBytes *sum); /* its vectors, scalars and sums */
 /* Of a solver of several systems: keep the norms of each, as the slots and rings have them that were
    copied. */
 void poiseKSPKeepColumns(PoiseKSP ksp, const double *status);

@@ -5,6 +5,7 @@
 #include "mat/product/ranks_plan.h"
 #include "mat/object/bytes.h"
 #include "adjoint.h"
+#include "block.h"
 #include "divided.h"
 #include "inside.h"
 #include "loop.h"
@@ -417,15 +418,9 @@ static void AddVector(PoiseVec x, PoiseBytes *sum)
   if (x) poiseBufferAdd(&x->data, sum);
 }
 
-PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
+void poiseKSPAddVectors(PoiseKSP ksp, PoiseBytes *bytes)
 {
-  CALLED(OBJECT(ksp), GIVEN(bytes));
-  *bytes = (PoiseBytes){0};
-  poiseKSPAddParts(ksp, bytes);
-  if (ksp->type->bytes) ksp->type->bytes(ksp, bytes);
-  poiseKSPAddTransposesBytes(ksp, bytes);
-  poiseKSPAddNormalBytes(ksp, bytes);
-  if (!ksp->layout) return POISE_OK;
+  if (!ksp->layout) return;
   poiseBufferAdd(&ksp->scalars.slot_buffer, bytes);
   poiseBufferAdd(&ksp->scalars.array_buffer, bytes);
   poiseBufferAdd(&ksp->dots.partial_buffer, bytes);
@@ -437,6 +432,18 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   for (int k = 0; k < ksp->nwork; k++) AddVector(ksp->work[k], bytes);
   AddVector(ksp->residual, bytes);
   AddVector(ksp->rhs, bytes);
+}
+
+PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
+{
+  CALLED(OBJECT(ksp), GIVEN(bytes));
+  *bytes = (PoiseBytes){0};
+  poiseKSPAddParts(ksp, bytes);
+  if (ksp->type->bytes) ksp->type->bytes(ksp, bytes);
+  poiseKSPAddTransposesBytes(ksp, bytes);
+  poiseKSPAddNormalBytes(ksp, bytes);
+  poiseKSPAddVectors(ksp, bytes);
+  poiseKSPAddBlockBytes(ksp, bytes);
   return POISE_OK;
 }
 

@@ -19,7 +19,8 @@ PoiseErr poiseKSPChoose(PoiseKSP ksp, PoisePCSide *side, PoiseNormType *norm);
 PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePrediction *p);
 /* Allocate for the rows of A, and for the columns of ksp->layout, if that is set. Collective; agrees. */
 PoiseErr poiseKSPAllocate(PoiseKSP ksp);
-const char *poiseKSPWhyEager(PoiseKSP ksp); /* KSPLoop.eager */
-void poiseKSPRelease(PoiseKSP ksp);         /* everything that set-up allocated */
+const char *poiseKSPWhyEager(PoiseKSP ksp);             /* KSPLoop.eager */
+void poiseKSPRelease(PoiseKSP ksp);                     /* everything that set-up allocated */
+void poiseKSPAddVectors(PoiseKSP ksp, PoiseBytes *sum); /* what that takes */
 
 #endif

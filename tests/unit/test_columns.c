@@ -4,6 +4,7 @@
   the other. Bits are equal where kernels are the host's; on GPUs dots of wide vectors are added in another
   order, and answers are judged by what they should be.
 */
+#include "ksp/ksp.h"
 #include "pc/pc.h"
 #include "problem.h"
 
@@ -397,6 +398,22 @@ static void TestApplications(PoiseContext ctx)
         if (counts[c] > 1) Applies(ctx, options[o], sizes[b], counts[c]);
 }
 
+/* Vectors of solves of several systems count: of 8 at once, then of 4 and fewer, and of one. */
+static void TestBytes(PoiseContext ctx)
+{
+  Several s;
+  PoiseBytes before, after;
+  if (!OpenSeveral(ctx, 8, "cg", "jacobi", &s)) return;
+  CHECK_OK(PoiseKSPSetUp(s.p.ksp));
+  CHECK_OK(PoiseKSPBytes(s.p.ksp, &before));
+  CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
+  CHECK_OK(PoiseKSPBytes(s.p.ksp, &after));
+  double one = 8 * (double)PoiseVecLocalSize(s.p.b), work = (double)s.p.ksp->nwork,
+         more = (double)(after.host + after.device - before.host - before.device);
+  CHECK(more >= (8 * work + 2) * one && more <= (15 * work + 6) * one + 3e6);
+  CloseSeveral(&s);
+}
+
 /* Other numbers of columns, other values and another method, one after the other by one solver. */
 static void TestChanges(PoiseContext ctx)
 {
@@ -531,6 +548,7 @@ static const Test tests[] = {
     {"methods", TestMethods, 0},
     {"preconditioners", TestPreconditioners, 0},
     {"applications", TestApplications, 0},
+    {"bytes", TestBytes, 0},
     {"changes", TestChanges, 0},
     {"guess", TestGuess, 0},
     {"scales", TestScales, 0},
