@@ -143,15 +143,22 @@ static PoiseErr MakeLevel(PoiseKSP owner, int level, int n)
   return POISE_OK;
 }
 
+/* A and M work on so many columns now: halos of ranks are for one number of them. Collective; agrees. */
+static PoiseErr TakeColumns(PoiseKSP owner, int level)
+{
+  int n = ColumnsOf(owner->block->n, level);
+  TRY(PoiseAgree(owner->ctx, poiseMatReadyColumns(owner->A, n)));
+  return PoiseAgree(owner->ctx, poisePCReadyColumns(owner->pc, n));
+}
+
 /* Make a level, or take it as it is. Collective; agrees. */
 static PoiseErr OpenLevel(PoiseKSP owner, int level)
 {
   Block *b = owner->block;
   int n = ColumnsOf(b->n, level);
   PoiseKSP *ksp = &b->level[level].ksp;
-  PoiseErr e = poiseMatReadyColumns(owner->A, n);
-  if (!e) e = poisePCReadyColumns(owner->pc, n);
-  TRY(PoiseAgree(owner->ctx, e));
+  PoiseErr e;
+  TRY(TakeColumns(owner, level));
   if (!*ksp) {
     e = PoiseAgree(owner->ctx, MakeLevel(owner, level, n));
     if (!e) e = poiseKSPAllocate(*ksp);
@@ -306,6 +313,7 @@ static PoiseErr Iterate(PoiseKSP owner, int level, PoiseVec x)
   poiseDeviceForbid(owner->ctx->device, forbids);
   if (!e) e = Iterate(owner, level + 1, x);
   if (!e) e = PoiseAgree(owner->ctx, Unpack(next->ksp, ksp, next->list, b->x));
+  if (!e) e = TakeColumns(owner, level);
   return e ? e : poiseKSPAgree(ksp);
 }
 

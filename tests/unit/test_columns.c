@@ -398,6 +398,25 @@ static void TestApplications(PoiseContext ctx)
         if (counts[c] > 1) Applies(ctx, options[o], sizes[b], counts[c]);
 }
 
+/* All claims hold, also of columns that were packed: none is solved again by itself. */
+static void TestTogether(PoiseContext ctx)
+{
+  static const char *const methods[] = {"cg", "minres", "bicgstab"};
+  for (int m = 0; m < 3; m++) {
+    Several s;
+    LogCounts before, after;
+    if (!OpenSeveral(ctx, 8, methods[m], "jacobi", &s)) return;
+    s.zero = s.nan = -1;
+    FillRightSides(&s);
+    poiseLogCounts(ctx, &before);
+    CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
+    poiseLogCounts(ctx, &after);
+    CHECK_NEAR(after.event[EVENT_KSPSolve].calls - before.event[EVENT_KSPSolve].calls, 1, 0);
+    for (int j = 0; j < s.k; j++) CHECK(PoiseKSPColumnReason(s.p.ksp, j) > 0);
+    CloseSeveral(&s);
+  }
+}
+
 /* Vectors of solves of several systems count: of 8 at once, then of 4 and fewer, and of one. */
 static void TestBytes(PoiseContext ctx)
 {
@@ -548,6 +567,7 @@ static const Test tests[] = {
     {"methods", TestMethods, 0},
     {"preconditioners", TestPreconditioners, 0},
     {"applications", TestApplications, 0},
+    {"together", TestTogether, 0},
     {"bytes", TestBytes, 0},
     {"changes", TestChanges, 0},
     {"guess", TestGuess, 0},

@@ -129,6 +129,9 @@ PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductA
   if (!e && !a->columns && !poiseProductFuses(p) && (a->skip || !IsPlain(a))) return Compose(p, v, a);
   if (A->type->mult) return e ? e : MultByUser(p, v);
   Halo *before = poiseHaloOf(Before(p), a->columns), *after = poiseHaloOf(After(p), a->columns);
+  int columns = a->columns > 1 ? a->columns : 1;
+  if ((before && before->columns != columns) || (after && after->columns != columns))
+    FAIL(POISE_ERR_INTERNAL, "a product with %d columns has a halo for others", columns); /* of all ranks */
   if (!p->silent) poiseLogBegin(A->ctx, EVENT_MatMult);
   if (!e) e = ReadX(p, v, a);
   if (before) exchanged = Begin(p, before, e, v, a->x);
