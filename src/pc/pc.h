@@ -56,8 +56,7 @@ typedef struct PCType {
      column. */
   PoiseErr (*apply_columns)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
   bool (*takes_columns)(PoisePC); /* can it, once it is set up? NULL: it can, if there is such a function */
-  /* Bring what that needs for so many columns, or fewer, to the device. Local; the caller agrees. May be
-     NULL. */
+  /* Bring what that needs for so many columns to the device. Collective; the caller agrees. May be NULL. */
   PoiseErr (*ready_columns)(PoisePC, int columns);
   /* M^-1 as a diagonal on the device (NULL: the identity), for solvers that apply it inside their vector
      phases. No function if M is never a diagonal. */

@@ -5,7 +5,7 @@
   order, and answers are judged by what they should be.
 */
 #include "ksp/ksp.h"
-#include "pc/pc.h"
+#include "pc/amg/vectors.h"
 #include "problem.h"
 
 static const int counts[] = {1, 2, 3, 7, 8, 17, 32};
@@ -349,6 +349,37 @@ static void TestPreconditioners(PoiseContext ctx)
   }
 }
 
+/* The cycle of amg with levels of ranks, with one that every rank holds, and with all of them so; new values,
+   with aggregates anew. */
+static void TestMultigrid(PoiseContext ctx)
+{
+  static const char *const options[] = {
+      "-pc_amg_redundant_size 0 -pc_amg_coarse_size 20",
+      "-pc_amg_redundant_size 200 -pc_amg_coarse_size 20",
+      "-pc_amg_redundant_size 100000 -pc_amg_coarse_size 20",
+      "-pc_amg_redundant_size 200 -pc_amg_degree 2",
+      "-pc_amg_redundant_size 0 -pc_amg_smoother isai",
+      "-pc_amg_precision double",
+  };
+  for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
+    Several s;
+    SetOptions(ctx, options[o]);
+    if (!OpenSeveral(ctx, o % 2 ? 8 : 3, "cg", "amg", &s)) return;
+    CHECK_OK(PoiseKSPSetFromOptions(s.p.ksp));
+    CHECK_OK(PoisePCSetType(s.p.pc, "amg"));
+    for (int turn = 0; turn < 3; turn++) {
+      CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
+      CHECK(poiseAmgTakesColumns(s.p.pc) == (o < 5));
+      for (int j = 0; j < (turn ? 1 : s.k); j++) CompareSystem(&s, j, options[o]);
+      if (turn == 0) CHECK_OK(PoiseMatScale(s.p.A, 2));
+      if (turn == 1) CHECK_OK(PoisePCSetType(s.p.pc, "none"));
+      if (turn == 1) CHECK_OK(PoisePCSetType(s.p.pc, "amg"));
+      if (turn == 1) CHECK_OK(PoisePCSetFromOptions(s.p.pc));
+    }
+    CloseSeveral(&s);
+  }
+}
+
 /* z = M r of all columns at once, against M of each; in blocks of b where they are not numbers. */
 static void Applies(PoiseContext ctx, const char *options, int b, int k)
 {
@@ -566,6 +597,7 @@ static const Test tests[] = {
     {"transposed", TestTransposed, 0},
     {"methods", TestMethods, 0},
     {"preconditioners", TestPreconditioners, 0},
+    {"multigrid", TestMultigrid, 0},
     {"applications", TestApplications, 0},
     {"together", TestTogether, 0},
     {"bytes", TestBytes, 0},

@@ -79,11 +79,11 @@ static void CheckProduct(PoiseMat A, double a, double b)
   CHECK_OK(poiseProductReady(&p));
   for (int linked = 0; linked <= (A->ctx->link != NULL); linked++) { /* ghosts by hosts, and by devices */
     bool used = poiseLinkUse(A->ctx, linked);
-    CHECK_OK(poiseMatMultSingle(&p, a, &x32, b, &y32, skip));
+    CHECK_OK(poiseMatMultSingle(&p, 0, a, &x32, b, &y32, skip));
     if (!linked) CheckRounded(y, &y32); /* nothing done */
-    CHECK_OK(poiseMatMultSingle(&p, a, &x32, b, &y32, NULL));
+    CHECK_OK(poiseMatMultSingle(&p, 0, a, &x32, b, &y32, NULL));
     CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, a}, x, (ScalarRef){NULL, b}, y, NULL, NULL, NULL));
-    CHECK_OK(poiseMatMultSingle(&p, 0, &x32, 1, &y32, NULL));
+    CHECK_OK(poiseMatMultSingle(&p, 0, 0, &x32, 1, &y32, NULL));
     CHECK_OK(PoiseAgree(A->ctx, poiseDeviceSync(A->ctx->device)));
     poiseLinkUse(A->ctx, used);
     CheckRounded(y, &y32);
@@ -173,7 +173,7 @@ static void TestOverwrites(PoiseContext ctx)
     Buffer x32 = Single(x), y32 = Single(y);
     Product p;
     MakeProduct(A, &p);
-    CHECK_OK(poiseMatMultSingle(&p, 2, &x32, 0, &y32, NULL));
+    CHECK_OK(poiseMatMultSingle(&p, 0, 2, &x32, 0, &y32, NULL));
     CHECK_OK(poiseMatMultFuse(A, (ScalarRef){NULL, 2}, x, (ScalarRef){NULL, 0}, y, NULL, NULL, NULL));
     CheckRounded(y, &y32);
     poiseBufferDestroy(&x32);
@@ -211,7 +211,7 @@ static void TestAtOnce(PoiseContext ctx)
     CHECK_OK(PoiseBarrier(ctx));
     CHECK_OK(PoiseMatSetFromOptions(A));
     for (int again = 0; again < 2; again++) {
-      CHECK_OK(poiseMatMultSingle(&p, 1, &x32, 0, &y32, NULL));
+      CHECK_OK(poiseMatMultSingle(&p, 0, 1, &x32, 0, &y32, NULL));
       CHECK_OK(PoiseMatMult(A, x, y));
       CHECK_OK(PoiseAgree(ctx, poiseDeviceSync(ctx->device)));
       CheckRounded(z, &y32);

@@ -188,20 +188,7 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
 
 bool poiseProductTakesColumns(const Product *p)
 {
-  return p->single && p->form && p->form->launch_columns == poiseSeveralLaunch && !p->A->csr.halo;
-}
-
-PoiseErr poiseMatMultSingleColumns(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
-                                   const double *skip)
-{
-  ProductArgs args = {.a.value = a, .b.value = b, .skip = skip, .columns = columns};
-  TRY(poiseBufferRead(x, DEVICE, &args.x));
-  TRY(b == 0 && !skip ? poiseBufferWrite(y, DEVICE, &args.y) : poiseBufferUpdate(y, DEVICE, &args.y));
-  poiseLogBegin(p->A->ctx, EVENT_MatMult);
-  PoiseErr e = p->form->launch_columns(p, WHOLE, &args);
-  poiseLogEnd(p->A->ctx, EVENT_MatMult, 2.0 * columns * (double)poiseCsrScalars(&p->A->csr),
-              poiseProductTraffic(p));
-  return e;
+  return p->single && p->form && p->form->launch_columns == poiseSeveralLaunch;
 }
 
 /* ---- what users call ------------------------------------------------------------------------- */

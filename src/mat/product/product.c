@@ -114,11 +114,14 @@ static PoiseErr Compose(Product *p, const Operands *v, const ProductArgs *a)
   return LAUNCH(A->ctx->device, axpby, &rest);
 }
 
+/* Of more columns the vectors count, x and y. */
 static void LogEnd(const Product *p, const ProductArgs *a)
 {
-  double n = a->scale ? (double)p->A->rows->n : 0,
-         bytes = p->single ? poiseProductTraffic(p) : poiseMatTraffic(p->A);
-  poiseLogEnd(p->A->ctx, EVENT_MatMult, 2.0 * (double)poiseCsrScalars(&p->A->csr) + n, bytes + 8 * n);
+  double columns = a->columns > 1 ? a->columns : 1, n = a->scale ? (double)p->A->rows->n : 0,
+         bytes = p->single ? poiseProductTraffic(p) : poiseMatTraffic(p->A),
+         more = (columns - 1) * (p->single ? 4 : 8) * (double)(p->A->rows->n + p->A->cols->n);
+  poiseLogEnd(p->A->ctx, EVENT_MatMult, columns * (2.0 * (double)poiseCsrScalars(&p->A->csr) + n),
+              bytes + more + 8 * n);
 }
 
 PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductArgs *a)
@@ -162,9 +165,10 @@ PoiseErr poiseMatMultPlain(PoiseMat A, PoiseVec x, PoiseVec y)
   return poiseProductMult(&A->product, POISE_OK, &(Operands){.x = x, .y = y}, &a);
 }
 
-PoiseErr poiseMatMultSingle(Product *p, double a, Buffer *x, double b, Buffer *y, const double *skip)
+PoiseErr poiseMatMultSingle(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
+                            const double *skip)
 {
-  ProductArgs args = {.a.value = a, .b.value = b, .skip = skip};
+  ProductArgs args = {.a.value = a, .b.value = b, .skip = skip, .columns = columns};
   return poiseProductMult(p, POISE_OK, &(Operands){.x_f32 = x, .y_f32 = y}, &args);
 }
 

@@ -222,11 +222,8 @@ PoiseErr poiseProductLaunchColumns(Product *p, ProductPart part, const ProductAr
 /* several.c: the launch with wide vectors of all forms that have rows. */
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
 PoiseErr poiseSeveralLaunchSingle(Product *p, ProductPart part, const ProductArgs *a); /* in fp32 */
-/* Of a product in fp32: does it multiply several columns at once? It needs no more than is ready. And that
-   product, of arrays with rows interleaved. */
+/* Of a product in fp32: does it multiply several columns at once? It needs no more than is ready. */
 bool poiseProductTakesColumns(const Product *p);
-PoiseErr poiseMatMultSingleColumns(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
-                                   const double *skip);
 /* As poiseMatPartials, of each of so many columns. */
 int64_t poiseMatPartialsColumns(PoiseMat A, int columns);
 /* y = A x */
@@ -241,8 +238,10 @@ PoiseErr poiseMatGhosts(PoiseMat A, PoiseErr mine, const double *x, const double
 /* By which products of A exchange; NULL: by none, or by that of a type without parts. */
 Halo *poiseMatHalo(PoiseMat A);
 double poiseMatTraffic(PoiseMat A); /* compulsory traffic of one product on this rank */
-/* The same product in fp32, by p, whose values these are; vectors are on the device. */
-PoiseErr poiseMatMultSingle(Product *p, double a, Buffer *x, double b, Buffer *y, const double *skip);
+/* The same product in fp32, by p, whose values these are; vectors are on the device. columns > 1: rows are
+   interleaved, and halos are ready for so many. */
+PoiseErr poiseMatMultSingle(Product *p, int columns, double a, Buffer *x, double b, Buffer *y,
+                            const double *skip);
 
 /* ---- what forms share ------------------------------------------------------------------------ */
 

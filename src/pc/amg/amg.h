@@ -140,6 +140,13 @@ enum {
 /* What a cycle in fp32 takes for the size of r, the largest entry, or the sum of those of all ranks; this
    rank's; and partial maxima. */
 enum { AMG_RANGE, AMG_RANGE_OWN, AMG_RANGE_PARTIALS };
+/* The same of several columns; and work of a phase. */
+enum {
+  AMG_RANGES,
+  AMG_RANGES_OWN = POISE_MAX_COLUMNS,
+  AMG_RANGES_WORK = 2 * POISE_MAX_COLUMNS,
+  AMG_RANGES_PARTIALS = AMG_RANGES_WORK + POISE_SYSTEMS_WORK
+};
 
 typedef struct AmgPace { /* of a solve */
   int64_t iterations;    /* 0: there is none */
@@ -167,12 +174,13 @@ typedef struct Amg {
   AmgPace best, latest; /* of the solves with these aggregates */
   int64_t moved; /* arrays of a cycle are elsewhere than before new values came, or its launches differ */
   bool single;   /* the cycle is in fp32 */
-  const char *doubled;   /* why it is not, though asked for; else NULL */
-  int columns;           /* of the cycle that is enqueued; 0: it is of ordinary vectors */
-  int most_columns;      /* that vectors of levels are made for */
-  Buffer range;          /* of r: AMG_RANGE... */
-  Buffer wide_range;     /* of the r of several columns: their sizes; work of a phase; partial maxima */
-  double range_of_ranks; /* on its way there, through hosts */
+  const char *doubled;                      /* why it is not, though asked for; else NULL */
+  int columns;                              /* of the cycle that is enqueued; 0: it is of ordinary vectors */
+  bool takes_columns;                       /* a cycle may be of wide vectors, on all ranks */
+  int most_columns;                         /* that vectors of levels and halos are made for */
+  Buffer range;                             /* of r: AMG_RANGE... */
+  Buffer wide_range;                        /* of the r of several columns: AMG_RANGES... */
+  double range_of_ranks[POISE_MAX_COLUMNS]; /* on their way there, through hosts */
   double seconds[STAGES];
   int64_t peak; /* the most bytes of a device, beside A, while it was made; 0 on the host */
 } Amg;

@@ -154,9 +154,7 @@ static PoiseErr Multiply(const Amg *amg, AmgLevel *l, Which which, double a, Amg
   AmgSingle *s = &l->single;
   PoiseMat const of[] = {l->A, l->P, l->R, l->away, l->lower, l->upper};
   Product *const single[] = {&s->A, &s->P, &s->R, &s->away, &s->lower, &s->upper};
-  if (amg->columns)
-    return poiseMatMultSingleColumns(single[which], amg->columns, a, &x->single, b, &y->single, skip);
-  if (amg->single) return poiseMatMultSingle(single[which], a, &x->single, b, &y->single, skip);
+  if (amg->single) return poiseMatMultSingle(single[which], amg->columns, a, &x->single, b, &y->single, skip);
   return poiseMatMultFuse(of[which], (ScalarRef){NULL, a}, x->wide, (ScalarRef){NULL, b}, y->wide, skip, NULL,
                           NULL);
 }
@@ -164,7 +162,7 @@ static PoiseErr Multiply(const Amg *amg, AmgLevel *l, Which which, double a, Amg
 /* Rows of other ranks first: they travel while this rank makes its own. */
 PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgVec *y, const double *skip)
 {
-  Halo *halo = l->P->csr.halo;
+  Halo *halo = poiseHaloOf(l->P->csr.halo, amg->columns);
   const void *sent = NULL;
   void *to = NULL;
   if (!halo) return Multiply(amg, l, OF_R, a, x, 0, y, skip);
@@ -301,10 +299,11 @@ static PoiseErr Below(PoisePC pc, int k, const double *skip)
   Amg *amg = pc->data;
   AmgLevel *l = &amg->level[k];
   bool parts = poiseAmgIsRedundant(amg, k);
-  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, &amg->redundant.b, &l->v.b) : POISE_OK;
+  PoiseErr e = parts ? poiseAmgCollect(&amg->redundant, amg->columns, &amg->redundant.b, &l->v.b) : POISE_OK;
   Keep(&e, Correct(pc, k, &l->v.b, &l->v.x, skip, NULL));
   if (amg->way.w_cycle && k + 1 < amg->count) Keep(&e, Again(pc, k, skip));
-  if (parts) Keep(&e, poiseAmgTakePart(&amg->redundant, &l->v.x, &amg->redundant.x, skip, NULL));
+  if (parts)
+    Keep(&e, poiseAmgTakePart(&amg->redundant, amg->columns, &l->v.x, &amg->redundant.x, skip, NULL));
   return e;
 }
 
@@ -330,43 +329,66 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
 
 /* ---- the size of r, for a cycle in fp32 ------------------------------------------------------- */
 
-/* *to = the largest entry of r on this rank. */
-static PoiseErr FindLargest(PoiseContext ctx, PoiseVec r, const double *skip, double *range, double *to)
+typedef struct Ranges { /* of the columns of r, or of one r: where they are */
+  double *range, *own, *work, *partial;
+  int columns; /* 0: r is an ordinary vector */
+  double *host;
+} Ranges;
+
+static PoiseErr FindPlaces(Amg *amg, Ranges *s)
+{
+  double *there = NULL;
+  *s = (Ranges){.columns = amg->columns, .host = amg->range_of_ranks};
+  TRY(poiseBufferUpdate(amg->columns ? &amg->wide_range : &amg->range, DEVICE, &there));
+  s->range = there + (amg->columns ? AMG_RANGES : AMG_RANGE);
+  s->own = there + (amg->columns ? AMG_RANGES_OWN : AMG_RANGE_OWN);
+  s->work = there + AMG_RANGES_WORK;
+  s->partial = there + (amg->columns ? AMG_RANGES_PARTIALS : AMG_RANGE_PARTIALS);
+  return POISE_OK;
+}
+
+static int Count(const Ranges *s)
+{
+  return s->columns ? s->columns : 1;
+}
+
+/* to = the largest entries of n rows of r on this rank. */
+static PoiseErr FindLargest(PoiseContext ctx, PoiseVec r, const Ranges *s, const double *skip, double *to)
 {
   int64_t n = r->layout->n, nblock = POISE_NBLOCKS(n);
-  double *partial = range + AMG_RANGE_PARTIALS;
-  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip, .partial[0] = partial};
-  ReduceArgs m = {
-      .nsum = 1, .max = 1, .stride = nblock, .count = nblock, .partial = partial, .dst = to, .skip = skip};
+  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip, .partial[0] = s->partial};
+  ReduceArgs m = {.nsum = Count(s), .max = 1, .stride = nblock, .count = nblock, .partial = s->partial};
+  m.dst = to, m.skip = skip;
+  if (s->columns) p.systems = (Systems){.n = s->columns, .partials = nblock, .work = s->work};
   TRY(poiseVecRead(r, &p.in[VEC_X]));
-  TRY(LAUNCH(ctx->device, phase, &p));
+  TRY(s->columns ? LAUNCH(ctx->device, phase_columns, &p) : LAUNCH(ctx->device, phase, &p));
   return LAUNCH(ctx->device, reduce, &m);
 }
 
-/* The sum of AMG_RANGE_OWN over ranks, by hosts, in AMG_RANGE. A rank that has failed adds nothing. */
-static PoiseErr SumByHosts(PoisePC pc, PoiseErr mine, double *range)
+/* The sums of those of ranks, by hosts. A rank that has failed adds nothing. */
+static PoiseErr SumByHosts(PoiseContext ctx, PoiseErr mine, const Ranges *s)
 {
-  PoiseContext ctx = pc->ctx;
-  double *sum = &((Amg *)pc->data)->range_of_ranks, own = 0;
-  if (!mine) mine = poiseDeviceFetch(ctx->device, range + AMG_RANGE_OWN, sizeof own, &own);
-  *sum = own; /* the last one has left it: Fetch has waited */
-  TRY(poiseCommSum(ctx->comm, sum, 1));
+  size_t bytes = (size_t)Count(s) * sizeof(double);
+  double own[POISE_MAX_COLUMNS] = {0};
+  if (!mine) mine = poiseDeviceFetch(ctx->device, s->own, bytes, own);
+  memcpy(s->host, own, bytes); /* the last ones have left it: Fetch has waited */
+  TRY(poiseCommSum(ctx->comm, s->host, Count(s)));
   TRY(mine);
-  return poiseDeviceCopy(ctx->device, range + AMG_RANGE, sum, sizeof *sum, COPY_TO_DEVICE);
+  return poiseDeviceCopy(ctx->device, s->range, s->host, bytes, COPY_TO_DEVICE);
 }
 
 /* Of r that each rank has as a whole, or its part of (divided). All ranks take part whatever fails. */
 static PoiseErr FindRange(PoisePC pc, PoiseVec r, bool divided, const double *skip)
 {
   PoiseContext ctx = pc->ctx;
-  double *range = NULL;
-  PoiseErr e = poiseBufferUpdate(&((Amg *)pc->data)->range, DEVICE, &range);
-  if (!e) e = FindLargest(ctx, r, skip, range, range + (divided ? AMG_RANGE_OWN : AMG_RANGE));
+  Ranges s;
+  PoiseErr e = FindPlaces(pc->data, &s);
+  bool there = !e;
+  if (!e) e = FindLargest(ctx, r, &s, skip, divided ? s.own : s.range);
   if (!divided) return e;
-  if (!poiseLinkIsUsed(ctx)) return SumByHosts(pc, e, range);
-  LinkSumArgs a = {
-      .n = 1, .stride = 1, .count = 1, .partial = range + AMG_RANGE_OWN, .dst = range + AMG_RANGE};
-  Keep(&e, poiseLinkSum(ctx->link, range ? a : (LinkSumArgs){.n = 0}));
+  if (!poiseLinkIsUsed(ctx)) return SumByHosts(ctx, e, &s);
+  LinkSumArgs a = {.n = Count(&s), .stride = 1, .count = 1, .partial = s.own, .dst = s.range};
+  Keep(&e, poiseLinkSum(ctx->link, there ? a : (LinkSumArgs){.n = 0}));
   return e;
 }
 
@@ -381,31 +403,19 @@ PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, c
     Keep(&e, Correct(pc, 0, &b, &x, skip, fuse));
     return e;
   }
-  e = poiseAmgCollect(all, &b, &all->b);
+  e = poiseAmgCollect(all, amg->columns, &b, &all->b);
   if (amg->single) Keep(&e, FindRange(pc, all->b.wide, false, skip));
   Keep(&e, Correct(pc, 0, &all->b, &all->x, skip, NULL));
-  Keep(&e, poiseAmgTakePart(all, &all->x, &x, skip, fuse));
+  Keep(&e, poiseAmgTakePart(all, amg->columns, &all->x, &x, skip, fuse));
   return e;
 }
 
 /* ---- several columns ------------------------------------------------------------------------- */
 
-/* The largest entry of each column of r. */
-static PoiseErr FindRanges(PoisePC pc, PoiseVec r, const double *skip)
+static void Swap(AmgVec *v, AmgVec *wide)
 {
-  Amg *amg = pc->data;
-  int64_t n = r->layout->n, nblock = POISE_NBLOCKS(n);
-  int k = poiseVecColumns(r);
-  double *range = NULL;
-  TRY(poiseBufferUpdate(&amg->wide_range, DEVICE, &range));
-  double *work = range + POISE_MAX_COLUMNS, *partial = work + POISE_SYSTEMS_WORK;
-  PhaseArgs p = {.id = PHASE_vec_norm_inf, .n = n, .skip = skip, .partial[0] = partial};
-  ReduceArgs m = {
-      .nsum = k, .max = 1, .stride = nblock, .count = nblock, .partial = partial, .dst = range, .skip = skip};
-  p.systems = (Systems){.n = k, .partials = nblock, .work = work};
-  TRY(poiseVecRead(r, &p.in[VEC_X]));
-  TRY(LAUNCH(pc->ctx->device, phase_columns, &p));
-  return LAUNCH(pc->ctx->device, reduce, &m);
+  AmgVec t = *v;
+  *v = *wide, *wide = t;
 }
 
 /* The vectors of such cycles in place of the others, and back. */
@@ -416,16 +426,16 @@ static void SwapVectors(Amg *amg)
     amg->level[k].v = amg->level[k].wide;
     amg->level[k].wide = v;
   }
+  Swap(&amg->redundant.b, &amg->redundant.wide_b);
+  Swap(&amg->redundant.x, &amg->redundant.wide_x);
 }
 
 PoiseErr poiseAmgCycleColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Amg *amg = pc->data;
-  AmgVec b = {.wide = r}, x = {.wide = z};
-  PoiseErr e = FindRanges(pc, r, skip);
   amg->columns = poiseVecColumns(r);
   SwapVectors(amg);
-  Keep(&e, Correct(pc, 0, &b, &x, skip, fuse));
+  PoiseErr e = poiseAmgCycle(pc, r, z, skip, fuse);
   SwapVectors(amg);
   amg->columns = 0;
   return e;

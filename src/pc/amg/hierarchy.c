@@ -67,6 +67,7 @@ void poiseAmgDestroy(PoisePC pc)
   poiseBufferDestroy(&amg->range);
   poiseBufferDestroy(&amg->wide_range);
   amg->count = 0, amg->single = false;
+  amg->most_columns = 0;
   amg->seen = (Version){0};
   amg->best = amg->latest = (AmgPace){0};
 }

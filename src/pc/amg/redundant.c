@@ -20,6 +20,8 @@ void poiseAmgRedundantDestroy(AmgRedundant *r)
 {
   poiseAmgVecDestroy(&r->b);
   poiseAmgVecDestroy(&r->x);
+  poiseAmgVecDestroy(&r->wide_b);
+  poiseAmgVecDestroy(&r->wide_x);
   poiseHaloDestroy(&r->halo);
   PoiseMatDestroy(&r->A);
   *r = (AmgRedundant){0};
@@ -250,17 +252,18 @@ static PoiseErr Fetch(Halo *halo, PoiseErr mine, bool wide, const void *part, co
 }
 
 /* The exchange takes place whatever fails. */
-PoiseErr poiseAmgCollect(AmgRedundant *r, AmgVec *part, AmgVec *all)
+PoiseErr poiseAmgCollect(AmgRedundant *r, int columns, AmgVec *part, AmgVec *all)
 {
   Device *dev = r->A->ctx->device;
   const Layout *rows = r->A->rows;
-  size_t word = part->wide ? sizeof(double) : sizeof(float), begin = (size_t)rows->begin * word,
-         n = (size_t)rows->n * word, behind = (size_t)rows->N * word - begin - n;
+  size_t width = (part->wide ? sizeof(double) : sizeof(float)) * (size_t)(columns ? columns : 1),
+         begin = (size_t)rows->begin * width, n = (size_t)rows->n * width,
+         behind = (size_t)rows->N * width - begin - n;
   const void *own = NULL;
   const char *other = NULL;
   void *to;
   PoiseErr e = poiseAmgVecRead(part, &own);
-  TRY(Fetch(r->halo, e, part->wide != NULL, own, &other));
+  TRY(Fetch(poiseHaloOf(r->halo, columns), e, part->wide != NULL, own, &other));
   TRY(poiseAmgVecWrite(all, &to));
   char *x = to;
   TRY(poiseDeviceCopy(dev, x, other, begin, COPY_ON_DEVICE));
@@ -268,26 +271,31 @@ PoiseErr poiseAmgCollect(AmgRedundant *r, AmgVec *part, AmgVec *all)
   return poiseDeviceCopy(dev, x + begin + n, other + begin, behind, COPY_ON_DEVICE);
 }
 
-PoiseErr poiseAmgTakePart(AmgRedundant *r, AmgVec *all, AmgVec *part, const double *skip, const Fuse *fuse)
+PoiseErr poiseAmgTakePart(AmgRedundant *r, int columns, AmgVec *all, AmgVec *part, const double *skip,
+                          const Fuse *fuse)
 {
   Device *dev = r->A->ctx->device;
-  int64_t begin = r->A->rows->begin;
+  int64_t k = columns ? columns : 1, begin = r->A->rows->begin * k;
   const void *from;
   void *to;
   TRY(poiseAmgVecRead(all, &from));
   TRY(skip ? poiseAmgVecUpdate(part, &to) : poiseAmgVecWrite(part, &to)); /* skipped, it keeps its content */
 #define FIELDS(Real) \
-  {.n = r->A->rows->n, .a.value = 1, .skip = skip, .x = (const Real *)from + begin, .y = to}
+  {.n = r->A->rows->n * k, .a.value = 1, .skip = skip, .x = (const Real *)from + begin, .y = to}
   AxpbyArgs wide = FIELDS(double);
   AxpbyArgs_f32 single = FIELDS(float);
 #undef FIELDS
-  if (fuse) wide.fuse = *fuse;
-  return part->wide ? LAUNCH(dev, axpby, &wide) : LAUNCH(dev, axpby_f32, &single);
+  if (!part->wide) return LAUNCH(dev, axpby_f32, &single);
+  if (fuse && !columns) wide.fuse = *fuse;
+  TRY(LAUNCH(dev, axpby, &wide));
+  return columns ? poiseVecFuse(part->wide, skip, fuse) : POISE_OK;
 }
 
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum)
 {
   poiseAmgVecBytes(&r->b, sum);
   poiseAmgVecBytes(&r->x, sum);
+  poiseAmgVecBytes(&r->wide_b, sum);
+  poiseAmgVecBytes(&r->wide_x, sum);
   poiseHaloBytes(r->halo, sum);
 }

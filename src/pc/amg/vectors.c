@@ -47,6 +47,18 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
+/* The same of wide vectors, in fp64. */
+static PoiseErr WideOf(PoiseMat A, int columns, AmgVec *v)
+{
+  Layout *rows;
+  double *there;
+  PoiseVecDestroy(&v->wide);
+  TRY(poiseLayoutColumns(A->rows, columns, &rows));
+  PoiseErr e = poiseVecCreateLocal(rows, &v->wide);
+  poiseLayoutDestroy(&rows);
+  return e ? e : poiseVecWrite(v->wide, &there);
+}
+
 static PoiseErr Wide(PoiseMat A, AmgVec *v)
 {
   double *there;
@@ -96,7 +108,8 @@ static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
       TRY(columns > 1 ? MakeSingle(l->A, columns, vectors[j].v) : Make(amg, l->A, vectors[j].v));
     if (vectors[j].wide && columns == 1) TRY(Wide(l->A, vectors[j].v));
   }
-  return l->away ? Make(amg, l->away, &of->sent) : POISE_OK;
+  if (!l->away) return POISE_OK;
+  return columns > 1 ? MakeSingle(l->away, columns, &of->sent) : Make(amg, l->away, &of->sent);
 }
 
 /* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
@@ -180,46 +193,91 @@ PoiseErr poiseAmgVectors(PoisePC pc)
 
 /* ---- several columns ------------------------------------------------------------------------- */
 
-bool poiseAmgTakesColumns(PoisePC pc)
+/* As this rank sees it. */
+static bool MayTakeColumns(const Amg *amg)
 {
-  Amg *amg = pc->data;
   Product *of[MATRICES];
-  if (!amg->single || PoiseSize(pc->ctx) > 1 || (amg->dense && amg->bottom.lu)) return false;
+  if (!amg->single || (amg->dense && amg->bottom.lu)) return false;
   for (int k = 0; k < amg->count; k++) {
-    ListSingle(&amg->level[k], of);
+    AmgLevel l = amg->level[k];
+    ListSingle(&l, of);
     for (int j = 0; j < MATRICES; j++)
       if (of[j]->A && !poiseProductTakesColumns(of[j])) return false;
   }
   return true;
 }
 
+bool poiseAmgTakesColumns(PoisePC pc)
+{
+  return ((const Amg *)pc->data)->takes_columns;
+}
+
 static PoiseErr MakeRanges(PoisePC pc, int columns)
 {
   Amg *amg = pc->data;
   double *there;
-  int64_t blocks = POISE_NBLOCKS(amg->level[0].A->rows->n);
-  size_t bytes = (size_t)(POISE_MAX_COLUMNS + POISE_SYSTEMS_WORK + columns * blocks) * sizeof *there;
+  int64_t blocks = POISE_NBLOCKS(amg->redundant.A && amg->redundant.level == 0 ? amg->redundant.A->rows->N
+                                                                               : pc->P->rows->n);
+  size_t bytes = (size_t)(AMG_RANGES_PARTIALS + columns * blocks) * sizeof *there;
   if (amg->wide_range.dev && amg->wide_range.bytes < bytes) poiseBufferDestroy(&amg->wide_range);
   if (!amg->wide_range.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "sizes of r", &amg->wide_range));
   poiseBufferZero(&amg->wide_range); /* its work has a counter */
   return poiseBufferUpdate(&amg->wide_range, DEVICE, &there);
 }
 
+/* Where a level begins that every rank holds. Those of level 0 are in fp64, of all rows; of others this
+   rank's in fp32. */
+static PoiseErr MakeWideParts(Amg *amg, int columns)
+{
+  AmgRedundant *r = &amg->redundant;
+  AmgVec *const parts[] = {&r->wide_b, &r->wide_x};
+  for (int k = 0; k < 2; k++)
+    TRY(r->level ? MakeSingle(r->A, columns, parts[k]) : WideOf(amg->level[0].A, columns, parts[k]));
+  return POISE_OK;
+}
+
+/* Local. */
+static PoiseErr MakeWide(PoisePC pc, int columns)
+{
+  Amg *amg = pc->data;
+  for (int k = 0; k < amg->count; k++) {
+    TRY(MakeVectors(amg, k, &amg->level[k].wide, columns));
+    TRY(ReadyMatricesSingle(&amg->level[k]));
+  }
+  if (amg->redundant.A) TRY(MakeWideParts(amg, columns));
+  return MakeRanges(pc, columns);
+}
+
+/* Halos for so many columns, with room for the most there were. Collective; agrees. */
+static PoiseErr ReadyHalo(Halo *halo, int most, int columns)
+{
+  TRY(poiseHaloReadyColumns(halo, most));
+  return poiseHaloReadyColumns(halo, columns);
+}
+
+static PoiseErr ReadyHalos(Amg *amg, int columns)
+{
+  int most = amg->most_columns;
+  Product *of[MATRICES];
+  for (int k = 0; k < amg->count; k++) {
+    ListSingle(&amg->level[k], of);
+    for (int j = 0; j < MATRICES; j++)
+      if (of[j]->A) TRY(ReadyHalo(of[j]->A->csr.halo, most, columns));
+  }
+  return ReadyHalo(amg->redundant.halo, most, columns);
+}
+
 PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns)
 {
   Amg *amg = pc->data;
-  Product *of[MATRICES];
-  if (!poiseAmgTakesColumns(pc) || columns == 1) return POISE_OK;
-  for (int k = 0; k < amg->count; k++) {
-    AmgLevel *l = &amg->level[k];
-    TRY(MakeVectors(amg, k, &l->wide, columns > amg->most_columns ? columns : amg->most_columns));
-    ListSingle(l, of);
-    for (int j = 0; j < MATRICES; j++)
-      if (of[j]->A) TRY(poiseProductReady(of[j]));
+  int64_t lacks = !MayTakeColumns(amg);
+  TRY(poiseCommMaxInt(pc->ctx->comm, &lacks, 1));
+  amg->takes_columns = !lacks;
+  if (lacks || columns == 1) return POISE_OK;
+  if (columns > amg->most_columns) {
+    TRY(PoiseAgree(pc->ctx, MakeWide(pc, columns)));
+    pc->generation++; /* loops hold places of the smaller ones */
+    amg->most_columns = columns;
   }
-  if (columns <= amg->most_columns) return POISE_OK;
-  TRY(MakeRanges(pc, columns));
-  pc->generation++; /* loops hold places of the smaller ones */
-  amg->most_columns = columns;
-  return POISE_OK;
+  return ReadyHalos(amg, columns);
 }

@@ -6,7 +6,8 @@
 #include "amg.h"
 
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */
-/* Can a cycle be one of several columns? And what that needs; local. */
+/* Can a cycle be one of several columns, as Ready has found? And what it needs for so many. Collective; the
+   caller agrees. */
 bool poiseAmgTakesColumns(PoisePC pc);
 PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns);
 void poiseAmgVectorsDestroy(AmgLevel *l);
