@@ -421,6 +421,9 @@ static void TestApplications(PoiseContext ctx)
       "-pc_type sor -pc_sor_forward no -pc_sor_backward -pc_sor_lits 2",
       "-pc_type sor -pc_sor_backward no -pc_sor_its 2 -pc_sor_omega 0.8",
       "-pc_type bjacobi",
+      "-pc_type bjacobi -pc_bjacobi_local_blocks 2 -sub_pc_type sor",
+      "-pc_type bjacobi -sub_pc_type lu",
+      "-pc_type bjacobi -pc_bjacobi_local_blocks 0 -pc_bjacobi_supervariables 3",
   };
   static const int sizes[] = {1, 2, 3, 5};
   for (size_t o = 0; o < sizeof options / sizeof *options; o++)

@@ -241,16 +241,18 @@ static bool Varies_BJacobi(PoisePC pc, Varying *why)
 static PoiseErr ApplyBlocks(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   BJacobi *j = pc->data;
+  int64_t columns = poiseVecColumns(r);
   const double *in, *written;
   double *out;
   TRY(poiseVecRead(r, &in));
   TRY(skip ? poiseVecUpdate(z, &out) : poiseVecWrite(z, &out)); /* skipped, z keeps its content */
   for (int64_t k = 0; k < j->count; k++) {
     DiagonalBlock *b = &j->block[k];
-    poiseVecPoint(b->r, in + b->first);
-    poiseVecPoint(b->z, out + b->first);
-    TRY(poiseKSPApply(j->ksp[k], b->r, b->z, skip, j->count == 1 ? fuse : NULL));
-    TRY(poiseVecRead(b->z, &written)); /* copies z from the host, if it was written there */
+    PoiseVec part = columns > 1 ? b->wide_r : b->r, of_z = columns > 1 ? b->wide_z : b->z;
+    poiseVecPoint(part, in + b->first * columns);
+    poiseVecPoint(of_z, out + b->first * columns);
+    TRY(poiseKSPApply(j->ksp[k], part, of_z, skip, j->count == 1 ? fuse : NULL));
+    TRY(poiseVecRead(of_z, &written)); /* copies z from the host, if it was written there */
   }
   return j->count == 1 ? POISE_OK : poiseVecFuse(z, skip, fuse);
 }
@@ -260,6 +262,25 @@ static PoiseErr Apply_BJacobi(PoisePC pc, PoiseVec r, PoiseVec z, const double *
   BJacobi *j = pc->data;
   if (j->small.most) return poiseSupervariablesApply(pc, &j->small, r, z, skip, fuse);
   return IsWhole(pc) ? poiseKSPApply(j->ksp[0], r, z, skip, fuse) : ApplyBlocks(pc, r, z, skip, fuse);
+}
+
+/* Solvers that only apply their preconditioner, which may go column by column. */
+static bool TakesColumns(PoisePC pc)
+{
+  BJacobi *j = pc->data;
+  return !j->small.most && !Eager_BJacobi(pc);
+}
+
+static PoiseErr ReadyColumns_BJacobi(PoisePC pc, int columns)
+{
+  BJacobi *j = pc->data;
+  PoiseErr e = POISE_OK;
+  if (!TakesColumns(pc) || columns == 1) return POISE_OK;
+  for (int64_t k = 0; k < j->count; k++) {
+    if (!e && !IsWhole(pc)) e = poiseDiagonalBlockReadyColumns(&j->block[k], columns);
+    if (!e) e = poisePCReadyColumns(j->ksp[k]->pc, columns);
+  }
+  return e;
 }
 
 static PoiseErr Blocks_BJacobi(PoisePC pc, const double **d, int64_t *b)
@@ -402,6 +423,9 @@ const PCType poisePCType_bjacobi = {
     .reads = Reads_BJacobi,
     .ready = Ready_BJacobi,
     .apply = Apply_BJacobi,
+    .apply_columns = Apply_BJacobi,
+    .takes_columns = TakesColumns,
+    .ready_columns = ReadyColumns_BJacobi,
     .blocks = Blocks_BJacobi,
     .cost = Cost_BJacobi,
     .view = View_BJacobi,

@@ -11,6 +11,8 @@ void poiseDiagonalBlockRelease(DiagonalBlock *b)
   PoiseMatDestroy(&b->A);
   PoiseVecDestroy(&b->r);
   PoiseVecDestroy(&b->z);
+  PoiseVecDestroy(&b->wide_r);
+  PoiseVecDestroy(&b->wide_z);
   poiseBufferDestroy(&b->from);
 }
 
@@ -139,4 +141,17 @@ PoiseErr poiseDiagonalBlockCreate(PoisePC pc, DiagonalBlock *b)
   TRY(poiseMatReplace(b->A, CopyPattern(pc, b, &r), &r));
   TRY(poiseVecCreateSlice(b->A->rows, &b->r));
   return poiseVecCreateSlice(b->A->rows, &b->z);
+}
+
+PoiseErr poiseDiagonalBlockReadyColumns(DiagonalBlock *b, int columns)
+{
+  Layout *wide;
+  if (b->wide_z && poiseVecColumns(b->wide_z) == columns) return POISE_OK;
+  PoiseVecDestroy(&b->wide_r);
+  PoiseVecDestroy(&b->wide_z);
+  TRY(poiseLayoutColumns(b->A->rows, columns, &wide));
+  PoiseErr e = poiseVecCreateSlice(wide, &b->wide_r);
+  if (!e) e = poiseVecCreateSlice(wide, &b->wide_z);
+  poiseLayoutDestroy(&wide);
+  return e;
 }

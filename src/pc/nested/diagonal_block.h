@@ -14,6 +14,7 @@ typedef struct DiagonalBlock {
   /* int32: places in P of the entries of a piece, counted from the first entry of its first row */
   Buffer from;
   PoiseVec r, z;
+  PoiseVec wide_r, wide_z; /* the same of several columns; NULL: not yet */
 } DiagonalBlock;
 
 /* The entries of pc->P that are in it. */
@@ -23,6 +24,8 @@ PoiseErr poiseDiagonalBlockCreateEmpty(PoisePC pc, const DiagonalBlock *b, Poise
 /* b->A with the pattern of b's rows; what was there is released. Local. */
 PoiseErr poiseDiagonalBlockCreate(PoisePC pc, DiagonalBlock *b);
 PoiseErr poiseDiagonalBlockCopyValues(PoisePC pc, DiagonalBlock *b);
+/* Windows on wide vectors. Local. */
+PoiseErr poiseDiagonalBlockReadyColumns(DiagonalBlock *b, int columns);
 void poiseDiagonalBlockRelease(DiagonalBlock *b);
 
 #endif
