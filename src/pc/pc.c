@@ -503,6 +503,8 @@ PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes)
   CALLED(OBJECT(pc), GIVEN(bytes));
   *bytes = (PoiseBytes){0};
   if (pc->type->bytes) pc->type->bytes(pc, bytes);
+  for (int k = 0; k < 2; k++)
+    if (pc->column[k]) poiseBufferAdd(&pc->column[k]->data, bytes);
   if (!pc->kept) return POISE_OK;
   PoiseBytes copy;
   TRY(PoiseMatBytes(pc->kept, &copy, NULL));

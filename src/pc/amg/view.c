@@ -129,6 +129,7 @@ void poiseAmgBytes(PoisePC pc, PoiseBytes *sum)
   poiseAmgRedundantBytes(&amg->redundant, sum);
   poiseAmgBottomBytes(&amg->bottom, sum);
   poiseBufferAdd(&amg->range, sum);
+  poiseBufferAdd(&amg->wide_range, sum);
 }
 
 /* Of a level of all ranks together; what every rank holds counts once. */
