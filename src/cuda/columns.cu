@@ -57,14 +57,15 @@ static __global__ void __launch_bounds__(THREADS) MaxpyColumns(const __grid_cons
   PdlWait();
   for (int f = threadIdx.x; f < a.k * c.k; f += THREADS) {
     int j = f / c.k, column = f % c.k;
-    factor[j][column] = a.sign * (a.a ? a.a[poiseScalarsOf(&a.systems, column) + j] : a.value[j]);
+    factor[j][column] = a.sign * (a.a ? a.a[poiseArrayOf(&a.systems, column) + j] : a.value[j]);
   }
   __syncthreads();
-  if (a.k && c.column >= 0 && !Skips(a.systems, a.skip, c.column))
+  int terms = c.column < 0 || Skips(a.systems, a.skip, c.column) ? 0 : poiseTermsOf(&a, c.column);
+  if (terms)
     for (int64_t e = r.first * c.k + threadIdx.x; e < r.last * c.k; e += c.step) {
       double y = a.y[e];
 #pragma unroll 4
-      for (int j = 0; j < a.k; j++) y += factor[j][c.column] * a.x[j][e];
+      for (int j = 0; j < terms; j++) y += factor[j][c.column] * a.x[j][e];
       a.y[e] = y;
     }
   __syncthreads();
@@ -99,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS) ReduceColumns(const __grid_con
 {
   int column = blockIdx.y;
   const double *p = a.partial + column * a.systems.partials + blockIdx.x * a.stride;
-  double *dst = a.dst + poiseScalarsOf(&a.systems, column) + blockIdx.x, s[1] = {0};
+  double *dst = a.dst + poiseArrayOf(&a.systems, column) + blockIdx.x, s[1] = {0};
   PdlLaunchDependents();
   PdlWait();
   if (Skips(a.systems, a.skip, column)) return;

@@ -57,9 +57,10 @@ static void DestroyLevel(PoiseKSP *level)
   poiseFree(ctx, level);
 }
 
-static void DropLevels(PoiseKSP ksp)
+void poiseKSPDropLevels(PoiseKSP ksp)
 {
   Block *b = ksp->block;
+  if (!b || ksp->borrows) return; /* a level has the block of its owner */
   for (int l = 0; l < LEVELS; l++) {
     DestroyLevel(&b->level[l].ksp);
     poiseBufferDestroy(&b->work[l]);
@@ -70,7 +71,7 @@ void poiseKSPDropBlock(PoiseKSP ksp)
 {
   Block *b = ksp->block;
   if (!b) return;
-  DropLevels(ksp);
+  poiseKSPDropLevels(ksp);
   PoiseVecDestroy(&b->b);
   PoiseVecDestroy(&b->x);
   for (int j = 0; j < POISE_MAX_COLUMNS; j++) poiseFree(ksp->ctx, &b->column[j].history.norms);
@@ -256,12 +257,14 @@ static int ChooseColumns(PoiseKSP ksp, int n, int *list)
 static PoiseErr Pack(PoiseKSP from, PoiseKSP to, const int *list)
 {
   Device *dev = from->ctx->device;
-  size_t bytes = (size_t)from->systems.scalars * sizeof(double);
+  size_t bytes = (size_t)from->systems.scalars * sizeof(double),
+         array = (size_t)from->systems.arrays * sizeof(double);
   for (int k = 0; k < from->nwork; k++) TRY(poiseVecPickColumns(from->work[k], list, to->work[k]));
   for (int c = 0; c < to->systems.n; c++) {
     int64_t at = poiseScalarsOf(&from->systems, list[c]), place = poiseScalarsOf(&to->systems, c);
     TRY(poiseDeviceCopy(dev, to->scalars.slots + place, from->scalars.slots + at, bytes, COPY_ON_DEVICE));
-    TRY(poiseDeviceCopy(dev, to->scalars.array + place, from->scalars.array + at, bytes, COPY_ON_DEVICE));
+    at = poiseArrayOf(&from->systems, list[c]), place = poiseArrayOf(&to->systems, c);
+    TRY(poiseDeviceCopy(dev, to->scalars.array + place, from->scalars.array + at, array, COPY_ON_DEVICE));
   }
   return POISE_OK;
 }
@@ -420,6 +423,7 @@ static const char *WhyAlone(PoiseKSP ksp)
   PoiseMat A = poiseKSPGiven(ksp);
   if (ksp->block->n == 1) return "there is one";
   if (!poiseKSPForm(ksp)->columns) return "the method has no such iteration";
+  if (ksp->type->singles && ksp->type->singles(ksp)) return "the method has vectors in fp32";
   if (ksp->arranged || poiseKSPDivides(ksp)) return "the solver works with a rearranged matrix, or by others";
   if (A->null.n || A->left.n) return "the matrix has a null space";
   if (ksp->user.test || ksp->user.nmonitors) return "a monitor or a convergence test is the application's";
@@ -484,7 +488,7 @@ static PoiseErr KeepLevels(PoiseKSP ksp, int n)
   TRY(poiseMatReadyColumns(ksp->A, n)); /* this decides how many partials a product leaves */
   int64_t differs = !Fits(ksp, n);
   TRY(poiseCommMaxInt(ksp->ctx->comm, &differs, 1));
-  if (differs) DropLevels(ksp);
+  if (differs) poiseKSPDropLevels(ksp);
   return POISE_OK;
 }
 

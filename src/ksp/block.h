@@ -6,6 +6,7 @@
 #include "ksp.h"
 
 void poiseKSPDropBlock(PoiseKSP ksp);                      /* all that such solves have made */
+void poiseKSPDropLevels(PoiseKSP ksp);                     /* of it the solvers of several systems */
 void poiseKSPAddBlockBytes(PoiseKSP ksp, PoiseBytes *sum); /* its vectors, scalars and sums */
 /* Of a solver of several systems: keep the norms of each, as the slots and rings have them that were
    copied. */

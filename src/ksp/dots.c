@@ -284,7 +284,10 @@ static int Batch(int k, int first)
 /* x without its first vectors */
 static Columns Behind(Columns x, int first)
 {
-  return (Columns){.f64 = x.f64 ? x.f64 + first : NULL, .f32 = x.f32 ? x.f32 + first : NULL};
+  if (x.f64) x.f64 += first;
+  if (x.f32) x.f32 += first;
+  x.before += first;
+  return x;
 }
 
 /* Bytes of a row of k vectors of x, and of `more` vectors in fp64. */
@@ -404,7 +407,7 @@ static void AddBatch(PoiseKSP ksp, int k, Columns x, double sign, const double *
   for (int j = 0; j < k && x.f64; j++) m.x[j] = x.f64[j], m.value[j] = 1;
   for (int j = 0; j < k && x.f32; j++) s.x[j] = x.f32[j], s.value[j] = 1;
   poiseLogBegin(ksp->ctx, EVENT_KSPBasis);
-  m.systems = ksp->systems;
+  m.systems = ksp->systems, m.terms = x.terms, m.before = x.before;
   poiseKSPFailed(ksp, x.f32            ? LAUNCH(dev, maxpy_f32, &s)
                       : ksp->systems.n ? LAUNCH(dev, maxpy_columns, &m)
                                        : LAUNCH(dev, maxpy, &m));

@@ -28,33 +28,39 @@ static void Iterate_FGMRES(PoiseKSP ksp, int j)
 }
 
 /* to += Z y, k columns. */
-static void AddCorrection(PoiseKSP ksp, int k, double *to, const double *skip)
+static void AddColumns(PoiseKSP ksp, int k, double *to, const double *skip)
 {
   double *y = poiseGMRESCoefficients(ksp, k);
-  poiseKSPMaxpy(ksp, k, ksp->v + Z(ksp), 1, y, to, skip, NULL);
+  Columns z = {.f64 = ksp->v + Z(ksp), .terms = poiseGMRESEach(ksp)};
+  poiseKSPColumnsAdd(ksp, k, z, 1, y, to, skip, NULL);
+}
+
+static void AddCorrection(PoiseKSP ksp, int k, const double *skip)
+{
+  AddColumns(ksp, k, ksp->v[GM_X], skip);
 }
 
 static void Restart_FGMRES(PoiseKSP ksp)
 {
-  AddCorrection(ksp, poiseGMRESRestart(ksp), ksp->v[GM_X], poiseKSPSlot(ksp, SLOT_DONE));
-  poiseGMRESContinue(ksp);
+  poiseGMRESEndCycle(ksp, AddCorrection);
 }
 
 static void Finish_FGMRES(PoiseKSP ksp)
 {
   int k = poiseGMRESColumns(ksp);
-  if (k > 0) AddCorrection(ksp, k, ksp->v[GM_X], NULL);
+  if (k > 0) AddCorrection(ksp, k, NULL);
 }
 
 static PoiseVec Solution_FGMRES(PoiseKSP ksp)
 {
   poiseKSPCopy(ksp, ksp->work[GM_X], ksp->work[GM_T]);
-  AddCorrection(ksp, poiseGMRESColumns(ksp), ksp->v[GM_T], NULL);
+  AddColumns(ksp, poiseGMRESColumns(ksp), ksp->v[GM_T], NULL);
   return ksp->work[GM_T];
 }
 
 const KSPType poiseKSPType_fgmres = {
     .name = "fgmres",
+    .columns = true,
     .flexible = true,
     .size = sizeof(GMRES),
     .options = poiseGMRESOptions + 1,

@@ -88,7 +88,7 @@ int poiseGMRESRestart(PoiseKSP ksp)
 int64_t poiseGMRESArray(PoiseKSP ksp)
 {
   int64_t m = poiseGMRESRestart(ksp);
-  return 2 * m * (m + 1) + 3 * m + (m + 1) + (m + 1);
+  return 2 * m * (m + 1) + 3 * m + (m + 1) + (m + 1) + 2;
 }
 
 static bool IsSingle(PoiseKSP ksp)
@@ -191,8 +191,26 @@ void poiseGMRESExtend(PoiseKSP ksp, int j)
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k)
 {
   int m = poiseGMRESRestart(ksp);
-  poiseKSPScalars(ksp, PHASE_gmres_solve, (PhaseArgs){.flags = m, .k = k});
+  PhaseArgs a = {.flags = m, .k = k};
+  if (ksp->systems.n) a.c[0].slot = poiseKSPSlot(ksp, GM_COLUMNS), a.c[1].slot = poiseKSPSlot(ksp, SLOT_DONE);
+  poiseKSPScalars(ksp, PHASE_gmres_solve, a);
   return poiseGMRESSolution(ksp->scalars.array, m);
+}
+
+const double *poiseGMRESEach(PoiseKSP ksp)
+{
+  return ksp->systems.n ? poiseGMRESTerms(ksp->scalars.array, poiseGMRESRestart(ksp)) : NULL;
+}
+
+/* Of several systems some may have ended in the cycle. Its basis is there for the last time, so they are
+   corrected too, and nothing is skipped. */
+void poiseGMRESEndCycle(PoiseKSP ksp, Correct *correct)
+{
+  bool several = ksp->systems.n > 0;
+  poiseKSPSkipNothing(ksp, several);
+  correct(ksp, poiseGMRESRestart(ksp), several ? NULL : poiseKSPSlot(ksp, SLOT_DONE));
+  poiseKSPSkipNothing(ksp, false);
+  poiseGMRESContinue(ksp);
 }
 
 void poiseGMRESContinue(PoiseKSP ksp)
@@ -356,10 +374,12 @@ static void AddColumns(PoiseKSP ksp, int k, double *to, const double *skip, int 
 {
   Fuse f = {0};
   double *y = poiseGMRESCoefficients(ksp, k);
+  Columns basis = poiseGMRESBasis(ksp);
   int own = poiseGMRESKrylov(ksp), kept = k - own;
+  basis.terms = poiseGMRESEach(ksp);
   if (kept <= 0) own = k;
   if (slot != NO_SLOT) poiseKSPAddDot(ksp, &f, NULL, slot);
-  poiseKSPColumnsAdd(ksp, own, poiseGMRESBasis(ksp), 1, y, to, skip, kept > 0 ? NULL : &f);
+  poiseKSPColumnsAdd(ksp, own, basis, 1, y, to, skip, kept > 0 ? NULL : &f);
   if (kept > 0) poiseKSPMaxpy(ksp, kept, ksp->v + poiseGMRESVectors(ksp), 1, y + own, to, skip, &f);
 }
 
@@ -376,7 +396,7 @@ static void AddCorrection(PoiseKSP ksp, int k, const double *skip)
     AddColumns(ksp, k, ksp->v[GM_X], skip, NO_SLOT);
   } else {
     poiseGMRESCombine(ksp, k, skip, NO_SLOT);
-    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W]);
+    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W], poiseGMRESEach(ksp));
   }
 }
 
@@ -398,8 +418,7 @@ PoiseVec poiseGMRESSolutionSoFar(PoiseKSP ksp)
 
 static void Restart_GMRES(PoiseKSP ksp)
 {
-  AddCorrection(ksp, poiseGMRESRestart(ksp), poiseKSPSlot(ksp, SLOT_DONE));
-  poiseGMRESContinue(ksp);
+  poiseGMRESEndCycle(ksp, AddCorrection);
 }
 
 const KSPType poiseKSPType_gmres = {
@@ -407,6 +426,7 @@ const KSPType poiseKSPType_gmres = {
     .size = sizeof(GMRES),
     .options = poiseGMRESOptions + 1,
     .linear = {1e-6, 1},
+    .columns = true,
     .left = NORM(PRECONDITIONED) | NORM(NONE),
     .right = NORM(UNPRECONDITIONED) | NORM(NONE),
     .vectors = poiseGMRESVectors,

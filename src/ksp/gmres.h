@@ -34,8 +34,13 @@ void poiseGMRESStart(PoiseKSP ksp, PoiseVec b);
 /* poiseGMRESNext holds K v_j. Make it orthogonal to the basis and of length 1, which is v_j+1; compute
    the residual norm, and test convergence. */
 void poiseGMRESExtend(PoiseKSP ksp, int j);
-/* Solve for the coefficients of k columns, on the device. */
+/* Solve for the coefficients of k columns, on the device. Of several systems each has its own number, k at
+   most, which is 0 where x has had its last correction: poiseGMRESEach is for Columns.terms. */
 double *poiseGMRESCoefficients(PoiseKSP ksp, int k);
+const double *poiseGMRESEach(PoiseKSP ksp); /* NULL: there is one system */
+/* At a restart: correct x by all columns, and continue. */
+typedef void Correct(PoiseKSP ksp, int k, const double *skip); /* add that of k columns, unless *skip != 0 */
+void poiseGMRESEndCycle(PoiseKSP ksp, Correct *correct);
 /* x holds the correction of a whole cycle. Compute the new residual, test convergence, and set v_0. */
 void poiseGMRESContinue(PoiseKSP ksp);
 int poiseGMRESResidual(PoiseKSP ksp); /* these five as KSPType's */
@@ -55,10 +60,10 @@ void poiseGMRESIterate(PoiseKSP ksp, int j); /* these three as KSPType's */
 void poiseGMRESFinish(PoiseKSP ksp);
 PoiseVec poiseGMRESSolutionSoFar(PoiseKSP ksp);
 
-/* Number of columns of the unfinished cycle, as the host knows it. */
+/* Number of columns of the unfinished cycle, as the host knows it; of several systems the most there may be. */
 static inline int poiseGMRESColumns(PoiseKSP ksp)
 {
-  return (int)ksp->result.slots[GM_COLUMNS];
+  return ksp->systems.n ? poiseGMRESRestart(ksp) : (int)ksp->result.slots[GM_COLUMNS];
 }
 
 #endif

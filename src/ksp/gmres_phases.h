@@ -3,8 +3,8 @@
   The scalar and vector phases of GMRES(m) (Saad & Schultz 1986; see gmres.c for the whole iteration).
 
   The small array holds, with ld = m + 1: H (m columns as orthogonalised), R (the same after the rotations),
-  cos, sin, gamma (gamma_0 = |r|, gamma_j+1 = -sin_j gamma_j: the residual norm is |gamma|), y, and h2 (a
-  second pass's column). A prologue never reads an entry that it writes, so all blocks of a GPU may run it.
+  cos, sin, gamma (gamma_0 = |r|, gamma_j+1 = -sin_j gamma_j: the residual norm is |gamma|), y, h2 (a second
+  pass's column), and two words on the correction of one of several systems. A prologue never reads an entry that it writes, so all blocks of a GPU may run it.
 */
 #ifndef POISE_GMRES_PHASES_H
 #define POISE_GMRES_PHASES_H
@@ -73,6 +73,13 @@ POISE_INLINE double *poiseGMRESSecond(double *array, int64_t m)
   return poiseGMRESSolution(array, m) + m;
 }
 
+/* Of one of several systems: how many columns it adds to x in the correction at hand; and had it ended by the
+   latest one? Then x is what it will be. */
+POISE_INLINE double *poiseGMRESTerms(double *array, int64_t m)
+{
+  return poiseGMRESSecond(array, m) + m + 1;
+}
+
 /* v_0 = r / |r|: c[0] = 1 / |r|. */
 POISE_INLINE Dots poiseScaleElement(const double *c, const PhaseArgs *a, int64_t i)
 {
@@ -113,6 +120,7 @@ PROLOGUE(gmres_start)
   out[GM_LARGEST + a->parity] = 0;
   out[GM_TOLERANCE] = a->c[0].value;
   if (a->array) poiseGMRESGamma(a->array, a->flags)[0] = norm;
+  if (a->array) poiseGMRESTerms(a->array, a->flags)[1] = 0;
   c[0] = 1 / norm;
   return !poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && norm == 0 ? REASON_ATOL : reason);
 }
@@ -186,15 +194,25 @@ PROLOGUE(gmres_givens)
 
 MAKES_VECTOR(gmres_givens)
 
-/* gmres_solve: R y = (cos_i gamma_i) by back substitution, k columns. */
+/* A system that has ended in the cycle has its own number of columns, and takes part this one time. */
+POISE_INLINE int64_t poiseGMRESTakesPart(const PhaseArgs *a)
+{
+  double *terms = poiseGMRESTerms(a->array, a->flags);
+  terms[0] = terms[1] != 0 ? 0 : poiseScalar(a->c[0]);
+  terms[1] = poiseScalar(a->c[1]);
+  return (int64_t)terms[0];
+}
+
+/* gmres_solve: R y = (cos_i gamma_i) by back substitution, k columns. Of several systems c[0]: how many has
+   this one? c[1]: has it ended? */
 PROLOGUE(gmres_solve)
 {
-  int64_t m = a->flags;
+  int64_t m = a->flags, k = a->systems.n ? poiseGMRESTakesPart(a) : a->k;
   const double *cs = poiseGMRESCos(a->array, m), *gamma = poiseGMRESGamma(a->array, m);
   double *y = poiseGMRESSolution(a->array, m);
-  for (int64_t i = a->k - 1; i >= 0; i--) {
+  for (int64_t i = k - 1; i >= 0; i--) {
     double s = cs[i] * gamma[i];
-    for (int64_t j = i + 1; j < a->k; j++) s -= poiseGMRESRotated(a->array, m, j)[i] * y[j];
+    for (int64_t j = i + 1; j < k; j++) s -= poiseGMRESRotated(a->array, m, j)[i] * y[j];
     y[i] = s / poiseGMRESRotated(a->array, m, i)[i];
   }
   return 0;

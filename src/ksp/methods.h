@@ -128,7 +128,8 @@ void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
 /* The same, unless the slot is not 0. It must not be 0 once the solve is done. */
 void poiseKSPOperatorUnless(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, int slot);
-void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);      /* the solution += M^-1 u; t: scratch */
+/* the solution += M^-1 u; t: scratch; terms: as Columns has it, or NULL */
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t, const double *terms);
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t); /* t = the solution + M^-1 u */
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y);        /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);
@@ -169,6 +170,11 @@ void poiseKSPFirstResidual(PoiseKSP ksp, PoiseVec b, Application m, int rr);
 
 /* ---- phases and dots (dots.c) ---------------------------------------------------------------- */
 
+/* on: skip nothing of what is enqueued, whoever has ended. */
+static inline void poiseKSPSkipNothing(PoiseKSP ksp, bool on)
+{
+  ksp->solve.finishing = on;
+}
 /* slots[k] on the device */
 static inline double *poiseKSPSlot(PoiseKSP ksp, int k)
 {
@@ -196,6 +202,10 @@ void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const dou
 typedef struct Columns { /* device pointers of vectors of one type; the other is NULL */
   double *const *f64;
   float *const *f32;
+  /* In an array, for poiseKSPColumnsAdd with several systems: how many vectors each adds, of which `before`
+     are in front of these. NULL: all. */
+  const double *terms;
+  int before;
 } Columns;
 /* These two for x_j of either type. */
 void poiseKSPColumnsDot(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,

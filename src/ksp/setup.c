@@ -20,6 +20,7 @@
 void poiseKSPRelease(PoiseKSP ksp)
 {
   poiseKSPDropTransposes(ksp);
+  poiseKSPDropLevels(ksp);
   PoiseContext ctx = ksp->ctx;
   Device *dev = ctx->device;
   poiseKSPForget(ksp);
@@ -50,17 +51,16 @@ typedef struct Sizes { /* sizes of what SetUp allocates, in doubles */
   int64_t sections;   /* scalars of each system, and of all together */
 } Sizes;
 
-/* Of several systems: scalars and small arrays of each are as far apart. */
 static void SizesOfSystems(PoiseKSP ksp, int64_t n, Sizes *s)
 {
-  int64_t blocks = ksp->systems.rows ? (n + ksp->systems.rows - 1) / ksp->systems.rows : 0,
-          array = s->array + POISE_MAX_BATCH, section = s->status > array ? s->status : array;
+  int64_t blocks = ksp->systems.rows ? (n + ksp->systems.rows - 1) / ksp->systems.rows : 0;
   if (blocks > s->stride) s->partials += PARTIALS * (blocks - s->stride), s->stride = blocks;
-  ksp->systems.scalars = section;
+  ksp->systems.scalars = s->status;
+  ksp->systems.arrays = s->array;
   ksp->systems.partials = s->partials;
   s->sections = 1 + ksp->systems.n;
-  s->status = s->sections * section;
-  s->array = s->sections * section - POISE_MAX_BATCH;
+  s->status *= s->sections;
+  s->array *= ksp->systems.n;
   s->partials *= ksp->systems.n;
 }
 

@@ -254,15 +254,15 @@ PoiseErr poiseHost_mdot_columns(Device *dev, const void *args)
 
 typedef struct Coefficients { /* of each x_j and column */
   HostColumns of[POISE_MAX_BATCH];
-  bool skips[POISE_MAX_COLUMNS], any; /* which systems are skipped */
+  int terms[POISE_MAX_COLUMNS], least; /* how many x_j each adds, and all */
 } Coefficients;
 
-/* y_i += c_j x_i, in the order of an ordinary one. Of a system that is skipped y stays. */
+/* y_i += c_j x_i, in the order of an ordinary one. Of a system that does not add x_j y stays. */
 static void AddRow(const Coefficients *f, int k, int j, const double *x, double *y)
 {
-  if (f->any) {
+  if (j >= f->least) {
     for (int c = 0; c < k; c++)
-      if (!f->skips[c]) y[c] += f->of[j][c] * x[c];
+      if (j < f->terms[c]) y[c] += f->of[j][c] * x[c];
     return;
   }
   HOST_SIMD
@@ -288,11 +288,12 @@ PoiseErr poiseHost_maxpy_columns(Device *dev, const void *args)
 {
   const MaxpyArgs *a = args;
   int64_t nblock = POISE_NBLOCKS(a->n);
-  Coefficients f = {.any = false};
+  Coefficients f = {.least = a->k};
   (void)dev;
   for (int c = 0; c < a->systems.n; c++) {
-    const double *coefficient = a->a ? a->a + poiseScalarsOf(&a->systems, c) : a->value;
-    f.skips[c] = Skips(&a->systems, a->skip, c), f.any |= f.skips[c];
+    const double *coefficient = a->a ? a->a + poiseArrayOf(&a->systems, c) : a->value;
+    f.terms[c] = Skips(&a->systems, a->skip, c) ? 0 : poiseTermsOf(a, c);
+    if (f.terms[c] < f.least) f.least = f.terms[c];
     for (int j = 0; j < a->k; j++) f.of[j][c] = a->sign * coefficient[j];
   }
   HOST_BLOCKS(dev, nblock, 1, b, CombineBlock(a, &f, b));
@@ -342,7 +343,7 @@ PoiseErr poiseHost_reduce_columns(Device *dev, const void *args)
   (void)dev;
   for (int c = 0; c < a->systems.n; c++) {
     const double *partial = a->partial + c * a->systems.partials;
-    double *dst = a->dst + poiseScalarsOf(&a->systems, c);
+    double *dst = a->dst + poiseArrayOf(&a->systems, c);
     if (Skips(&a->systems, a->skip, c)) continue;
     for (int k = 0; k < a->nsum; k++) {
       double s = a->add ? dst[k] : 0;

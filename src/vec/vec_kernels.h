@@ -11,6 +11,8 @@
   Maxpy: y += sign * sum_j a_j x_j; then dots of y, and partial sums of (x_j, y) as by mdot (again may be
   NULL). a: k device scalars, or NULL: value.
   *skip != 0: do nothing (skip may be NULL).
+  terms, of maxpy with several systems: how many vectors each adds, of which `before` are in front of x_0; NULL:
+  all. What those behind hold does not matter.
 */
 #define MANY_VECTORS(Real, suffix)   \
   typedef struct MdotArgs##suffix {  \
@@ -27,7 +29,8 @@
     int k;                           \
     double sign;                     \
     const Real *x[POISE_MAX_BATCH];  \
-    const double *a, *skip;          \
+    const double *a, *skip, *terms;  \
+    int before;                      \
     double value[POISE_MAX_BATCH];   \
     double *y, *again;               \
     Systems systems;                 \
@@ -36,6 +39,13 @@
 MANY_VECTORS(double, )
 MANY_VECTORS(float, _f32)
 #undef MANY_VECTORS
+
+/* How many of the x_j system c adds. */
+POISE_INLINE int poiseTermsOf(const MaxpyArgs *a, int c)
+{
+  double terms = a->terms ? a->terms[poiseArrayOf(&a->systems, c)] - a->before : a->k;
+  return terms < 0 ? 0 : terms < a->k ? (int)terms : a->k;
+}
 
 /* y = D (a x + b y), D = diag(scale), NULL: 1; then dots of y. b = 0 overwrites whatever y held. narrow,
    widen: from one type to the other */

@@ -84,14 +84,15 @@ POISE_INLINE double poiseScalar(ScalarRef s)
 }
 
 /* Wide vectors, those of several systems at once: entry i of column j is at [i * n + j]. Of each column there
-   are scalars and partial sums, all the same way: those of column j are (1 + j) * scalars and j * partials
-   behind the pointers in the arguments. What stands at a pointer to scalars itself is of all columns. */
+   are scalars, a small array and partial sums, all the same way: those of column j are (1 + j) * scalars,
+   j * arrays and j * partials behind the pointers in the arguments. What stands at a pointer to scalars itself
+   is of all columns. Coefficients and dots of many vectors are in arrays. */
 typedef struct Systems {
   int n;          /* columns; 0: one system, with ordinary vectors and pointers */
   int rows;       /* of phases: rows of a block; 0: POISE_BLOCK */
   int enough;     /* of phases: with so many systems that go on, or fewer, SLOT_DONE of all columns is set */
   unsigned alike; /* of phases: bit k: in[k] is an ordinary vector, the same for all columns */
-  int64_t scalars, partials;
+  int64_t scalars, arrays, partials;
   double *work; /* of phases: POISE_SYSTEMS_WORK doubles */
 } Systems;
 
@@ -101,6 +102,12 @@ enum { POISE_SYSTEMS_WORK = POISE_MAX_COLUMNS * (POISE_MAX_COEFS + 1) + 1 };
 POISE_INLINE int64_t poiseScalarsOf(const Systems *s, int j)
 {
   return s->n ? (1 + j) * s->scalars : 0;
+}
+
+/* The same in an array. */
+POISE_INLINE int64_t poiseArrayOf(const Systems *s, int j)
+{
+  return j * s->arrays;
 }
 
 /* Dots of the rows y just finished: (u_k, y), or (y, D y) when u_k is NULL (D = 1 when d_k is NULL too). */

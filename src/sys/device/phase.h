@@ -128,7 +128,7 @@ POISE_INLINE void poisePhaseOfColumn(PhaseArgs *a, int j)
   int64_t to = poiseScalarsOf(&a->systems, j);
   if (a->slots) a->slots += to;
   if (a->skip) a->skip += to;
-  if (a->array) a->array += to;
+  if (a->array) a->array += poiseArrayOf(&a->systems, j);
   if (a->conv.history) a->conv.history += to;
   if (a->conv.unclaimed) a->conv.unclaimed += to;
   for (int k = 0; k < POISE_MAX_COEFS; k++)
