@@ -467,7 +467,8 @@ static PoiseErr Open(PoiseKSP ksp, PoiseVec B, PoiseVec X)
   TRY(OneColumn(X->layout, &b->x));
   b->n = poiseVecColumns(B);
   for (int j = 0; j < b->n; j++) {
-    b->column[j].history.keep = ksp->history.keep, b->column[j].history.size = 0;
+    b->column[j].history.keep = ksp->history.keep && ksp->norm != POISE_KSP_NORM_NONE;
+    b->column[j].history.size = 0;
     b->column[j].result = (KSPResult){0}, b->column[j].alone = false;
   }
   return POISE_OK;

@@ -296,6 +296,12 @@ static double RowBytes(Columns x, int k, int more)
   return (x.f32 ? 4.0 : 8.0) * k + 8.0 * more;
 }
 
+/* Rows, of all systems. */
+static double Rows(PoiseKSP ksp)
+{
+  return (double)ksp->layout->n * (ksp->systems.n ? ksp->systems.n : 1);
+}
+
 /* Partial sums of (x_j, y). */
 static void Multiply(PoiseKSP ksp, int k, Columns x, const double *y, const double *skip)
 {
@@ -312,7 +318,7 @@ static void Multiply(PoiseKSP ksp, int k, Columns x, const double *y, const doub
   poiseKSPFailed(ksp, x.f32            ? LAUNCH(dev, mdot_f32, &s)
                       : ksp->systems.n ? LAUNCH(dev, mdot_columns, &m)
                                        : LAUNCH(dev, mdot, &m));
-  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * (double)m.n, RowBytes(x, k, 1) * (double)m.n);
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * Rows(ksp), RowBytes(x, k, 1) * Rows(ksp));
 }
 
 /* The same for several systems. dst and sum are those of all columns. */
@@ -411,8 +417,7 @@ static void AddBatch(PoiseKSP ksp, int k, Columns x, double sign, const double *
   poiseKSPFailed(ksp, x.f32            ? LAUNCH(dev, maxpy_f32, &s)
                       : ksp->systems.n ? LAUNCH(dev, maxpy_columns, &m)
                                        : LAUNCH(dev, maxpy, &m));
-  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * k * (double)m.n,
-              RowBytes(x, k, 2) * (double)m.n);
+  poiseLogEnd(ksp->ctx, EVENT_KSPBasis, (again ? 4.0 : 2.0) * k * Rows(ksp), RowBytes(x, k, 2) * Rows(ksp));
 }
 
 static void Add(PoiseKSP ksp, int k, Columns x, double sign, const double *c, double *y, const double *skip,

@@ -246,8 +246,8 @@ static void TestTransposed(PoiseContext ctx)
 
 typedef struct Several {
   Problem p;
-  PoiseVec B, X;
-  int k, zero, nan; /* columns that are 0, and NaN; -1: none */
+  PoiseVec B, X, guess; /* guess: NULL: none */
+  int k, zero, nan;     /* columns that are 0, and NaN; -1: none */
 } Several;
 
 /* Columns that take different numbers of iterations: smooth and rough ones, a solution of few vectors. */
@@ -285,6 +285,7 @@ static void CloseSeveral(Several *s)
 {
   CHECK_OK(PoiseVecDestroy(&s->B));
   CHECK_OK(PoiseVecDestroy(&s->X));
+  CHECK_OK(PoiseVecDestroy(&s->guess));
   ProblemClose(&s->p);
 }
 
@@ -298,6 +299,7 @@ static void CompareSystem(Several *s, int j, const char *what)
   const double *norms, *own;
   CHECK_OK(PoiseKSPColumnHistory(ksp, j, &count, &norms));
   CHECK_OK(PoiseVecGetColumn(s->B, j, s->p.b));
+  if (s->guess) CHECK_OK(PoiseVecGetColumn(s->guess, j, s->p.x));
   if (!CHECK_OK(PoiseKSPSolve(ksp, s->p.b, s->p.x))) return;
   CHECK_OK(PoiseKSPHistory(ksp, &alone, &own));
   bool same = reason == PoiseKSPConvergedReason(ksp), rounds = strstr(what, "pbjacobi") != NULL;
@@ -467,6 +469,170 @@ static void TestBytes(PoiseContext ctx)
   CloseSeveral(&s);
 }
 
+/* ---- methods with cycles --------------------------------------------------------------------- */
+
+/* All systems by one call, which makes so many solves: one of all, and one of each that is solved alone. */
+static void SolveAll(Several *s, const char *what, int solves)
+{
+  PoiseContext ctx = PoiseKSPContext(s->p.ksp);
+  LogCounts before, after;
+  if (s->guess) CHECK_OK(PoiseVecCopy(s->guess, s->X));
+  poiseLogCounts(ctx, &before);
+  if (!CHECK_OK(PoiseKSPSolveBlock(s->p.ksp, s->B, s->X))) return;
+  poiseLogCounts(ctx, &after);
+  double calls = after.event[EVENT_KSPSolve].calls - before.event[EVENT_KSPSolve].calls;
+  if (calls != solves) printf("%s: %g solves, not %d\n", what, calls, solves);
+  CHECK_NEAR(calls, solves, 0);
+  for (int j = 0; j < s->k; j++) CompareSystem(s, j, what);
+}
+
+/* In how many cycles do systems of this solve end? */
+static int CyclesOfEnds(const Several *s, int restart)
+{
+  bool seen[1000] = {false};
+  int count = 0;
+  for (int j = 0; j < s->k; j++) {
+    PoiseInt cycle = PoiseKSPColumnIterations(s->p.ksp, j) / restart;
+    count += cycle < 1000 && !seen[cycle];
+    if (cycle < 1000) seen[cycle] = true;
+  }
+  return count;
+}
+
+typedef struct Cycles {
+  const char *method, *pc, *refine;
+  PoisePCSide side;
+  bool guess, none; /* none: without a norm */
+} Cycles;
+
+static bool OpenCycles(PoiseContext ctx, int k, int restart, const Cycles *c, Several *s)
+{
+  char options[80];
+  snprintf(options, sizeof options, "-ksp_gmres_cgs_refinement_type refine_%s", c->refine);
+  SetOptions(ctx, options);
+  if (!OpenSeveral(ctx, k, c->method, c->pc, s)) return false;
+  CHECK_OK(PoiseKSPSetTolerances(s->p.ksp, restart < 5 ? 1e-2 : 1e-8, -1, -1, 103));
+  CHECK_OK(PoiseKSPSetFromOptions(s->p.ksp));
+  CHECK_OK(PoiseKSPSetPCSide(s->p.ksp, c->side));
+  if (c->none) CHECK_OK(PoiseKSPSetNormType(s->p.ksp, POISE_KSP_NORM_NONE));
+  CHECK_OK(PoiseKSPGMRESSetRestart(s->p.ksp, restart));
+  CHECK_OK(PoiseKSPSetInitialGuessNonzero(s->p.ksp, c->guess));
+  if (c->guess && CHECK_OK(PoiseVecDuplicate(s->X, &s->guess))) FillColumns(s->guess);
+  return true;
+}
+
+static void Cycle(PoiseContext ctx, int k, int restart, const Cycles *c)
+{
+  Several s;
+  char what[80];
+  snprintf(what, sizeof what, "%s with %s, %s, %d", c->method, c->pc, c->refine, restart);
+  if (!OpenCycles(ctx, k, restart, c, &s)) return;
+  bool scales = s.zero >= 0 && (c->guess || c->none); /* a b that might have to be scaled, as that of NaN */
+  SolveAll(&s, what, 1 + scales + (s.nan >= 0));
+  if (k == 8 && !c->none) CHECK(CyclesOfEnds(&s, restart) > 1);
+  CloseSeveral(&s);
+}
+
+/* Systems end at the start, in different cycles, at restarts and between them, and by the limit. */
+static void TestCycles(PoiseContext ctx)
+{
+  static const Cycles ways[] = {{"gmres", "jacobi", "never", POISE_PC_LEFT, false, false},
+                                {"gmres", "none", "ifneeded", POISE_PC_RIGHT, true, false},
+                                {"gmres", "jacobi", "always", POISE_PC_RIGHT, false, false},
+                                {"gmres", "bjacobi", "ifneeded", POISE_PC_LEFT, true, false},
+                                {"gmres", "ilu", "never", POISE_PC_RIGHT, false, false},
+                                {"gmres", "sor", "never", POISE_PC_LEFT, false, true},
+                                {"fgmres", "jacobi", "ifneeded", POISE_PC_RIGHT, false, false},
+                                {"fgmres", "none", "always", POISE_PC_RIGHT, true, false}};
+  static const int restarts[] = {1, 2, 5, 30};
+  for (int w = 0; w < 8; w++)
+    for (int r = w % 2; r < 4; r += 2) {
+      Cycle(ctx, 8, restarts[r], &ways[w]);
+      if (w < 2) Cycle(ctx, 3, restarts[r], &ways[w]);
+    }
+}
+
+enum { CLASSES = 12 };
+
+/* A diagonal matrix with so many different entries, all large; one is zero if singular. */
+static PoiseErr FewEigenvalues(PoiseContext ctx, bool singular, PoiseMat *A)
+{
+  PoiseInt begin, n;
+  PoiseSplit(ctx, 40 * CLASSES, &begin, &n);
+  POISE_TRY(PoiseMatCreate(ctx, n, n, 40 * CLASSES, 40 * CLASSES, A));
+  PoiseErr e = POISE_OK;
+  for (PoiseInt i = begin; !e && i < begin + n; i++) {
+    double v = singular && i % CLASSES == CLASSES - 1 ? 0 : 1e100 * (double)(1 + i % CLASSES);
+    e = PoiseMatAddBlock(*A, 1, &i, 1, &i, &v);
+  }
+  return e ? e : PoiseMatAssemble(*A);
+}
+
+/* System j has j + 1 eigenvectors and ends in iteration j + 1 of a cycle. Its basis behind that overflows, as
+   products go on. Of a singular matrix the last one breaks down. */
+static void Exhaust(PoiseContext ctx, const char *method, PoisePCSide side, int restart, bool singular)
+{
+  Several s = {.k = CLASSES, .zero = -1, .nan = -1};
+  PoiseMat A;
+  PoiseInt begin, end;
+  double *p;
+  char what[80];
+  snprintf(what, sizeof what, "few eigenvalues, %s, %d, %d", method, restart, singular);
+  if (!CHECK_OK(FewEigenvalues(ctx, singular, &A)) || !ProblemOpen(A, &s.p)) return;
+  CHECK_OK(PoiseKSPSetType(s.p.ksp, method));
+  CHECK_OK(PoiseKSPSetPCSide(s.p.ksp, side));
+  CHECK_OK(PoiseKSPGMRESSetRestart(s.p.ksp, restart));
+  CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, 1e-10, 0, -1, 200));
+  CHECK_OK(PoiseKSPKeepHistory(s.p.ksp, 1));
+  if (!CHECK_OK(PoiseVecCreateBlock(ctx, PoiseVecLocalSize(s.p.b), PoiseVecSize(s.p.b), s.k, &s.B)) ||
+      !CHECK_OK(PoiseVecDuplicate(s.B, &s.X)))
+    return;
+  PoiseVecRange(s.B, &begin, &end);
+  if (CHECK_OK(PoiseVecGetWrite(s.B, &p)))
+    for (PoiseInt i = begin; i < end; i++)
+      for (int j = 0; j < s.k; j++) p[(i - begin) * s.k + j] = i % CLASSES <= j ? 1 : 0;
+  CHECK_OK(PoiseVecRestore(s.B, &p));
+  SolveAll(&s, what, 1 + singular);
+  if (CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X)))
+    for (int j = 0; j < s.k; j++) {
+      if (j < restart && !(singular && j == CLASSES - 1)) CHECK_INT(PoiseKSPColumnIterations(s.p.ksp, j), j + 1);
+      CHECK_INT(PoiseKSPColumnReason(s.p.ksp, j) > 0, !(singular && j == CLASSES - 1));
+    }
+  CloseSeveral(&s);
+}
+
+static void TestOwnColumns(PoiseContext ctx)
+{
+  for (int singular = 0; singular < 2; singular++)
+    for (int restart = singular ? 30 : 5; restart <= 30; restart += 25) {
+      Exhaust(ctx, "gmres", POISE_PC_LEFT, restart, singular);
+      Exhaust(ctx, "gmres", POISE_PC_RIGHT, restart, singular);
+      Exhaust(ctx, "fgmres", POISE_PC_RIGHT, restart, singular);
+    }
+}
+
+/* Settings of a method change between solves by one solver: what was captured must not stay. */
+static void TestSettings(PoiseContext ctx)
+{
+  static const char *const options[] = {"-ksp_gmres_restart 5",
+                                        "-ksp_gmres_cgs_refinement_type refine_always",
+                                        "-ksp_gmres_restart 4 -ksp_gmres_cgs_refinement_type refine_never",
+                                        "-ksp_gmres_basis fp32",
+                                        "-ksp_gmres_basis fp64",
+                                        "-ksp_precision mixed"};
+  Several s;
+  if (!OpenSeveral(ctx, 5, "gmres", "jacobi", &s)) return;
+  for (int k = 0; k < 6; k++) {
+    SetOptions(ctx, options[k]);
+    CHECK_OK(PoiseKSPSetFromOptions(s.p.ksp));
+    /* those in fp32 one after the other; else all, and that of NaN */
+    SolveAll(&s, options[k], k % 2 && k > 1 ? s.k : 2);
+  }
+  CloseSeveral(&s);
+}
+
+/* ---- one solver, other systems --------------------------------------------------------------- */
+
 /* Other numbers of columns, other values and another method, one after the other by one solver. */
 static void TestChanges(PoiseContext ctx)
 {
@@ -554,7 +720,7 @@ static void TestWrong(PoiseContext ctx)
 
 typedef struct Once {
   PoiseMat A;
-  const char *pc;
+  const char *method, *pc;
 } Once;
 
 /* A first solve, of which one allocation fails on some rank. */
@@ -571,7 +737,7 @@ static PoiseErr SolveOnce(PoiseContext ctx, void *arg)
   if (!e) e = PoiseAgree(ctx, PoiseVecSet(B, 1));
   if (!e) e = PoiseKSPCreate(ctx, &ksp);
   if (!e) e = PoiseKSPSetOperators(ksp, once->A, NULL);
-  if (!e) e = PoiseKSPSetType(ksp, "cg");
+  if (!e) e = PoiseKSPSetType(ksp, once->method);
   if (!e) e = PoiseKSPGetPC(ksp, &pc);
   if (!e) e = PoisePCSetType(pc, once->pc);
   if (!e) e = PoiseKSPSolveBlock(ksp, B, X);
@@ -583,9 +749,9 @@ static PoiseErr SolveOnce(PoiseContext ctx, void *arg)
 
 static void TestMemory(PoiseContext ctx)
 {
-  static const char *const pcs[] = {"jacobi", "ilu"};
-  for (int k = 0; k < 2; k++) {
-    Once once = {.pc = pcs[k]};
+  static const char *const methods[] = {"cg", "cg", "gmres"}, *const pcs[] = {"jacobi", "ilu", "jacobi"};
+  for (int k = 0; k < 3; k++) {
+    Once once = {.method = methods[k], .pc = pcs[k]};
     if (!CHECK_OK(ScaledLaplacian(ctx, 12, 9, 3, &once.A))) return;
     TestAllocationFailures(ctx, SolveOnce, &once);
     CHECK_OK(PoiseMatDestroy(&once.A));
@@ -604,6 +770,9 @@ static const Test tests[] = {
     {"applications", TestApplications, 0},
     {"together", TestTogether, 0},
     {"bytes", TestBytes, 0},
+    {"cycles", TestCycles, 0},
+    {"own columns", TestOwnColumns, 0},
+    {"settings", TestSettings, 0},
     {"changes", TestChanges, 0},
     {"guess", TestGuess, 0},
     {"scales", TestScales, 0},
