@@ -74,24 +74,38 @@ static void ReducePending(PoiseKSP ksp)
   SumStage(ksp, d->stage, d->npending);
 }
 
-/* The same where there are several systems: sums of all columns, one dot after the other. */
+/* a->n sums of this rank into a place of the stage, over all ranks where they exchange by the link. */
+static void SumIntoStage(PoiseKSP ksp, LinkSumArgs a)
+{
+  if (poiseLinkIsUsed(ksp->ctx))
+    SumByLink(ksp, a);
+  else
+    Reduce(ksp, (ReduceArgs){
+                    .nsum = a.n, .stride = a.stride, .count = a.count, .partial = a.partial, .dst = a.dst});
+}
+
+/* Behind these: n numbers of the stage over all ranks. */
+static void SumStages(PoiseKSP ksp, int n)
+{
+  const int most = POISE_COMM_WIDTH - 1;
+  if (poiseLinkIsUsed(ksp->ctx)) return;
+  for (int first = 0; first < n; first += most)
+    SumStage(ksp, ksp->dots.stage + first, n - first < most ? n - first : most);
+}
+
+/* The same where there are several systems: sums of all columns. */
 static void SumColumns(PoiseKSP ksp)
 {
   KSPDots *d = &ksp->dots;
   int n = ksp->systems.n;
   for (int k = 0; k < d->npending; k++) {
     Sum *s = &d->pending[k];
-    double *stage = d->stage + k * n;
-    LinkSumArgs a = {.n = n, .stride = s->column, .count = s->count, .partial = s->partial, .dst = stage};
-    if (poiseLinkIsUsed(ksp->ctx))
-      SumByLink(ksp, a);
-    else
-      Reduce(ksp,
-             (ReduceArgs){
-                 .nsum = n, .stride = s->column, .count = s->count, .partial = s->partial, .dst = stage});
-    if (!poiseLinkIsUsed(ksp->ctx)) SumStage(ksp, stage, n);
-    s->partial = stage, s->count = s->column = 1;
+    LinkSumArgs a = {
+        .n = n, .stride = s->column, .count = s->count, .partial = s->partial, .dst = d->stage + k * n};
+    SumIntoStage(ksp, a);
+    s->partial = a.dst, s->count = s->column = 1;
   }
+  SumStages(ksp, d->npending * n);
 }
 
 /* Sum pending dots over ranks. Each then has one partial. */
@@ -321,7 +335,23 @@ static void Multiply(PoiseKSP ksp, int k, Columns x, const double *y, const doub
   poiseLogEnd(ksp->ctx, EVENT_KSPBasis, 2.0 * k * Rows(ksp), RowBytes(x, k, 1) * Rows(ksp));
 }
 
-/* The same for several systems. dst and sum are those of all columns. */
+/* The sums over ranks of k dots of several systems take the place of their partials: one dot of all systems
+   at once, or all dots of one, whichever is done less often. */
+static void SumDotsOfColumns(PoiseKSP ksp, int k, ReduceArgs *r)
+{
+  int n = ksp->systems.n, times = k < n ? k : n, each = k < n ? n : k;
+  int64_t dot = r->stride, system = r->systems.partials, next = k < n ? dot : system;
+  LinkSumArgs a = {.n = each, .stride = k < n ? system : dot, .count = r->count};
+  for (int i = 0; i < times; i++) {
+    a.partial = r->partial + i * next, a.dst = ksp->dots.stage + i * each;
+    SumIntoStage(ksp, a);
+  }
+  SumStages(ksp, n * k);
+  r->partial = ksp->dots.stage, r->count = 1;
+  r->stride = k < n ? n : 1, r->systems.partials = k < n ? 1 : k;
+}
+
+/* The same as below for several systems. dst and sum are those of all columns. */
 static void FinishColumns(PoiseKSP ksp, int k, double *dst, double *sum, const double *skip)
 {
   ReduceArgs r = {.nsum = k,
@@ -331,20 +361,7 @@ static void FinishColumns(PoiseKSP ksp, int k, double *dst, double *sum, const d
                   .dst = dst,
                   .skip = skip,
                   .systems = ksp->systems};
-  for (int c = 0; c < ksp->systems.n && PoiseSize(ksp->ctx) > 1; c++) {
-    double *partial = DotPartials(ksp) + c * ksp->systems.partials; /* the sums take its first places */
-    LinkSumArgs a = {
-        .n = k, .stride = r.stride, .count = r.count, .partial = partial, .dst = ksp->dots.stage};
-    if (poiseLinkIsUsed(ksp->ctx)) {
-      SumByLink(ksp, a);
-    } else {
-      Reduce(ksp,
-             (ReduceArgs){.nsum = k, .stride = a.stride, .count = a.count, .partial = partial, .dst = a.dst});
-      SumStage(ksp, ksp->dots.stage, k);
-    }
-    Reduce(ksp, (ReduceArgs){.nsum = k, .stride = 1, .count = 1, .partial = a.dst, .dst = partial});
-  }
-  if (PoiseSize(ksp->ctx) > 1) r.stride = r.count = 1;
+  if (PoiseSize(ksp->ctx) > 1) SumDotsOfColumns(ksp, k, &r);
   poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, reduce_columns, &r));
   r.dst = sum, r.add = true;
   if (sum) poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, reduce_columns, &r));
