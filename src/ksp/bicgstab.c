@@ -137,7 +137,7 @@ static void Finish_BiCGSTAB(PoiseKSP ksp)
   double kept = Kept(ksp);
   if (kept > 0) poiseKSPCopy(ksp, ksp->work[KEPT], ksp->work[Unknown(ksp)]);
   if (kept > 0) ksp->result.rnorm = sqrt(kept) / ksp->solve.scale;
-  if (IsAhead(ksp)) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W], NULL); /* x += M^-1 u */
+  if (IsAhead(ksp)) poiseKSPUnwind(ksp, ksp->work[U], ksp->work[W]); /* x += M^-1 u */
 }
 
 static PoiseVec Solution_BiCGSTAB(PoiseKSP ksp)

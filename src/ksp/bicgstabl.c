@@ -137,7 +137,7 @@ static void Iterate_BiCGstabL(PoiseKSP ksp, int j)
 
 static void Finish_BiCGstabL(PoiseKSP ksp)
 {
-  if (Unknown(ksp) != X) poiseKSPUnwind(ksp, ksp->work[Y(ksp)], ksp->work[W], NULL); /* x += M^-1 y */
+  if (Unknown(ksp) != X) poiseKSPUnwind(ksp, ksp->work[Y(ksp)], ksp->work[W]); /* x += M^-1 y */
 }
 
 static PoiseVec Solution_BiCGstabL(PoiseKSP ksp)

@@ -396,7 +396,7 @@ static void AddCorrection(PoiseKSP ksp, int k, const double *skip)
     AddColumns(ksp, k, ksp->v[GM_X], skip, NO_SLOT);
   } else {
     poiseGMRESCombine(ksp, k, skip, NO_SLOT);
-    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W], poiseGMRESEach(ksp));
+    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W]);
   }
 }
 

@@ -60,7 +60,7 @@ void poiseGMRESIterate(PoiseKSP ksp, int j); /* these three as KSPType's */
 void poiseGMRESFinish(PoiseKSP ksp);
 PoiseVec poiseGMRESSolutionSoFar(PoiseKSP ksp);
 
-/* Number of columns of the unfinished cycle, as the host knows it; of several systems the most there may be. */
+/* Number of columns of the unfinished cycle, as the host knows it; of several systems the most they have. */
 static inline int poiseGMRESColumns(PoiseKSP ksp)
 {
   return ksp->systems.n ? poiseGMRESRestart(ksp) : (int)ksp->result.slots[GM_COLUMNS];

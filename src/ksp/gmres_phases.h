@@ -4,7 +4,8 @@
 
   The small array holds, with ld = m + 1: H (m columns as orthogonalised), R (the same after the rotations),
   cos, sin, gamma (gamma_0 = |r|, gamma_j+1 = -sin_j gamma_j: the residual norm is |gamma|), y, h2 (a second
-  pass's column), and two words on the correction of one of several systems. A prologue never reads an entry that it writes, so all blocks of a GPU may run it.
+  pass's column), and two words on the correction of one of several systems. A prologue with rows never reads
+  an entry that it writes, so all blocks of a GPU may run it.
 */
 #ifndef POISE_GMRES_PHASES_H
 #define POISE_GMRES_PHASES_H

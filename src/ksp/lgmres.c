@@ -97,7 +97,7 @@ static void Restart_LGMRES(PoiseKSP ksp)
   if (ksp->side == POISE_PC_LEFT)
     poiseKSPMaxpy(ksp, 1, &ksp->v[GM_T], 1, NULL, ksp->v[GM_X], skip, NULL);
   else
-    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W], NULL);
+    poiseKSPUnwind(ksp, ksp->work[GM_T], ksp->work[GM_W]);
   poiseGMRESContinue(ksp); /* the new residual, in GM_W */
   if (!Kept(ksp)) return;
   poiseKSPPhase(ksp, PHASE_lgmres_keep,

@@ -128,8 +128,7 @@ void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
 /* The same, unless the slot is not 0. It must not be 0 once the solve is done. */
 void poiseKSPOperatorUnless(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, int slot);
-/* the solution += M^-1 u; t: scratch; terms: as Columns has it, or NULL */
-void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t, const double *terms);
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t);      /* the solution += M^-1 u; t: scratch */
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t); /* t = the solution + M^-1 u */
 void poiseKSPCopy(PoiseKSP ksp, PoiseVec x, PoiseVec y);        /* y = x */
 void poiseKSPZero(PoiseKSP ksp, PoiseVec x);

@@ -217,13 +217,13 @@ int poiseKSPStartResidual(PoiseKSP ksp, PoiseVec b, int r, int t, int slot)
   return relative_to_b;
 }
 
-void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t, const double *terms)
+void poiseKSPUnwind(PoiseKSP ksp, PoiseVec u, PoiseVec t)
 {
   bool identity = poiseKSPIsIdentity(ksp);
   double *p = NULL;
   if (!identity) poiseKSPPrecondition(ksp, u, t, NULL);
   poiseKSPFailed(ksp, poiseVecUpdate(identity ? u : t, &p));
-  poiseKSPColumnsAdd(ksp, 1, (Columns){.f64 = &p, .terms = terms}, 1, NULL, ksp->v[0], Done(ksp), NULL);
+  poiseKSPMaxpy(ksp, 1, &p, 1, NULL, ksp->v[0], Done(ksp), NULL);
 }
 
 PoiseVec poiseKSPUnwound(PoiseKSP ksp, PoiseVec u, PoiseVec t)

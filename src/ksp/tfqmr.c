@@ -49,7 +49,7 @@ static void Iterate_TFQMR(PoiseKSP ksp, int j)
 
 static void Finish_TFQMR(PoiseKSP ksp)
 {
-  if (Unknown(ksp) != X) poiseKSPUnwind(ksp, ksp->work[Y], ksp->work[W], NULL); /* x += M^-1 y */
+  if (Unknown(ksp) != X) poiseKSPUnwind(ksp, ksp->work[Y], ksp->work[W]); /* x += M^-1 y */
 }
 
 static PoiseVec Solution_TFQMR(PoiseKSP ksp)

@@ -11,8 +11,8 @@
   Maxpy: y += sign * sum_j a_j x_j; then dots of y, and partial sums of (x_j, y) as by mdot (again may be
   NULL). a: k device scalars, or NULL: value.
   *skip != 0: do nothing (skip may be NULL).
-  terms, of maxpy with several systems: how many vectors each adds, of which `before` are in front of x_0; NULL:
-  all. What those behind hold does not matter.
+  terms, of maxpy with several systems: how many vectors each adds, of which `before` are in front of x_0;
+  NULL: all. What those behind hold does not matter.
 */
 #define MANY_VECTORS(Real, suffix)   \
   typedef struct MdotArgs##suffix {  \

@@ -248,6 +248,7 @@ typedef struct Several {
   Problem p;
   PoiseVec B, X, guess; /* guess: NULL: none */
   int k, zero, nan;     /* columns that are 0, and NaN; -1: none */
+  double rtol;
 } Several;
 
 /* Columns that take different numbers of iterations: smooth and rough ones, a solution of few vectors. */
@@ -270,13 +271,13 @@ static void FillRightSides(Several *s)
 
 static bool OpenSeveral(PoiseContext ctx, int k, const char *method, const char *pc, Several *s)
 {
-  *s = (Several){.k = k, .zero = k > 2 ? 2 : -1, .nan = k > 3 ? 3 : -1};
+  *s = (Several){.k = k, .zero = k > 2 ? 2 : -1, .nan = k > 3 ? 3 : -1, .rtol = 1e-8};
   if (!ProblemOpenGrid(ctx, 36, 30, 3, method, pc, &s->p)) return false;
   PoiseInt n = PoiseVecLocalSize(s->p.b), N = PoiseVecSize(s->p.b);
   if (!CHECK_OK(PoiseVecCreateBlock(ctx, n, N, k, &s->B)) || !CHECK_OK(PoiseVecDuplicate(s->B, &s->X)))
     return false;
   FillRightSides(s);
-  CHECK_OK(PoiseKSPSetTolerances(s->p.ksp, 1e-8, -1, -1, 200));
+  CHECK_OK(PoiseKSPSetTolerances(s->p.ksp, s->rtol, -1, -1, 200));
   CHECK_OK(PoiseKSPKeepHistory(s->p.ksp, 1));
   return true;
 }
@@ -309,7 +310,7 @@ static void CompareSystem(Several *s, int j, const char *what)
     for (PoiseInt i = 0; i < count && i < alone && j != s->nan; i++) same = same && norms[i] == own[i];
   } else if (reason > 0) {
     CHECK_OK(PoiseVecGetColumn(s->X, j, s->p.x));
-    same = same && ProblemResidual(&s->p) <= 1e-6 * NormOf(s->p.b) + 1e-300 &&
+    same = same && ProblemResidual(&s->p) <= 100 * (s->rtol * NormOf(s->p.b) + 1e-50) &&
            llabs(its - PoiseKSPIterations(ksp)) <= 2 + its / 10;
   }
   if (!same)
@@ -511,7 +512,8 @@ static bool OpenCycles(PoiseContext ctx, int k, int restart, const Cycles *c, Se
   snprintf(options, sizeof options, "-ksp_gmres_cgs_refinement_type refine_%s", c->refine);
   SetOptions(ctx, options);
   if (!OpenSeveral(ctx, k, c->method, c->pc, s)) return false;
-  CHECK_OK(PoiseKSPSetTolerances(s->p.ksp, restart < 5 ? 1e-2 : 1e-8, -1, -1, 103));
+  if (restart < 5) s->rtol = 1e-2;
+  CHECK_OK(PoiseKSPSetTolerances(s->p.ksp, s->rtol, -1, -1, 103));
   CHECK_OK(PoiseKSPSetFromOptions(s->p.ksp));
   CHECK_OK(PoiseKSPSetPCSide(s->p.ksp, c->side));
   if (c->none) CHECK_OK(PoiseKSPSetNormType(s->p.ksp, POISE_KSP_NORM_NONE));
@@ -529,7 +531,7 @@ static void Cycle(PoiseContext ctx, int k, int restart, const Cycles *c)
   if (!OpenCycles(ctx, k, restart, c, &s)) return;
   bool scales = s.zero >= 0 && (c->guess || c->none); /* a b that might have to be scaled, as that of NaN */
   SolveAll(&s, what, 1 + scales + (s.nan >= 0));
-  if (k == 8 && !c->none) CHECK(CyclesOfEnds(&s, restart) > 1);
+  if (k == 8 && restart < 30 && !c->none) CHECK(CyclesOfEnds(&s, restart) > 1);
   CloseSeveral(&s);
 }
 
@@ -544,7 +546,7 @@ static void TestCycles(PoiseContext ctx)
                                 {"gmres", "sor", "never", POISE_PC_LEFT, false, true},
                                 {"fgmres", "jacobi", "ifneeded", POISE_PC_RIGHT, false, false},
                                 {"fgmres", "none", "always", POISE_PC_RIGHT, true, false}};
-  static const int restarts[] = {1, 2, 5, 30};
+  static const int restarts[] = {1, 2, 5, 40}; /* the last with more vectors than one kernel takes */
   for (int w = 0; w < 8; w++)
     for (int r = w % 2; r < 4; r += 2) {
       Cycle(ctx, 8, restarts[r], &ways[w]);
@@ -572,7 +574,7 @@ static PoiseErr FewEigenvalues(PoiseContext ctx, bool singular, PoiseMat *A)
    products go on. Of a singular matrix the last one breaks down. */
 static void Exhaust(PoiseContext ctx, const char *method, PoisePCSide side, int restart, bool singular)
 {
-  Several s = {.k = CLASSES, .zero = -1, .nan = -1};
+  Several s = {.k = CLASSES, .zero = -1, .nan = -1, .rtol = 1e-10};
   PoiseMat A;
   PoiseInt begin, end;
   double *p;
@@ -582,7 +584,7 @@ static void Exhaust(PoiseContext ctx, const char *method, PoisePCSide side, int 
   CHECK_OK(PoiseKSPSetType(s.p.ksp, method));
   CHECK_OK(PoiseKSPSetPCSide(s.p.ksp, side));
   CHECK_OK(PoiseKSPGMRESSetRestart(s.p.ksp, restart));
-  CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, 1e-10, 0, -1, 200));
+  CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, s.rtol, 0, -1, 200));
   CHECK_OK(PoiseKSPKeepHistory(s.p.ksp, 1));
   if (!CHECK_OK(PoiseVecCreateBlock(ctx, PoiseVecLocalSize(s.p.b), PoiseVecSize(s.p.b), s.k, &s.B)) ||
       !CHECK_OK(PoiseVecDuplicate(s.B, &s.X)))
@@ -595,15 +597,16 @@ static void Exhaust(PoiseContext ctx, const char *method, PoisePCSide side, int 
   SolveAll(&s, what, 1 + singular);
   if (CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X)))
     for (int j = 0; j < s.k; j++) {
-      if (j < restart && !(singular && j == CLASSES - 1)) CHECK_INT(PoiseKSPColumnIterations(s.p.ksp, j), j + 1);
-      CHECK_INT(PoiseKSPColumnReason(s.p.ksp, j) > 0, !(singular && j == CLASSES - 1));
+      bool fails = singular && j == CLASSES - 1;
+      if (j < restart && !fails) CHECK_INT(PoiseKSPColumnIterations(s.p.ksp, j), j + 1);
+      CHECK_INT(PoiseKSPColumnReason(s.p.ksp, j) > 0, !fails);
     }
   CloseSeveral(&s);
 }
 
 static void TestOwnColumns(PoiseContext ctx)
 {
-  for (int singular = 0; singular < 2; singular++)
+  for (int singular = 0; singular <= SameBits(ctx); singular++) /* rounding says whether it is seen */
     for (int restart = singular ? 30 : 5; restart <= 30; restart += 25) {
       Exhaust(ctx, "gmres", POISE_PC_LEFT, restart, singular);
       Exhaust(ctx, "gmres", POISE_PC_RIGHT, restart, singular);
@@ -621,7 +624,7 @@ static void TestSettings(PoiseContext ctx)
                                         "-ksp_gmres_basis fp64",
                                         "-ksp_precision mixed"};
   Several s;
-  if (!OpenSeveral(ctx, 5, "gmres", "jacobi", &s)) return;
+  if (!OpenSeveral(ctx, 5, "gmres", "none", &s)) return; /* whose set-up is never new */
   for (int k = 0; k < 6; k++) {
     SetOptions(ctx, options[k]);
     CHECK_OK(PoiseKSPSetFromOptions(s.p.ksp));

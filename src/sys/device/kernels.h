@@ -85,8 +85,8 @@ POISE_INLINE double poiseScalar(ScalarRef s)
 
 /* Wide vectors, those of several systems at once: entry i of column j is at [i * n + j]. Of each column there
    are scalars, a small array and partial sums, all the same way: those of column j are (1 + j) * scalars,
-   j * arrays and j * partials behind the pointers in the arguments. What stands at a pointer to scalars itself
-   is of all columns. Coefficients and dots of many vectors are in arrays. */
+   j * arrays and j * partials behind the pointers in the arguments. What stands at a pointer to scalars
+   itself is of all columns. Coefficients and dots of many vectors are in arrays. */
 typedef struct Systems {
   int n;          /* columns; 0: one system, with ordinary vectors and pointers */
   int rows;       /* of phases: rows of a block; 0: POISE_BLOCK */
