@@ -438,13 +438,14 @@ static void TestApplications(PoiseContext ctx)
 /* All claims hold, also of columns that were packed: none is solved again by itself. */
 static void TestTogether(PoiseContext ctx)
 {
-  static const char *const methods[] = {"cg", "minres", "bicgstab"};
-  for (int m = 0; m < 3; m++) {
+  static const char *const methods[] = {"cg", "minres", "bicgstab", "gmres"};
+  for (int m = 0; m < 4; m++) {
     Several s;
     LogCounts before, after;
     if (!OpenSeveral(ctx, 8, methods[m], "jacobi", &s)) return;
     s.zero = s.nan = -1;
     FillRightSides(&s);
+    CHECK_OK(PoiseKSPSetTolerances(s.p.ksp, 1e-8, -1, -1, 2000));
     poiseLogCounts(ctx, &before);
     CHECK_OK(PoiseKSPSolveBlock(s.p.ksp, s.B, s.X));
     poiseLogCounts(ctx, &after);
