@@ -67,10 +67,10 @@ class Solver(Handle):
     A
         What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share.
     method
-        ``"cg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``, ``"qmrcgs"``,
-        ``"idr"``, ``"gmres"``, ``"fgmres"``, ``"lgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``, ``"symmlq"``,
-        ``"bicg"``, ``"qmr"``, ``"lsqr"``, ``"cgls"``, ``"chebyshev"``, ``"richardson"`` or ``"preonly"``; or
-        ``"auto"``, which looks at A and chooses method and preconditioner by itself.
+        ``"cg"``, ``"bcg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``,
+        ``"qmrcgs"``, ``"idr"``, ``"gmres"``, ``"fgmres"``, ``"lgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``,
+        ``"symmlq"``, ``"bicg"``, ``"qmr"``, ``"lsqr"``, ``"cgls"``, ``"chebyshev"``, ``"richardson"`` or
+        ``"preonly"``; or ``"auto"``, which looks at A and chooses method and preconditioner by itself.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"ilut"``,
         ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"cholesky"``, ``"amg"``, ``"ksp"`` or ``"auto"``. Or

@@ -108,10 +108,11 @@ static void Borrow(PoiseKSP owner, PoiseKSP ksp)
   ksp->borrows = true;
 }
 
-/* Systems whose iterations may be packed: that is simple where each iteration is like the others. */
+/* Systems whose iterations may be packed: that is simple where each iteration is like the others. In a space
+   that all share there is none to be left out. */
 static bool Packs(PoiseKSP ksp)
 {
-  return !ksp->type->finish && poiseKSPCycle(ksp) == 1 && !poiseKSPForm(ksp)->restart;
+  return !ksp->type->shared && !ksp->type->finish && poiseKSPCycle(ksp) == 1 && !poiseKSPForm(ksp)->restart;
 }
 
 /* Rows of a phase's blocks on a GPU: some thousand numbers, so that small problems have blocks enough. On the
@@ -122,6 +123,14 @@ static int RowsOfBlocks(const Device *dev, int columns)
   if (!poiseModelIsGpu(&dev->model) || !dev->ops->owns) return 0;
   while (rows * columns > 2 * POISE_BLOCK && rows > 64) rows /= 2;
   return rows;
+}
+
+/* Of systems.work: what phases need, then what systems share, with the sums of such numbers. */
+static int64_t WorkOf(PoiseKSP ksp, int n)
+{
+  int64_t sums = GRAM_PAIRS * (int64_t)n * n;
+  if (!ksp->type->shared) return POISE_SYSTEMS_WORK;
+  return POISE_SYSTEMS_WORK + ksp->type->shared(n) + sums * (1 + GRAM_BLOCKS);
 }
 
 static PoiseErr MakeLevel(PoiseKSP owner, int level, int n)
@@ -135,7 +144,7 @@ static PoiseErr MakeLevel(PoiseKSP owner, int level, int n)
   ksp->ctx = ctx;
   Borrow(owner, ksp);
   TRY(poiseLayoutColumns(owner->A->cols, n, &ksp->layout));
-  TRY(poiseBufferCreate(ctx->device, POISE_SYSTEMS_WORK * sizeof(double), "coefficients of systems",
+  TRY(poiseBufferCreate(ctx->device, (size_t)WorkOf(ksp, n) * sizeof(double), "coefficients of systems",
                         &b->work[level]));
   poiseBufferZero(&b->work[level]); /* it has a counter */
   TRY(poiseBufferUpdate(&b->work[level], DEVICE, &work));

@@ -125,7 +125,7 @@ static int Keeps(PoiseKSP ksp)
   return poiseKSPKeepsSpectrum(ksp) ? CG_KEEPS : 0;
 }
 
-static int64_t Array_CG(PoiseKSP ksp)
+int64_t poiseCGArray(PoiseKSP ksp)
 {
   return Keeps(ksp) ? 2 * CG_KEPT : 0;
 }
@@ -149,7 +149,7 @@ static void Iterate_CG(PoiseKSP ksp, int j)
 
 /* The matrix of Lanczos: 1 / alpha_k + beta_k-1 / alpha_k-1 on the diagonal, sqrt(beta_k) / alpha_k
    beside. */
-static PoiseErr Projected_CG(PoiseKSP ksp, Projected *p)
+PoiseErr poiseCGProjected(PoiseKSP ksp, Projected *p)
 {
   double *array;
   PoiseInt its = ksp->result.its - ksp->solve.base;
@@ -174,7 +174,7 @@ const KSPType poiseKSPType_cg = {
     .options = options,
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,
-    .array = Array_CG,
+    .array = poiseCGArray,
     .wide = poiseCGWide,
     .begins = CG_BEGINS,
     .keeps = CG_BEGINS & ~(1 << R),
@@ -184,6 +184,6 @@ const KSPType poiseKSPType_cg = {
     .sends = true,
     .iterate = Iterate_CG,
     .recurrence = R,
-    .projected = Projected_CG,
+    .projected = poiseCGProjected,
     .view = View_CG,
 };

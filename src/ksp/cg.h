@@ -12,6 +12,8 @@ enum { CG_BEGINS = 1 << R | 1 << P }; /* as KSPType.begins */
 
 int poiseCGVectors(PoiseKSP ksp);
 unsigned poiseCGWide(PoiseKSP ksp);
+int64_t poiseCGArray(PoiseKSP ksp);
+PoiseErr poiseCGProjected(PoiseKSP ksp, Projected *p);
 const char *poiseCGCannotPredict(PoiseKSP ksp); /* why not in the form of prcg.c; NULL: it can */
 /* r = b - A x, p = z = M r, (r, z), and the first norm. */
 void poiseCGStart(PoiseKSP ksp, PoiseVec b);

@@ -480,3 +480,52 @@ void poiseKSPMaxpy(PoiseKSP ksp, int k, double *const *x, double sign, const dou
 {
   poiseKSPColumnsAdd(ksp, k, (Columns){.f64 = x}, sign, c, y, skip, f);
 }
+
+/* ---- wide vectors whose columns are mixed ---------------------------------------------------- */
+
+/* dst[0..n) = sums of partials over all ranks, in as many messages as it takes. */
+static void SumGram(PoiseKSP ksp, int n, int64_t count, const double *partial, double *dst)
+{
+  bool link = poiseLinkIsUsed(ksp->ctx);
+  int most = link ? POISE_MAX_BATCH : POISE_COMM_WIDTH - 1;
+  if (!link)
+    Reduce(ksp,
+           (ReduceArgs){.nsum = n, .stride = GRAM_BLOCKS, .count = count, .partial = partial, .dst = dst});
+  for (int first = 0; first < n && PoiseSize(ksp->ctx) > 1; first += most) {
+    int batch = n - first < most ? n - first : most;
+    if (!link) SumStage(ksp, dst + first, batch);
+    if (!link) continue;
+    SumByLink(ksp, (LinkSumArgs){.n = batch,
+                                 .stride = GRAM_BLOCKS,
+                                 .count = count,
+                                 .partial = partial + first * GRAM_BLOCKS,
+                                 .dst = dst + first});
+  }
+}
+
+const double *poiseKSPGram(PoiseKSP ksp, const double *x, const double *y0, const double *y1)
+{
+  int k = ksp->systems.n, pairs = y1 ? 2 : 1;
+  int64_t n = ksp->layout->n;
+  double *own = poiseKSPShared(ksp) + ksp->type->shared(k), *partial = own + GRAM_PAIRS * k * k,
+         *sums = PoiseSize(ksp->ctx) > 1 ? ksp->dots.stage : own;
+  GramArgs a = {.n = n, .k = k, .pairs = pairs, .x = x, .y = {y0, y1}, .partial = partial};
+  poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
+  a.skip = poiseKSPSlot(ksp, SLOT_SEEN);
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, gram_columns, &a));
+  SumGram(ksp, pairs * k * k, poiseGramBlocks(n), partial, sums);
+  int vectors = 2 + (y1 && y1 != x);
+  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2.0 * pairs * k * k * (double)n, 8.0 * vectors * k * (double)n);
+  return sums;
+}
+
+void poiseKSPCombine(PoiseKSP ksp, CombineArgs a)
+{
+  int matrices = a.x[1] ? 2 : 1, k = ksp->systems.n, vectors = matrices + 1 + a.adds;
+  a.n = ksp->layout->n, a.k = k, a.systems = ksp->systems;
+  a.skip = poiseKSPSlot(ksp, SLOT_SEEN);
+  poiseLogBegin(ksp->ctx, EVENT_KSPVectors);
+  poiseKSPFailed(ksp, LAUNCH(ksp->ctx->device, combine_columns, &a));
+  poiseLogEnd(ksp->ctx, EVENT_KSPVectors, 2.0 * matrices * k * k * (double)a.n,
+              8.0 * vectors * k * (double)a.n);
+}

@@ -11,6 +11,7 @@
 #ifndef POISE_KSP_METHODS_H
 #define POISE_KSP_METHODS_H
 
+#include "vec/gram_kernels.h"
 #include "ksp.h"
 #include "spectrum.h"
 
@@ -33,9 +34,11 @@ struct KSPType {
   PoiseErr (*read)(PoiseKSP); /* read the options in a call that may override others; NULL: into data */
   void (*inherit)(const void *from, void *to); /* copy settings in data that are not in `options`; may be
                                                   NULL */
-  bool columns;  /* several systems at once are one by one what they are alone: its phases, products and M are
-                    all there is to an iteration */
-  bool flexible; /* M may vary between applications */
+  /* Several systems at once are one by one what they are alone: its phases, products and M are all there is
+     to an iteration. Or they have one space, and so many numbers that k of them share (poiseKSPShared). */
+  bool columns;
+  int64_t (*shared)(int k); /* NULL: they share nothing */
+  bool flexible;            /* M may vary between applications */
   /* For least squares: x minimises |b - A x|, A may have any shape, and M approximates A^T A. The last `rows`
      work vectors have A's rows, the others, as x, A's columns. */
   LeastSquares squares;
@@ -217,6 +220,18 @@ void poiseKSPColumnsAddDots(PoiseKSP ksp, int k, Columns x, double sign, const d
                             const double *skip, const Fuse *f);
 void poiseKSPTakeDots(PoiseKSP ksp, int k, Columns x, const double *y, double *dst, double *sum,
                       const double *skip);
+
+/* ---- wide vectors whose columns are mixed, and k x k numbers (dots.c) ------------------------- */
+
+/* The numbers that systems share (KSPType.shared), on the device. */
+static inline double *poiseKSPShared(PoiseKSP ksp)
+{
+  return ksp->systems.work + POISE_SYSTEMS_WORK;
+}
+/* X^T Y_0 over all ranks, and X^T Y_1 behind it if Y_1 is not NULL: where they are until the next call. */
+const double *poiseKSPGram(PoiseKSP ksp, const double *x, const double *y0, const double *y1);
+/* As combine_columns does it; n, k, skip and systems are the solver's. */
+void poiseKSPCombine(PoiseKSP ksp, CombineArgs a);
 
 /* ---- the loop, and words about its end (loop.c, monitor.c) ----------------------------------- */
 

@@ -24,6 +24,7 @@ typedef struct Method {
 
 static const Method methods[] = {
     {"cg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi", "pbjacobi", "icc", "sor", "bjacobi"}},
+    {"bcg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi", "pbjacobi", "icc", "sor", "bjacobi"}},
     {"prcg", SPD, NONE | PRE | TRUE | NATURAL, 0, {"none", "jacobi"}},
     {"bicgstab",
      CONVECTION,

@@ -5,10 +5,10 @@
 
 enum { N = 64 };
 
-static const char *const types[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
-                                    "chebyshev", "richardson", "cgs",      "tfqmr",  "idr",    "bicgstabl",
-                                    "fcg",       "gcr",        "symmlq",   "qmrcgs", "bicg",   "lsqr",
-                                    "cgls",      "lgmres",     "qmr"};
+static const char *const types[] = {"cg",        "bcg",       "prcg",       "bicgstab", "gmres",  "fgmres",
+                                    "minres",    "chebyshev", "richardson", "cgs",      "tfqmr",  "idr",
+                                    "bicgstabl", "fcg",       "gcr",        "symmlq",   "qmrcgs", "bicg",
+                                    "lsqr",      "cgls",      "lgmres",     "qmr"};
 enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct Solver {

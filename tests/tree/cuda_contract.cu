@@ -8,6 +8,8 @@
 
 #include "sys/device/kernels.h"
 #include "sys/link/link_kernels.h"
+#include "ksp/bcg_kernels.h"
+#include "ksp/bcg_phases.h"
 #include "ksp/bicg_phases.h"
 #include "ksp/bicgstab_phases.h"
 #include "ksp/bicgstabl_phases.h"
@@ -64,6 +66,7 @@
 #include "pc/lu_kernels.h"
 #include "pc/supervariables_kernels.h"
 #include "pc/triangle_entries_kernels.h"
+#include "vec/gram_kernels.h"
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
 

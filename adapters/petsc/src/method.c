@@ -15,7 +15,7 @@
 
 /* Words for methods whose iterates are those of one of Poise. pipefgmres and pipegcr are none, which need not
    give what fgmres does, nor is bcgsl, which looks at the end of a cycle only. PETSc has no idr: its bcgs
-   stands in where Poise's idr cannot work. */
+   stands in where Poise's idr cannot work; and its cg for bcg. */
 static const struct {
   const char *word, *poise, *petsc;
 } words[] = {
@@ -26,6 +26,7 @@ static const struct {
     {"pipecg2", "cg", "pipecg2"},
     {"pipeprcg", "cg", "pipeprcg"},
     {"prcg", "prcg", "pipeprcg"},
+    {"bcg", "bcg", "cg"},
     {"bcgs", "bicgstab", "bcgs"},
     {"bicgstab", "bicgstab", "bcgs"},
     {"ibcgs", "bicgstab", "ibcgs"},

@@ -69,10 +69,11 @@ PetscErrorCode SetMethod(KSP ksp, const char *asked)
   PetscFunctionBegin;
   if (strcmp(PetscMethodOf(asked), PetscMethodOf(d->asked))) {
     PetscCall(HasMethod(PetscMethodOf(asked), &has));
-    PetscCheck(has, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
-               "neither Poise nor PETSc has a method %s. Poise has cg prcg bicgstab bicgstabl bicg cgs tfqmr "
-               "qmrcgs idr cgls lsqr fcg gcr gmres fgmres lgmres minres symmlq chebyshev richardson preonly",
-               asked);
+    PetscCheck(
+        has, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_UNKNOWN_TYPE,
+        "neither Poise nor PETSc has a method %s. Poise has cg bcg prcg bicgstab bicgstabl bicg cgs "
+        "tfqmr qmrcgs idr cgls lsqr fcg gcr gmres fgmres lgmres minres symmlq chebyshev richardson preonly",
+        asked);
     if (d->petsc_works && d->petsc.reset) PetscCall(d->petsc.reset(ksp));
     d->petsc_works = PETSC_FALSE;
     ksp->setupstage = KSP_SETUP_NEW;

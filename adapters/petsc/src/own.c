@@ -14,7 +14,8 @@ static PetscBool Watches(const char *method, KSPNormType norm, PCSide side)
   if (!strcmp(method, "preonly")) return PETSC_TRUE;
   if (!strcmp(method, "fgmres") || !strcmp(method, "gcr") || !strcmp(method, "qmrcgs"))
     return !left && (plain || none);
-  if (!strcmp(method, "cg") || !strcmp(method, "prcg") || !strcmp(method, "fcg")) return left;
+  if (!strcmp(method, "cg") || !strcmp(method, "bcg") || !strcmp(method, "prcg") || !strcmp(method, "fcg"))
+    return left;
   for (size_t i = 0; i < sizeof of_both_sides / sizeof *of_both_sides; i++)
     if (!strcmp(method, of_both_sides[i])) return none || (norm != KSP_NORM_NATURAL && plain != left);
   if (!strcmp(method, "minres") || !strcmp(method, "symmlq")) return left && !plain;
