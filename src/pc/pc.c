@@ -2,6 +2,7 @@
 /* The preconditioner interface. */
 #include "mat/order/arrange.h"
 #include "mat/object/bytes.h"
+#include "vec/vec_kernels.h"
 #include "pc.h"
 
 #define PC_TYPE(name) extern const PCType poisePCType_##name;
@@ -349,6 +350,7 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
 
 static bool TakesColumns(PoisePC pc)
 {
+  if (pc->type->pointwise) return true;
   return pc->type->apply_columns && (!pc->type->takes_columns || pc->type->takes_columns(pc));
 }
 
@@ -381,13 +383,25 @@ static PoiseErr ApplyByColumns(PoisePC pc, PoiseVec r, PoiseVec z, const Fuse *f
   return e ? e : poiseVecFuse(z, NULL, fuse);
 }
 
+/* A diagonal, in one pass, for all systems alike. */
+static PoiseErr ApplyDiagonal(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
+{
+  AxpbyArgs a = {.n = r->layout->n, .a.value = 1, .skip = skip, .systems.n = poiseVecColumns(r)};
+  if (fuse) a.fuse = *fuse;
+  TRY(pc->type->pointwise(pc, &a.scale));
+  TRY(poiseVecRead(r, &a.x));
+  TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y));
+  return LAUNCH(pc->ctx->device, axpby_columns, &a);
+}
+
 static PoiseErr ApplyColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   double k = poiseVecColumns(r), flops = (double)r->layout->n, bytes = 24 * flops;
   if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
-  PoiseErr e =
-      TakesColumns(pc) ? pc->type->apply_columns(pc, r, z, skip, fuse) : ApplyByColumns(pc, r, z, fuse);
+  PoiseErr e = pc->type->pointwise ? ApplyDiagonal(pc, r, z, skip, fuse)
+               : TakesColumns(pc)  ? pc->type->apply_columns(pc, r, z, skip, fuse)
+                                   : ApplyByColumns(pc, r, z, fuse);
   poiseLogEnd(pc->ctx, EVENT_PCApply, k * flops, k * bytes);
   return e;
 }
