@@ -75,7 +75,7 @@ static __global__ void __launch_bounds__(THREADS) CombineColumns(const __grid_co
   if (a.skip && *a.skip != 0) return;
   for (int p = 0; p < operands; p++)
     for (int e = threadIdx.x; e < k * k; e += THREADS) coefficient[p][e] = a.c[p][e];
-  bool stays = c.column < 0 || (a.ended && a.ended[poiseScalarsOf(&a.systems, c.column)] != 0);
+  bool stays = c.column < 0 || (a.stays && a.stays[poiseScalarsOf(&a.systems, c.column)] != 0);
   for (int64_t at = first; at < last; at += AHEAD * apart) {
     int n = (int)(last - at < AHEAD * apart ? last - at : AHEAD * apart);
     __syncthreads();

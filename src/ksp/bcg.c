@@ -85,11 +85,11 @@ static void Iterate_BCG(PoiseKSP ksp, int j)
 {
   double **v = ksp->v;
   const double *T = Matrix(ksp, BCG_T), *D = Matrix(ksp, BCG_D), *xi = Matrix(ksp, BCG_MINUS_XI),
-               *zeta = Matrix(ksp, BCG_ZETA_T), *ended = poiseKSPSlot(ksp, SLOT_DONE);
+               *zeta = Matrix(ksp, BCG_ZETA_T), *stays = poiseKSPSlot(ksp, BCG_STAYS);
   (void)j;
   poiseKSPMult(ksp, ksp->work[P], ksp->work[Q], NULL);       /* A S */
   poiseKSPBcgStep(ksp, poiseKSPGram(ksp, v[P], v[Q], NULL)); /* xi = (S^T A S)^-1, D = xi C */
-  poiseKSPCombine(ksp, (CombineArgs){.x = {v[P]}, .c = {D}, .y = v[X], .adds = 1, .ended = ended});
+  poiseKSPCombine(ksp, (CombineArgs){.x = {v[P]}, .c = {D}, .y = v[X], .adds = 1, .stays = stays});
   poiseKSPCombine(ksp, (CombineArgs){.x = {v[R], v[Q]}, .c = {T, xi}, .y = v[R]}); /* Q' = Q - A S xi */
   poiseKSPPrecondition(ksp, ksp->work[R], ksp->work[Z], NULL);
   Factor(ksp, (int)ksp->norm);                            /* norms; Q' = Q zeta, T = zeta^-1, C = zeta C */

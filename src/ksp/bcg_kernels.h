@@ -54,8 +54,8 @@ POISE_INLINE int poiseBcgPivot(const BcgScratch *s, int k)
 /*
   Cholesky's factorization of the symmetric G with pivots, G = U^T U, and U^-1. m becomes [U | U^-T] of G
   scaled to a unit diagonal, but for the square root of each pivot. Rows without a pivot then hold what of
-  that row does not depend on the others. Columns with G_jj <= nothing are left out. Returns whether G is
-  positive semidefinite, and not 0.
+  that row does not depend on the others. Columns with G_jj <= nothing are left out. Returns whether the
+  diagonal is that of a G which is positive semidefinite, and not 0.
 */
 POISE_INLINE int poiseBcgFactor(BcgScratch *s, int k, const double *G, double nothing, int lane, int lanes)
 {
@@ -86,7 +86,6 @@ POISE_INLINE int poiseBcgFactor(BcgScratch *s, int k, const double *G, double no
     BCG_SYNC();
     rank++;
   }
-  for (int j = 0; j < k; j++) good = good && (s->state[j] != BCG_LEFT || s->m[j][j] > -1e-8);
   return good && rank > 0;
 }
 
@@ -113,7 +112,7 @@ POISE_INLINE void poiseBcgTell(const BcgArgs *a, int good, int lane, int lanes)
     if (!good) poiseBcgSlots(a, j)[BCG_BROKEN] = 1;
 }
 
-/* bcg_step: G = S^T A S; xi = G^-1, D = xi C; of a system that has ended D is 0. */
+/* bcg_step: G = S^T A S; xi = G^-1, D = xi C. */
 POISE_INLINE void poiseBcgStep(const BcgArgs *a, BcgScratch *s, int lane, int lanes)
 {
   int k = a->k, size = k * k;
@@ -131,7 +130,11 @@ POISE_INLINE void poiseBcgStep(const BcgArgs *a, BcgScratch *s, int lane, int la
     double sum = 0;
     int i = e / k, j = e % k;
     for (int l = 0; l < k; l++) sum -= xi[i * k + l] * C[l * k + j];
-    D[e] = poiseBcgSlots(a, j)[SLOT_DONE] != 0 ? 0 : sum;
+    D[e] = sum;
+  }
+  for (int j = lane; j < k; j += lanes) {
+    double *slots = poiseBcgSlots(a, j);
+    slots[BCG_STAYS] = slots[SLOT_DONE] != 0 || !good;
   }
 }
 

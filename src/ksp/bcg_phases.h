@@ -8,8 +8,9 @@
 /* Operands of bcg_start. */
 enum { BCG_R, BCG_Z };
 
-/* Slots beside those of cg's start: the square of the norm, and whether the block has broken down. */
-enum { BCG_SQUARE = CG_ALPHA + 1, BCG_BROKEN };
+/* Slots beside those of cg's start: the square of the norm; has the block broken down; does x stay as it is,
+   for that or as the system has ended? */
+enum { BCG_SQUARE = CG_ALPHA + 1, BCG_BROKEN, BCG_STAYS };
 
 /* bcg_start: the first norm. A system that ends here has a column of 0, and so no part in the block. k: rtol
    is relative to |b|. */

@@ -60,7 +60,7 @@ POISE_INLINE void AddColumns(int k, int rows, int width, const double *x, const 
 }
 
 /* That many rows, from x of which y may be one. */
-POISE_INLINE void CombineRows(const CombineArgs *a, const bool *ended, int rows, int64_t first)
+POISE_INLINE void CombineRows(const CombineArgs *a, const bool *stays, int rows, int64_t first)
 {
   double v[POISE_MAX_COLUMNS / WIDTH][TOGETHER][WIDTH];
   int k = a->k;
@@ -78,14 +78,14 @@ POISE_INLINE void CombineRows(const CombineArgs *a, const bool *ended, int rows,
   }
   for (int r = 0; r < rows; r++)
     for (int j = 0; j < k; j++)
-      if (!ended[j]) y[r * k + j] = v[j / WIDTH][r][j % WIDTH];
+      if (!stays[j]) y[r * k + j] = v[j / WIDTH][r][j % WIDTH];
 }
 
-static void CombineBlock(const CombineArgs *a, const bool *ended, int64_t block)
+static void CombineBlock(const CombineArgs *a, const bool *stays, int64_t block)
 {
   int64_t r = block * POISE_BLOCK, end = r + POISE_BLOCK < a->n ? r + POISE_BLOCK : a->n;
-  for (; r + TOGETHER <= end; r += TOGETHER) CombineRows(a, ended, TOGETHER, r);
-  for (; r < end; r++) CombineRows(a, ended, 1, r);
+  for (; r + TOGETHER <= end; r += TOGETHER) CombineRows(a, stays, TOGETHER, r);
+  for (; r < end; r++) CombineRows(a, stays, 1, r);
 }
 
 PoiseErr poiseHost_combine_columns(Device *dev, const void *args)
@@ -93,9 +93,9 @@ PoiseErr poiseHost_combine_columns(Device *dev, const void *args)
   const CombineArgs *a = args;
   int64_t nblock = POISE_NBLOCKS(a->n);
   double bytes = 24.0 * (double)a->n * a->k;
-  bool ended[POISE_MAX_COLUMNS];
+  bool stays[POISE_MAX_COLUMNS];
   if (a->skip && *a->skip != 0) return POISE_OK;
-  for (int j = 0; j < a->k; j++) ended[j] = a->ended && a->ended[poiseScalarsOf(&a->systems, j)] != 0;
-  HOST_BLOCKS_IF(dev, HOST_WORTH(dev, nblock, bytes), nblock, 1, b, CombineBlock(a, ended, b));
+  for (int j = 0; j < a->k; j++) stays[j] = a->stays && a->stays[poiseScalarsOf(&a->systems, j)] != 0;
+  HOST_BLOCKS_IF(dev, HOST_WORTH(dev, nblock, bytes), nblock, 1, b, CombineBlock(a, stays, b));
   return POISE_OK;
 }

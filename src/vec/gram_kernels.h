@@ -30,11 +30,12 @@ POISE_INLINE int64_t poiseGramBlocks(int64_t n)
 }
 
 /* combine_columns: Y = X_0 C_0 + X_1 C_1, or Y plus that if `adds`. x[1] may be NULL. Y may be one of the X,
-   unless it is added to. Column j stays where ended[poiseScalarsOf(&systems, j)] != 0 (ended may be NULL). */
+   unless it is added to. Column j stays as it is where stays[poiseScalarsOf(&systems, j)] != 0 (stays may be
+   NULL). */
 typedef struct CombineArgs {
   int64_t n;
   int k, adds;
-  const double *x[2], *c[2], *skip, *ended;
+  const double *x[2], *c[2], *skip, *stays;
   double *y;
   Systems systems;
 } CombineArgs;

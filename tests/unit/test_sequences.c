@@ -129,7 +129,7 @@ static const char *const mat_types[] = {"csr", "csri", "seg", "bcsr", "auto", "p
 static const char *const ksp_types[] = {"cg",        "prcg",       "bicgstab", "gmres",  "fgmres", "minres",
                                         "chebyshev", "richardson", "preonly",  "cgs",    "tfqmr",  "idr",
                                         "bicgstabl", "fcg",        "gcr",      "symmlq", "qmrcgs", "bicg",
-                                        "lsqr",      "cgls",       "lgmres",   "qmr"};
+                                        "lsqr",      "cgls",       "lgmres",   "qmr",    "bcg"};
 static const char *const pc_types[] = {"none", "jacobi",  "pbjacobi", "ilu",      "icc", "ilut", "ict",
                                        "sor",  "bjacobi", "lu",       "cholesky", "ksp", "shell"};
 static const char *const inner_types[] = {"preonly", "richardson", "gmres", "cg", "chebyshev"};
