@@ -81,8 +81,10 @@ POISE_INLINE int poiseBcgFactor(BcgScratch *s, int k, const double *G, double no
       if (i == p) s->state[i] = BCG_PIVOT;
     }
     BCG_SYNC();
-    for (int e = lane; e < 2 * k * k; e += lanes)
-      s->m[e / (2 * k)][e % (2 * k)] -= s->factor[e / (2 * k)] * s->m[p][e % (2 * k)];
+    for (int e = lane; e < 2 * k * k; e += lanes) {
+      int i = e / (2 * k), j = e % (2 * k);
+      if (s->factor[i] != 0) s->m[i][j] -= s->factor[i] * s->m[p][j];
+    }
     BCG_SYNC();
     rank++;
   }

@@ -361,11 +361,11 @@ static void JudgeEasy(Stage *t, const Case *c, const Ended *e)
   unsigned flags = c->s->line->flags;
   if (c->norm == POISE_KSP_NORM_NONE || !(flags & EASY)) return;
   if (flags & SPD &&
-      Is(c, "cg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq qmrcgs bicg lgmres "
-            "qmr") &&
+      Is(c, "cg bcg prcg bicgstab gmres fgmres minres cgs tfqmr idr bicgstabl fcg gcr symmlq qmrcgs bicg "
+            "lgmres qmr") &&
       Usual(c, "none jacobi pbjacobi ilu icc sor bjacobi lu ksp"))
     Expect(t, c, e, e->reason > 0, "SPD: not converged");
-  if (flags & NEGATIVE && Is(c, "cg prcg") && Usual(c, "none jacobi pbjacobi ilu sor bjacobi lu"))
+  if (flags & NEGATIVE && Is(c, "cg bcg prcg") && Usual(c, "none jacobi pbjacobi ilu sor bjacobi lu"))
     Expect(t, c, e, e->reason > 0, "negative definite: not converged");
 }
 
@@ -375,7 +375,8 @@ static void JudgeFirst(Stage *t, const Case *c, const Ended *e, const Norms *fir
   bool exact = c->s->line->flags & INTEGER && c->s->line->guess == NO_GUESS && c->s->line->nulls == UNTOLD;
   bool stops =
       c->norm != POISE_KSP_NORM_NATURAL && c->norm != POISE_KSP_NORM_NONE && Tested(c, first, first) <= limit;
-  if (!Is(c, "cg prcg minres fcg symmlq") || !isfinite(first->plain) || !(first->plain > 0) || stops) return;
+  if (!Is(c, "cg bcg prcg minres fcg symmlq") || !isfinite(first->plain) || !(first->plain > 0) || stops)
+    return;
   if (first->rz == 0 && exact && (c->pc->shell != OTHER || Usual(c, "none jacobi")))
     Expect(t, c, e, e->reason == POISE_DIVERGED_INDEFINITE_PC && e->its == 0,
            "(r, z) = 0: not INDEFINITE_PC");
@@ -685,8 +686,8 @@ static bool Agrees(const Textbook *t, const Ended *e)
   return e->its == t->its && (e->reason == t->reason || (e->reason > 0 && t->reason > 0));
 }
 
-/* cg and prcg end as the text book does, for the same reason in the same iteration. Returns how many were
-   compared. */
+/* cg, bcg and prcg end as the text book does, for the same reason in the same iteration. Returns how many
+   were compared. */
 static int CompareCG(Stage *t, const Preconditioner *pc, PoiseNormType norm, int manner)
 {
   Textbook book = {.s = t->s, .norm = norm};
@@ -697,7 +698,7 @@ static int CompareCG(Stage *t, const Preconditioner *pc, PoiseNormType norm, int
     Case c = {t->s, methods[m], pc, "csr", norm, POISE_PC_LEFT, manner};
     PoiseKSP ksp = NULL;
     Ended e;
-    if (!Is(&c, "cg prcg")) continue;
+    if (!Is(&c, "cg bcg prcg")) continue;
     if (Try(t, &c, 0, &ksp, &e)) {
       compared++;
       if (!Agrees(&book, &e)) Fail(t, &c, &e, PoiseKSPReasonString(book.reason), book.its, e.its);
