@@ -227,8 +227,8 @@ static void Between(const PoisePrediction *p, const PoiseBytes *now)
 static void TestBytes(PoiseContext ctx)
 {
   static const char *const methods[] = {
-      "cg",  "bcg",   "prcg", "bicgstab",  "gmres", "fgmres", "minres", "chebyshev", "richardson",
-      "cgs", "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq", "qmrcgs",    "lgmres"};
+      "cg",    "prcg", "bicgstab",  "gmres", "fgmres", "minres", "chebyshev", "richardson", "cgs",
+      "tfqmr", "idr",  "bicgstabl", "fcg",   "gcr",    "symmlq", "qmrcgs",    "lgmres",     "bcg"};
   static const char *const pcs[] = {"jacobi", "none", "ilu", "pbjacobi", "sor", "icc", "lu", "jacobi"};
   for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
     Dense D = System(SPD, N);
