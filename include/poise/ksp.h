@@ -272,14 +272,14 @@ POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /*
   A X = B for vectors of several columns (PoiseVecCreateBlock). Methods whose iterations allow it solve all
   systems at once, and read A and the preconditioner once for all. Each system has its own norms and its own
-  end; what has ended is left out when half have, but by gmres, fgmres and bcg, which keep all to the end. With
-  "bcg" all systems search one space, which takes fewer iterations. Other methods solve one after the other, as
-  do solvers with monitors or tests of the application's, with rearranged or divided matrices, and with null
-  spaces. On the host the solution of a system has the bits of its own solve, but for bcg, products that are
-  composed of columns, and pbjacobi; on a GPU dots are added in another order. The functions below describe all
-  together: the least reason, the most iterations, the largest norm; those of a system have its number, from 0.
-  -ksp_monitor prints the largest norm. B and X are different vectors of A's sizes with as many columns.
-  Collective.
+  end; what has ended is left out when half have, but by gmres, fgmres and bcg, which keep all to the end.
+  With "bcg" all systems search one space, which takes fewer iterations. Other methods solve one after the
+  other, as do solvers with monitors or tests of the application's, with rearranged or divided matrices, and
+  with null spaces. On the host the solution of a system has the bits of its own solve, but for bcg, products
+  that are composed of columns, and pbjacobi; on a GPU dots are added in another order. The functions below
+  describe all together: the least reason, the most iterations, the largest norm; those of a system have its
+  number, from 0. -ksp_monitor prints the largest norm. B and X are different vectors of A's sizes with as
+  many columns. Collective.
 */
 POISE_API PoiseErr PoiseKSPSolveBlock(PoiseKSP ksp, PoiseVec B, PoiseVec X);
 /* Of system j of the latest such solve: as the functions without Column. Not collective. */
