@@ -1537,7 +1537,7 @@ static void TestSettings(PoiseContext ctx)
   CHECK_ERR(PoiseKSPSetType(s.ksp, "gmress"), POISE_ERR_OPTION, "no method 'gmress'; did you mean 'gmres'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "bcgss"), POISE_ERR_OPTION, "did you mean 'bcgs'?");
   CHECK_ERR(PoiseKSPSetType(s.ksp, "cg2"), POISE_ERR_OPTION,
-            "did you mean 'cg'? there are cg, prcg, bicgstab, bcgs,");
+            "did you mean 'cg'? there are cg, prcg, bcg, bicgstab, bcgs,");
   CHECK_OK(PoiseKSPSetType(s.ksp, "none"));
   CHECK(!strcmp(PoiseKSPType(s.ksp), "preonly"));
   CHECK_OK(PoiseKSPSetType(s.ksp, "gmres"));

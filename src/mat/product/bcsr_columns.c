@@ -4,6 +4,6 @@
 
 PoiseErr poiseHost_bcsr_mult_columns(Device *dev, const void *args)
 {
-  poiseHostMultColumns(dev, args, (HostWideSums){poiseHostWideBlocks, poiseHostWideBlocks});
+  poiseHostMultColumns(dev, args, (HostWideSums){poiseHostWideBlockRows, poiseHostWideBlocks});
   return POISE_OK;
 }

@@ -18,15 +18,8 @@ PoiseErr poiseSeveralLaunchSingle(Product *p, ProductPart part, const ProductArg
 static void MultBlock(const ColumnsMultArgs_f32 *a, double alpha, double beta, int64_t number)
 {
   const CsrMultArgs_f32 *m = &a->m;
-  int64_t n = a->columns, b = m->A.b > 1 ? m->A.b : 1;
   int64_t begin = number * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
-  for (int64_t i = begin; i < end; i++) {
-    int64_t k = poiseCsrOffset_f32(&m->A, i), last = poiseCsrOffset_f32(&m->A, i + 1);
-    double sum[MAX_SINGLE_BLOCK * POISE_MAX_COLUMNS];
-    (b > 1 ? poiseHostWideBlocks : poiseHostWideAnyRow)(m, n, k, last, sum);
-    for (int64_t r = 0; r < b; r++)
-      poiseHostStoreColumns(n, alpha, sum + r * POISE_MAX_COLUMNS, beta, m->y + (i * b + r) * n);
-  }
+  (m->A.b > 1 ? poiseHostWideBlockRows : poiseHostWideRows)(m, a->columns, alpha, beta, begin, end);
 }
 
 PoiseErr poiseHost_mult_columns_f32(Device *dev, const void *args)

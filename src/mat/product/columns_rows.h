@@ -25,41 +25,58 @@ POISE_INLINE void poiseHostAddPairs(int pairs, double v, const SCALAR *from, Hos
 
 /* ---- rows of numbers ------------------------------------------------------------------------- */
 
-/* s[q][p] = the terms of entries k + 2 q, k + 2 q + 4, ... for pair p of columns from j on, `places` of q. */
-POISE_INLINE void poiseHostPlaces(const RowsArgs *m, int64_t n, int places, int pairs, bool ghosts, int64_t j,
+/* The row of X of entry k, from column j on. */
+POISE_INLINE const SCALAR *poiseHostXOf(const RowsArgs *m, int64_t n, bool ghosts, int64_t j, int64_t k)
+{
+  return (ghosts ? poiseHostBlockFactors(m, m->A.col[k], n) : m->x + m->A.col[k] * n) + j;
+}
+
+/* s[q][p] = the terms of entries k + q step, k + q step + 4, ... for pair p of columns from j on, for
+   4 / step places q. */
+POISE_INLINE void poiseHostPlaces(const RowsArgs *m, int64_t n, int step, int pairs, bool ghosts, int64_t j,
                                   int64_t k, int64_t last, HostTwo (*s)[HOST_PAIRS])
 {
-  const SCALAR *val = m->A.val, *x = m->x + j;
-  const int32_t *col = m->A.col;
-  HostTwo t[2][HOST_PAIRS] = {{{0}}};
-  for (; k < last; k += 4)
+  const SCALAR *val = m->A.val;
+  const int places = 4 / step;
+  HostTwo t[4][HOST_PAIRS];
+  for (int q = 0; q < places; q++)
+    for (int p = 0; p < pairs; p++) t[q][p] = (HostTwo){0};
+  for (; k + (places - 1) * step < last; k += 4)
     for (int q = 0; q < places; q++)
-      if (k + 2 * q < last)
-        poiseHostAddPairs(pairs, (double)val[k + 2 * q],
-                          ghosts ? poiseHostBlockFactors(m, col[k + 2 * q], n) + j : x + col[k + 2 * q] * n,
-                          t[q]);
+      poiseHostAddPairs(pairs, (double)val[k + q * step], poiseHostXOf(m, n, ghosts, j, k + q * step), t[q]);
+  for (int q = 0; q < places - 1; q++)
+    if (k + q * step < last)
+      poiseHostAddPairs(pairs, (double)val[k + q * step], poiseHostXOf(m, n, ghosts, j, k + q * step), t[q]);
   for (int q = 0; q < places; q++)
     for (int p = 0; p < pairs; p++) s[q][p] = t[q][p];
 }
 
-/* The sums of a row for `pairs` pairs of columns from j on. There are four by place in the row, as in
-   poiseHostRowSum. As many as fill the registers go at once. */
-POISE_INLINE void poiseHostRowPairs(const RowsArgs *m, int64_t n, int pairs, int64_t j, int64_t k,
+/* s[p] = the sum of a row for pair p of columns from j on. It is that of four by place in the row, as in
+   poiseHostRowSum: all are added at once for few columns, or two, or one, as the registers hold them. */
+POISE_INLINE void poiseHostRowPairs(const RowsArgs *m, int64_t n, int pairs, bool ghosts, int64_t j,
+                                    int64_t k, int64_t last, HostTwo *s)
+{
+  HostTwo t[4][HOST_PAIRS], of[4][HOST_PAIRS];
+  const int step = pairs <= 2 ? 1 : pairs <= 4 ? 2 : 4; /* places q, q + step, ... are added at once */
+  for (int64_t e = k; e < last; e += 8) poiseHostAhead(m, e, false);
+  for (int q = 0; q < step; q++) {
+    poiseHostPlaces(m, n, step, pairs, ghosts, j, k + q, last, t);
+    for (int r = 0; r < 4 / step; r++)
+      for (int p = 0; p < pairs; p++) of[q + r * step][p] = t[r][p];
+  }
+  for (int p = 0; p < pairs; p++) s[p] = (of[0][p] + of[2][p]) + (of[1][p] + of[3][p]);
+}
+
+/* The same, to sum[j] and on. */
+POISE_INLINE void poiseHostSumPairs(const RowsArgs *m, int64_t n, int pairs, int64_t j, int64_t k,
                                     int64_t last, double *sum)
 {
-  HostTwo s[2][2][HOST_PAIRS]; /* of places 0 and 2; 1 and 3 */
-  const int places = pairs < HOST_PAIRS ? 2 : 1;
-  for (int64_t e = k; e < last; e += 8) poiseHostAhead(m, e, false);
-  for (int q = 0; q < 2; q++)
-    for (int r = 0; r < 2; r += places)
-      if (m->ghost)
-        poiseHostPlaces(m, n, places, pairs, true, j, k + q + 2 * r, last, s[q] + r);
-      else
-        poiseHostPlaces(m, n, places, pairs, false, j, k + q + 2 * r, last, s[q] + r);
-  for (int p = 0; p < pairs; p++) {
-    HostTwo t = (s[0][0][p] + s[0][1][p]) + (s[1][0][p] + s[1][1][p]);
-    memcpy(sum + j + 2 * p, &t, sizeof t);
-  }
+  HostTwo s[HOST_PAIRS];
+  if (m->ghost)
+    poiseHostRowPairs(m, n, pairs, true, j, k, last, s);
+  else
+    poiseHostRowPairs(m, n, pairs, false, j, k, last, s);
+  memcpy(sum + j, s, (size_t)pairs * sizeof *s);
 }
 
 /* The same of one column. */
@@ -76,10 +93,10 @@ POISE_INLINE void poiseHostRowOne(const RowsArgs *m, int64_t n, int64_t j, int64
 static inline void poiseHostWideRow(const RowsArgs *m, int64_t n, int64_t k, int64_t last, double *sum)
 {
   int64_t j = 0;
-  for (; j + 2 * HOST_PAIRS <= n; j += 2 * HOST_PAIRS) poiseHostRowPairs(m, n, HOST_PAIRS, j, k, last, sum);
-  if (j + 8 <= n) poiseHostRowPairs(m, n, 4, j, k, last, sum), j += 8;
-  if (j + 4 <= n) poiseHostRowPairs(m, n, 2, j, k, last, sum), j += 4;
-  if (j + 2 <= n) poiseHostRowPairs(m, n, 1, j, k, last, sum), j += 2;
+  for (; j + 2 * HOST_PAIRS <= n; j += 2 * HOST_PAIRS) poiseHostSumPairs(m, n, HOST_PAIRS, j, k, last, sum);
+  if (j + 8 <= n) poiseHostSumPairs(m, n, 4, j, k, last, sum), j += 8;
+  if (j + 4 <= n) poiseHostSumPairs(m, n, 2, j, k, last, sum), j += 4;
+  if (j + 2 <= n) poiseHostSumPairs(m, n, 1, j, k, last, sum), j += 2;
   if (j < n) poiseHostRowOne(m, n, j, k, last, sum);
 }
 
@@ -189,6 +206,72 @@ POISE_INLINE void poiseHostStoreColumns(int64_t n, double alpha, const double *s
   } else {
     HOST_SIMD
     for (int64_t j = 0; j < n; j++) y[j] = (SCALAR)(alpha * sum[j] + beta * (double)y[j]);
+  }
+}
+
+/* ---- Y = alpha A X + beta Y, rows [begin, end) of numbers or of blocks --------------------------- */
+
+/* Of `pairs` pairs of columns, a constant where this is inlined. */
+POISE_INLINE void poiseHostRowsOfPairs(int pairs, bool ghosts, const RowsArgs *args, double alpha,
+                                       double beta, int64_t begin, int64_t end)
+{
+  const RowsArgs local = *args, *m = &local; /* a local copy, so that stores to y cannot change it */
+  const int n = 2 * pairs;
+  SCALAR *restrict y = m->y;
+  int64_t k = NAME(poiseCsrOffset)(&m->A, begin);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t last = NAME(poiseCsrOffset)(&m->A, i + 1);
+    HostTwo s[HOST_PAIRS];
+    if (last - k < HOST_LONG)
+      poiseHostRowPairs(m, n, pairs, ghosts, 0, k, last, s);
+    else
+      poiseHostWideAnyRow(m, n, k, last, (double *)s);
+    for (int p = 0; p < pairs; p++) {
+      SCALAR *to = y + i * n + 2 * p;
+      HostTwoValues old;
+      HostTwo v = alpha * s[p];
+      memcpy(&old, to, sizeof old);
+      if (beta != 0) v += beta * __builtin_convertvector(old, HostTwo);
+      old = __builtin_convertvector(v, HostTwoValues);
+      memcpy(to, &old, sizeof old);
+    }
+    k = last;
+  }
+}
+
+static inline void poiseHostWideRows(const RowsArgs *m, int64_t n, double alpha, double beta, int64_t begin,
+                                     int64_t end)
+{
+#define OF(pairs)                                                     \
+  case 2 * pairs:                                                     \
+    if (m->ghost)                                                     \
+      poiseHostRowsOfPairs(pairs, true, m, alpha, beta, begin, end);  \
+    else                                                              \
+      poiseHostRowsOfPairs(pairs, false, m, alpha, beta, begin, end); \
+    return
+  switch (n) {
+    OF(1);
+    OF(2);
+    OF(4);
+    OF(8);
+  default:;
+  }
+#undef OF
+  for (int64_t i = begin; i < end; i++) {
+    double sum[POISE_MAX_COLUMNS];
+    poiseHostWideAnyRow(m, n, NAME(poiseCsrOffset)(&m->A, i), NAME(poiseCsrOffset)(&m->A, i + 1), sum);
+    poiseHostStoreColumns(n, alpha, sum, beta, m->y + i * n);
+  }
+}
+
+static inline void poiseHostWideBlockRows(const RowsArgs *m, int64_t n, double alpha, double beta,
+                                          int64_t begin, int64_t end)
+{
+  for (int64_t i = begin; i < end; i++) {
+    double sum[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS];
+    poiseHostWideBlocks(m, n, NAME(poiseCsrOffset)(&m->A, i), NAME(poiseCsrOffset)(&m->A, i + 1), sum);
+    for (int64_t r = 0; r < m->A.b; r++)
+      poiseHostStoreColumns(n, alpha, sum + r * POISE_MAX_COLUMNS, beta, m->y + (i * m->A.b + r) * n);
   }
 }
 

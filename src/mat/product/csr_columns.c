@@ -4,6 +4,6 @@
 
 PoiseErr poiseHost_csr_mult_columns(Device *dev, const void *args)
 {
-  poiseHostMultColumns(dev, args, (HostWideSums){poiseHostWideAnyRow, poiseHostWideRow});
+  poiseHostMultColumns(dev, args, (HostWideSums){poiseHostWideRows, poiseHostWideRow});
   return POISE_OK;
 }

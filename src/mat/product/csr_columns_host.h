@@ -34,33 +34,29 @@ static inline void poiseHostFinishColumns(const HostWide *h, int64_t begin, int6
   poiseHostFuseColumns(&m->fuse, m->y, begin, end, at);
 }
 
-/* Sums of entries [k, last) of a row, of n columns: those of row r of b begin at sum + r *
-   POISE_MAX_COLUMNS. */
-typedef void (*HostWideSum)(const CsrMultArgs *m, int64_t n, int64_t k, int64_t last, double *sum);
-typedef struct HostWideSums { /* of a whole row, and of a fragment of one that is split */
-  HostWideSum row, fragment;
+/* Of numbers, or of blocks: rows of Y; and sums of entries [k, last) of a row, of n columns, where those of
+   row r of b begin at sum + r * POISE_MAX_COLUMNS. */
+typedef struct HostWideSums {
+  void (*rows)(const CsrMultArgs *m, int64_t n, double alpha, double beta, int64_t begin, int64_t end);
+  void (*fragment)(const CsrMultArgs *m, int64_t n, int64_t k, int64_t last, double *sum);
 } HostWideSums;
 
 /* The rows of block `number` of the launch. */
-static inline void poiseHostWideBlock(const HostWide *h, HostWideSum sum_of, int64_t number)
+static inline void poiseHostWideBlock(const HostWide *h, HostWideSums sums, int64_t number)
 {
   const CsrMultArgs *m = h->m;
   const CsriMultArgs *c = &h->args->c;
-  double sum[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS];
   int64_t begin = number * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
   if (c->row_block) begin = c->row_block[number].begin, end = begin + c->row_block[number].rows;
-  for (int64_t i = begin; i < end; i++) {
-    sum_of(m, h->columns, poiseCsrOffset(&m->A, i), poiseCsrOffset(&m->A, i + 1), sum);
-    for (int64_t r = 0; r < h->b; r++) poiseHostStoreRow(h, i * h->b + r, sum + r * POISE_MAX_COLUMNS);
-  }
+  sums.rows(m, h->columns, h->alpha, h->beta, begin, end);
   poiseHostFinishColumns(h, begin * h->b, end * h->b, number);
 }
 
-static inline void poiseHostWideFragment(const HostWide *h, HostWideSum sum_of, int64_t p)
+static inline void poiseHostWideFragment(const HostWide *h, HostWideSums sums, int64_t p)
 {
   const CsriMultArgs *c = &h->args->c;
   double sum[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS];
-  sum_of(h->m, h->columns, c->part[p].first, c->part[p].first + c->part[p].nz, sum);
+  sums.fragment(h->m, h->columns, c->part[p].first, c->part[p].first + c->part[p].nz, sum);
   for (int64_t r = 0; r < h->b; r++)
     memcpy(c->sum + (p * h->b + r) * h->columns, sum + r * POISE_MAX_COLUMNS,
            (size_t)h->columns * sizeof *sum);
@@ -92,9 +88,9 @@ static inline void poiseHostWidePiece(const HostWide *h, HostWideSums sums, int6
 {
   int64_t fragments = h->args->c.nfragment;
   if (k < fragments)
-    poiseHostWideFragment(h, sums.fragment, k);
+    poiseHostWideFragment(h, sums, k);
   else
-    poiseHostWideBlock(h, sums.row, poiseBlockOf(h->m, k - fragments));
+    poiseHostWideBlock(h, sums, poiseBlockOf(h->m, k - fragments));
 }
 
 static inline void poiseHostMultColumns(Device *dev, const ColumnsMultArgs *a, HostWideSums sums)
