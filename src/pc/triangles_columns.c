@@ -72,6 +72,13 @@ static void SweepRow(const SweepArgs *a, int64_t i)
 typedef HostColumns BlockSums[MAX_BLOCK_SIZE];
 _Static_assert(POISE_SMALL_BLOCK *POISE_SMALL_BLOCK <= MAX_BLOCK_SIZE, "sums of small blocks");
 
+/* Sums of n columns are 0, those that a row of blocks of b has. */
+static void Clear(int b, int n, HostColumns *sum)
+{
+  int count = b <= POISE_SMALL_BLOCK ? b * b : b;
+  for (int r = 0; r < count; r++) memset(sum[r], 0, (size_t)n * sizeof(double));
+}
+
 /* += v x, v a block and x its rows of a wide vector. */
 static void AddBlock(int b, int n, const double *v, const double *x, HostColumns *sum)
 {
@@ -97,8 +104,9 @@ static void SweepBlocks(const SweepArgs *a, int64_t i)
   const Triangles *t = &a->t;
   int b = t->b, n = a->columns;
   int64_t diag = poiseOffset(t, t->diag, i), k = poiseOffset(t, t->begin, i), end = poiseOffset(t, t->end, i);
-  BlockSums sum = {{0}}, product = {{0}};
+  BlockSums sum, product;
   double rest[MAX_BLOCK_SIZE * POISE_MAX_COLUMNS], *y = a->y + i * b * n;
+  Clear(b, n, sum);
   for (; a->parts & SWEEP_LOWER && k < diag; k++)
     AddBlock(b, n, a->val + k * b * b, a->y + (int64_t)t->col[k] * b * n, sum);
   for (k = diag + 1; a->parts & SWEEP_UPPER && k < end; k++)
@@ -107,7 +115,7 @@ static void SweepBlocks(const SweepArgs *a, int64_t i)
     const double *s = BlockSum(b, n, sum, r);
     for (int j = 0; j < n; j++) rest[r * n + j] = (a->x ? a->x[(i * b + r) * n + j] : 0) - s[j];
   }
-  if (a->d) AddBlock(b, n, a->d + i * b * b, rest, product);
+  if (a->d) Clear(b, n, product), AddBlock(b, n, a->d + i * b * b, rest, product);
   for (int r = 0; r < b; r++) {
     const double *s = a->d ? BlockSum(b, n, product, r) : rest + r * n;
     for (int j = 0; j < n; j++) {
