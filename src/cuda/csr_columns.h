@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Products with wide vectors, of k columns: the kernels for numbers (csr_columns.cu) and for blocks
-  (bcsr_columns.cu).
+  Products with wide vectors, of k columns: the kernels for numbers (csr_columns.cu), for blocks
+  (bcsr_columns.cu), and in fp32 (columns_f32.cu). Sums are fp64.
 
   A thread block has a row block, whose entries come to shared memory in bulk. A group of `lanes`
   neighbouring lanes has a row, or a strip of rows of blocks, of Y; each lane has two columns. So a row of
-  X is read as one piece of 8 k bytes, and a number of the matrix serves two columns of each lane. X and Y
+  X is read as one piece, and a number of the matrix serves two columns of each lane. X and Y
   outweigh the matrix, and what takes time is reading X from L2: a lane has many rows of it in flight.
 
   Where rows have about one length, a group sums a row (MultRows). Where rows are few or long, `splits`
@@ -14,7 +14,7 @@
   these are of (MultEntries).
 
   Traffic: 8 bytes per number of the matrix, 4 per column and offset, 16 per row block, 8 k per row for
-  each of X and Y.
+  each of X and Y; in fp32 4 and 4 k.
 */
 #ifndef POISE_CUDA_CSR_COLUMNS_H
 #define POISE_CUDA_CSR_COLUMNS_H
@@ -26,6 +26,9 @@
 #include "tile.h"
 
 enum { SECTOR = 32 /* bytes: where copies begin and end */ };
+
+/* Of the matrix and vectors of these arguments. */
+template <typename Args> using NumberOf = Entry<decltype(Args::c.m)>;
 
 struct ColumnsLaunch {
   ColumnsShape shape;
@@ -56,25 +59,44 @@ template <bool PAIRS> __device__ __forceinline__ Lane LaneOf(const ColumnsShape 
   return l;
 }
 
-/* PAIRS: both columns by one load of 16 bytes. */
-template <bool PAIRS> __device__ __forceinline__ Two LoadTwo(const double *p, const Lane &l)
+__device__ __forceinline__ Two LoadPair(const double *p)
 {
-  if (PAIRS) {
-    double2 v = *(const double2 *)p;
-    return {v.x, v.y};
-  }
+  double2 v = *(const double2 *)p;
+  return {v.x, v.y};
+}
+
+__device__ __forceinline__ Two LoadPair(const float *p)
+{
+  float2 v = *(const float2 *)p;
+  return {v.x, v.y};
+}
+
+__device__ __forceinline__ void StorePair(double *p, Two y)
+{
+  __stcs((double2 *)p, make_double2(y.a, y.b));
+}
+
+__device__ __forceinline__ void StorePair(float *p, Two y)
+{
+  __stcs((float2 *)p, make_float2((float)y.a, (float)y.b));
+}
+
+/* PAIRS: both columns by one load. */
+template <bool PAIRS, typename Real> __device__ __forceinline__ Two LoadTwo(const Real *p, const Lane &l)
+{
+  if (PAIRS) return LoadPair(p);
   return {p[0], l.b ? p[l.step] : 0};
 }
 
 /* Y streams by: it leaves L2 before X does, of which other rows have use. */
-template <bool PAIRS> __device__ __forceinline__ void StoreTwo(double *p, const Lane &l, Two y)
+template <bool PAIRS, typename Real> __device__ __forceinline__ void StoreTwo(Real *p, const Lane &l, Two y)
 {
   if (PAIRS) {
-    __stcs((double2 *)p, make_double2(y.a, y.b));
+    StorePair(p, y);
     return;
   }
-  __stcs(p, y.a);
-  if (l.b) __stcs(p + l.step, y.b);
+  __stcs(p, (Real)y.a);
+  if (l.b) __stcs(p + l.step, (Real)y.b);
 }
 
 /* ---- sums over groups ------------------------------------------------------------------------ */
@@ -111,11 +133,12 @@ template <int T> __device__ __forceinline__ Two SumOfGroups(const ColumnsShape &
 
 /* y = D (alpha s + beta y), which is returned. A lane of the row's first group calls it. Scalars are loaded
    here, as they would take registers up to here. */
-template <bool PAIRS>
-__device__ __forceinline__ Two FinishColumns(const ColumnsMultArgs &a, const Lane &l, int64_t row, Two s)
+template <bool PAIRS, typename Args>
+__device__ __forceinline__ Two FinishColumns(const Args &a, const Lane &l, int64_t row, Two s)
 {
-  const CsrMultArgs &m = a.c.m;
-  double *at = m.y + (row * a.columns + l.j), alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
+  const auto &m = a.c.m;
+  auto *at = m.y + (row * a.columns + l.j);
+  double alpha = poiseScalar(m.a), beta = poiseScalar(m.b);
   Two y = {alpha * s.a, alpha * s.b};
   if (beta != 0) { /* else the old y may be anything */
     Two old = LoadTwo<PAIRS>(at, l);
@@ -127,8 +150,8 @@ __device__ __forceinline__ Two FinishColumns(const ColumnsMultArgs &a, const Lan
 }
 
 /* What a finished row adds to the dots. */
-template <int DOTS>
-__device__ __forceinline__ void AddDots(const ColumnsMultArgs &a, const Lane &l, int64_t row, Two y,
+template <int DOTS, typename Args>
+__device__ __forceinline__ void AddDots(const Args &a, const Lane &l, int64_t row, Two y,
                                         Two (&dot)[DOTS + 1])
 {
   const Fuse &fuse = a.c.m.fuse;
@@ -145,10 +168,8 @@ __device__ __forceinline__ void AddDots(const ColumnsMultArgs &a, const Lane &l,
 }
 
 /* Partial number `at` of dot f. */
-__device__ __forceinline__ void StorePartials(const ColumnsMultArgs &a, const Lane &l, int f, int64_t at,
-                                              Two v)
+__device__ __forceinline__ void StorePartials(const Fuse &fuse, const Lane &l, int f, int64_t at, Two v)
 {
-  const Fuse &fuse = a.c.m.fuse;
   double *p = fuse.partial[f] + at + l.j * fuse.systems.partials;
   p[0] = v.a;
   if (l.b) p[l.step * fuse.systems.partials] = v.b;
@@ -156,14 +177,14 @@ __device__ __forceinline__ void StorePartials(const ColumnsMultArgs &a, const La
 
 /* The dots of row block `number`. */
 template <int T, int DOTS>
-__device__ __forceinline__ void FuseColumns(const ColumnsMultArgs &a, const ColumnsShape &s, const Lane &l,
+__device__ __forceinline__ void FuseColumns(const Fuse &fuse, const ColumnsShape &s, const Lane &l,
                                             int64_t number, const Two (&dot)[DOTS + 1], double *share)
 {
 #pragma unroll
   for (int f = 0; f < DOTS; f++) {
-    if (f >= a.c.m.fuse.ndot) break;
+    if (f >= fuse.ndot) break;
     Two sum = SumOfGroups<T>(s, dot[f], share);
-    if (threadIdx.x < s.lanes) StorePartials(a, l, f, number, sum);
+    if (threadIdx.x < s.lanes) StorePartials(fuse, l, f, number, sum);
   }
 }
 
@@ -181,25 +202,28 @@ __host__ __device__ __forceinline__ int SectorsOf(int bytes)
   return (bytes + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-/* size: numbers of an entry */
-__device__ __forceinline__ ColumnsTile TileAt(const CsrView &A, const RowBlock &z, int size,
+/* size: numbers of type Real of an entry */
+template <typename Real, typename View>
+__device__ __forceinline__ ColumnsTile TileAt(const View &A, const RowBlock &z, int size,
                                               unsigned char *memory)
 {
+  constexpr int EACH = sizeof(Real);
   int wide = A.ptr64 ? 8 : 4;
   ColumnsTile t;
-  t.val_ahead = (int)(z.first * size) & (SECTOR / 8 - 1);
+  t.val_ahead = (int)(z.first * size) & (SECTOR / EACH - 1);
   t.col_ahead = (int)z.first & (SECTOR / 4 - 1);
   t.offset_ahead = z.begin & (SECTOR / wide - 1);
-  unsigned char *col = memory + SectorsOf(8 * (t.val_ahead + z.nz * size)),
+  unsigned char *col = memory + SectorsOf(EACH * (t.val_ahead + z.nz * size)),
                 *offset = col + SectorsOf(4 * (t.col_ahead + z.nz));
-  t.val = memory + 8 * t.val_ahead, t.col = col + 4 * t.col_ahead, t.offset = offset + wide * t.offset_ahead;
+  t.val = memory + EACH * t.val_ahead, t.col = col + 4 * t.col_ahead,
+  t.offset = offset + wide * t.offset_ahead;
   return t;
 }
 
-/* Room for any row block with so many rows and entries together. */
-static inline int64_t TileBytes(int64_t tile, int size)
+/* Room for any row block with so many rows and entries together, of so many bytes of values each. */
+static inline int64_t TileBytes(int64_t tile, int64_t entry)
 {
-  return 6 * SECTOR + (8 * size + 4) * (tile + 1);
+  return 6 * SECTOR + (entry + 4) * (tile + 1);
 }
 
 /* Numbers [start, start + n) of an array of `all` to shared memory, and those around that fill sectors, in
@@ -231,32 +255,34 @@ __device__ __forceinline__ void Bring(const Piece<Number> &p, uint64_t *barrier)
 }
 
 /* Starts the copies of a row block to shared memory. All threads call it. */
-template <int T, typename Offset>
-__device__ __forceinline__ void FetchPieces(const CsrView &A, const Offset *ptr, const RowBlock &z, int size,
+template <typename Real, int T, typename View, typename Offset>
+__device__ __forceinline__ void FetchPieces(const View &A, const Offset *ptr, const RowBlock &z, int size,
                                             bool bulk, const ColumnsTile &t, uint64_t *barrier)
 {
-  auto val = PieceOf(bulk, (double *)t.val, A.val, z.first * size, t.val_ahead, z.nz * size, A.nz * size);
+  auto val = PieceOf(bulk, (Real *)t.val, A.val, z.first * size, t.val_ahead, z.nz * size, A.nz * size);
   auto col = PieceOf(bulk, (int32_t *)t.col, A.col, z.first, t.col_ahead, z.nz, A.nz);
   auto offset = PieceOf(bulk, (Offset *)t.offset, ptr, z.begin, t.offset_ahead, z.rows + 1, A.m + 1);
   if (threadIdx.x == 0 && bulk)
-    BulkExpect(barrier, (uint32_t)(val.bulk * 8 + col.bulk * 4 + offset.bulk * (int)sizeof(Offset)));
+    BulkExpect(barrier,
+               (uint32_t)(val.bulk * (int)sizeof(Real) + col.bulk * 4 + offset.bulk * (int)sizeof(Offset)));
   Bring<T>(val, barrier);
   Bring<T>(col, barrier);
   Bring<T>(offset, barrier);
 }
 
-template <int T>
-__device__ __forceinline__ void FetchRowBlock(const CsrView &A, const RowBlock &z, int size, bool bulk,
+template <typename Real, int T, typename View>
+__device__ __forceinline__ void FetchRowBlock(const View &A, const RowBlock &z, int size, bool bulk,
                                               const ColumnsTile &t, uint64_t *barrier)
 {
   if (A.ptr64)
-    FetchPieces<T>(A, A.ptr64, z, size, bulk, t, barrier);
+    FetchPieces<Real, T>(A, A.ptr64, z, size, bulk, t, barrier);
   else
-    FetchPieces<T>(A, A.ptr32, z, size, bulk, t, barrier);
+    FetchPieces<Real, T>(A, A.ptr32, z, size, bulk, t, barrier);
 }
 
 /* The place of the first entry of row i of the row block. A difference needs the low bits alone. */
-__device__ __forceinline__ int PlaceOf(const CsrView &A, const ColumnsTile &t, const RowBlock &z, int i)
+template <typename View>
+__device__ __forceinline__ int PlaceOf(const View &A, const ColumnsTile &t, const RowBlock &z, int i)
 {
   uint32_t k = A.ptr64 ? (uint32_t)((const int64_t *)t.offset)[i] : (uint32_t)((const int32_t *)t.offset)[i];
   return (int)(k - (uint32_t)z.first);
@@ -265,28 +291,32 @@ __device__ __forceinline__ int PlaceOf(const CsrView &A, const ColumnsTile &t, c
 /* ---- terms ----------------------------------------------------------------------------------- */
 
 /* A lane's two columns of X; x and ghost begin at them, the latter as if it followed the owned rows. */
-struct ColumnsOfX {
-  const double *x, *ghost;
+template <typename Real> struct ColumnsOfX {
+  const Real *x, *ghost;
   int32_t owned, b, columns; /* b: rows of a block, 1 for numbers */
 };
 
-__device__ __forceinline__ ColumnsOfX ColumnsFrom(const ColumnsMultArgs &a, const Lane &l, int b)
+template <typename Real, typename Args>
+__device__ __forceinline__ ColumnsOfX<Real> ColumnsFrom(const Args &a, const Lane &l, int b)
 {
-  const CsrMultArgs &m = a.c.m;
-  uintptr_t ghost = (uintptr_t)m.ghost - (uintptr_t)(m.A.nloc * b * a.columns) * sizeof(double);
-  return {m.x + l.j, (const double *)ghost + l.j, (int32_t)m.A.nloc, b, (int32_t)a.columns};
+  const auto &m = a.c.m;
+  uintptr_t ghost = (uintptr_t)m.ghost - (uintptr_t)(m.A.nloc * b * a.columns) * sizeof(Real);
+  return {m.x + l.j, (const Real *)ghost + l.j, (int32_t)m.A.nloc, b, (int32_t)a.columns};
 }
 
-__device__ __forceinline__ const double *RowOfX(const ColumnsOfX &X, int32_t c)
+template <typename Real> __device__ __forceinline__ const Real *RowOfX(const ColumnsOfX<Real> &X, int32_t c)
 {
   return (c < X.owned ? X.x : X.ghost) + (int64_t)c * (X.b * X.columns);
 }
 
-/* What a kernel is compiled for: T threads, BLOCKS of them on a multiprocessor; R rows of entries that are
-   summed together, all of their rows if WHOLE; U entries in flight; PAIRS as above; and up to DOTS dots. */
-template <int THREADS_OF_BLOCK, int BLOCKS_AT_ONCE, int ROWS_AT_ONCE, bool ALL_ROWS, int ENTRIES,
-          bool ARE_PAIRS, int MOST_DOTS>
+/* What a kernel is compiled for: numbers of type Real; T threads, BLOCKS of them on a multiprocessor; R rows
+   of entries that are summed together, all of their rows if WHOLE; U entries in flight; PAIRS as above; and
+   up to DOTS dots. */
+template <typename ARGS, int THREADS_OF_BLOCK, int BLOCKS_AT_ONCE, int ROWS_AT_ONCE, bool ALL_ROWS,
+          int ENTRIES, bool ARE_PAIRS, int MOST_DOTS>
 struct Kind {
+  typedef ARGS Args;
+  typedef NumberOf<ARGS> Real;
   static constexpr int T = THREADS_OF_BLOCK, BLOCKS = BLOCKS_AT_ONCE, R = ROWS_AT_ONCE, U = ENTRIES,
                        DOTS = MOST_DOTS;
   static constexpr bool WHOLE = ALL_ROWS, PAIRS = ARE_PAIRS;
@@ -295,8 +325,8 @@ struct Kind {
 /* sum[r] += the terms of row r of entries k, k + step, ... below end, which have R x R numbers. value,
    column: of an entry. */
 template <typename K, typename Value, typename Column>
-__device__ __forceinline__ void AddTerms(const ColumnsOfX &X, const Lane &l, Value value, Column column,
-                                         int k, int end, int step, Two (&sum)[K::R])
+__device__ __forceinline__ void AddTerms(const ColumnsOfX<typename K::Real> &X, const Lane &l, Value value,
+                                         Column column, int k, int end, int step, Two (&sum)[K::R])
 {
   constexpr int R = K::R, U = K::U;
   for (; k < end; k += U * step) {
@@ -304,7 +334,7 @@ __device__ __forceinline__ void AddTerms(const ColumnsOfX &X, const Lane &l, Val
 #pragma unroll
     for (int u = 0; u < U; u++) {
       int32_t c = k + u * step < end ? column(k + u * step) : -1;
-      const double *from = RowOfX(X, c);
+      const auto *from = RowOfX(X, c);
 #pragma unroll
       for (int j = 0; j < R; j++) x[u][j] = c < 0 ? Two{0, 0} : LoadTwo<K::PAIRS>(from + j * X.columns, l);
     }
@@ -324,12 +354,13 @@ __device__ __forceinline__ void AddTerms(const ColumnsOfX &X, const Lane &l, Val
 
 /* The same of R rows from `first` on, of entries of b x b numbers. */
 template <typename K, typename Value, typename Column>
-__device__ __forceinline__ void AddStrip(const ColumnsOfX &X, const Lane &l, int first, Value value,
-                                         Column column, int k, int end, int step, Two (&sum)[K::R])
+__device__ __forceinline__ void AddStrip(const ColumnsOfX<typename K::Real> &X, const Lane &l, int first,
+                                         Value value, Column column, int k, int end, int step,
+                                         Two (&sum)[K::R])
 {
   constexpr int R = K::R, U = K::U;
   for (; k < end; k += step) {
-    const double *from = RowOfX(X, column(k));
+    const auto *from = RowOfX(X, column(k));
     for (int j = 0; j < X.b; j += U) {
       Two x[U];
 #pragma unroll
@@ -348,8 +379,9 @@ __device__ __forceinline__ void AddStrip(const ColumnsOfX &X, const Lane &l, int
 }
 
 template <typename K, typename Value, typename Column>
-__device__ __forceinline__ void AddRows(const ColumnsOfX &X, const Lane &l, int first, Value value,
-                                        Column column, int k, int end, int step, Two (&sum)[K::R])
+__device__ __forceinline__ void AddRows(const ColumnsOfX<typename K::Real> &X, const Lane &l, int first,
+                                        Value value, Column column, int k, int end, int step,
+                                        Two (&sum)[K::R])
 {
   if constexpr (K::WHOLE)
     AddTerms<K>(X, l, value, column, k, end, step, sum);
@@ -361,10 +393,10 @@ __device__ __forceinline__ void AddRows(const ColumnsOfX &X, const Lane &l, int 
 
 /* What the threads of a block know when its entries are in shared memory. */
 template <typename K> struct Work {
-  const ColumnsMultArgs &a;
+  const typename K::Args &a;
   const ColumnsShape &s;
   const Lane &l;
-  const ColumnsOfX &X;
+  const ColumnsOfX<typename K::Real> &X;
   const ColumnsTile &t;
   const RowBlock &z;
   Two (&dot)[K::DOTS + 1];
@@ -386,7 +418,7 @@ template <typename K> __device__ __forceinline__ void MultRows(const Work<K> &w)
 {
   constexpr int R = K::R;
   const ColumnsShape &s = w.s;
-  const double *val = (const double *)w.t.val;
+  const auto *val = (const typename K::Real *)w.t.val;
   const int32_t *col = (const int32_t *)w.t.col;
   int strips = K::WHOLE ? 1 : (w.X.b + R - 1) / R, items = w.z.rows * strips;
   for (int begin = threadIdx.x / 32 * s.rows; begin < items; begin += K::T / 32 * s.rows) {
@@ -411,7 +443,7 @@ template <typename K> __device__ __forceinline__ void MultEntries(const Work<K> 
 {
   enum { LEAST = 4 };
   constexpr int U = K::U;
-  const double *val = (const double *)w.t.val;
+  const auto *val = (const typename K::Real *)w.t.val;
   const int32_t *col = (const int32_t *)w.t.col;
   int lanes = w.s.lanes, of_warp = 32 / lanes, groups = K::T / 32 * of_warp, each = threadIdx.x % 32 / lanes,
       group = threadIdx.x / 32 * of_warp + each, share = (w.z.nz + groups - 1) / groups;
@@ -474,34 +506,33 @@ template <typename K> __device__ __forceinline__ void MultEntries(const Work<K> 
 /* ---- fragments of split rows ----------------------------------------------------------------- */
 
 /* The sums of a fragment are written: is it the last of its row's to arrive? */
-__device__ __forceinline__ bool LastFragment(const ColumnsMultArgs &a, const RowFragment &z,
-                                             const CutRow &cut)
+__device__ __forceinline__ bool LastFragment(int32_t *count, const CutRow &cut)
 {
   __shared__ int arrived;
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) arrived = atomicAdd(&a.c.arrived[z.row_block], 1);
+  if (threadIdx.x == 0) arrived = atomicAdd(count, 1);
   __syncthreads();
   if (arrived + 1 < cut.count) return false;
   __threadfence();
-  if (threadIdx.x == 0) a.c.arrived[z.row_block] = 0;
+  if (threadIdx.x == 0) *count = 0;
   return true;
 }
 
 /* Fragment p by a thread block, whose groups of lanes share its entries. The last of its row's to arrive
    adds all of them, in a fixed order, and finishes the row. */
 template <typename K>
-__device__ __forceinline__ void MultFragment(const ColumnsMultArgs &a, const ColumnsShape &s, const Lane &l,
-                                             const ColumnsOfX &X, int64_t p, double *share)
+__device__ __forceinline__ void MultFragment(const typename K::Args &a, const ColumnsShape &s, const Lane &l,
+                                             const ColumnsOfX<typename K::Real> &X, int64_t p, double *share)
 {
   constexpr int T = K::T, R = K::R;
-  const CsrMultArgs &m = a.c.m;
+  const auto &m = a.c.m;
   int groups = s.rows * s.splits, each = threadIdx.x % 32 / s.lanes, group = threadIdx.x / 32 * groups + each;
   bool adds = each < groups, stores = threadIdx.x < s.lanes;
   RowFragment z = Load(a.c.part + p);
   CutRow cut = RowOfFragment(a.c, z);
   int64_t last = cut.from + cut.count - 1, width = (int64_t)X.b * a.columns;
-  const double *val = m.A.val + z.first * X.b * X.b;
+  const auto *val = m.A.val + z.first * X.b * X.b;
   const int32_t *col = m.A.col + z.first;
   Two dot[K::DOTS + 1] = {};
   for (int first = 0; first < X.b; first += R) {
@@ -518,8 +549,9 @@ __device__ __forceinline__ void MultFragment(const ColumnsMultArgs &a, const Col
       if (stores && l.b) to[l.step] = v.b;
     }
   }
-  for (int f = 0; f < m.fuse.ndot && p < last && stores; f++) StorePartials(a, l, f, a.c.parts + p, {0, 0});
-  if (!LastFragment(a, z, cut)) return;
+  for (int f = 0; f < m.fuse.ndot && p < last && stores; f++)
+    StorePartials(m.fuse, l, f, a.c.parts + p, {0, 0});
+  if (!LastFragment(a.c.arrived + z.row_block, cut)) return;
   for (int r = 0; r < X.b; r++) {
     Two v = {0, 0};
     for (int64_t q = group; adds && q < cut.count; q += T / 32 * groups) {
@@ -534,7 +566,7 @@ __device__ __forceinline__ void MultFragment(const ColumnsMultArgs &a, const Col
   }
 #pragma unroll
   for (int f = 0; f < K::DOTS; f++)
-    if (f < m.fuse.ndot && stores) StorePartials(a, l, f, a.c.parts + last, dot[f]);
+    if (f < m.fuse.ndot && stores) StorePartials(m.fuse, l, f, a.c.parts + last, dot[f]);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -543,7 +575,7 @@ __device__ __forceinline__ void MultFragment(const ColumnsMultArgs &a, const Col
    longest. EVEN: rows have about one length. */
 template <typename K, bool EVEN>
 static __global__ void __launch_bounds__(K::T, K::BLOCKS)
-    MultColumns(const __grid_constant__ ColumnsMultArgs a, const __grid_constant__ ColumnsLaunch launch)
+    MultColumns(const __grid_constant__ typename K::Args a, const __grid_constant__ ColumnsLaunch launch)
 {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint64_t barrier;
@@ -551,20 +583,22 @@ static __global__ void __launch_bounds__(K::T, K::BLOCKS)
   PdlLaunchDependents();
   PdlWait();
   if (a.c.m.skip && *a.c.m.skip != 0) return;
-  const CsrView &A = a.c.m.A;
+  typedef typename K::Real Real;
+  const auto &A = a.c.m.A;
   const ColumnsShape &s = launch.shape;
   const int b = K::WHOLE ? K::R : (int)A.b, size = b * b;
   const Lane l = LaneOf<K::PAIRS>(s, (int)a.columns);
-  const ColumnsOfX X = ColumnsFrom(a, l, b);
+  const ColumnsOfX<Real> X = ColumnsFrom<Real>(a, l, b);
   if (blockIdx.x < a.c.nfragment) {
     MultFragment<K>(a, s, l, X, blockIdx.x, (double *)share);
     return;
   }
-  int64_t number = poiseBlockOf(&a.c.m, (int64_t)blockIdx.x - a.c.nfragment);
+  int64_t turn = (int64_t)blockIdx.x - a.c.nfragment,
+          number = a.c.m.order ? a.c.m.order[turn] : a.c.m.first + turn;
   RowBlock z = Load(a.c.row_block + number);
-  ColumnsTile t = TileAt(A, z, size, memory);
+  ColumnsTile t = TileAt<Real>(A, z, size, memory);
   if (threadIdx.x == 0 && launch.bulk) BulkInit(&barrier);
-  FetchRowBlock<K::T>(A, z, size, launch.bulk, t, &barrier);
+  FetchRowBlock<Real, K::T>(A, z, size, launch.bulk, t, &barrier);
   __syncthreads();
   if (launch.bulk) BulkWait(&barrier, 0);
   Two dot[K::DOTS + 1] = {};
@@ -573,7 +607,7 @@ static __global__ void __launch_bounds__(K::T, K::BLOCKS)
     MultRows(w);
   else
     MultEntries(w, share);
-  FuseColumns<K::T, K::DOTS>(a, s, l, number, dot, (double *)share);
+  FuseColumns<K::T, K::DOTS>(a.c.m.fuse, s, l, number, dot, (double *)share);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
@@ -590,23 +624,32 @@ constexpr int ColumnsInFlight(int rows, bool whole, bool even)
   return !whole || !even ? 4 : rows == 1 ? 8 : rows <= 3 ? 2 : 1;
 }
 
-template <int R, bool WHOLE, bool PAIRS, int DOTS, bool EVEN>
-static PoiseErr LaunchColumns(Device *dev, const ColumnsMultArgs *a)
+template <int R, bool WHOLE, bool PAIRS, int DOTS, bool EVEN, typename Args>
+static PoiseErr LaunchColumns(Device *dev, const Args *a)
 {
-  typedef Kind<WIDE_THREADS, ColumnsBlocks(R, EVEN), R, WHOLE, ColumnsInFlight(R, WHOLE, EVEN), PAIRS, DOTS>
+  typedef Kind<Args, WIDE_THREADS, ColumnsBlocks(R, EVEN), R, WHOLE, ColumnsInFlight(R, WHOLE, EVEN), PAIRS,
+               DOTS>
       K;
-  void (*kernel)(ColumnsMultArgs, ColumnsLaunch) = MultColumns<K, EVEN>;
-  const CsrView *A = &a->c.m.A;
+  void (*kernel)(Args, ColumnsLaunch) = MultColumns<K, EVEN>;
+  const auto *A = &a->c.m.A;
   int b = A->b ? (int)A->b : 1;
   ColumnsLaunch l = {poiseColumnsShape(&dev->model, (int)a->columns, b, EVEN, A->m, A->nz, a->c.parts),
                      dev->model.bulk};
-  size_t bytes = (size_t)TileBytes(a->c.m.tile, b * b);
+  size_t bytes = (size_t)TileBytes(a->c.m.tile, b * b * (int64_t)sizeof(typename K::Real));
   int64_t blocks = a->c.m.nblock + a->c.nfragment;
   if (((uintptr_t)A->val | (uintptr_t)A->col | (uintptr_t)A->ptr32 | (uintptr_t)A->ptr64) % 16)
     l.bulk = false;
   if (!blocks) return POISE_OK;
   TRY(LetShare((const void *)kernel, bytes, dev->model.block_shared - TILE_STATIC));
   return LaunchPdl(dev, kernel, (unsigned)blocks, WIDE_THREADS, bytes, *a, l);
+}
+
+/* Are the columns of X and Y pairs that one load brings? */
+template <typename Args> static bool ArePairs(const Args *a)
+{
+  const auto *m = &a->c.m;
+  uintptr_t places = (uintptr_t)m->x | (uintptr_t)m->ghost | (uintptr_t)m->y;
+  return a->columns % 2 == 0 && places % (2 * sizeof(NumberOf<Args>)) == 0;
 }
 
 /* Blocks of R x R numbers, or where it is not WHOLE of larger ones. */
@@ -618,9 +661,8 @@ template <int R, bool WHOLE, bool EVEN> static PoiseErr ColumnsOfBlocks(Device *
        LaunchColumns<R, WHOLE, false, POISE_MAX_DOTS, EVEN>},
       {LaunchColumns<R, WHOLE, true, 0, EVEN>, LaunchColumns<R, WHOLE, true, 2, EVEN>,
        LaunchColumns<R, WHOLE, true, POISE_MAX_DOTS, EVEN>}};
-  const CsrMultArgs *m = &a->c.m;
-  bool pairs = a->columns % 2 == 0 && ((uintptr_t)m->x | (uintptr_t)m->ghost | (uintptr_t)m->y) % 16 == 0;
-  return run[pairs][m->fuse.ndot == 0 ? 0 : m->fuse.ndot <= 2 ? 1 : 2](dev, a);
+  int ndot = a->c.m.fuse.ndot;
+  return run[ArePairs(a)][ndot == 0 ? 0 : ndot <= 2 ? 1 : 2](dev, a);
 }
 
 #endif

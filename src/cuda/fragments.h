@@ -16,6 +16,13 @@ __device__ __forceinline__ double LoadStreaming(const double *p)
   return v;
 }
 
+__device__ __forceinline__ float LoadStreaming(const float *p)
+{
+  float v;
+  asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+
 __device__ __forceinline__ int32_t LoadStreaming(const int32_t *p)
 {
   int32_t v;
@@ -51,10 +58,11 @@ struct CutRow {
   int64_t row, from, count;
 };
 
-__device__ __forceinline__ CutRow RowOfFragment(const CsriMultArgs &a, const RowFragment &z)
+template <typename Args> __device__ __forceinline__ CutRow RowOfFragment(const Args &a, const RowFragment &z)
 {
   int64_t from = a.first[z.row_block];
-  return {poiseCsriRow(&a, &z), from, a.first[z.row_block + 1] - from};
+  return {a.row_block[z.row_block].begin + a.row_block[z.row_block].rows, from,
+          a.first[z.row_block + 1] - from};
 }
 
 /* The warp's first lane has written the sum of a fragment. Is this the last fragment of its row to arrive?

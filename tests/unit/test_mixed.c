@@ -308,8 +308,10 @@ static void TestMonitors(PoiseContext ctx)
     CHECK_OK(PoiseKSPAddMonitor(p.ksp, Compare, &t));
     Solve(&p);
     CHECK(SampleDigest(p.x) == bits);
+    /* what fp32 rounds off where the residual of bicgstab rises in between stays behind */
+    double most = strcmp(ways[w].method, "bicgstab") ? 0.5 : 1;
     bool is_true = ways[w].side == POISE_PC_RIGHT || !strcmp(ways[w].pc, "none");
-    if (is_true && !CHECK(t.worst <= 0.5)) printf("%s with %s: %g\n", ways[w].method, ways[w].pc, t.worst);
+    if (is_true && !CHECK(t.worst <= most)) printf("%s with %s: %g\n", ways[w].method, ways[w].pc, t.worst);
     SetOptions(ctx, "-ksp_monitor_true_residual yes");
     CHECK_OK(PoiseKSPSetFromOptions(p.ksp));
     TEST_PRINTED(ctx, text, sizeof text, PoiseKSPSolve(p.ksp, p.b, p.x));

@@ -44,18 +44,22 @@ typedef struct CsriFragmentsArgs {
    arrived: 0 for each row block, before and after, and so next. hub: columns of 2^bits slots, -1: none; NULL:
    no hubs. exact: y = A [x | ghost] alone, for row blocks so cut. Each adds to its first row, and to the one
    that follows those that end in it, atomically; fill: y is set to 0 before. */
-typedef struct CsriMultArgs {
-  CsrMultArgs m;
-  int exact, fill; /* without padding, which would look like pointers to the mock */
-  int64_t limit, parts, nfragment, uncut;
-  const RowBlock *row_block;
-  const RowFragment *part;
-  const int64_t *first;
-  double *sum;
-  int32_t *arrived, *next;
-  const int32_t *hub;
-  int64_t bits;
-} CsriMultArgs;
+#define CSRI_MULT(suffix)                                                              \
+  typedef struct CsriMultArgs##suffix {                                                \
+    CsrMultArgs##suffix m;                                                             \
+    int exact, fill; /* without padding, which would look like pointers to the mock */ \
+    int64_t limit, parts, nfragment, uncut;                                            \
+    const RowBlock *row_block;                                                         \
+    const RowFragment *part;                                                           \
+    const int64_t *first;                                                              \
+    double *sum;                                                                       \
+    int32_t *arrived, *next;                                                           \
+    const int32_t *hub;                                                                \
+    int64_t bits;                                                                      \
+  } CsriMultArgs##suffix;
+CSRI_MULT()
+CSRI_MULT(_f32)
+#undef CSRI_MULT
 
 POISE_INLINE bool poiseCsriLong(const CsrView *A, int64_t row, int64_t limit)
 {

@@ -99,9 +99,40 @@ void poiseSeveralPredict(PoiseMat A, PoisePrediction *p)
   poisePredictSum(&held, p);
 }
 
+/* Rows of row blocks and fragments, which do not depend on the type of values. */
+static void TakeRows(const CsriMultArgs *from, CsriMultArgs_f32 *to)
+{
+  to->m.rows = from->m.rows, to->m.tile = from->m.tile;
+  to->m.first = from->m.first, to->m.nblock = from->m.nblock, to->m.order = from->m.order;
+  to->limit = from->limit, to->parts = from->parts, to->nfragment = from->nfragment;
+  to->row_block = from->row_block, to->part = from->part, to->first = from->first;
+  to->sum = from->sum, to->arrived = from->arrived, to->next = from->next;
+}
+
+/* In fp32. A host goes by blocks of rows that are not cut. Reads 8 bytes per nonzero, or 4 per number and 4
+   per block, 4 per row offset, and for each column x and y once. */
+static PoiseErr LaunchSingle(Product *p, ProductPart part, const ProductArgs *args)
+{
+  Product *several = &p->A->several;
+  ColumnsMultArgs_f32 a = {.columns = args->columns};
+  ColumnsMultArgs rows = {.columns = args->columns};
+  TRY(poiseCsrArgumentsSingle(p, part, args, &a.c.m));
+  if (OnGpu(p)) {
+    TRY(Arguments(several, part, &rows));
+    TakeRows(&rows.c, &a.c);
+    a.even = rows.even;
+  }
+  return LAUNCH(p->A->ctx->device, mult_columns_f32, &a);
+}
+
+PoiseErr poiseSeveralReadySingle(Product *p)
+{
+  return OnGpu(p) ? poiseProductReady(&p->A->several) : POISE_OK;
+}
+
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a)
 {
-  if (p->single) return poiseSeveralLaunchSingle(p, part, a);
+  if (p->single) return LaunchSingle(p, part, a);
   return Launch_Several(&p->A->several, part, a);
 }
 

@@ -240,9 +240,13 @@ static PoiseErr MakeWideParts(Amg *amg, int columns)
 static PoiseErr MakeWide(PoisePC pc, int columns)
 {
   Amg *amg = pc->data;
+  Product *of[MATRICES];
   for (int k = 0; k < amg->count; k++) {
     TRY(MakeVectors(amg, k, &amg->level[k].wide, columns));
     TRY(ReadyMatricesSingle(&amg->level[k]));
+    ListSingle(&amg->level[k], of);
+    for (int j = 0; j < MATRICES; j++)
+      if (of[j]->A) TRY(poiseSeveralReadySingle(of[j]));
   }
   if (amg->redundant.A) TRY(MakeWideParts(amg, columns));
   return MakeRanges(pc, columns);
