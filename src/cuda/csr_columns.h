@@ -35,6 +35,19 @@ struct ColumnsLaunch {
   bool bulk;
 };
 
+/* What a kernel is compiled for: numbers of type Real; T threads, BLOCKS of them on a multiprocessor; R rows
+   of entries that are summed together, all of their rows if WHOLE; U entries in flight; PAIRS as above; and
+   up to DOTS dots. */
+template <typename ARGS, int THREADS_OF_BLOCK, int BLOCKS_AT_ONCE, int ROWS_AT_ONCE, bool ALL_ROWS,
+          int ENTRIES, bool ARE_PAIRS, int MOST_DOTS>
+struct Kind {
+  typedef ARGS Args;
+  typedef NumberOf<ARGS> Real;
+  static constexpr int T = THREADS_OF_BLOCK, BLOCKS = BLOCKS_AT_ONCE, R = ROWS_AT_ONCE, U = ENTRIES,
+                       DOTS = MOST_DOTS;
+  static constexpr bool WHOLE = ALL_ROWS, PAIRS = ARE_PAIRS;
+};
+
 /* ---- a lane's columns ------------------------------------------------------------------------ */
 
 /* A number of each of a lane's two columns. */
@@ -150,17 +163,17 @@ __device__ __forceinline__ Two FinishColumns(const Args &a, const Lane &l, int64
 }
 
 /* What a finished row adds to the dots. */
-template <int DOTS, typename Args>
-__device__ __forceinline__ void AddDots(const Args &a, const Lane &l, int64_t row, Two y,
-                                        Two (&dot)[DOTS + 1])
+template <typename K>
+__device__ __forceinline__ void AddDots(const typename K::Args &a, const Lane &l, int64_t row, Two y,
+                                        Two (&dot)[K::DOTS + 1])
 {
   const Fuse &fuse = a.c.m.fuse;
 #pragma unroll
-  for (int f = 0; f < DOTS; f++) {
+  for (int f = 0; f < K::DOTS; f++) {
     if (f >= fuse.ndot) break;
     Two u = y;
     if (fuse.u[f])
-      u = {fuse.u[f][row * a.columns + l.j], l.b ? fuse.u[f][row * a.columns + l.j + l.step] : 0};
+      u = LoadTwo<K::PAIRS>(fuse.u[f] + (row * a.columns + l.j), l);
     else if (fuse.d[f])
       u.a *= fuse.d[f][row], u.b *= fuse.d[f][row];
     dot[f].a += u.a * y.a, dot[f].b += u.b * y.b;
@@ -175,16 +188,40 @@ __device__ __forceinline__ void StorePartials(const Fuse &fuse, const Lane &l, i
   if (l.b) p[l.step * fuse.systems.partials] = v.b;
 }
 
-/* The dots of row block `number`. */
-template <int T, int DOTS>
-__device__ __forceinline__ void FuseColumns(const Fuse &fuse, const ColumnsShape &s, const Lane &l,
-                                            int64_t number, const Two (&dot)[DOTS + 1], double *share)
+/* Bytes of FuseColumns. */
+template <typename K> constexpr int DotsBytes()
 {
+  return K::DOTS * K::T * (int)sizeof(Two);
+}
+
+/* The dots of row block `number`, over the groups of a thread block in a fixed order. They go by way of shared
+   memory: to shuffle the sums of all groups of few columns would take as long as their rows. All threads call
+   it. */
+template <typename K>
+__device__ __forceinline__ void FuseColumns(const typename K::Args &a, const ColumnsShape &s, int64_t number,
+                                            const Two (&dot)[K::DOTS + 1], Two *memory)
+{
+  constexpr int T = K::T;
+  const Fuse &fuse = a.c.m.fuse;
+  int columns = (int)a.columns, sums = fuse.ndot * columns, groups = s.rows * s.splits, share = 32;
+  if (K::DOTS == 0) return;
+  __syncthreads(); /* the row block in memory may be in use */
 #pragma unroll
-  for (int f = 0; f < DOTS; f++) {
-    if (f >= fuse.ndot) break;
-    Two sum = SumOfGroups<T>(s, dot[f], share);
-    if (threadIdx.x < s.lanes) StorePartials(fuse, l, f, number, sum);
+  for (int f = 0; f < K::DOTS; f++)
+    if (f < fuse.ndot) memory[f * T + threadIdx.x] = dot[f];
+  __syncthreads();
+  while (share > 1 && share * sums > T) share /= 2; /* threads of a sum */
+  for (int begin = 0; begin < sums; begin += T / share) {
+    int at = begin + threadIdx.x / share, f = at / columns, j = at % columns;
+    int lane = K::PAIRS ? j / 2 : j % s.lanes, second = K::PAIRS ? j % 2 : j / s.lanes;
+    double sum = 0;
+    for (int w = 0; at < sums && w < T / 32; w++)
+      for (int g = threadIdx.x % share; g < groups; g += share) {
+        const Two &v = memory[f * T + w * 32 + g * s.lanes + lane];
+        sum += second ? v.b : v.a;
+      }
+    for (int step = share / 2; step; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step, share);
+    if (at < sums && threadIdx.x % share == 0) fuse.partial[f][number + j * fuse.systems.partials] = sum;
   }
 }
 
@@ -309,19 +346,6 @@ template <typename Real> __device__ __forceinline__ const Real *RowOfX(const Col
   return (c < X.owned ? X.x : X.ghost) + (int64_t)c * (X.b * X.columns);
 }
 
-/* What a kernel is compiled for: numbers of type Real; T threads, BLOCKS of them on a multiprocessor; R rows
-   of entries that are summed together, all of their rows if WHOLE; U entries in flight; PAIRS as above; and
-   up to DOTS dots. */
-template <typename ARGS, int THREADS_OF_BLOCK, int BLOCKS_AT_ONCE, int ROWS_AT_ONCE, bool ALL_ROWS,
-          int ENTRIES, bool ARE_PAIRS, int MOST_DOTS>
-struct Kind {
-  typedef ARGS Args;
-  typedef NumberOf<ARGS> Real;
-  static constexpr int T = THREADS_OF_BLOCK, BLOCKS = BLOCKS_AT_ONCE, R = ROWS_AT_ONCE, U = ENTRIES,
-                       DOTS = MOST_DOTS;
-  static constexpr bool WHOLE = ALL_ROWS, PAIRS = ARE_PAIRS;
-};
-
 /* sum[r] += the terms of row r of entries k, k + step, ... below end, which have R x R numbers. value,
    column: of an entry. */
 template <typename K, typename Value, typename Column>
@@ -409,7 +433,7 @@ template <typename K> struct Work {
   {
     row += (int64_t)z.begin * X.b;
     Two y = FinishColumns<K::PAIRS>(a, l, row, sum);
-    AddDots<K::DOTS>(a, l, row, y, dot);
+    AddDots<K>(a, l, row, y, dot);
   }
 };
 
@@ -562,7 +586,7 @@ __device__ __forceinline__ void MultFragment(const typename K::Args &a, const Co
     if (!stores) continue;
     int64_t row = cut.row * X.b + r;
     v = FinishColumns<K::PAIRS>(a, l, row, v);
-    AddDots<K::DOTS>(a, l, row, v, dot);
+    AddDots<K>(a, l, row, v, dot);
   }
 #pragma unroll
   for (int f = 0; f < K::DOTS; f++)
@@ -607,7 +631,7 @@ static __global__ void __launch_bounds__(K::T, K::BLOCKS)
     MultRows(w);
   else
     MultEntries(w, share);
-  FuseColumns<K::T, K::DOTS>(a.c.m.fuse, s, l, number, dot, (double *)share);
+  FuseColumns<K>(a, s, number, dot, (Two *)memory);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
@@ -635,7 +659,8 @@ static PoiseErr LaunchColumns(Device *dev, const Args *a)
   int b = A->b ? (int)A->b : 1;
   ColumnsLaunch l = {poiseColumnsShape(&dev->model, (int)a->columns, b, EVEN, A->m, A->nz, a->c.parts),
                      dev->model.bulk};
-  size_t bytes = (size_t)TileBytes(a->c.m.tile, b * b * (int64_t)sizeof(typename K::Real));
+  int64_t tile = TileBytes(a->c.m.tile, b * b * (int64_t)sizeof(typename K::Real));
+  size_t bytes = (size_t)(tile > DotsBytes<K>() ? tile : DotsBytes<K>());
   int64_t blocks = a->c.m.nblock + a->c.nfragment;
   if (((uintptr_t)A->val | (uintptr_t)A->col | (uintptr_t)A->ptr32 | (uintptr_t)A->ptr64) % 16)
     l.bulk = false;
@@ -649,6 +674,7 @@ template <typename Args> static bool ArePairs(const Args *a)
 {
   const auto *m = &a->c.m;
   uintptr_t places = (uintptr_t)m->x | (uintptr_t)m->ghost | (uintptr_t)m->y;
+  for (int f = 0; f < m->fuse.ndot; f++) places |= (uintptr_t)m->fuse.u[f];
   return a->columns % 2 == 0 && places % (2 * sizeof(NumberOf<Args>)) == 0;
 }
 
