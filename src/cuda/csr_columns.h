@@ -124,22 +124,23 @@ __device__ __forceinline__ Two SumOfSplits(const ColumnsShape &s, Two v)
   return v;
 }
 
-/* Over the groups of a thread block, in a fixed order: those of a warp, then the warps. Valid in the first
-   group. All threads call it; share has T numbers. */
+/* Over the groups of a thread block, in a fixed order: those of a warp by a tree, then the warps. Valid in
+   the first group. All threads call it; share has T numbers. */
 template <int T> __device__ __forceinline__ Two SumOfGroups(const ColumnsShape &s, Two v, double *share)
 {
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  Two sum = v;
-  for (int g = 1; g < s.rows * s.splits; g++) {
-    sum.a += __shfl_sync(0xffffffff, v.a, (lane + g * s.lanes) % 32);
-    sum.b += __shfl_sync(0xffffffff, v.b, (lane + g * s.lanes) % 32);
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32, groups = s.rows * s.splits, step = 16;
+  while (step >= groups) step /= 2;
+  for (; step; step /= 2) {
+    unsigned apart = (unsigned)(step * s.lanes);
+    double a = __shfl_down_sync(0xffffffff, v.a, apart), b = __shfl_down_sync(0xffffffff, v.b, apart);
+    if (lane < (groups - step) * s.lanes) v.a += a, v.b += b;
   }
   __syncthreads(); /* share may be in use */
-  if (lane < s.lanes) share[warp * 32 + lane] = sum.a, share[warp * 32 + s.lanes + lane] = sum.b;
+  if (lane < s.lanes) share[warp * 32 + lane] = v.a, share[warp * 32 + s.lanes + lane] = v.b;
   __syncthreads();
   if (warp == 0 && lane < s.lanes)
-    for (int w = 1; w < T / 32; w++) sum.a += share[w * 32 + lane], sum.b += share[w * 32 + s.lanes + lane];
-  return sum;
+    for (int w = 1; w < T / 32; w++) v.a += share[w * 32 + lane], v.b += share[w * 32 + s.lanes + lane];
+  return v;
 }
 
 /* ---- rows of Y ------------------------------------------------------------------------------- */
@@ -188,40 +189,16 @@ __device__ __forceinline__ void StorePartials(const Fuse &fuse, const Lane &l, i
   if (l.b) p[l.step * fuse.systems.partials] = v.b;
 }
 
-/* Bytes of FuseColumns. */
-template <typename K> constexpr int DotsBytes()
-{
-  return K::DOTS * K::T * (int)sizeof(Two);
-}
-
-/* The dots of row block `number`, over the groups of a thread block in a fixed order. They go by way of shared
-   memory: to shuffle the sums of all groups of few columns would take as long as their rows. All threads call
-   it. */
+/* The dots of row block `number`. */
 template <typename K>
-__device__ __forceinline__ void FuseColumns(const typename K::Args &a, const ColumnsShape &s, int64_t number,
-                                            const Two (&dot)[K::DOTS + 1], Two *memory)
+__device__ __forceinline__ void FuseColumns(const Fuse &fuse, const ColumnsShape &s, const Lane &l,
+                                            int64_t number, const Two (&dot)[K::DOTS + 1], double *share)
 {
-  constexpr int T = K::T;
-  const Fuse &fuse = a.c.m.fuse;
-  int columns = (int)a.columns, sums = fuse.ndot * columns, groups = s.rows * s.splits, share = 32;
-  if (K::DOTS == 0) return;
-  __syncthreads(); /* the row block in memory may be in use */
 #pragma unroll
-  for (int f = 0; f < K::DOTS; f++)
-    if (f < fuse.ndot) memory[f * T + threadIdx.x] = dot[f];
-  __syncthreads();
-  while (share > 1 && share * sums > T) share /= 2; /* threads of a sum */
-  for (int begin = 0; begin < sums; begin += T / share) {
-    int at = begin + threadIdx.x / share, f = at / columns, j = at % columns;
-    int lane = K::PAIRS ? j / 2 : j % s.lanes, second = K::PAIRS ? j % 2 : j / s.lanes;
-    double sum = 0;
-    for (int w = 0; at < sums && w < T / 32; w++)
-      for (int g = threadIdx.x % share; g < groups; g += share) {
-        const Two &v = memory[f * T + w * 32 + g * s.lanes + lane];
-        sum += second ? v.b : v.a;
-      }
-    for (int step = share / 2; step; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step, share);
-    if (at < sums && threadIdx.x % share == 0) fuse.partial[f][number + j * fuse.systems.partials] = sum;
+  for (int f = 0; f < K::DOTS; f++) {
+    if (f >= fuse.ndot) break;
+    Two sum = SumOfGroups<K::T>(s, dot[f], share);
+    if (threadIdx.x < s.lanes) StorePartials(fuse, l, f, number, sum);
   }
 }
 
@@ -631,7 +608,7 @@ static __global__ void __launch_bounds__(K::T, K::BLOCKS)
     MultRows(w);
   else
     MultEntries(w, share);
-  FuseColumns<K>(a, s, number, dot, (Two *)memory);
+  FuseColumns<K>(a.c.m.fuse, s, l, number, dot, (double *)share);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
@@ -659,8 +636,7 @@ static PoiseErr LaunchColumns(Device *dev, const Args *a)
   int b = A->b ? (int)A->b : 1;
   ColumnsLaunch l = {poiseColumnsShape(&dev->model, (int)a->columns, b, EVEN, A->m, A->nz, a->c.parts),
                      dev->model.bulk};
-  int64_t tile = TileBytes(a->c.m.tile, b * b * (int64_t)sizeof(typename K::Real));
-  size_t bytes = (size_t)(tile > DotsBytes<K>() ? tile : DotsBytes<K>());
+  size_t bytes = (size_t)TileBytes(a->c.m.tile, b * b * (int64_t)sizeof(typename K::Real));
   int64_t blocks = a->c.m.nblock + a->c.nfragment;
   if (((uintptr_t)A->val | (uintptr_t)A->col | (uintptr_t)A->ptr32 | (uintptr_t)A->ptr64) % 16)
     l.bulk = false;
