@@ -1,163 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
-  Triangular sweeps and incomplete factors, whose rows depend on each other. Warps take rows in the order of
-  their levels. A row waits for a value that it depends on by polling it: a value that is not there yet is
-  the bit pattern MISSING. There is no kernel per level, since a plane grid has thousands of levels. The
-  rows of a warp may depend on each other, so one loop polls for all of them. The arithmetic of a row does
-  not depend on who waits, so neither do the bits.
-*/
+/* Triangular sweeps and incomplete factors, whose rows wait for each other (sweep.h). */
+#include "sweep.h"
+
 #include "pc/factor_kernels.h"
-#include "cuda.h"
 
 #include "pc/block_inverse.h"
-
-#define MISSING 0xffffffffffffffffull /* as memset leaves it: a NaN that no arithmetic yields */
-
-/* ---- values that other thread blocks wait for ------------------------------------------------ */
-
-__device__ __forceinline__ bool Look(const double *p, double *v)
-{
-  unsigned long long bits;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(p) : "memory");
-  *v = __longlong_as_double((long long)bits);
-  return bits != MISSING;
-}
-
-__device__ __forceinline__ void Leave(double *p, double v)
-{
-  unsigned long long bits = (unsigned long long)__double_as_longlong(v);
-  if (bits == MISSING) bits = 0x7ff8000000000000ull; /* a NaN of the input */
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(bits) : "memory");
-}
-
-/* A warp draws its rows when it starts to run. So all rows that it waits for belong to warps that run or have
-   run. */
-__device__ __forceinline__ int64_t Turn(double *ticket)
-{
-  unsigned turn = 0;
-  if (threadIdx.x % 32 == 0) turn = atomicAdd((unsigned *)ticket, 1u) + 1u; /* starts as MISSING: -1 */
-  return __shfl_sync(0xffffffff, turn, 0);
-}
-
-__host__ __device__ __forceinline__ int64_t Numbers(const Triangles &t)
-{
-  return t.b ? t.n * t.b : t.n;
-}
-
-/* ---- sweeps ---------------------------------------------------------------------------------- */
-
-enum {
-  CHUNK = 4, /* entries that a lane has in flight */
-  AHEAD = 4, /* levels in flight: with more the polling takes bandwidth */
-  SWEEP_THREADS = 128
-};
-
-__device__ __forceinline__ double Products(const double (&val)[CHUNK], const double (&v)[CHUNK])
-{
-  double sum = 0;
-#pragma unroll
-  for (int q = 0; q < CHUNK; q++) sum += val[q] * v[q];
-  return sum;
-}
-
-/* A row of a sweep: y = kept + scale (x - sum). A lane has entries k, k + L, ... below end. i = -1: none. */
-struct SweptRow {
-  int64_t i, k, end;
-  double x, scale, kept;
-};
-
-template <int L> __device__ __forceinline__ SweptRow BeginRow(const SweepArgs &a, int64_t place)
-{
-  const Triangles &t = a.t;
-  SweptRow row = {-1, 0, 0, 0, a.scale, 0};
-  if (place < t.n) {
-    int64_t i = row.i = a.levels.first[place];
-    row.k = (a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : poiseOffset(&t, t.diag, i) + 1) +
-            threadIdx.x % L;
-    row.end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : poiseOffset(&t, t.diag, i);
-    if (a.x) row.x = a.x[i];
-    if (a.d) row.scale *= a.d[i];
-    if (a.keep != 0) row.kept = a.keep * a.y[i];
-  }
-  return row;
-}
-
-/* CHUNK entries of a lane: values, and their factors v. A bit of `missing` says that a factor is awaited. */
-struct Chunk {
-  double val[CHUNK], v[CHUNK];
-  const double *wanted[CHUNK];
-  unsigned missing;
-};
-
-/* Fetches the next entries of a row. */
-template <int L> __device__ __forceinline__ void FetchChunk(const SweepArgs &a, SweptRow &row, Chunk &c)
-{
-#pragma unroll
-  for (int q = 0; q < CHUNK; q++, row.k += L) {
-    int64_t j = row.k < row.end ? a.t.col[row.k] : row.i;
-    c.val[q] = j == row.i ? 0 : a.val[row.k];
-    c.v[q] = 0;
-    c.wanted[q] = a.work + j;
-    if (a.backward ? j > row.i : j < row.i)
-      c.missing |= 1u << q;
-    else if (j != row.i)
-      c.v[q] = a.y[j];
-  }
-}
-
-/* Polls the awaited values once. */
-__device__ __forceinline__ void PollChunk(Chunk &c)
-{
-#pragma unroll
-  for (int q = 0; q < CHUNK; q++)
-    if ((c.missing >> q & 1) && Look(c.wanted[q], &c.v[q])) c.missing &= ~(1u << q);
-}
-
-/*
-  Sweeps the rows at this place of the order and the next ones, with L neighbouring lanes each. New values go
-  to work; y keeps the old ones until FinishSweep. Latency dominates, so all but the awaited values is fetched
-  before the wait. Traffic: 12 bytes per nonzero, the offsets, 8 per row for each of work and x. In the order
-  of levels neighbouring lanes have rows far apart in memory.
-*/
-template <int L> __device__ __forceinline__ void SweepRows(const SweepArgs &a, int64_t place)
-{
-  int lane = threadIdx.x % 32;
-  const unsigned mine = (L == 32 ? 0xffffffffu : (1u << L) - 1) << (lane / L * L);
-  double sum = 0;
-  SweptRow row = BeginRow<L>(a, place);
-  Chunk c = {};
-#pragma unroll
-  for (int q = 0; q < CHUNK; q++) c.wanted[q] = a.work;
-  for (bool over = row.i < 0; !__all_sync(0xffffffff, over);) {
-    if (!c.missing && row.k < row.end) {
-      FetchChunk<L>(a, row, c);
-      if (!c.missing) sum += Products(c.val, c.v);
-    }
-    if (c.missing) {
-      PollChunk(c);
-      if (!c.missing) sum += Products(c.val, c.v);
-    }
-    unsigned left = __ballot_sync(0xffffffff, c.missing || row.k < row.end);
-    if (over || (left & mine)) continue;
-    for (int step = L / 2; step; step /= 2) sum += __shfl_xor_sync(mine, sum, step);
-    if (lane % L == 0) {
-      sum = row.scale * (row.x - sum);
-      Leave(a.work + row.i, a.keep == 0 ? sum : row.kept + sum);
-    }
-    over = true;
-  }
-}
-
-template <int L> static __global__ void __launch_bounds__(THREADS) Sweep(const __grid_constant__ SweepArgs a)
-{
-  const Triangles &t = a.t;
-  if (a.skip && *a.skip != 0) return;
-  for (;;) {
-    int64_t first = Turn(a.work + t.n) * (32 / L);
-    if (first >= t.n) return;
-    SweepRows<L>(a, first + threadIdx.x % 32 / L);
-  }
-}
 
 /* ---- sweeps over blocks ---------------------------------------------------------------------- */
 
@@ -255,24 +102,14 @@ static __global__ void __launch_bounds__(THREADS) FinishSweep(const __grid_const
   FuseDots(a.fuse, y, first, n, blockIdx.x);
 }
 
-/* Thread blocks of a sweep with so many lanes for each row: enough to fetch the next levels' rows ahead. */
-static unsigned SweepGrid(const Device *dev, const SweepArgs *a, int64_t lanes)
-{
-  int64_t all = a->t.n * lanes, some = AHEAD * (a->t.n / a->levels.count + 1) * lanes,
-          least = (int64_t)SWEEP_WARPS * dev->model.multiprocessors * dev->model.warp;
-  if (some < least) some = least;
-  if (some > all) some = all;
-  return (unsigned)((some + SWEEP_THREADS - 1) / SWEEP_THREADS);
-}
-
 template <int L> static void Run(Device *dev, const SweepArgs *a)
 {
-  Sweep<L><<<SweepGrid(dev, a, L), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  Sweep<OneColumn<L>><<<SweepGrid(dev, a, L, SWEEP_THREADS), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
 
 template <int B> static void RunBlocks(Device *dev, const SweepArgs *a)
 {
-  SweepBlocks<B><<<SweepGrid(dev, a, 32), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  SweepBlocks<B><<<SweepGrid(dev, a, 32, SWEEP_THREADS), SWEEP_THREADS, 0, poiseCudaStream(dev)>>>(*a);
 }
 
 static void RunSizes(Device *dev, const SweepArgs *a)
@@ -285,19 +122,17 @@ static void RunSizes(Device *dev, const SweepArgs *a)
 extern "C" PoiseErr poiseCuda_sweep(Device *dev, const void *args)
 {
   const SweepArgs *a = (const SweepArgs *)args;
-  cudaStream_t stream = poiseCudaStream(dev);
   int64_t n = Numbers(a->t);
   if (!n) return POISE_OK;
-  double mean = (double)a->t.nz / (double)a->t.n / (a->parts == (SWEEP_LOWER | SWEEP_UPPER) ? 1 : 2);
-  TRY(poiseCudaCheck(cudaMemsetAsync(a->work, 0xff, ((size_t)n + 1) * sizeof(double), stream),
-                     "clearing a sweep"));
-  (a->t.b      ? RunSizes
-   : mean < 6  ? Run<1>
-   : mean < 12 ? Run<2>
-   : mean < 24 ? Run<4>
-   : mean < 96 ? Run<8>
-               : Run<32>)(dev, a);
-  FinishSweep<<<(unsigned)POISE_NBLOCKS(n), THREADS, 0, stream>>>(*a);
+  TRY(ClearSweep(dev, a, n));
+  int parts = SweepParts(a);
+  (a->t.b       ? RunSizes
+   : parts == 1 ? Run<1>
+   : parts == 2 ? Run<2>
+   : parts == 4 ? Run<4>
+   : parts == 8 ? Run<8>
+                : Run<32>)(dev, a);
+  FinishSweep<<<(unsigned)POISE_NBLOCKS(n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }
 

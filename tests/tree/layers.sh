@@ -146,7 +146,8 @@ both=(src/*/*_phases.h src/*/*_kernels.h src/{sys,mat,pc}/*/*_kernels.h src/ksp/
 shared='[a-z0-9_]+_(phases|kernels)|phases|link_args|csr_view|device_model|product_(plan|model)'
 shared+='|block_inverse|pivot'
 cuda='sys/sys|(sys/device|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments|items'
-cuda+='|csr_columns|reduce|row_lanes|rows|staged_rows|spgemm_(lanes|threads|tiles|warps)|tile(_[a-z]+)?|wide'
+cuda+='|csr_columns|reduce|row_lanes|rows|staged_rows|spgemm_(lanes|threads|tiles|warps)|sweep'
+cuda+='|tile(_[a-z]+)?|wide'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |
   grep -vE '"((sys/device/)?((kernels|phase)\.h|(kernels|phases)\.def)|(types|product_model)\.def)"' |
   grep -vE '"((sys/[a-z]+|vec|mat/[a-z]+|pc(/[a-z]+)?|ksp)/)?('"$shared"')\.h"' |
