@@ -372,7 +372,7 @@ static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
   TRY(poiseIsaiCheckEntries(pc));
   if (symmetric || f->setup_sweeps) TRY(CheckSymmetric(pc, f, symmetric));
   if (Spreads(pc->ctx->device, f, symmetric) && !f->triangular.b)
-    TRY(poiseTriangularNeedWork(pc, &f->triangular));
+    TRY(poiseTriangularNeedWork(pc, &f->triangular, 1));
   TRY(Allocate(pc, f, symmetric));
   return Spread(pc, f);
 }
@@ -449,7 +449,13 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 bool poiseFactorTakesColumns(PoisePC pc)
 {
   const Incomplete *f = pc->data;
-  return !f->library && !poiseFactorProducts(f) && !f->moved && poiseTriangularTakesColumns(pc);
+  return !f->library && !poiseFactorProducts(f) && !f->moved;
+}
+
+PoiseErr poiseFactorReadyColumns(PoisePC pc, int columns)
+{
+  Incomplete *f = pc->data;
+  return poiseFactorTakesColumns(pc) ? poiseTriangularReadyColumns(pc, &f->triangular, columns) : POISE_OK;
 }
 
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes)

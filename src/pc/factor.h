@@ -112,6 +112,7 @@ static inline PoiseInt poiseFactorProducts(const Incomplete *f)
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 bool poiseFactorTakesColumns(PoisePC pc); /* can that have wide vectors? */
+PoiseErr poiseFactorReadyColumns(PoisePC pc, int columns);
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
 PoiseErr poiseFactorView(PoisePC pc);
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);

@@ -25,7 +25,7 @@ typedef struct FactorArgs {
   int symmetric, sign, relative; /* sign: of all pivots; 0: each may have its own */
   double shift, zero, replace;
   const double *a;
-  double *lu, *d, *work; /* work: as for a sweep; on the host it may be NULL */
+  double *lu, *d, *work; /* work: as for a sweep of a vector; on the host it may be NULL */
   /* by kernel factor_refused, after factor: the first row, of numbers, whose pivot was refused, or -1; and
      that pivot */
   double *refused;

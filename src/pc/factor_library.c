@@ -70,7 +70,7 @@ PoiseErr poiseFactorLibraryPlan(PoisePC pc)
   FactorView view;
   if (!f->library) return POISE_OK;
   if (f->planned != f->triangular.built) poiseFactorLibraryDrop(pc);
-  TRY(poiseTriangularNeedWork(pc, &f->triangular));
+  TRY(poiseTriangularNeedWork(pc, &f->triangular, 1));
   TRY(View(pc, f, &view));
   PoiseErr e = dev->ops->pc->factor_plan(dev, f->library - 1, &view, &f->plan);
   f->planned = e ? 0 : f->triangular.built;

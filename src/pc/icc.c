@@ -25,6 +25,7 @@ const PCType poisePCType_icc = {
     .apply = poiseFactorApply,
     .apply_columns = poiseFactorApply,
     .takes_columns = poiseFactorTakesColumns,
+    .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,

@@ -28,6 +28,7 @@ const PCType poisePCType_ict = {
     .apply = poiseFactorApply,
     .apply_columns = poiseFactorApply,
     .takes_columns = poiseFactorTakesColumns,
+    .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,

@@ -24,6 +24,7 @@ const PCType poisePCType_ilu = {
     .apply = poiseFactorApply,
     .apply_columns = poiseFactorApply,
     .takes_columns = poiseFactorTakesColumns,
+    .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,

@@ -37,6 +37,7 @@ const PCType poisePCType_ilut = {
     .apply = poiseFactorApply,
     .apply_columns = poiseFactorApply,
     .takes_columns = poiseFactorTakesColumns,
+    .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,

@@ -154,7 +154,13 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 /* Corrections need vectors and products of their own. */
 static bool TakesColumns(PoisePC pc)
 {
-  return !Corrects(pc) && poiseTriangularTakesColumns(pc);
+  return !Corrects(pc);
+}
+
+static PoiseErr ReadyColumns_SOR(PoisePC pc, int columns)
+{
+  SOR *s = pc->data;
+  return Corrects(pc) ? POISE_OK : poiseTriangularReadyColumns(pc, &s->triangular, columns);
 }
 
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
@@ -226,6 +232,7 @@ const PCType poisePCType_sor = {
     .apply = Apply_SOR,
     .apply_columns = Apply_SOR,
     .takes_columns = TakesColumns,
+    .ready_columns = ReadyColumns_SOR,
     .cost = Cost_SOR,
     .view = View_SOR,
     .bytes = Bytes_SOR,

@@ -310,7 +310,7 @@ static PoiseErr Finish(PoisePC pc, Triangular *t, bool guess, int directions)
   TRY(BuildLevels(pc, t, guess, directions));
   TRY(poiseTriangularView(pc, t, DEVICE, &view));
   for (int k = 0; k < directions; k++) TRY(poiseTriangularLevels(t, k, &levels));
-  if (directions && poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t));
+  if (directions && poiseSingleRows(pc->ctx->device)) TRY(poiseTriangularNeedWork(pc, t, 1));
   t->built++;
   return POISE_OK;
 }
@@ -367,12 +367,21 @@ PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels)
   return poiseBufferRead(&t->last[backward], DEVICE, &levels->last);
 }
 
-PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t)
+PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t, int columns)
 {
-  size_t bytes = ((size_t)t->n * (size_t)poiseTriangularSide(t) + 1) * sizeof(double);
+  size_t bytes = ((size_t)t->n * (size_t)(poiseTriangularSide(t) * columns) + 1) * sizeof(double);
   double *work;
+  if (t->work.dev && t->work.bytes < bytes) {
+    poiseBufferDestroy(&t->work);
+    pc->generation++; /* captured loops have what was there */
+  }
   if (!t->work.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
   return poiseTriangularWork(t, &work);
+}
+
+PoiseErr poiseTriangularReadyColumns(PoisePC pc, Triangular *t, int columns)
+{
+  return poiseSingleRows(pc->ctx->device) ? poiseTriangularNeedWork(pc, t, columns) : POISE_OK;
 }
 
 PoiseErr poiseTriangularWork(Triangular *t, double **work)
@@ -408,11 +417,6 @@ PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a)
   TRY(poiseTriangularWork(t, &a->work));
   TRY(poiseTriangularLevels(t, a->backward, &a->levels));
   return a->columns > 1 ? LAUNCH(pc->ctx->device, sweep_columns, a) : LAUNCH(pc->ctx->device, sweep, a);
-}
-
-bool poiseTriangularTakesColumns(PoisePC pc)
-{
-  return pc->ctx->device->ops->kernel[KERNEL_sweep_columns] != NULL;
 }
 
 /* sum - val_k y_j over the entries k, k + step, ..., which end before `end` */

@@ -35,15 +35,17 @@ PoiseErr poiseTriangularView(PoisePC pc, Triangular *t, Side side, Triangles *vi
 PoiseErr poiseTriangularLevels(Triangular *t, int backward, Levels *levels);
 /* Has each entry (i, j) an entry (j, i)? */
 PoiseErr poiseTriangularIsSymmetric(PoisePC pc, Triangular *t, bool *symmetric);
-PoiseErr poiseTriangularWork(Triangular *t, double **work);  /* a vector and one more double, or NULL */
-PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t); /* work is not NULL after this */
-static inline int poiseTriangularSide(const Triangular *t)   /* scalar rows of a row */
+PoiseErr poiseTriangularWork(Triangular *t, double **work); /* a vector and one more double, or NULL */
+/* work is not NULL after this, and has room for vectors with so many columns. */
+PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t, int columns);
+static inline int poiseTriangularSide(const Triangular *t) /* scalar rows of a row */
 {
   return t->b ? t->b : 1;
 }
+/* Before sweeps with vectors of so many columns: PCType.ready_columns. Local. */
+PoiseErr poiseTriangularReadyColumns(PoisePC pc, Triangular *t, int columns);
 /* Launch a sweep. The caller has set all of a except t and levels. */
 PoiseErr poiseTriangularSweep(PoisePC pc, Triangular *t, SweepArgs *a);
-bool poiseTriangularTakesColumns(PoisePC pc);                   /* can that be one with wide vectors? */
 PoiseErr poiseTriangularPrint(PoisePC pc, const Triangular *t); /* collective */
 /* bytes read by one sweep over both triangles, without vectors */
 double poiseTriangularTraffic(const Triangular *t);

@@ -64,7 +64,7 @@ typedef struct SweepArgs {
   int parts, backward, columns;
   double keep, scale;
   const double *val, *d, *x, *skip;
-  double *y, *work; /* work: a vector and one more double, where the device asks for single_rows */
+  double *y, *work; /* work: like y, and one more double, where the device asks for single_rows */
   Fuse fuse;
 } SweepArgs;
 
