@@ -470,6 +470,13 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
   if (products > 0) *bytes += (48 * sweeps - 32 - (f->triangular.b ? 0 : 8)) * b * n;
 }
 
+double poiseFactorOnce(PoisePC pc)
+{
+  const Incomplete *f = pc->data;
+  double b = poiseTriangularSide(&f->triangular);
+  return poiseTriangularTraffic(&f->triangular) + 8 * b * b * (double)f->triangular.n;
+}
+
 /* How long a product with P takes on a GPU at the speed of its memory; 0: not known, as on CPUs. */
 static double ProductSeconds(PoisePC pc)
 {

@@ -114,6 +114,7 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 bool poiseFactorTakesColumns(PoisePC pc); /* can that have wide vectors? */
 PoiseErr poiseFactorReadyColumns(PoisePC pc, int columns);
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes);
+double poiseFactorOnce(PoisePC pc); /* of exact solves */
 PoiseErr poiseFactorView(PoisePC pc);
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum);
 const char *poiseFactorEager(PoisePC pc);

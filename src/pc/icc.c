@@ -27,6 +27,7 @@ const PCType poisePCType_icc = {
     .takes_columns = poiseFactorTakesColumns,
     .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
+    .once = poiseFactorOnce,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
     .predict = Predict_ICC,

@@ -30,6 +30,7 @@ const PCType poisePCType_ict = {
     .takes_columns = poiseFactorTakesColumns,
     .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
+    .once = poiseFactorOnce,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
     .predict = Predict_ICT,

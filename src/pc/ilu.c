@@ -26,6 +26,7 @@ const PCType poisePCType_ilu = {
     .takes_columns = poiseFactorTakesColumns,
     .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
+    .once = poiseFactorOnce,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
     .predict = Predict_ILU,

@@ -39,6 +39,7 @@ const PCType poisePCType_ilut = {
     .takes_columns = poiseFactorTakesColumns,
     .ready_columns = poiseFactorReadyColumns,
     .cost = poiseFactorCost,
+    .once = poiseFactorOnce,
     .view = poiseFactorView,
     .bytes = poiseFactorBytes,
     .predict = Predict_ILUT,

@@ -24,6 +24,12 @@ static void Cost_PBJacobi(PoisePC pc, double *flops, double *bytes)
   *bytes = 8.0 * (k->b + 2) * (double)k->n;
 }
 
+static double Once_PBJacobi(PoisePC pc)
+{
+  const Blocks *k = pc->data;
+  return 8.0 * k->b * (double)k->n;
+}
+
 static PoiseErr View_PBJacobi(PoisePC pc)
 {
   const Blocks *k = pc->data;
@@ -56,6 +62,7 @@ const PCType poisePCType_pbjacobi = {
     .apply_columns = Apply_PBJacobi,
     .blocks = Blocks_PBJacobi,
     .cost = Cost_PBJacobi,
+    .once = Once_PBJacobi,
     .view = View_PBJacobi,
     .bytes = Bytes_PBJacobi,
     .predict = Predict_PBJacobi,

@@ -396,13 +396,14 @@ static PoiseErr ApplyDiagonal(PoisePC pc, PoiseVec r, PoiseVec z, const double *
 
 static PoiseErr ApplyColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
-  double k = poiseVecColumns(r), flops = (double)r->layout->n, bytes = 24 * flops;
+  double k = poiseVecColumns(r), flops = (double)r->layout->n, bytes = 24 * flops, once = 0;
   if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
+  if (pc->type->once && TakesColumns(pc)) once = pc->type->once(pc);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
   PoiseErr e = pc->type->pointwise ? ApplyDiagonal(pc, r, z, skip, fuse)
                : TakesColumns(pc)  ? pc->type->apply_columns(pc, r, z, skip, fuse)
                                    : ApplyByColumns(pc, r, z, fuse);
-  poiseLogEnd(pc->ctx, EVENT_PCApply, k * flops, k * bytes);
+  poiseLogEnd(pc->ctx, EVENT_PCApply, k * flops, k * bytes - (k - 1) * once);
   return e;
 }
 

@@ -68,6 +68,8 @@ typedef struct PCType {
   /* Flops and bytes of one application, beside those that nested events count. NULL: one flop and 24 bytes
      per row. */
   void (*cost)(PoisePC, double *flops, double *bytes);
+  /* Those of the bytes that apply_columns reads once for all columns. NULL: none are known. */
+  double (*once)(PoisePC);
   /* Kernels of an application that wait for each other, on the device. NULL: few. */
   int64_t (*kernels)(PoisePC);
   /* A solve with this M has taken so many iterations, at least one, and reduced the norm by so many digits,

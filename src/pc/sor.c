@@ -163,15 +163,26 @@ static PoiseErr ReadyColumns_SOR(PoisePC pc, int columns)
   return Corrects(pc) ? POISE_OK : poiseTriangularReadyColumns(pc, &s->triangular, columns);
 }
 
+/* Sweeps over both triangles, of which the first one reads one. */
+static double SweepsOf(const SOR *s)
+{
+  double all = (double)(s->its * s->lits);
+  return s->forward || s->backward ? all - 0.5 : 2 * all - 1;
+}
+
+static double Once_SOR(PoisePC pc)
+{
+  const SOR *s = pc->data;
+  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n;
+  return SweepsOf(s) * (poiseTriangularTraffic(&s->triangular) + 8 * b * b * n);
+}
+
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 {
   const SOR *s = pc->data;
-  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n,
-         halves = 2 * (double)(s->its * s->lits) - 1;
-  /* the first sweep reads one triangle */
-  if (s->forward || s->backward) halves = (double)(s->its * s->lits) - 0.5;
-  *flops = 2 * halves * b * b * (double)s->triangular.nz;
-  *bytes = halves * (poiseTriangularTraffic(&s->triangular) + (32 * b + 8 * b * b) * n);
+  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n;
+  *flops = 2 * SweepsOf(s) * b * b * (double)s->triangular.nz;
+  *bytes = Once_SOR(pc) + 32 * b * n * SweepsOf(s);
 }
 
 static PoiseErr View_SOR(PoisePC pc)
@@ -234,6 +245,7 @@ const PCType poisePCType_sor = {
     .takes_columns = TakesColumns,
     .ready_columns = ReadyColumns_SOR,
     .cost = Cost_SOR,
+    .once = Once_SOR,
     .view = View_SOR,
     .bytes = Bytes_SOR,
     .predict = Predict_SOR,

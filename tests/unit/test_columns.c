@@ -570,6 +570,31 @@ static void TestSweepBytes(PoiseContext ctx)
   }
 }
 
+/* The log's bytes of an application: M counts once, and of more columns the vectors alone. */
+static void TestTraffic(PoiseContext ctx)
+{
+  static const char *const pcs[] = {"pbjacobi", "ilu", "sor"};
+  static const int vectors[] = {2, 4, 4};
+  for (int k = 0; k < 3; k++) {
+    double bytes[3];
+    for (int c = 1; c <= 3; c++) {
+      Several s;
+      LogCounts before, after;
+      if (!OpenSeveral(ctx, c, "cg", pcs[k], &s)) return;
+      CHECK_OK(PoiseKSPSetUp(s.p.ksp));
+      CHECK_OK(PoiseAgree(ctx, poisePCReadyColumns(s.p.pc, c)));
+      poiseLogCounts(ctx, &before);
+      CHECK_OK(PoiseAgree(ctx, poisePCApplyFuse(s.p.pc, s.B, s.X, NULL, NULL)));
+      poiseLogCounts(ctx, &after);
+      bytes[c - 1] = after.event[EVENT_PCApply].bytes - before.event[EVENT_PCApply].bytes;
+      double column = 8 * vectors[k] * (double)PoiseVecLocalSize(s.p.b);
+      if (c > 1) CHECK_NEAR(bytes[c - 1] - bytes[c - 2], column, 1e-9 * bytes[0]);
+      if (c == 1) CHECK(bytes[0] > column);
+      CloseSeveral(&s);
+    }
+  }
+}
+
 /* ---- methods with cycles --------------------------------------------------------------------- */
 
 /* All systems by one call, which makes so many solves: one of all, and one of each that is solved alone. */
@@ -886,6 +911,7 @@ static const Test tests[] = {
     {"together", TestTogether, 0},
     {"bytes", TestBytes, 0},
     {"sweep bytes", TestSweepBytes, 0},
+    {"traffic", TestTraffic, 0},
     {"cycles", TestCycles, 0},
     {"own columns", TestOwnColumns, 0},
     {"settings", TestSettings, 0},
