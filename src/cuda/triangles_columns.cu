@@ -48,23 +48,38 @@ enum {
   MOST_VALUES = 1024        /* of the blocks of the matrix that are there meanwhile */
 };
 
-/* Blocks of a row that a warp works on at once. */
+/* Blocks of b x b of a row that a warp works on at once. */
 static __host__ __device__ __forceinline__ int BlocksAtOnce(int b, int k)
 {
   int awaited = IN_FLIGHT / (b * k), values = MOST_VALUES / (b * b);
   return awaited < 1 ? 1 : awaited < values ? awaited : values;
 }
 
+/* Divides by d, from 2 to 1024, what is below 2048, in few instructions: n (factor d - 2^22) is less than
+   2^22. */
+struct Divisor {
+  unsigned factor;
+  __device__ __forceinline__ Divisor(int d) : factor(((1u << 22) + (unsigned)d - 1) / (unsigned)d)
+  {
+  }
+  __device__ __forceinline__ int Into(int n) const
+  {
+    return (int)((unsigned)n * factor >> 22);
+  }
+};
+
 /* A row of blocks, which a warp has, in shared memory: `blocks` blocks of the matrix, and those of y that go
-   with them; its inverse block d; and b k numbers each of the sum so far and of what y keeps. A lane has
+   with them; its inverse block d; and B k numbers each of the sum so far and of what y keeps. A lane has
    every 32nd number. */
-struct BlockRow {
-  int b, k, numbers, blocks; /* numbers: b k */
+template <int B> struct BlockRow {
+  static constexpr int size = B * B;
+  int k, numbers, blocks; /* numbers: B k */
+  Divisor by_columns, by_numbers;
   double *y, *val, *d, *sum, *kept;
   __device__ __forceinline__ BlockRow(const SweepArgs &a, double *shared)
+      : k(a.columns), numbers(B * k), blocks(BlocksAtOnce(B, k)), by_columns(k), by_numbers(numbers)
   {
-    b = a.t.b, k = a.columns, numbers = b * k, blocks = BlocksAtOnce(b, k);
-    y = shared, val = y + blocks * numbers, d = val + blocks * b * b, sum = d + b * b, kept = sum + numbers;
+    y = shared, val = y + blocks * numbers, d = val + blocks * size, sum = d + size, kept = sum + numbers;
   }
 };
 
@@ -76,28 +91,29 @@ static size_t BytesOfBlockRow(int b, int k)
 }
 
 /* What a row needs before it waits. */
-__device__ __forceinline__ void BeginBlockRow(const SweepArgs &a, const BlockRow &r, int64_t i)
+template <int B>
+__device__ __forceinline__ void BeginBlockRow(const SweepArgs &a, const BlockRow<B> &r, int64_t i)
 {
-  int size = r.b * r.b;
   for (int e = threadIdx.x; e < r.numbers; e += WARP) {
     r.sum[e] = a.x ? a.x[i * r.numbers + e] : 0;
     r.kept[e] = a.keep != 0 ? a.keep * a.y[i * r.numbers + e] : 0;
   }
-  for (int e = threadIdx.x; a.d && e < size; e += WARP) r.d[e] = a.d[i * size + e];
+  for (int e = threadIdx.x; a.d && e < r.size; e += WARP) r.d[e] = a.d[i * r.size + e];
 }
 
 /* The blocks of y, or of new values, that go with the blocks [first, first + count) of row i. Polls for those
    that are not there yet. */
-__device__ __forceinline__ void AwaitBlocks(const SweepArgs &a, const BlockRow &r, int64_t i, int64_t first,
-                                            int count)
+template <int B>
+__device__ __forceinline__ void AwaitBlocks(const SweepArgs &a, const BlockRow<B> &r, int64_t i,
+                                            int64_t first, int count)
 {
   int all = count * r.numbers;
   for (int e = threadIdx.x; e < all; e += IN_FLIGHT) {
     Chunk c = {};
 #pragma unroll
     for (int q = 0; q < CHUNK; q++) {
-      int at = e + q * WARP;
-      int64_t j = at < all ? a.t.col[first + at / r.numbers] : i, from = j * r.numbers + at % r.numbers;
+      int at = e + q * WARP, block = r.by_numbers.Into(at);
+      int64_t j = at < all ? a.t.col[first + block] : i, from = j * r.numbers + (at - block * r.numbers);
       c.wanted[q] = a.work + from;
       if (a.backward ? j > i : j < i)
         c.missing |= 1u << q;
@@ -111,39 +127,46 @@ __device__ __forceinline__ void AwaitBlocks(const SweepArgs &a, const BlockRow &
   }
 }
 
+/* Row `row` of a block times a column of k. */
+template <int B>
+__device__ __forceinline__ double RowTimes(const double *block, int row, const double *y, int k)
+{
+  double sum = 0;
+#pragma unroll
+  for (int c = 0; c < B; c++) sum += block[c * B + row] * y[c * k];
+  return sum;
+}
+
 /* sum -= the blocks [first, first + count) times those of y, but for the diagonal block */
-__device__ __forceinline__ void SubtractBlocks(const BlockRow &r, int64_t first, int count, int64_t diag)
+template <int B>
+__device__ __forceinline__ void SubtractBlocks(const BlockRow<B> &r, int64_t first, int count, int64_t diag)
 {
   for (int e = threadIdx.x; e < r.numbers; e += WARP) {
-    int row = e / r.k, column = e % r.k;
+    int row = r.by_columns.Into(e), column = e - row * r.k;
     double sum = 0;
-    for (int q = 0; q < count; q++) {
-      const double *val = r.val + q * r.b * r.b + row, *y = r.y + q * r.numbers + column;
-      if (first + q == diag) continue;
-      for (int c = 0; c < r.b; c++) sum += val[c * r.b] * y[c * r.k];
-    }
+    for (int q = 0; q < count; q++)
+      if (first + q != diag) sum += RowTimes<B>(r.val + q * r.size, row, r.y + q * r.numbers + column, r.k);
     r.sum[e] -= sum;
   }
 }
 
 /* Leaves D sum, or sum, with its factor and what is kept. */
-__device__ __forceinline__ void FinishBlockRow(const SweepArgs &a, const BlockRow &r, int64_t i)
+template <int B>
+__device__ __forceinline__ void FinishBlockRow(const SweepArgs &a, const BlockRow<B> &r, int64_t i)
 {
   for (int e = threadIdx.x; e < r.numbers; e += WARP) {
-    int row = e / r.k, column = e % r.k;
-    double value = a.d ? 0 : r.sum[e];
-    for (int c = 0; a.d && c < r.b; c++) value += r.d[c * r.b + row] * r.sum[c * r.k + column];
-    value *= a.scale;
+    int row = r.by_columns.Into(e), column = e - row * r.k;
+    double value = a.scale * (a.d ? RowTimes<B>(r.d, row, r.sum + column, r.k) : r.sum[e]);
     Leave(a.work + i * r.numbers + e, a.keep == 0 ? value : r.kept[e] + value);
   }
 }
 
 /* Sweeps block row i by a warp. The farthest blocks come first, as the nearest are the last to be there.
-   Traffic: 8 b^2 + 4 bytes per block, d and x once, 8 b k per block of y. */
-__device__ __forceinline__ void SweepBlockRow(const SweepArgs &a, const BlockRow &r, int64_t i)
+   Traffic: 8 B^2 + 4 bytes per block, d and x once, 8 B k per block of y. */
+template <int B>
+__device__ __forceinline__ void SweepBlockRow(const SweepArgs &a, const BlockRow<B> &r, int64_t i)
 {
   const Triangles &t = a.t;
-  int size = r.b * r.b;
   int64_t diag = poiseOffset(&t, t.diag, i);
   int64_t begin = a.parts & SWEEP_LOWER ? poiseOffset(&t, t.begin, i) : diag + 1;
   int64_t end = a.parts & SWEEP_UPPER ? poiseOffset(&t, t.end, i) : diag;
@@ -152,9 +175,9 @@ __device__ __forceinline__ void SweepBlockRow(const SweepArgs &a, const BlockRow
   for (int64_t done = 0; done < end - begin; done += r.blocks) {
     int count = end - begin - done < r.blocks ? (int)(end - begin - done) : r.blocks;
     int64_t first = a.backward ? end - done - count : begin + done;
-    const double *val = a.val + first * size;
+    const double *val = a.val + first * r.size;
 #pragma unroll 4
-    for (int e = threadIdx.x; e < count * size; e += WARP) r.val[e] = val[e];
+    for (int e = threadIdx.x; e < count * r.size; e += WARP) r.val[e] = val[e];
     AwaitBlocks(a, r, i, first, count);
     __syncwarp();
     SubtractBlocks(r, first, count, diag);
@@ -164,10 +187,11 @@ __device__ __forceinline__ void SweepBlockRow(const SweepArgs &a, const BlockRow
   __syncwarp();
 }
 
+template <int B>
 static __global__ void __launch_bounds__(WARP) SweepBlocks(const __grid_constant__ SweepArgs a)
 {
   extern __shared__ double shared[];
-  const BlockRow r(a, shared);
+  const BlockRow<B> r(a, shared);
   if (a.skip && *a.skip != 0) return;
   for (;;) {
     int64_t place = Turn(a.work + a.t.n * r.numbers);
@@ -176,10 +200,17 @@ static __global__ void __launch_bounds__(WARP) SweepBlocks(const __grid_constant
   }
 }
 
-static void RunBlocks(Device *dev, const SweepArgs *a)
+template <int B> static void RunBlocks(Device *dev, const SweepArgs *a)
 {
-  SweepBlocks<<<SweepGrid(dev, a, WARP, WARP), WARP, BytesOfBlockRow(a->t.b, a->columns),
-                poiseCudaStream(dev)>>>(*a);
+  SweepBlocks<B>
+      <<<SweepGrid(dev, a, WARP, WARP), WARP, BytesOfBlockRow(B, a->columns), poiseCudaStream(dev)>>>(*a);
+}
+
+static void RunSizes(Device *dev, const SweepArgs *a)
+{
+  typedef void (*Size)(Device *, const SweepArgs *);
+  static const Size sizes[] = {FROM_2_TO_32(RunBlocks)};
+  sizes[a->t.b - 2](dev, a);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -209,7 +240,7 @@ extern "C" PoiseErr poiseCuda_sweep_columns(Device *dev, const void *args)
   int64_t n = Numbers(a->t);
   if (!n) return POISE_OK;
   TRY(ClearSweep(dev, a, n * a->columns));
-  (a->t.b ? RunBlocks : RunNumbers)(dev, a);
+  (a->t.b ? RunSizes : RunNumbers)(dev, a);
   FinishColumns<<<(unsigned)POISE_NBLOCKS(n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

@@ -371,12 +371,15 @@ PoiseErr poiseTriangularNeedWork(PoisePC pc, Triangular *t, int columns)
 {
   size_t bytes = ((size_t)t->n * (size_t)(poiseTriangularSide(t) * columns) + 1) * sizeof(double);
   double *work;
-  if (t->work.dev && t->work.bytes < bytes) {
-    poiseBufferDestroy(&t->work);
-    pc->generation++; /* captured loops have what was there */
-  }
-  if (!t->work.dev) TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &t->work));
-  return poiseTriangularWork(t, &work);
+  Buffer more;
+  if (t->work.dev && t->work.bytes >= bytes) return poiseTriangularWork(t, &work);
+  TRY(poiseBufferCreate(pc->ctx->device, bytes, "new values of a sweep", &more));
+  PoiseErr e = poiseBufferWrite(&more, DEVICE, &work);
+  poiseBufferDestroy(e ? &more : &t->work); /* after a failure sweeps have what they had */
+  if (e) return e;
+  t->work = more;
+  pc->generation++; /* captured loops have the one before */
+  return POISE_OK;
 }
 
 PoiseErr poiseTriangularReadyColumns(PoisePC pc, Triangular *t, int columns)
