@@ -276,10 +276,10 @@ POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
   With "bcg" all systems search one space, which takes fewer iterations. Other methods solve one after the
   other, as do solvers with monitors or tests of the application's, with rearranged or divided matrices, and
   with null spaces. On the host the solution of a system has the bits of its own solve, but for bcg, products
-  that are composed of columns, and pbjacobi; on a GPU dots are added in another order. The functions below
-  describe all together: the least reason, the most iterations, the largest norm; those of a system have its
-  number, from 0. -ksp_monitor prints the largest norm. B and X are different vectors of A's sizes with as
-  many columns. Collective.
+  that are composed of columns, pbjacobi, and SuperLU, whose BLAS may round otherwise; on a GPU dots are added
+  in another order. The functions below describe all together: the least reason, the most iterations, the
+  largest norm; those of a system have its number, from 0. -ksp_monitor prints the largest norm. B and X are
+  different vectors of A's sizes with as many columns. Collective.
 */
 POISE_API PoiseErr PoiseKSPSolveBlock(PoiseKSP ksp, PoiseVec B, PoiseVec X);
 /* Of system j of the latest such solve: as the functions without Column. Not collective. */

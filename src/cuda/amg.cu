@@ -97,9 +97,20 @@ extern "C" PoiseErr poiseCuda_amg_dense_f32(Device *dev, const void *args)
 
 /* ---- several columns ------------------------------------------------------------------------- */
 
+/* What a step takes dots of; NULL: of nothing, as a cycle in fp32 ends in fp64. */
+__device__ __forceinline__ const double *Finished(const AmgSmoothArgs &a)
+{
+  return a.x;
+}
+
+__device__ __forceinline__ const double *Finished(const AmgSmoothArgs_f32 &a)
+{
+  return a.z;
+}
+
 /* As Smooth: POISE_BLOCK rows of all columns. A thread's numbers are of one column. */
-template <int B>
-static __global__ void __launch_bounds__(THREADS) SmoothColumns(const __grid_constant__ AmgSmoothArgs_f32 a)
+template <int B, typename Args>
+static __global__ void __launch_bounds__(THREADS) SmoothColumns(const __grid_constant__ Args a)
 {
   Columns c(a.columns);
   int64_t first = (int64_t)blockIdx.x * POISE_BLOCK,
@@ -112,24 +123,34 @@ static __global__ void __launch_bounds__(THREADS) SmoothColumns(const __grid_con
 #pragma unroll 4
     for (int64_t e = first * c.k + threadIdx.x; e < last * c.k; e += c.step) {
       double step = poiseAmgStep(&a, B ? B : a.b, c.k, in, e), x = poiseAmgMove(&a, e, step);
-      poiseAmgStore(&a, in, e, (float)step, x, poiseAmgCopy(&a, in, e));
+      poiseAmgStore(&a, in, e, (Entry<Args>)step, x, poiseAmgCopy(&a, in, e));
     }
   __syncthreads();
-  if (a.z) FuseColumns(a.fuse, c, a.z, first, last, blockIdx.x);
+  if (Finished(a)) FuseColumns(a.fuse, c, Finished(a), first, last, blockIdx.x);
+}
+
+template <typename Args> static PoiseErr LaunchSmoothColumns(Device *dev, const Args *a)
+{
+  void (*kernel)(Args) = a->b == 1   ? SmoothColumns<1, Args>
+                         : a->b == 3 ? SmoothColumns<3, Args>
+                         : a->b == 6 ? SmoothColumns<6, Args>
+                                     : SmoothColumns<0, Args>;
+  return a->n ? LaunchPdl(dev, kernel, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_amg_smooth_columns(Device *dev, const void *args)
+{
+  return LaunchSmoothColumns(dev, (const AmgSmoothArgs *)args);
 }
 
 extern "C" PoiseErr poiseCuda_amg_smooth_columns_f32(Device *dev, const void *args)
 {
-  const AmgSmoothArgs_f32 *a = (const AmgSmoothArgs_f32 *)args;
-  void (*kernel)(AmgSmoothArgs_f32) = a->b == 1   ? SmoothColumns<1>
-                                      : a->b == 3 ? SmoothColumns<3>
-                                      : a->b == 6 ? SmoothColumns<6>
-                                                  : SmoothColumns<0>;
-  return a->n ? LaunchPdl(dev, kernel, (unsigned)POISE_NBLOCKS(a->n), THREADS, 0, *a) : POISE_OK;
+  return LaunchSmoothColumns(dev, (const AmgSmoothArgs_f32 *)args);
 }
 
 /* A warp per row of the matrix, whose numbers it reads once for all columns. */
-static __global__ void __launch_bounds__(THREADS) DenseColumns(const __grid_constant__ AmgDenseArgs_f32 a)
+template <typename Args>
+static __global__ void __launch_bounds__(THREADS) DenseColumns(const __grid_constant__ Args a)
 {
   PdlLaunchDependents();
   PdlWait();
@@ -148,14 +169,23 @@ static __global__ void __launch_bounds__(THREADS) DenseColumns(const __grid_cons
 #pragma unroll
     for (int c = 0; c < 8; c++) {
       s[c] = WarpReduce<COMBINE_SUM>(s[c]);
-      if (lane == 0 && from + c < k) a.y[i * k + from + c] = (float)(a.scale * s[c]);
+      if (lane == 0 && from + c < k) a.y[i * k + from + c] = (Entry<Args>)(a.scale * s[c]);
     }
   }
 }
 
+template <typename Args> static PoiseErr LaunchDenseColumns(Device *dev, const Args *a)
+{
+  return a->n ? LaunchPdl(dev, DenseColumns<Args>, (unsigned)((a->n + WARPS - 1) / WARPS), THREADS, 0, *a)
+              : POISE_OK;
+}
+
+extern "C" PoiseErr poiseCuda_amg_dense_columns(Device *dev, const void *args)
+{
+  return LaunchDenseColumns(dev, (const AmgDenseArgs *)args);
+}
+
 extern "C" PoiseErr poiseCuda_amg_dense_columns_f32(Device *dev, const void *args)
 {
-  const AmgDenseArgs_f32 *a = (const AmgDenseArgs_f32 *)args;
-  return a->n ? LaunchPdl(dev, DenseColumns, (unsigned)((a->n + WARPS - 1) / WARPS), THREADS, 0, *a)
-              : POISE_OK;
+  return LaunchDenseColumns(dev, (const AmgDenseArgs_f32 *)args);
 }

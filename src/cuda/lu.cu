@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Small dense LU. A step of the factorisation is two kernels. A solve is one thread block, which goes through
-   panels of columns. */
+/* Small dense LU. A step of the factorisation is two kernels. A solve is one thread block for each right-hand
+   side, which goes through panels of columns. */
 #include "pc/lu_kernels.h"
 #include "cuda.h"
 
@@ -118,9 +118,10 @@ static __device__ void Upper(const LuSolveArgs &a, double *x, int64_t p)
 static __global__ void __launch_bounds__(MANY) Solve(const __grid_constant__ LuSolveArgs a)
 {
   extern __shared__ double shared[];
-  double *x = a.n <= IN_SHARED ? shared : a.work;
+  int64_t columns = gridDim.x, column = blockIdx.x;
+  double *x = a.n <= IN_SHARED ? shared : a.work + column * a.n;
   if (a.skip && *a.skip != 0) return;
-  for (int64_t i = threadIdx.x; i < a.n; i += MANY) x[i] = a.x[i];
+  for (int64_t i = threadIdx.x; i < a.n; i += MANY) x[i] = a.x[i * columns + column];
   __syncthreads();
   for (int64_t k = 0; threadIdx.x == 0 && k < a.n;
        k++) { /* all exchanges come first: the rows of L took part in the later ones */
@@ -141,14 +142,14 @@ static __global__ void __launch_bounds__(MANY) Solve(const __grid_constant__ LuS
     Subtract(a, x, p * PANEL, 0, p * PANEL);
   }
   for (int64_t b = 0; b * MANY < a.m; b++) { /* MANY is POISE_BLOCK */
-    int64_t i = b * MANY + threadIdx.x;
+    int64_t i = b * MANY + threadIdx.x, e = i * columns + column;
     double y = i < a.m ? x[a.begin + i] : 0;
-    if (i < a.m) a.y[i] = y;
+    if (i < a.m) a.y[e] = y;
     for (int f = 0; f < a.fuse.ndot; f++) {
       double s[1] = {0};
-      if (i < a.m) s[0] = (a.fuse.u[f] ? a.fuse.u[f][i] : a.fuse.d[f] ? a.fuse.d[f][i] * y : y) * y;
+      if (i < a.m) s[0] = (a.fuse.u[f] ? a.fuse.u[f][e] : a.fuse.d[f] ? a.fuse.d[f][i] * y : y) * y;
       BlockReduce<1, COMBINE_SUM, MANY>(s);
-      if (threadIdx.x == 0) a.fuse.partial[f][b] = s[0];
+      if (threadIdx.x == 0) a.fuse.partial[f][b + column * a.fuse.systems.partials] = s[0];
     }
   }
 }
@@ -157,6 +158,7 @@ extern "C" PoiseErr poiseCuda_lu_solve(Device *dev, const void *args)
 {
   const LuSolveArgs *a = (const LuSolveArgs *)args;
   size_t bytes = a->n <= IN_SHARED ? (size_t)a->n * sizeof(double) : 0;
-  if (a->m || a->n) Solve<<<1, MANY, bytes, poiseCudaStream(dev)>>>(*a);
+  unsigned columns = a->columns > 1 ? (unsigned)a->columns : 1;
+  if (a->m || a->n) Solve<<<columns, MANY, bytes, poiseCudaStream(dev)>>>(*a);
   return POISE_OK;
 }

@@ -427,7 +427,7 @@ static PoiseErr SolveAlone(PoiseKSP owner, int j, bool going, PoiseVec B, PoiseV
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* Why systems are not solved at once; NULL: they are. The same on all ranks. */
-static const char *WhyAlone(PoiseKSP ksp)
+static const char *WhyAlone(PoiseKSP ksp, bool calls_back)
 {
   PoiseMat A = poiseKSPGiven(ksp);
   if (ksp->block->n == 1) return "there is one";
@@ -438,7 +438,7 @@ static const char *WhyAlone(PoiseKSP ksp)
   if (ksp->user.test || ksp->user.nmonitors) return "a monitor or a convergence test is the application's";
   if (ksp->options.true_residual) return "the true residual is monitored";
   if (poiseKSPKeepsSpectrum(ksp)) return "eigenvalues or singular values are asked for";
-  if (poisePCEager(ksp->pc)) return "the preconditioner calls back to the host";
+  if (calls_back) return "the preconditioner calls back to the host";
   if (A->type->eager) return "the matrix calls back to the host";
   return NULL;
 }
@@ -538,7 +538,9 @@ static PoiseErr Report(PoiseKSP ksp)
 static PoiseErr SolveAll(PoiseKSP ksp, PoiseVec B, PoiseVec X)
 {
   Block *b = ksp->block;
-  b->why = WhyAlone(ksp);
+  int64_t calls_back = poisePCEager(ksp->pc) && !poisePCTakesColumns(ksp->pc); /* for each column */
+  TRY(poiseCommMaxInt(ksp->ctx->comm, &calls_back, 1));
+  b->why = WhyAlone(ksp, calls_back);
   if (!b->why) TRY(KeepLevels(ksp, b->n));
   if (!b->why) TRY(RunLinked(ksp, B, X));
   for (int j = 0; j < b->n; j++)

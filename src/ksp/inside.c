@@ -7,8 +7,7 @@
 #include "setup.h"
 #include "solve.h"
 
-/* Is a solve only z = M^-1 r? */
-static bool IsDirect(PoiseKSP ksp)
+bool poiseKSPOnlyApplies(PoiseKSP ksp)
 {
   const KSPOptions *o = &ksp->options;
   return ksp->type == &poiseKSPType_preonly && !ksp->user.test && !o->converged_reason && !o->view;
@@ -23,7 +22,7 @@ void poiseKSPSetInside(PoiseKSP ksp)
 PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
 {
   *reads = READS_P;
-  if (!IsDirect(ksp)) return POISE_OK;
+  if (!poiseKSPOnlyApplies(ksp)) return POISE_OK;
   *reads = READS_NOTHING;
   return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, reads) : POISE_OK;
 }
@@ -37,7 +36,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact)
   TRY(poisePCKeep(ksp->pc, ksp->options.reuse, keep));
   if (ksp->options.guess_nonzero)
     FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
-  if (!IsDirect(ksp)) return PoiseKSPSetUp(ksp);
+  if (!poiseKSPOnlyApplies(ksp)) return PoiseKSPSetUp(ksp);
   if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
   poisePCExact(ksp->pc, exact);
   TRY(poisePCPrepare(ksp->pc));
@@ -58,7 +57,7 @@ bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
 
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
 {
-  return IsDirect(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
+  return poiseKSPOnlyApplies(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
 }
 
 PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
@@ -66,14 +65,14 @@ PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, Poise
   MatPlan plan;
   PoisePrediction matrix = {.beyond = NULL};
   PoiseErr e = poiseMatPredict(ksp->A, counts, &plan, &matrix);
-  if (!e && !IsDirect(ksp)) e = poiseKSPPredict(ksp, ksp->A, &plan, p);
+  if (!e && !poiseKSPOnlyApplies(ksp)) e = poiseKSPPredict(ksp, ksp->A, &plan, p);
   TRY(PoiseAgree(ksp->ctx, e));
   return poisePCPredict(ksp->pc, counts, p);
 }
 
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
-  if (IsDirect(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
+  if (poiseKSPOnlyApplies(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
   TRY(poiseKSPSolve(ksp, r, z));
   return poiseVecFuse(z, skip, fuse);
 }

@@ -21,6 +21,7 @@ PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
    preconditioner, else it solves. No convergence is no error (but see PoiseKSPSetErrorIfNotConverged): z
    is the result so far. All ranks must call, whatever failed on some. */
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+bool poiseKSPOnlyApplies(PoiseKSP ksp); /* is that only z = M^-1 r? Then vectors may be wide */
 /* sum += bytes that it holds, with its preconditioner and A (may be NULL), if A is its own. ksp may be
    NULL. */
 void poiseKSPAddBytes(PoiseKSP ksp, PoiseMat A, PoiseBytes *sum);

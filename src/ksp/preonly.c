@@ -39,5 +39,6 @@ const KSPType poiseKSPType_preonly = {
     .setup = SetUp_PreOnly,
     .start = Start_PreOnly,
     .once = true,
+    .columns = true,
     .iterate = Iterate_PreOnly,
 };

@@ -47,18 +47,18 @@ static PoiseErr Collect(PoisePC pc, FirstRank *f, const void *own, int64_t n, vo
   return comm->ops->alltoallv(comm, own, f->sent, all, f->received);
 }
 
-PoiseErr poiseFirstTake(PoisePC pc, FirstRank *f, const double *own, double *x)
+PoiseErr poiseFirstTake(PoisePC pc, FirstRank *f, int columns, const double *own, double *x)
 {
-  return Collect(pc, f, own, f->layout->n, x);
+  return Collect(pc, f, own, columns * f->layout->n, x);
 }
 
-PoiseErr poiseFirstGive(PoisePC pc, FirstRank *f, const double *x, double *own)
+PoiseErr poiseFirstGive(PoisePC pc, FirstRank *f, int columns, const double *x, double *own)
 {
   Comm *comm = pc->ctx->comm;
   const PoiseInt *start = f->layout->start;
   for (int r = 0; r < comm->size; r++) {
-    f->sent[r] = poiseOnFirst(pc) ? 8 * (start[r + 1] - start[r]) : 0;
-    f->received[r] = r ? 0 : 8 * f->layout->n;
+    f->sent[r] = poiseOnFirst(pc) ? 8 * columns * (start[r + 1] - start[r]) : 0;
+    f->received[r] = r ? 0 : 8 * columns * f->layout->n;
   }
   return comm->ops->alltoallv(comm, x, f->sent, own, f->received);
 }

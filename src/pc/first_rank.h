@@ -35,9 +35,9 @@ PoiseErr poiseFirstPrepare(PoisePC pc, const FirstRank *f, PoiseErr (*allocate)(
 PoiseErr poiseFirstRows(PoisePC pc, FirstRank *f, WholeRows *all);
 void poiseWholeRowsDestroy(PoiseContext ctx, WholeRows *r);
 
-/* x on the first rank, NULL elsewhere, becomes the vector of which each rank has `own`; and back.
-   Collective. */
-PoiseErr poiseFirstTake(PoisePC pc, FirstRank *f, const double *own, double *x);
-PoiseErr poiseFirstGive(PoisePC pc, FirstRank *f, const double *x, double *own);
+/* x on the first rank, NULL elsewhere, becomes the vector with so many columns of which each rank has `own`;
+   and back. Collective. */
+PoiseErr poiseFirstTake(PoisePC pc, FirstRank *f, int columns, const double *own, double *x);
+PoiseErr poiseFirstGive(PoisePC pc, FirstRank *f, int columns, const double *x, double *own);
 
 #endif

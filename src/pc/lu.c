@@ -181,6 +181,17 @@ static PoiseErr Apply_LU(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip,
   return ((LU *)pc->data)->how->apply(pc, r, z, skip, fuse);
 }
 
+static bool TakesColumns_LU(PoisePC pc)
+{
+  return ((const LU *)pc->data)->how->apply_columns;
+}
+
+static PoiseErr ReadyColumns_LU(PoisePC pc, int columns)
+{
+  const PCType *how = ((const LU *)pc->data)->how;
+  return how->ready_columns ? how->ready_columns(pc, columns) : POISE_OK;
+}
+
 static void Cost_LU(PoisePC pc, double *flops, double *bytes)
 {
   ((LU *)pc->data)->how->cost(pc, flops, bytes);
@@ -216,11 +227,12 @@ static const char *Eager_LU(PoisePC pc)
   return (lu->how ? lu->how : Choose(pc, HasLibrary(pc)))->eager(pc);
 }
 
-#define TABLE(word, is)                                                                            \
-  {                                                                                                \
-    .name = word, .transpose = is, .size = sizeof(LU), .options = options, .eager = Eager_LU,      \
-    .setup = SetUp_LU, .foresee = Foresee_LU, .apply = Apply_LU, .cost = Cost_LU, .view = View_LU, \
-    .bytes = Bytes_LU, .predict = Predict_LU, .destroy = Destroy_LU                                \
+#define TABLE(word, is)                                                                                   \
+  {                                                                                                       \
+    .name = word, .transpose = is, .size = sizeof(LU), .options = options, .eager = Eager_LU,             \
+    .setup = SetUp_LU, .foresee = Foresee_LU, .apply = Apply_LU, .apply_columns = Apply_LU,               \
+    .takes_columns = TakesColumns_LU, .ready_columns = ReadyColumns_LU, .cost = Cost_LU, .view = View_LU, \
+    .bytes = Bytes_LU, .predict = Predict_LU, .destroy = Destroy_LU                                       \
   }
 
 const PCType poisePCType_lu = TABLE("lu", PC_OF_TRANSPOSE);

@@ -14,6 +14,7 @@ typedef struct DenseLU {
   PoiseInt n;
   Layout *layout; /* the layout that the other members fit; NULL: nothing is allocated */
   Buffer factors, pivot, full, work, result;
+  int room;   /* columns that there is room for in full and work */
   Halo *halo; /* the rows of all other ranks; NULL on one rank */
 } DenseLU;
 
@@ -43,7 +44,7 @@ typedef struct Singular { /* what: 0: nothing */
 typedef struct SparseLU {
   FirstRank first;
   SparseFactors *factors; /* on the first rank */
-  double *x;              /* all rows, on the first rank */
+  double *x;              /* all rows, on the first rank; of several columns twice: by rows, and by columns */
   SparseFacts facts;
 } SparseLU;
 
@@ -109,8 +110,8 @@ typedef struct FactorHow {
 } FactorHow;
 PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, double **val, FactorHow how,
                             SparseFactors **f, Singular *singular, SparseFacts *facts);
-/* x = A^-1 x */
-PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x);
+/* X = A^-1 X, of so many columns, which lie one after the other */
+PoiseErr poiseSuperLUSolve(SparseFactors *f, int columns, double *x);
 /* An estimate of the condition of the scaled A in the 1-norm, which takes some ten solves. */
 double poiseSuperLUCondition(SparseFactors *f);
 int64_t poiseSuperLUBytes(const SparseFactors *f); /* besides L and U; NULL: 0 */

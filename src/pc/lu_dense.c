@@ -7,7 +7,7 @@
   that stay in cache. The updates of an entry have the same order for all panel sizes and numbers of threads.
 */
 #include "mat/csr/entries.h"
-#include "vec/vec_host.h"
+#include "vec/columns_host.h"
 #include "lu.h"
 #include "lu_kernels.h"
 
@@ -51,6 +51,7 @@ static PoiseErr Allocate(PoisePC pc)
   double *work;
   pc->generation++;
   lu->n = pc->P->rows->N;
+  lu->room = 1;
   lu->layout = poiseLayoutShare(pc->P->rows);
   TRY(poiseBufferCreate(dev, n * n * sizeof(double), "dense factors", &lu->factors));
   TRY(poiseBufferCreate(dev, n * sizeof(int32_t), "row exchanges", &lu->pivot));
@@ -183,38 +184,74 @@ static PoiseErr Foresee_Dense(PoisePC pc, double *entries, double *flops)
 
 /* ---- application ----------------------------------------------------------------------------- */
 
-static PoiseErr Collect(PoisePC pc, const double *own, const double *ghost, const double **full)
+/* *b = a buffer of so many bytes, if that can be had. */
+static PoiseErr Enlarge(Device *dev, size_t bytes, const char *what, Buffer *b)
+{
+  Buffer larger = {0};
+  double *p;
+  PoiseErr e = poiseBufferCreate(dev, bytes, what, &larger);
+  if (!e) e = poiseBufferWrite(&larger, DEVICE, &p);
+  poiseBufferDestroy(e ? &larger : b);
+  if (!e) *b = larger;
+  return e;
+}
+
+static PoiseErr MakeRoom(PoisePC pc, int columns)
+{
+  DenseLU *lu = Of(pc);
+  Device *dev = pc->ctx->device;
+  size_t bytes = (size_t)(lu->n * columns) * sizeof(double);
+  TRY(Enlarge(dev, bytes, "solutions of dense factors", &lu->work));
+  return lu->halo ? Enlarge(dev, bytes, "right-hand sides of all ranks", &lu->full) : POISE_OK;
+}
+
+static PoiseErr ReadyColumns_Dense(PoisePC pc, int columns)
+{
+  DenseLU *lu = Of(pc);
+  if (columns > lu->room) {
+    pc->generation++; /* loops hold places of the smaller ones */
+    TRY(PoiseAgree(pc->ctx, MakeRoom(pc, columns)));
+    lu->room = columns;
+  }
+  return poiseHaloReadyColumns(lu->halo, columns);
+}
+
+static PoiseErr Collect(PoisePC pc, int columns, const double *own, const double *ghost, const double **full)
 {
   DenseLU *lu = Of(pc);
   Device *dev = pc->ctx->device;
   size_t begin = (size_t)lu->layout->begin, n = (size_t)lu->layout->n, all = (size_t)lu->n,
-         word = sizeof(double);
-  double *x;
+         word = (size_t)columns * sizeof *own;
+  char *x;
   TRY(poiseBufferWrite(&lu->full, DEVICE, &x));
   TRY(poiseDeviceCopy(dev, x, ghost, begin * word, COPY_ON_DEVICE));
-  TRY(poiseDeviceCopy(dev, x + begin, own, n * word, COPY_ON_DEVICE));
-  TRY(poiseDeviceCopy(dev, x + begin + n, ghost + begin, (all - begin - n) * word, COPY_ON_DEVICE));
-  *full = x;
+  TRY(poiseDeviceCopy(dev, x + begin * word, own, n * word, COPY_ON_DEVICE));
+  TRY(poiseDeviceCopy(dev, x + (begin + n) * word, ghost + begin * (size_t)columns, (all - begin - n) * word,
+                      COPY_ON_DEVICE));
+  *full = (const double *)(void *)x;
   return POISE_OK;
 }
 
 /* *full = r of all ranks. The exchange takes place whatever fails. */
 static PoiseErr Right(PoisePC pc, PoiseVec r, const double **full)
 {
-  DenseLU *lu = Of(pc);
+  int columns = poiseVecColumns(r);
+  Halo *halo = poiseHaloOf(Of(pc)->halo, columns);
   const double *ghost, *own = NULL;
   PoiseErr e = poiseVecRead(r, &own);
   *full = own;
-  if (!lu->halo) return e;
-  TRY(poiseHaloBegin(lu->halo, e, own));
-  TRY(poiseHaloEnd(lu->halo, &ghost));
-  return Collect(pc, own, ghost, full);
+  if (!halo) return e;
+  TRY(poiseHaloBegin(halo, e, own));
+  TRY(poiseHaloEnd(halo, &ghost));
+  return Collect(pc, columns, own, ghost, full);
 }
 
+/* Of any number of columns. */
 static PoiseErr Apply_Dense(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   DenseLU *lu = Of(pc);
   LuSolveArgs a = {.n = lu->n, .begin = lu->layout->begin, .m = lu->layout->n, .skip = skip};
+  a.columns = poiseVecColumns(r);
   if (fuse) a.fuse = *fuse;
   TRY(Right(pc, r, &a.x));
   TRY(poiseBufferRead(&lu->factors, DEVICE, &a.lu));
@@ -279,6 +316,8 @@ const PCType poiseLU_dense = {
     .setup = SetUp_Dense,
     .foresee = Foresee_Dense,
     .apply = Apply_Dense,
+    .apply_columns = Apply_Dense,
+    .ready_columns = ReadyColumns_Dense,
     .cost = Cost_Dense,
     .view = View_Dense,
     .bytes = Bytes_Dense,
@@ -360,29 +399,53 @@ PoiseErr poiseHost_lu_factor(Device *dev, const void *args)
   return POISE_OK;
 }
 
+/* sum[c] = entries [begin, end) of a row of the factors times those of column c of x */
+static void RowTimes(const double *row, const double *x, int k, int64_t begin, int64_t end, double *sum)
+{
+  if (k > 1)
+    poiseHostRowTimes(row, x, k, begin, end, sum);
+  else
+    *sum = poiseHostDot(row, x, begin, end);
+}
+
+/* x = A^-1 x, of k columns. All row exchanges come first, as L's rows have taken part in the later ones. */
+static void SolveColumns(const LuSolveArgs *a, int k, double *x)
+{
+  int64_t n = a->n;
+  HostColumns sum;
+  for (int64_t i = 0; i < n; i++)
+    for (int c = 0; c < k; c++) {
+      double *y = x + i * k + c, *z = x + a->pivot[i] * k + c, t = *y;
+      *y = *z;
+      *z = t;
+    }
+  for (int64_t i = 0; i < n; i++) {
+    RowTimes(a->lu + i * n, x, k, 0, i, sum);
+    for (int c = 0; c < k; c++) x[i * k + c] -= sum[c];
+  }
+  for (int64_t i = n - 1; i >= 0; i--) {
+    const double *row = a->lu + i * n;
+    RowTimes(row, x, k, i + 1, n, sum);
+    for (int c = 0; c < k; c++) x[i * k + c] = (x[i * k + c] - sum[c]) / row[i];
+  }
+}
+
 PoiseErr poiseHost_lu_solve(Device *dev, const void *args)
 {
   const LuSolveArgs *a = args;
-  int64_t n = a->n;
+  int k = a->columns > 1 ? a->columns : 1;
   double *x = a->work;
   (void)dev;
   if (a->skip && *a->skip != 0) return POISE_OK;
-  for (int64_t i = 0; i < n; i++) x[i] = a->x[i];
-  for (int64_t k = 0; k < n; k++) { /* after all row exchanges, as L's rows have taken part in the later
-                                       ones */
-    double t = x[k];
-    x[k] = x[a->pivot[k]];
-    x[a->pivot[k]] = t;
-  }
-  for (int64_t i = 0; i < n; i++) x[i] -= poiseHostDot(a->lu + i * n, x, 0, i);
-  for (int64_t i = n - 1; i >= 0; i--) {
-    const double *row = a->lu + i * n;
-    x[i] = (x[i] - poiseHostDot(row, x, i + 1, n)) / row[i];
-  }
+  for (int64_t e = 0; e < a->n * k; e++) x[e] = a->x[e];
+  SolveColumns(a, k, x);
   for (int64_t begin = 0; begin < a->m; begin += POISE_BLOCK) {
-    int64_t end = Smaller(begin + POISE_BLOCK, a->m);
-    memcpy(a->y + begin, x + a->begin + begin, (size_t)(end - begin) * sizeof *x);
-    poiseHostFuse(&a->fuse, a->y, begin, end, begin / POISE_BLOCK);
+    int64_t end = Smaller(begin + POISE_BLOCK, a->m), at = begin / POISE_BLOCK;
+    memcpy(a->y + begin * k, x + (a->begin + begin) * k, (size_t)((end - begin) * k) * sizeof *x);
+    if (k > 1)
+      poiseHostFuseColumns(&a->fuse, a->y, begin, end, at);
+    else
+      poiseHostFuse(&a->fuse, a->y, begin, end, at);
   }
   return POISE_OK;
 }

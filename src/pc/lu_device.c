@@ -336,11 +336,11 @@ static PoiseErr SolveOnFirst(PoisePC pc, PoiseVec r, PoiseVec z)
   if (!e) e = poiseBufferWrite(&z->data, HOST, &to);
   if (!e && poiseOnFirst(pc)) e = poiseBufferWrite(&lu->x, HOST, &x);
   TRY(PoiseAgree(pc->ctx, e));
-  e = poiseFirstTake(pc, &lu->first, from, x);
+  e = poiseFirstTake(pc, &lu->first, 1, from, x);
   if (!e && poiseOnFirst(pc)) e = SolveAll(pc);
   if (!e && poiseOnFirst(pc)) e = poiseBufferRead(&lu->y, HOST, &y);
   TRY(PoiseAgree(pc->ctx, e));
-  return poiseFirstGive(pc, &lu->first, y, to);
+  return poiseFirstGive(pc, &lu->first, 1, y, to);
 }
 
 static PoiseErr Apply_Device(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)

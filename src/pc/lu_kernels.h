@@ -16,9 +16,11 @@ typedef struct LuFactorArgs {
   double *refused;
 } LuFactorArgs;
 
-/* y = rows [begin, begin + m) of A^-1 x by these factors, then dots of y; work: n numbers; x: not work */
+/* y = rows [begin, begin + m) of A^-1 x by these factors, then dots of y; work: n numbers for each column; x:
+   not work; columns > 1: of wide vectors */
 typedef struct LuSolveArgs {
   int64_t n, begin, m;
+  int columns;
   const double *lu, *x, *skip;
   const int32_t *pivot;
   double *work, *y;

@@ -98,19 +98,49 @@ static PoiseErr Foresee_Sparse(PoisePC pc, double *entries, double *flops)
 
 /* ---- application ----------------------------------------------------------------------------- */
 
-/* The exchanges take place whatever fails. */
+/* Room for so many columns. Local. */
+static PoiseErr ReadyColumns_Sparse(PoisePC pc, int columns)
+{
+  SparseLU *lu = Of(pc);
+  size_t bytes = (size_t)(2 * columns * lu->first.layout->N) * sizeof *lu->x;
+  if (columns == 1 || !poiseOnFirst(pc) || poiseAllocated(lu->x) >= (int64_t)bytes) return POISE_OK;
+  return poiseResize(pc->ctx, bytes, "solutions of sparse factors", &lu->x);
+}
+
+/* SuperLU's X is by columns. It stands behind the one by rows. */
+static PoiseErr SolveColumns(SparseLU *lu, int k)
+{
+  int64_t n = lu->first.layout->N;
+  double *x = lu->x + k * n;
+  for (int64_t i = 0; i < n; i++)
+    for (int c = 0; c < k; c++) x[c * n + i] = lu->x[i * k + c];
+  TRY(poiseSuperLUSolve(lu->factors, k, x));
+  for (int64_t i = 0; i < n; i++)
+    for (int c = 0; c < k; c++) lu->x[i * k + c] = x[c * n + i];
+  return POISE_OK;
+}
+
+static PoiseErr Solve(PoisePC pc, int columns)
+{
+  SparseLU *lu = Of(pc);
+  if (!poiseOnFirst(pc) || !lu->first.layout->N) return POISE_OK;
+  return columns > 1 ? SolveColumns(lu, columns) : poiseSuperLUSolve(lu->factors, 1, lu->x);
+}
+
+/* Of any number of columns. The exchanges take place whatever fails. */
 static PoiseErr Apply_Sparse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   SparseLU *lu = Of(pc);
   const double *from = NULL;
   double *to = NULL;
+  int columns = poiseVecColumns(r);
   PoiseErr e = poiseBufferRead(&r->data, HOST, &from);
   if (!e) e = poiseBufferWrite(&z->data, HOST, &to);
   TRY(PoiseAgree(pc->ctx, e));
-  e = poiseFirstTake(pc, &lu->first, from, lu->x);
-  if (!e && poiseOnFirst(pc) && lu->first.layout->N) e = poiseSuperLUSolve(lu->factors, lu->x);
+  e = poiseFirstTake(pc, &lu->first, columns, from, lu->x);
+  if (!e) e = Solve(pc, columns);
   TRY(PoiseAgree(pc->ctx, e));
-  TRY(poiseFirstGive(pc, &lu->first, lu->x, to));
+  TRY(poiseFirstGive(pc, &lu->first, columns, lu->x, to));
   return poiseVecFuse(z, skip, fuse);
 }
 
@@ -170,6 +200,8 @@ const PCType poiseLU_sparse = {
     .setup = SetUp_Sparse,
     .foresee = Foresee_Sparse,
     .apply = Apply_Sparse,
+    .apply_columns = Apply_Sparse,
+    .ready_columns = ReadyColumns_Sparse,
     .cost = Cost_Sparse,
     .view = View_Sparse,
     .bytes = Bytes_Sparse,

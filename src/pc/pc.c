@@ -348,7 +348,7 @@ static PoiseErr Apply(PoisePC pc, bool outside, PoiseVec r, PoiseVec z, const do
 
 /* ---- wide vectors ---------------------------------------------------------------------------- */
 
-static bool TakesColumns(PoisePC pc)
+bool poisePCTakesColumns(PoisePC pc)
 {
   if (pc->type->pointwise) return true;
   return pc->type->apply_columns && (!pc->type->takes_columns || pc->type->takes_columns(pc));
@@ -358,7 +358,8 @@ PoiseErr poisePCReadyColumns(PoisePC pc, int columns)
 {
   Layout *rows = pc->P->rows;
   if (pc->type->ready_columns) TRY(pc->type->ready_columns(pc, columns));
-  if (TakesColumns(pc) || (pc->column[1] && poiseLayoutSame(pc->column[1]->layout, rows))) return POISE_OK;
+  if (poisePCTakesColumns(pc) || (pc->column[1] && poiseLayoutSame(pc->column[1]->layout, rows)))
+    return POISE_OK;
   PoiseVecDestroy(&pc->column[0]);
   PoiseVecDestroy(&pc->column[1]);
   double *p;
@@ -398,11 +399,11 @@ static PoiseErr ApplyColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *s
 {
   double k = poiseVecColumns(r), flops = (double)r->layout->n, bytes = 24 * flops, once = 0;
   if (pc->type->cost) pc->type->cost(pc, &flops, &bytes);
-  if (pc->type->once && TakesColumns(pc)) once = pc->type->once(pc);
+  if (pc->type->once && poisePCTakesColumns(pc)) once = pc->type->once(pc);
   poiseLogBegin(pc->ctx, EVENT_PCApply);
-  PoiseErr e = pc->type->pointwise ? ApplyDiagonal(pc, r, z, skip, fuse)
-               : TakesColumns(pc)  ? pc->type->apply_columns(pc, r, z, skip, fuse)
-                                   : ApplyByColumns(pc, r, z, fuse);
+  PoiseErr e = pc->type->pointwise       ? ApplyDiagonal(pc, r, z, skip, fuse)
+               : poisePCTakesColumns(pc) ? pc->type->apply_columns(pc, r, z, skip, fuse)
+                                         : ApplyByColumns(pc, r, z, fuse);
   poiseLogEnd(pc->ctx, EVENT_PCApply, k * flops, k * bytes - (k - 1) * once);
   return e;
 }

@@ -152,7 +152,9 @@ bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of the solvers inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
-/* Before applications to vectors with so many columns. Local; the caller agrees. */
+/* Are all columns of a vector taken at once, once it is ready? Else pc.c goes column by column. Local. */
+bool poisePCTakesColumns(PoisePC pc);
+/* Before applications to vectors with so many columns. Collective; the caller agrees. */
 PoiseErr poisePCReadyColumns(PoisePC pc, int columns);
 
 /* See PCType.foresee, for the present P; POISE_ERR_UNSUPPORTED: pc is not direct. A set-up with this P or

@@ -394,20 +394,26 @@ PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, d
   return n ? Factor(ctx, *f, how.only, singular, facts) : POISE_OK;
 }
 
-PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x)
+/* X = D X, D = diag(scale) */
+static void ScaleRows(const SparseFactors *f, const double *scale, int columns, double *x)
+{
+  for (int c = 0; c < columns; c++, x += f->n)
+    for (int i = 0; i < f->n; i++) x[i] *= scale[i];
+}
+
+PoiseErr poiseSuperLUSolve(SparseFactors *f, int columns, double *x)
 {
   SuperMatrix X;
   SuperLUStat_t statistics;
   int info;
-  bool rows = *f->scaled == 'R' || *f->scaled == 'B', columns = *f->scaled == 'C' || *f->scaled == 'B';
-  for (int i = 0; rows && i < f->n; i++) x[i] *= f->row_scale[i];
-  dCreate_Dense_Matrix(&X, f->n, 1, x, f->n, SLU_DN, SLU_D, SLU_GE);
+  if (*f->scaled == 'R' || *f->scaled == 'B') ScaleRows(f, f->row_scale, columns, x);
+  dCreate_Dense_Matrix(&X, f->n, columns, x, f->n, SLU_DN, SLU_D, SLU_GE);
   StatInit(&statistics);
   dgstrs(NOTRANS, &f->L, &f->U, f->to_column, f->to_row, &X, &statistics, &info);
   StatFree(&statistics);
   Destroy_SuperMatrix_Store(&X);
   if (info) return Refused(info);
-  for (int i = 0; columns && i < f->n; i++) x[i] *= f->column_scale[i];
+  if (*f->scaled == 'C' || *f->scaled == 'B') ScaleRows(f, f->column_scale, columns, x);
   return POISE_OK;
 }
 

@@ -18,9 +18,9 @@ PoiseErr poiseSuperLUFactor(PoiseContext ctx, int64_t n, int **ptr, int **row, d
   FAIL(POISE_ERR_UNSUPPORTED, "this library was built without SuperLU (POISE_SUPERLU=ON)");
 }
 
-PoiseErr poiseSuperLUSolve(SparseFactors *f, double *x)
+PoiseErr poiseSuperLUSolve(SparseFactors *f, int columns, double *x)
 {
-  (void)f, (void)x;
+  (void)f, (void)columns, (void)x;
   return POISE_OK;
 }
 

@@ -21,6 +21,25 @@ POISE_INLINE void poiseHostAddTile(const double *s, int k, double *sum)
   }
 }
 
+/* sum[c] = the sum of row_i x_ic, i in [begin, end), of k columns, as one of them by itself has it; for x of
+   either type */
+#define HOST_ROW_TIMES(name, X)                                                                          \
+  static inline void name(const double *row, const X *x, int k, int64_t begin, int64_t end, double *sum) \
+  {                                                                                                      \
+    HostTile s;                                                                                          \
+    memset(s, 0, (size_t)(HOST_LANES * k) * sizeof *s);                                                  \
+    for (int64_t i = begin; i < end; i++) {                                                              \
+      double *lane = s + (i - begin) % HOST_LANES * k;                                                   \
+      const X *from = x + i * k;                                                                         \
+      HOST_SIMD                                                                                          \
+      for (int c = 0; c < k; c++) lane[c] += (double)from[c] * row[i];                                   \
+    }                                                                                                    \
+    poiseHostAddTile(s, k, sum);                                                                         \
+  }
+HOST_ROW_TIMES(poiseHostRowTimes, double)
+HOST_ROW_TIMES(poiseHostRowTimes_f32, float)
+#undef HOST_ROW_TIMES
+
 /* sum[c] = the sum of x_ic y_ic, or of (d_i x_ic) y_ic where d is not NULL, i in [begin, end). */
 static inline void poiseHostColumnDots(int k, const double *d, const double *x, const double *y,
                                        int64_t begin, int64_t end, double *sum)

@@ -66,6 +66,13 @@ void poiseVecPoint(PoiseVec x, const double *part)
   poiseBufferPoint(&x->data, (void *)(uintptr_t)part);
 }
 
+void poiseVecReshape(PoiseVec x, Layout *layout)
+{
+  Layout *was = x->layout;
+  x->layout = poiseLayoutShare(layout);
+  poiseLayoutDestroy(&was);
+}
+
 PoiseErr PoiseVecCreate(PoiseContext ctx, PoiseInt n, PoiseInt N, PoiseVec *x)
 {
   CALLED(OBJECT(ctx), GIVEN(x));

@@ -143,6 +143,8 @@ PoiseErr poiseVecCreateLocal(Layout *layout, PoiseVec *x);
    The caller agrees on errors, and destroys after a failure. */
 PoiseErr poiseVecCreateSlice(Layout *layout, PoiseVec *x);
 void poiseVecPoint(PoiseVec x, const double *part);
+/* x has another layout from now on, for whose numbers there is room in its array. */
+void poiseVecReshape(PoiseVec x, Layout *layout);
 /* Device pointers to the local entries, like Read, Write and Update of buffer.c. */
 PoiseErr poiseVecRead(PoiseVec x, const double **p);
 PoiseErr poiseVecWrite(PoiseVec x, double **p);

@@ -184,13 +184,6 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
   return in_place && !a->scale && !a->fuse ? POISE_OK : Finish(t, v->y, a, overwrites);
 }
 
-/* ---- in fp32 --------------------------------------------------------------------------------- */
-
-bool poiseProductTakesColumns(const Product *p)
-{
-  return p->single && p->form && p->form->launch_columns == poiseSeveralLaunch;
-}
-
 /* ---- what users call ------------------------------------------------------------------------- */
 
 /* Y = op(A) X, where op(A) has rows `rows` and columns `cols`. */

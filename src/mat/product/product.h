@@ -221,8 +221,7 @@ PoiseErr poiseProductMultColumns(Product *p, PoiseErr mine, const Operands *v, P
 PoiseErr poiseProductLaunchColumns(Product *p, ProductPart part, const ProductArgs *a);
 /* several.c: the launch with wide vectors of all forms that have rows. */
 PoiseErr poiseSeveralLaunch(Product *p, ProductPart part, const ProductArgs *a);
-/* Of a product in fp32: does it multiply several columns at once? What it needs then. Local. */
-bool poiseProductTakesColumns(const Product *p);
+/* What a product in fp32 needs for several columns. Local. */
 PoiseErr poiseSeveralReadySingle(Product *p);
 /* As poiseMatPartials, of each of so many columns. */
 int64_t poiseMatPartialsColumns(PoiseMat A, int columns);

@@ -120,7 +120,6 @@ const PCType poisePCType_amg = {
     .eager = Eager_AMG,
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
-    .takes_columns = poiseAmgTakesColumns,
     .apply_columns = poiseAmgCycleColumns,
     .ready_columns = poiseAmgReadyColumns,
     .cost = poiseAmgCost,

@@ -176,8 +176,9 @@ typedef struct Amg {
   bool single;   /* the cycle is in fp32 */
   const char *doubled;                      /* why it is not, though asked for; else NULL */
   int columns;                              /* of the cycle that is enqueued; 0: it is of ordinary vectors */
-  bool takes_columns;                       /* a cycle may be of wide vectors, on all ranks */
-  int most_columns;                         /* that vectors of levels and halos are made for */
+  int most_columns;                         /* that there is room for in vectors of levels and halos, */
+  bool has_room;                            /* with those of the latest set-up too */
+  int64_t moved_product;                    /* of P's, then */
   Buffer range;                             /* of r: AMG_RANGE... */
   Buffer wide_range;                        /* of the r of several columns: AMG_RANGES... */
   double range_of_ranks[POISE_MAX_COLUMNS]; /* on their way there, through hosts */

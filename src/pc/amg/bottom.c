@@ -35,7 +35,10 @@ void poiseAmgBottomBytes(const AmgBottom *b, PoiseBytes *sum)
   poiseBufferAdd(&b->pivot, sum);
   poiseBufferAdd(&b->work, sum);
   poiseBufferAdd(&b->result, sum);
-  if (b->sparse) b->sparse->type->bytes(b->sparse, sum);
+  PoiseBytes held;
+  if (!b->sparse || PoisePCBytes(b->sparse, &held)) return;
+  sum->host += held.host;
+  sum->device += held.device;
 }
 
 /* The matrix in b->dense. */
@@ -79,11 +82,11 @@ static PoiseErr Invert(Device *dev, AmgBottom *b, const AmgMatrix *m, const doub
 
 static PoiseErr Factor(Device *dev, AmgBottom *b, const AmgMatrix *m, bool *singular)
 {
-  size_t n = (size_t)b->n;
+  size_t n = (size_t)b->n, room = n * POISE_MAX_COLUMNS;
   double *work, result[2];
   LuFactorArgs f = {.n = b->n, .zero = 2.220446049250313e-14};
   if (!b->pivot.dev) TRY(poiseBufferCreate(dev, n * sizeof(int32_t), "row exchanges", &b->pivot));
-  if (!b->work.dev) TRY(poiseBufferCreate(dev, n * sizeof(double), "solution of dense factors", &b->work));
+  if (!b->work.dev) TRY(poiseBufferCreate(dev, room * sizeof(double), "solution of dense factors", &b->work));
   if (!b->result.dev) TRY(poiseBufferCreate(dev, sizeof result, "refused pivot", &b->result));
   TRY(Fill(dev, b, m, &f.a));
   TRY(poiseBufferWrite(&b->work, DEVICE, &work)); /* a captured loop allocates nothing */
@@ -170,15 +173,21 @@ PoiseErr poiseAmgBottomFactor(PoiseMat A, AmgBottom *b, const char **why)
   return e;
 }
 
+PoiseErr poiseAmgBottomReadyColumns(AmgBottom *b, int columns)
+{
+  return b->sparse ? poisePCReadyColumns(b->sparse, columns) : POISE_OK;
+}
+
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *b, PoiseVec r, PoiseVec z, const double *skip)
 {
-  LuSolveArgs f = {.n = b->n, .m = b->n, .skip = skip};
-  AmgDenseArgs a = {.n = b->n, .scale = 1, .skip = skip};
+  int columns = poiseVecColumns(r);
+  LuSolveArgs f = {.n = b->n, .m = b->n, .columns = columns, .skip = skip};
+  AmgDenseArgs a = {.n = b->n, .columns = columns, .scale = 1, .skip = skip};
   if (b->sparse) return poisePCApplyFuse(b->sparse, r, z, skip, NULL);
   TRY(poiseVecRead(r, &a.x));
   TRY(skip ? poiseVecUpdate(z, &a.y) : poiseVecWrite(z, &a.y));
   TRY(poiseBufferRead(&b->dense, DEVICE, &a.a));
-  if (!b->lu) return LAUNCH(dev, amg_dense, &a);
+  if (!b->lu) return columns > 1 ? LAUNCH(dev, amg_dense_columns, &a) : LAUNCH(dev, amg_dense, &a);
   f.x = a.x, f.y = a.y, f.lu = a.a;
   TRY(poiseBufferRead(&b->pivot, DEVICE, &f.pivot));
   TRY(poiseBufferWrite(&b->work, DEVICE, &f.work));

@@ -28,6 +28,8 @@ PoiseErr poiseAmgBottomSetUp(PoiseContext ctx, const AmgMatrix *m, const AmgKnow
 bool poiseAmgBottomIsSparse(int64_t rows);
 /* The same by sparse factors, of an A of any size. Collective. */
 PoiseErr poiseAmgBottomFactor(PoiseMat A, AmgBottom *bottom, const char **why);
+/* Before it is applied to vectors with so many columns. Collective where the matrix is; the caller agrees. */
+PoiseErr poiseAmgBottomReadyColumns(AmgBottom *bottom, int columns);
 PoiseErr poiseAmgBottomApply(Device *dev, AmgBottom *bottom, PoiseVec r, PoiseVec z, const double *skip);
 void poiseAmgBottomBytes(const AmgBottom *bottom, PoiseBytes *sum);
 void poiseAmgBottomDestroy(AmgBottom *bottom);

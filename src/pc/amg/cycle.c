@@ -139,8 +139,9 @@ static PoiseErr Launch(PoisePC pc, AmgLevel *l, const Coefs *c, const Step *v, c
   AmgSmoothArgs_f32 single = FIELDS;
 #undef FIELDS
   Device *dev = pc->ctx->device;
-  if (amg->columns) return LAUNCH(dev, amg_smooth_columns_f32, &single);
-  return amg->single ? LAUNCH(dev, amg_smooth_f32, &single) : LAUNCH(dev, amg_smooth, &wide);
+  if (amg->single)
+    return amg->columns ? LAUNCH(dev, amg_smooth_columns_f32, &single) : LAUNCH(dev, amg_smooth_f32, &single);
+  return amg->columns ? LAUNCH(dev, amg_smooth_columns, &wide) : LAUNCH(dev, amg_smooth, &wide);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -234,10 +235,16 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
 
 static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *skip, const Fuse *fuse);
 
+/* Of a vector of the level on this rank. */
+static int64_t Numbers(const Amg *amg, const AmgLevel *l)
+{
+  return l->A->rows->n * (amg->columns ? amg->columns : 1);
+}
+
 /* y = x + b y */
 static PoiseErr Add(PoisePC pc, AmgLevel *l, AmgVec *x, double b, AmgVec *y, const double *skip)
 {
-  AxpbyArgs a = {.n = l->A->rows->n, .a.value = 1, .b.value = b, .skip = skip};
+  AxpbyArgs a = {.n = Numbers(pc->data, l), .a.value = 1, .b.value = b, .skip = skip};
   TRY(poiseVecRead(x->wide, &a.x));
   TRY(poiseVecUpdate(y->wide, &a.y));
   return LAUNCH(pc->ctx->device, axpby, &a);
@@ -255,13 +262,13 @@ static PoiseErr Again(PoisePC pc, int k, const double *skip)
   return e;
 }
 
-/* The dense factors stay in fp64. */
+/* Factors stay in fp64. */
 static PoiseErr Factors(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const double *skip)
 {
   Amg *amg = pc->data;
   Device *dev = pc->ctx->device;
-  WidenArgs w = {.n = amg->bottom.n, .a.value = 1 / l->single.scale, .skip = skip};
-  NarrowArgs n = {.n = amg->bottom.n, .a.value = 1, .skip = skip};
+  WidenArgs w = {.n = Numbers(amg, l), .a.value = 1 / l->single.scale, .skip = skip};
+  NarrowArgs n = {.n = Numbers(amg, l), .a.value = 1, .skip = skip};
   TRY(poiseBufferRead(&b->single, DEVICE, &w.x));
   TRY(poiseVecUpdate(l->v.r.wide, &w.y));
   TRY(LAUNCH(dev, widen, &w));

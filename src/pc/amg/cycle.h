@@ -7,7 +7,7 @@
 
 /* y = a P^T x, in a cycle. What fails on this rank keeps no other from its part. */
 PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgVec *y, const double *skip);
-/* For wide vectors, where poiseAmgTakesColumns. */
+/* For wide vectors, of as many columns as poiseAmgReadyColumns was told. */
 PoiseErr poiseAmgCycleColumns(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 PoiseErr poiseAmgCycle(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 

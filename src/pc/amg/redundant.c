@@ -16,12 +16,17 @@
 #include "rows.h"
 #include "redundant_kernels.h"
 
-void poiseAmgRedundantDestroy(AmgRedundant *r)
+void poiseAmgRedundantRelease(AmgRedundant *r)
 {
   poiseAmgVecDestroy(&r->b);
   poiseAmgVecDestroy(&r->x);
   poiseAmgVecDestroy(&r->wide_b);
   poiseAmgVecDestroy(&r->wide_x);
+}
+
+void poiseAmgRedundantDestroy(AmgRedundant *r)
+{
+  poiseAmgRedundantRelease(r);
   poiseHaloDestroy(&r->halo);
   PoiseMatDestroy(&r->A);
   *r = (AmgRedundant){0};

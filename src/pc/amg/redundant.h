@@ -20,6 +20,7 @@ enum { AMG_OF_ROWS = 2 };
 PoiseErr poiseAmgRedundantCreate(AmgRedundant *r, PoiseMat *B);
 PoiseErr poiseAmgRedundantNumbers(const AmgRedundant *r, PoiseMat B, AmgModes *const of[AMG_OF_ROWS]);
 void poiseAmgRedundantBytes(const AmgRedundant *r, PoiseBytes *sum);
+void poiseAmgRedundantRelease(AmgRedundant *r); /* its vectors */
 void poiseAmgRedundantDestroy(AmgRedundant *r);
 /* all = part of all ranks, both in fp64 or both in fp32, of so many columns (0: ordinary vectors).
    Collective; the exchange takes place whatever fails on this rank. */

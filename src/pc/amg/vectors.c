@@ -47,41 +47,46 @@ void poiseAmgLevelBytes(const AmgLevel *level, PoiseBytes *sum)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-/* The same of wide vectors, in fp64. */
-static PoiseErr WideOf(PoiseMat A, int columns, AmgVec *v)
-{
-  Layout *rows;
-  double *there;
-  PoiseVecDestroy(&v->wide);
-  TRY(poiseLayoutColumns(A->rows, columns, &rows));
-  PoiseErr e = poiseVecCreateLocal(rows, &v->wide);
-  poiseLayoutDestroy(&rows);
-  return e ? e : poiseVecWrite(v->wide, &there);
-}
-
-static PoiseErr Wide(PoiseMat A, AmgVec *v)
+/* In fp64, with room for the most columns that there were. */
+static PoiseErr MakeDouble(Layout *rows, AmgVec *v)
 {
   double *there;
-  if (!v->wide) TRY(poiseVecCreateLocal(A->rows, &v->wide));
+  size_t bytes = (size_t)(rows->n * rows->columns) * sizeof *there;
+  if (v->wide && v->wide->data.bytes < bytes) PoiseVecDestroy(&v->wide);
+  if (!v->wide) TRY(poiseVecCreateLocal(rows, &v->wide));
+  poiseVecReshape(v->wide, rows);
   return poiseVecWrite(v->wide, &there);
 }
 
-static PoiseErr MakeSingle(PoiseMat A, int columns, AmgVec *v)
+static PoiseErr MakeSingle(const Layout *rows, AmgVec *v)
 {
   float *there;
-  size_t bytes = (size_t)(A->rows->n * columns) * sizeof *there;
+  size_t bytes = (size_t)(rows->n * rows->columns) * sizeof *there;
   if (v->single.dev && v->single.bytes < bytes) poiseBufferDestroy(&v->single);
-  if (!v->single.dev) TRY(poiseBufferCreate(A->ctx->device, bytes, "vector of a cycle", &v->single));
+  if (!v->single.dev) TRY(poiseBufferCreate(rows->ctx->device, bytes, "vector of a cycle", &v->single));
   return poiseBufferWrite(&v->single, DEVICE, &there);
 }
 
-static PoiseErr Make(const Amg *amg, PoiseMat A, AmgVec *v)
+typedef struct Needed {
+  AmgVec *v;
+  bool needed, wide; /* wide: in fp64, whatever the cycle is in */
+} Needed;
+
+/* Vectors of A's rows, of so many columns. */
+static PoiseErr MakeAll(const Amg *amg, PoiseMat A, int columns, const Needed *of, int count)
 {
-  return amg->single ? MakeSingle(A, 1, v) : Wide(A, v);
+  Layout *rows;
+  TRY(poiseLayoutColumns(A->rows, columns, &rows));
+  PoiseErr e = POISE_OK;
+  for (int j = 0; j < count; j++) {
+    if (!e && of[j].needed) e = amg->single ? MakeSingle(rows, of[j].v) : MakeDouble(rows, of[j].v);
+    if (!e && of[j].wide) e = MakeDouble(rows, of[j].v);
+  }
+  poiseLayoutDestroy(&rows);
+  return e;
 }
 
-/* A level is smoothed, or is the bottom, solved by an inverse or by factors. Factors take r and t in fp64. Of
-   several columns all are in fp32. */
+/* A level is smoothed, or is the bottom, solved by an inverse or by factors. Factors take r and t in fp64. */
 static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
 {
   AmgLevel *l = &amg->level[k];
@@ -89,10 +94,7 @@ static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
   bool twice = coarse && !bottom && amg->way.w_cycle;
   bool steps = smooths && (bottom || amg->way.degree > 1); /* of the smoother: more than one */
   bool factors = amg->single && !smooths && amg->bottom.lu;
-  const struct {
-    AmgVec *v;
-    bool needed, wide;
-  } vectors[] = {
+  const Needed vectors[] = {
       {&of->b, coarse, false}, /* of the level above, restricted */
       {&of->x, coarse || amg->single, false},
       {&of->r2, twice, false}, /* of the second visit of a W cycle */
@@ -103,13 +105,18 @@ static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
       {&of->half, l->lower, false},
       {&of->whole, l->lower, false},
   };
-  for (size_t j = 0; j < sizeof vectors / sizeof *vectors; j++) {
-    if (vectors[j].needed)
-      TRY(columns > 1 ? MakeSingle(l->A, columns, vectors[j].v) : Make(amg, l->A, vectors[j].v));
-    if (vectors[j].wide && columns == 1) TRY(Wide(l->A, vectors[j].v));
-  }
-  if (!l->away) return POISE_OK;
-  return columns > 1 ? MakeSingle(l->away, columns, &of->sent) : Make(amg, l->away, &of->sent);
+  const Needed sent = {&of->sent, true, false};
+  TRY(MakeAll(amg, l->A, columns, vectors, sizeof vectors / sizeof *vectors));
+  return l->away ? MakeAll(amg, l->away, columns, &sent, 1) : POISE_OK;
+}
+
+/* Where a level begins that every rank holds. Those of level 0 are of all rows, in fp64. */
+static PoiseErr MakeParts(Amg *amg, AmgVec *b, AmgVec *x, int columns)
+{
+  const AmgRedundant *r = &amg->redundant;
+  const Needed parts[] = {{b, r->level > 0, r->level == 0}, {x, r->level > 0, r->level == 0}};
+  if (!r->A) return POISE_OK;
+  return MakeAll(amg, r->level ? r->A : amg->level[0].A, columns, parts, 2);
 }
 
 /* Matrices of a level of a cycle in fp64. Collective where they are; agrees. */
@@ -132,15 +139,6 @@ static PoiseErr ReadyMatricesSingle(AmgLevel *l)
     if (all[j]->A->csr.halo) TRY(poiseHaloReady(all[j]->A->csr.halo));
   }
   return POISE_OK;
-}
-
-/* Where a level begins that every rank holds. */
-static PoiseErr MakeParts(Amg *amg)
-{
-  AmgRedundant *r = &amg->redundant;
-  AmgVec *const parts[] = {&r->b, &r->x};
-  for (int k = 0; k < 2; k++) TRY(r->level ? Make(amg, r->A, parts[k]) : Wide(amg->level[0].A, parts[k]));
-  return poiseHaloReady(r->halo);
 }
 
 static PoiseErr MakeRange(PoisePC pc)
@@ -179,38 +177,24 @@ PoiseErr poiseAmgVectors(PoisePC pc)
   bool was = amg->single;
   PoiseErr e = PoiseAgree(pc->ctx, poiseAmgNarrow(pc));
   amg->moved |= amg->single != was;
-  if (amg->single != was) poiseAmgVecDestroy(&amg->redundant.b), poiseAmgVecDestroy(&amg->redundant.x);
+  amg->has_room = false;
+  if (amg->single != was) {
+    poiseAmgRedundantRelease(&amg->redundant);
+    amg->most_columns = 0;
+  }
   for (int k = 0; k < amg->count && !e; k++) {
     PoiseContext ctx = poiseAmgContext(pc, k);
     if (!amg->single) e = ReadyMatrices(ctx, &amg->level[k]);
     if (!e) e = PoiseAgree(ctx, PrepareLevel(amg, k, was));
   }
-  if (!e && amg->redundant.A) e = MakeParts(amg);
+  if (!e) e = MakeParts(amg, &amg->redundant.b, &amg->redundant.x, 1);
+  if (!e && amg->redundant.A) e = poiseHaloReady(amg->redundant.halo);
   if (!e && amg->single) e = MakeRange(pc);
   if (!amg->single) poiseBufferDestroy(&amg->range);
   return PoiseAgree(pc->ctx, e);
 }
 
 /* ---- several columns ------------------------------------------------------------------------- */
-
-/* As this rank sees it. */
-static bool MayTakeColumns(const Amg *amg)
-{
-  Product *of[MATRICES];
-  if (!amg->single || (amg->dense && amg->bottom.lu)) return false;
-  for (int k = 0; k < amg->count; k++) {
-    AmgLevel l = amg->level[k];
-    ListSingle(&l, of);
-    for (int j = 0; j < MATRICES; j++)
-      if (of[j]->A && !poiseProductTakesColumns(of[j])) return false;
-  }
-  return true;
-}
-
-bool poiseAmgTakesColumns(PoisePC pc)
-{
-  return ((const Amg *)pc->data)->takes_columns;
-}
 
 static PoiseErr MakeRanges(PoisePC pc, int columns)
 {
@@ -225,17 +209,6 @@ static PoiseErr MakeRanges(PoisePC pc, int columns)
   return poiseBufferUpdate(&amg->wide_range, DEVICE, &there);
 }
 
-/* Where a level begins that every rank holds. Those of level 0 are in fp64, of all rows; of others this
-   rank's in fp32. */
-static PoiseErr MakeWideParts(Amg *amg, int columns)
-{
-  AmgRedundant *r = &amg->redundant;
-  AmgVec *const parts[] = {&r->wide_b, &r->wide_x};
-  for (int k = 0; k < 2; k++)
-    TRY(r->level ? MakeSingle(r->A, columns, parts[k]) : WideOf(amg->level[0].A, columns, parts[k]));
-  return POISE_OK;
-}
-
 /* Local. */
 static PoiseErr MakeWide(PoisePC pc, int columns)
 {
@@ -243,45 +216,57 @@ static PoiseErr MakeWide(PoisePC pc, int columns)
   Product *of[MATRICES];
   for (int k = 0; k < amg->count; k++) {
     TRY(MakeVectors(amg, k, &amg->level[k].wide, columns));
+    if (!amg->single) continue;
     TRY(ReadyMatricesSingle(&amg->level[k]));
     ListSingle(&amg->level[k], of);
     for (int j = 0; j < MATRICES; j++)
       if (of[j]->A) TRY(poiseSeveralReadySingle(of[j]));
   }
-  if (amg->redundant.A) TRY(MakeWideParts(amg, columns));
-  return MakeRanges(pc, columns);
+  TRY(MakeParts(amg, &amg->redundant.wide_b, &amg->redundant.wide_x, columns));
+  return amg->single ? MakeRanges(pc, columns) : POISE_OK;
 }
 
-/* Halos for so many columns, with room for the most there were. Collective; agrees. */
-static PoiseErr ReadyHalo(Halo *halo, int most, int columns)
+/* The products of a level. A bottom that is solved has none. All are made ready, as some are of this rank
+   alone. Collective where the level is; agrees. */
+static PoiseErr ReadyProducts(PoiseContext ctx, Amg *amg, int k, int columns)
 {
-  TRY(poiseHaloReadyColumns(halo, most));
-  return poiseHaloReadyColumns(halo, columns);
-}
-
-static PoiseErr ReadyHalos(Amg *amg, int columns)
-{
-  int most = amg->most_columns;
-  Product *of[MATRICES];
-  for (int k = 0; k < amg->count; k++) {
-    ListSingle(&amg->level[k], of);
-    for (int j = 0; j < MATRICES; j++)
-      if (of[j]->A) TRY(ReadyHalo(of[j]->A->csr.halo, most, columns));
+  AmgLevel *l = &amg->level[k];
+  PoiseMat const all[MATRICES] = {l->A, l->P, l->R, l->away, l->lower, l->upper};
+  PoiseErr e = POISE_OK;
+  if (k + 1 == amg->count && amg->dense) return POISE_OK;
+  for (int j = 0; j < MATRICES; j++) {
+    if (!all[j]) continue;
+    PoiseErr one = amg->single ? poiseHaloReadyColumns(all[j]->csr.halo, columns)
+                               : poiseMatReadyColumns(all[j], columns);
+    if (!e) e = one;
   }
-  return ReadyHalo(amg->redundant.halo, most, columns);
+  return PoiseAgree(ctx, e);
 }
 
+/* All that a cycle of so many columns needs. Collective; agrees. */
+static PoiseErr Ready(PoisePC pc, int columns)
+{
+  Amg *amg = pc->data;
+  PoiseErr e = PoiseAgree(pc->ctx, MakeWide(pc, columns));
+  for (int k = 0; k < amg->count && !e; k++) e = ReadyProducts(poiseAmgContext(pc, k), amg, k, columns);
+  if (!e && amg->dense) e = poiseAmgBottomReadyColumns(&amg->bottom, columns);
+  TRY(PoiseAgree(pc->ctx, e));
+  return poiseHaloReadyColumns(amg->redundant.halo, columns);
+}
+
+/* Behind a set-up first for the most that there were: what has room for them does not move. */
 PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns)
 {
   Amg *amg = pc->data;
-  int64_t lacks = !MayTakeColumns(amg);
-  TRY(poiseCommMaxInt(pc->ctx->comm, &lacks, 1));
-  amg->takes_columns = !lacks;
-  if (lacks || columns == 1) return POISE_OK;
-  if (columns > amg->most_columns) {
-    TRY(PoiseAgree(pc->ctx, MakeWide(pc, columns)));
-    pc->generation++; /* loops hold places of the smaller ones */
-    amg->most_columns = columns;
-  }
-  return ReadyHalos(amg, columns);
+  PoiseErr e = POISE_OK;
+  if (columns == 1) return POISE_OK;
+  if (!amg->has_room && columns < amg->most_columns) e = Ready(pc, amg->most_columns);
+  if (!e) e = Ready(pc, columns);
+  if (e) amg->most_columns = 0;
+  TRY(e);
+  bool more = columns > amg->most_columns, moved = amg->moved_product != pc->P->product.moved;
+  if (more || moved) pc->generation++; /* loops hold places of what has grown */
+  if (more) amg->most_columns = columns;
+  amg->has_room = true, amg->moved_product = pc->P->product.moved;
+  return POISE_OK;
 }

@@ -6,9 +6,7 @@
 #include "amg.h"
 
 PoiseErr poiseAmgVectors(PoisePC pc); /* all that the cycle needs is on the device after this */
-/* Can a cycle be one of several columns, as Ready has found? And what it needs for so many. Collective; the
-   caller agrees. */
-bool poiseAmgTakesColumns(PoisePC pc);
+/* The same of a cycle of so many columns. Collective; agrees. */
 PoiseErr poiseAmgReadyColumns(PoisePC pc, int columns);
 void poiseAmgVectorsDestroy(AmgLevel *l);
 /* Of vectors, and of numbers in fp32. */

@@ -264,11 +264,16 @@ static PoiseErr Apply_BJacobi(PoisePC pc, PoiseVec r, PoiseVec z, const double *
   return IsWhole(pc) ? poiseKSPApply(j->ksp[0], r, z, skip, fuse) : ApplyBlocks(pc, r, z, skip, fuse);
 }
 
-/* Solvers that only apply their preconditioner, which may go column by column. */
+/* Solvers that only apply their preconditioner. That may go column by column, but calls back to nobody. */
 static bool TakesColumns(PoisePC pc)
 {
-  BJacobi *j = pc->data;
-  return !j->small.most && !Eager_BJacobi(pc);
+  const BJacobi *j = pc->data;
+  bool takes = !j->small.most;
+  for (int64_t k = 0; k < j->count && takes; k++) {
+    PoisePC inner = j->ksp[k]->pc;
+    takes = poiseKSPOnlyApplies(j->ksp[k]) && (!poisePCEager(inner) || poisePCTakesColumns(inner));
+  }
+  return takes;
 }
 
 static PoiseErr ReadyColumns_BJacobi(PoisePC pc, int columns)
