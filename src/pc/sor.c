@@ -5,22 +5,30 @@
   on the block that a rank owns. For a matrix of blocks, x_i are the unknowns of a block, and 1 / p_ii is the
   inverse of a block. On several ranks, its > 1 means `its` corrections by the residual of the whole matrix,
   with lits sweeps each. On one rank that equals its * lits sweeps.
+
+  By colours the order of the rows is that of their colours (by_colour.c).
 */
 #include "mat/object/bytes.h"
 #include "vec/vec_kernels.h"
 #include "blocks.h"
+#include "by_colour.h"
 #include "triangles.h"
 
 typedef struct SOR {
   double omega;
   PoiseInt its, lits;
-  int symmetric, forward, backward;
+  int symmetric, forward, backward, order;
   Blocks diagonal;
-  Triangular triangular;
+  Triangular triangular; /* of the natural order, or */
+  ByColour colours;
   PoiseVec residual, correction; /* needed for its > 1 on several ranks */
 } SOR;
 
+enum { NATURAL, COLOURS };
+
 static const PoiseOption options[] = {
+    {"pc_sor_order", POISE_OPTION_CHOICE, offsetof(SOR, order), "natural", 0, 0, "natural|colours",
+     "of the rows of a sweep; colours: those without a common entry at once"},
     {"pc_sor_omega", POISE_OPTION_REAL, offsetof(SOR, omega), "1", 0, 2, NULL,
      "relaxation factor, between 0 and 2"},
     {"pc_sor_its", POISE_OPTION_INT, offsetof(SOR, its), "1", 1, 1e9, NULL,
@@ -77,6 +85,24 @@ static PoiseErr PrepareCorrections(PoisePC pc)
   return PoiseAgree(pc->ctx, poiseMatReady(pc->P));
 }
 
+/* Sweeps of an application behind each other on the block that a rank owns. */
+static int64_t SweepsAtOnce(PoisePC pc)
+{
+  const SOR *s = pc->data;
+  return Corrects(pc) ? s->lits : s->its * s->lits;
+}
+
+static PoiseErr SetUpColours(PoisePC pc)
+{
+  SOR *s = pc->data;
+  const double *d;
+  poiseTriangularDestroy(&s->triangular);
+  TRY(poisePCCheckStored(pc));
+  TRY(poiseMatCheckSquare(pc->P));
+  TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &d));
+  return poiseByColourSetup(pc, d, SweepsAtOnce(pc), &s->colours);
+}
+
 static PoiseErr SetUp_SOR(PoisePC pc)
 {
   SOR *s = pc->data;
@@ -84,6 +110,8 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   TRY(CheckOptions(s)); /* all ranks have the same */
   TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, (int)poiseCsrSide(&pc->P->csr), false)));
   TRY(PrepareCorrections(pc));
+  if (s->order == COLOURS) return PoiseAgree(pc->ctx, SetUpColours(pc));
+  poiseByColourDestroy(pc->ctx, &s->colours);
   TRY(poiseTriangularSetup(pc, &s->triangular, false, true, 2));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* copied now, as a captured loop needs them */
 }
@@ -105,11 +133,23 @@ static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool fir
   return poiseTriangularSweep(pc, &s->triangular, &a);
 }
 
+static PoiseErr SweepColours(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip,
+                             const Fuse *fuse)
+{
+  SOR *s = pc->data;
+  const ColourSweeps sweeps = {
+      .omega = s->omega, .count = count, .forward = s->forward, .backward = s->backward};
+  const double *d;
+  TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &d));
+  return poiseByColourApply(pc, &s->colours, d, &sweeps, x, y, skip, fuse);
+}
+
 /* y = the result of `count` sweeps on P's block from 0. */
 static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip,
                        const Fuse *fuse)
 {
   SOR *s = pc->data;
+  if (s->order == COLOURS) return SweepColours(pc, x, y, count, skip, fuse);
   SweepArgs a = {.scale = s->omega, .columns = poiseVecColumns(x), .skip = skip};
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.val));
   TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &a.d));
@@ -154,13 +194,13 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 /* Corrections need vectors and products of their own. */
 static bool TakesColumns(PoisePC pc)
 {
-  return !Corrects(pc);
+  return !Corrects(pc) && ((SOR *)pc->data)->order == NATURAL;
 }
 
 static PoiseErr ReadyColumns_SOR(PoisePC pc, int columns)
 {
   SOR *s = pc->data;
-  return Corrects(pc) ? POISE_OK : poiseTriangularReadyColumns(pc, &s->triangular, columns);
+  return !TakesColumns(pc) ? POISE_OK : poiseTriangularReadyColumns(pc, &s->triangular, columns);
 }
 
 /* Sweeps over both triangles, of which the first one reads one. */
@@ -173,15 +213,17 @@ static double SweepsOf(const SOR *s)
 static double Once_SOR(PoisePC pc)
 {
   const SOR *s = pc->data;
-  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n;
-  return SweepsOf(s) * (poiseTriangularTraffic(&s->triangular) + 8 * b * b * n);
+  double b = (double)poiseCsrSide(&pc->P->csr), n = (double)pc->P->csr.m;
+  double matrix =
+      s->order == COLOURS ? poiseByColourTraffic(&s->colours) : poiseTriangularTraffic(&s->triangular);
+  return SweepsOf(s) * (matrix + 8 * b * b * n);
 }
 
 static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
 {
   const SOR *s = pc->data;
-  double b = poiseTriangularSide(&s->triangular), n = (double)s->triangular.n;
-  *flops = 2 * SweepsOf(s) * b * b * (double)s->triangular.nz;
+  double b = (double)poiseCsrSide(&pc->P->csr), n = (double)pc->P->csr.m;
+  *flops = 2 * SweepsOf(s) * (double)poiseCsrScalars(&pc->P->csr);
   *bytes = Once_SOR(pc) + 32 * b * n * SweepsOf(s);
 }
 
@@ -193,10 +235,9 @@ static PoiseErr View_SOR(PoisePC pc)
                  : s->backward ? "backward"
                                : "symmetric",
                  s->omega, (long long)s->its, (long long)s->lits));
-  if (s->triangular.b)
-    TRY(poisePrint(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", s->triangular.b,
-                   s->triangular.b));
-  return poiseTriangularPrint(pc, &s->triangular);
+  int b = (int)poiseCsrSide(&pc->P->csr);
+  if (b > 1) TRY(poisePrint(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", b, b));
+  return s->order == COLOURS ? poiseByColourPrint(pc, &s->colours) : poiseTriangularPrint(pc, &s->triangular);
 }
 
 static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
@@ -204,6 +245,7 @@ static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
   const SOR *s = pc->data;
   poiseBlocksBytes(&s->diagonal, sum);
   poiseTriangularBytes(&s->triangular, sum);
+  poiseByColourBytes(&s->colours, sum);
   if (s->residual) poiseBufferAdd(&s->residual->data, sum);
   if (s->correction) poiseBufferAdd(&s->correction->data, sum);
 }
@@ -211,7 +253,10 @@ static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
 static PoiseErr Predict_SOR(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   poiseBlocksPredict(pc, (int)poisePlanSide(plan), p);
-  TRY(poiseTriangularPredict(pc, false, 2, plan, p));
+  if (((const SOR *)pc->data)->order == COLOURS)
+    poiseByColourPredict(pc, SweepsAtOnce(pc), plan, p);
+  else
+    TRY(poiseTriangularPredict(pc, false, 2, plan, p));
   if (Corrects(pc)) poisePredict(pc->ctx->device, 16 * pc->P->rows->n, ON_DEVICE, p);
   return POISE_OK;
 }
@@ -228,6 +273,7 @@ static void Destroy_SOR(PoisePC pc)
   SOR *s = pc->data;
   poiseBlocksDestroy(&s->diagonal);
   poiseTriangularDestroy(&s->triangular);
+  poiseByColourDestroy(pc->ctx, &s->colours);
   PoiseVecDestroy(&s->residual);
   PoiseVecDestroy(&s->correction);
 }

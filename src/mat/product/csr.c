@@ -3,6 +3,7 @@
   Form csr: rows divided over threads, or on a GPU as tiles, uniform row blocks through shared memory; and its
   host kernels. Both use the blocks of rows that a matrix has for all its products (statistics.c).
 */
+#include "bcsr_kernels.h"
 #include "csr_rows.h"
 #include "index16.h"
 #include "mat/object/mat.h"
@@ -88,6 +89,21 @@ static PoiseErr Launch_CSR(Product *p, ProductPart part, const ProductArgs *a)
   TRY(poiseCsrBlocks(p->A, part, &m));
   TRY(poiseIndex16View(p->A, &m.index16));
   return LAUNCH(dev, csr_mult, &m);
+}
+
+PoiseErr poiseProductMultRows(Product *p, int64_t begin, int64_t end, ProductArgs *a)
+{
+  Device *dev = p->A->ctx->device;
+  BcsrMultArgs b = {.form = BCSR_EVEN};
+  CsrMultArgs *m = &b.c.m;
+  TRY(poiseCsrArguments(p, a, m));
+  TRY(poiseCsrBlocks(p->A, WHOLE, m));
+  if (begin % m->rows || end % m->rows)
+    FAIL(POISE_ERR_INTERNAL, "rows %lld to %lld are not blocks of %d", (long long)begin, (long long)end,
+         m->rows);
+  m->first = begin / m->rows, m->nblock = (end - begin) / m->rows;
+  if (m->A.b <= 1) TRY(poiseIndex16View(p->A, &m->index16));
+  return m->A.b > 1 ? LAUNCH(dev, bcsr_mult, &b) : LAUNCH(dev, csr_mult, m);
 }
 
 static PoiseErr View_CSR(Product *p)

@@ -14,6 +14,7 @@
 #include "steps_kernels.h"
 #include "strength_kernels.h"
 #include "tentative_kernels.h"
+#include "pc/colours_kernels.h"
 
 #define KERNEL(name, Args)
 #define ITEM_KERNEL(name, Args) HOST_ITEMS(name, Args, name##_item(a, i))

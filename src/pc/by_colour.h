@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  Sweeps of relaxation by colours: rows stand in the order of their colours in a copy of P's block, and a colour
+  is one product.
+*/
+#ifndef POISE_BY_COLOUR_H
+#define POISE_BY_COLOUR_H
+
+#include "colours.h"
+
+typedef struct ByColour {
+  Version seen; /* P, when it was made */
+  Colours colours;
+  PoiseMat part[2];    /* D^-1 L and D^-1 U, rows and columns at their places: earlier and later colours */
+  Buffer y, rhs, rest; /* vectors at places; the last two for more than one sweep */
+} ByColour;
+
+typedef struct ColourSweeps {
+  double omega;
+  int64_t count; /* of sweeps */
+  bool forward, backward;
+} ColourSweeps;
+
+/* Of P as it is now, with the inverse diagonal blocks d. New values allocate nothing. Local. */
+PoiseErr poiseByColourSetup(PoisePC pc, const double *d, int64_t count, ByColour *c);
+/* z = the result of sweeps from 0 for the right-hand side r, then the dots of z. Local. */
+PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const ColourSweeps *sweeps, PoiseVec r,
+                            PoiseVec z, const double *skip, const Fuse *fuse);
+/* Bytes of a sweep in both directions, without those of r and z. */
+double poiseByColourTraffic(const ByColour *c);
+void poiseByColourBytes(const ByColour *c, PoiseBytes *sum);
+/* How many colours; the most of all ranks. Collective. */
+PoiseErr poiseByColourPrint(PoisePC pc, const ByColour *c);
+void poiseByColourPredict(PoisePC pc, int64_t count, const MatPlan *plan, PoisePrediction *p);
+void poiseByColourDestroy(PoiseContext ctx, ByColour *c);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Colours of rows, and the matrix by colours (colours.c, by_colour.c). A kernel does item i < n of all. */
+#ifndef POISE_COLOURS_KERNELS_H
+#define POISE_COLOURS_KERNELS_H
+
+#include "triangles_kernels.h"
+#include "mat/csr/csr_view.h"
+
+/* COLOUR_MOST: colours that there may be; a row without one yet has this number. */
+enum { COLOUR_MOST = 255, COLOUR_SAMPLES = 64, COLOUR_OFFSETS = 64, COLOUR_STRIDES = 4 };
+
+/* Of each sampled row of the owned block: its entries, and col - row of the first ones right of the diagonal;
+   0: no more. */
+typedef struct ColourSampleArgs {
+  int64_t n; /* COLOUR_SAMPLES */
+  Triangles t;
+  int32_t *entries, *offset; /* [n], [n][COLOUR_OFFSETS] */
+} ColourSampleArgs;
+
+POISE_INLINE void colour_sample_item(const ColourSampleArgs *a, int64_t i)
+{
+  const Triangles *t = &a->t;
+  int64_t row = (int64_t)(poiseMix(3, (uint64_t)i) % (uint64_t)t->n), k = poiseOffset(t, t->diag, row) + 1,
+          end = poiseOffset(t, t->end, row);
+  int32_t *offset = a->offset + i * COLOUR_OFFSETS;
+  a->entries[i] = (int32_t)(end - poiseOffset(t, t->begin, row));
+  for (int q = 0; q < COLOUR_OFFSETS; q++, k++) offset[q] = k < end ? t->col[k] - (int32_t)row : 0;
+}
+
+/* rank: who comes first takes the smaller colour; the numbers of rows break ties. Neighbours of row i are the
+   columns of row i, and the rows of column i where `rows` has these (NULL: they are the same). A pass reads
+   colours, and writes those of the next one. left[turn]: raised if any row has none; the other is lowered. */
+typedef struct ColourArgs {
+  int64_t n;
+  Triangles t;
+  const void *column; /* offsets into rows, of t.wide */
+  const int32_t *rows;
+  int64_t stride[COLOUR_STRIDES];
+  int strides, turn;
+  uint32_t *rank;
+  const uint8_t *before;
+  uint8_t *colour;
+  int32_t *left, *many;
+  int members; /* the colour whose rows are counted and placed */
+  int64_t start;
+  int32_t *length, *place, *row;
+  CsrView offset;
+} ColourArgs;
+
+/* In a grid that is numbered line by line, rows whose numbers along a line are even come before odd ones, and
+   so for lines and planes. */
+POISE_INLINE void colour_start_item(const ColourArgs *a, int64_t i)
+{
+  uint32_t parity = 0;
+  int64_t rest = i;
+  for (int d = a->strides - 1; d >= 0; d--) {
+    parity |= (uint32_t)(rest / a->stride[d] % 2) << d;
+    rest %= a->stride[d];
+  }
+  a->rank[i] = parity << 28 | (uint32_t)(poiseMix(5, (uint64_t)i) >> 36);
+  a->colour[i] = COLOUR_MOST;
+}
+
+POISE_INLINE bool poiseColourPrecedes(const ColourArgs *a, int64_t j, int64_t i)
+{
+  return a->rank[j] < a->rank[i] || (a->rank[j] == a->rank[i] && j < i);
+}
+
+/* Colours of a row's neighbours among `used`. Does the row wait for one of them? */
+POISE_INLINE bool poiseColourWaits(const ColourArgs *a, int64_t i, const int32_t *of, int64_t k, int64_t end,
+                                   uint64_t *used)
+{
+  for (; k < end; k++) {
+    int64_t j = of[k];
+    if (j == i || j >= a->n) continue;
+    uint8_t c = a->before[j];
+    if (c == COLOUR_MOST && poiseColourPrecedes(a, j, i)) return true;
+    if (c < COLOUR_MOST) used[c / 64] |= UINT64_C(1) << c % 64;
+  }
+  return false;
+}
+
+/* The least colour that no neighbour has, once those before it have theirs. So colours do not depend on the
+   order in which rows are looked at. Traffic: the pattern of rows that have none, 5 bytes a neighbour. */
+POISE_INLINE void colour_pass_item(const ColourArgs *a, int64_t i)
+{
+  const Triangles *t = &a->t;
+  uint64_t used[4] = {0};
+  uint8_t c = a->before[i];
+  if (i == 0) a->left[!a->turn] = 0;
+  a->colour[i] = c;
+  if (c < COLOUR_MOST) return;
+  if (poiseColourWaits(a, i, t->col, poiseOffset(t, t->begin, i), poiseOffset(t, t->end, i), used) ||
+      (a->rows && poiseColourWaits(a, i, a->rows, poiseOffset(t, a->column, i),
+                                   poiseOffset(t, a->column, i + 1), used))) {
+    poiseRaise(&a->left[a->turn]);
+    return;
+  }
+  for (c = 0; c < COLOUR_MOST && used[c / 64] >> c % 64 & 1;) c++;
+  if (c == COLOUR_MOST) poiseRaise(a->many);
+  a->colour[i] = c == COLOUR_MOST ? 0 : c;
+}
+
+POISE_INLINE void colour_count_item(const ColourArgs *a, int64_t i)
+{
+  a->length[i] = a->colour[i] == a->members;
+}
+
+POISE_INLINE void colour_place_item(const ColourArgs *a, int64_t i)
+{
+  if (a->colour[i] == a->members) a->place[i] = (int32_t)(a->start + poiseCsrOffset(&a->offset, i));
+}
+
+/* Of n places. */
+POISE_INLINE void colour_clear_item(const ColourArgs *a, int64_t p)
+{
+  a->row[p] = 0;
+}
+
+POISE_INLINE void colour_rows_item(const ColourArgs *a, int64_t i)
+{
+  a->row[a->place[i]] = (int32_t)i + 1;
+}
+
+/* ---- the matrix by colours ------------------------------------------------------------------- */
+
+/* row: 1 + the row at each place; 0: at those that fill up a colour's last group. One part of D^-1 (A - D) of the
+   owned block: entries of earlier colours (upper = 0) or later ones, in the order of A. d: inverse diagonal
+   blocks. */
+typedef struct ColourMatrixArgs {
+  int64_t n; /* places */
+  CsrView A, to;
+  const uint8_t *colour;
+  const int32_t *place, *row;
+  const double *d;
+  int upper;
+  int32_t *length, *col;
+  double *val;
+} ColourMatrixArgs;
+
+POISE_INLINE bool poiseColourTakes(const ColourMatrixArgs *a, int64_t i, int64_t j)
+{
+  if (j >= a->A.nloc || j == i) return false;
+  return a->upper ? a->colour[j] > a->colour[i] : a->colour[j] < a->colour[i];
+}
+
+POISE_INLINE void colour_lengths_item(const ColourMatrixArgs *a, int64_t p)
+{
+  int64_t i = (int64_t)a->row[p] - 1;
+  int32_t n = 0;
+  for (int64_t k = i < 0 ? 0 : poiseCsrOffset(&a->A, i), end = i < 0 ? 0 : poiseCsrOffset(&a->A, i + 1);
+       k < end; k++)
+    n += poiseColourTakes(a, i, a->A.col[k]);
+  a->length[p] = n;
+}
+
+/* to = d from, of b x b numbers by columns */
+POISE_INLINE void poiseColourScale(int64_t b, const double *d, const double *from, double *to)
+{
+  for (int64_t c = 0; c < b; c++)
+    for (int64_t r = 0; r < b; r++) {
+      double s = 0;
+      for (int64_t q = 0; q < b; q++) s += d[q * b + r] * from[c * b + q];
+      to[c * b + r] = s;
+    }
+}
+
+POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
+{
+  int64_t i = (int64_t)a->row[p] - 1, b = a->A.b ? a->A.b : 1;
+  if (i < 0) return;
+  for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1),
+               at = poiseCsrOffset(&a->to, p);
+       k < end; k++) {
+    int64_t j = a->A.col[k];
+    if (!poiseColourTakes(a, i, j)) continue;
+    a->col[at] = a->place[j];
+    poiseColourScale(b, a->d + i * b * b, a->A.val + k * b * b, a->val + at * b * b);
+    at++;
+  }
+}
+
+/* y = factor D^-1 x of b numbers a row, from rows to places; and x from places to rows. skip: as elsewhere */
+typedef struct ColourMoveArgs {
+  int64_t n, b; /* numbers that are written */
+  const int32_t *place, *row;
+  double factor;
+  const double *d, *x, *skip;
+  double *y;
+} ColourMoveArgs;
+
+POISE_INLINE void colour_to_places_item(const ColourMoveArgs *a, int64_t e)
+{
+  int64_t b = a->b, i = (int64_t)a->row[b == 1 ? e : e / b] - 1, r = b == 1 ? 0 : e % b;
+  double s = 0;
+  if (a->skip && *a->skip != 0) return;
+  for (int64_t q = 0; i >= 0 && q < b; q++) s += a->d[(i * b + q) * b + r] * a->x[i * b + q];
+  a->y[e] = a->factor * s;
+}
+
+POISE_INLINE void colour_to_rows_item(const ColourMoveArgs *a, int64_t e)
+{
+  int64_t b = a->b;
+  if (a->skip && *a->skip != 0) return;
+  a->y[e] = b == 1 ? a->x[a->place[e]] : a->x[a->place[e / b] * b + e % b];
+}
+
+#endif
