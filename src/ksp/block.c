@@ -305,7 +305,7 @@ static PoiseErr Iterate(PoiseKSP owner, int level, PoiseVec x)
   Block *b = owner->block;
   PoiseKSP ksp = b->level[level].ksp;
   poiseKSPAllHaveBegun(ksp);
-  if (ksp->loop.eager)
+  if (ksp->loop.eager || ksp->type->once)
     poiseKSPEager(ksp);
   else if (poiseKSPAllAreThere(ksp, poiseKSPCapture(ksp)))
     poiseKSPReplay(ksp, x);
