@@ -315,6 +315,8 @@ static PoiseErr CaptureBegin(Device *dev, const double *done)
 {
   Mock *mock = dev->data;
   if (mock->capturing && mock->capturing->first) {
+    if (!mock->capturing->work.tail) /* the loop follows its last node */
+      FAIL(POISE_ERR_INTERNAL, "what a loop begins with has recorded nothing");
     mock->capturing->first = false;
     mock->capturing->loop = mock->capturing->work.tail;
     return POISE_OK;
