@@ -539,8 +539,8 @@ OPTIONS = frozenset(
     "pc_factor_pivoting pc_factor_setup_sweeps pc_factor_shift_amount pc_factor_shift_type "
     "pc_factor_solver pc_factor_sweeps pc_factor_triangles pc_factor_zeropivot pc_jacobi_fixdiagonal "
     "pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward "
-    "pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_symmetric pc_type petsc_index_bits "
-    "poise_view ranks ranks_bind solve_ranks version ".split()
+    "pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_order pc_sor_symmetric pc_type "
+    "petsc_index_bits poise_view ranks ranks_bind solve_ranks version ".split()
 )
 
 # Those of the process, which objects do not read

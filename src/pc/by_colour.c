@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Sweeps of relaxation by colours. With L and U the entries of earlier and later colours, and y = omega D^-1 r,
-  a forward sweep from 0 is, one colour c after the other,
+  Sweeps of relaxation by colours. With L and U the entries of earlier and later colours, and
+  y = omega D^-1 r, a forward sweep from 0 is, one colour c after the other,
     y_c = y_c - omega (D^-1 L)_c y
   and a backward one behind it, colours from the last to the first,
     y_c = (2 - omega) y_c - omega (D^-1 U)_c y,
   as r - L y = D y / omega. So the two read the matrix once. A further sweep adds that of the residual
   D^-1 (r - P y).
 
-  A colour is a product of rows [start_c, start_c + 1) of the copy, in place: its rows read other colours alone.
+  A colour is a product of rows [start_c, start_c + 1) of the copy, in place: its rows read other colours
+  alone.
 */
 #include "by_colour.h"
 #include "colours_kernels.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Sweeps of relaxation by colours: rows stand in the order of their colours in a copy of P's block, and a colour
-  is one product.
+  Sweeps of relaxation by colours: rows stand in the order of their colours in a copy of P's block, and a
+  colour is one product.
 */
 #ifndef POISE_BY_COLOUR_H
 #define POISE_BY_COLOUR_H

@@ -16,8 +16,8 @@ enum { ROUNDS = 4 }; /* of a GPU, between questions */
 
 /* ---- numbers along lines --------------------------------------------------------------------- */
 
-/* Offsets come in heaps: beside the diagonal, around that of the next line, of the next plane. A heap is as wide
-   as all that the strides before it reach. */
+/* Offsets come in heaps: beside the diagonal, around that of the next line, of the next plane. A heap is as
+   wide as all that the strides before it reach. */
 static int StridesOf(const int32_t *offset, int64_t *stride)
 {
   int count = 0, q = 0;
@@ -32,8 +32,8 @@ static int StridesOf(const int32_t *offset, int64_t *stride)
   return count;
 }
 
-/* What is fetched stays small: the lengths of sampled rows, then the offsets of the first of the longest, which
-   is not at an end of the grid. */
+/* What is fetched stays small: the lengths of sampled rows, then the offsets of the first of the longest,
+   which is not at an end of the grid. */
 static PoiseErr Sample(Device *dev, const ColourSampleArgs *s, int32_t *offset)
 {
   int32_t entries[COLOUR_SAMPLES];

@@ -124,9 +124,9 @@ POISE_INLINE void colour_rows_item(const ColourArgs *a, int64_t i)
 
 /* ---- the matrix by colours ------------------------------------------------------------------- */
 
-/* row: 1 + the row at each place; 0: at those that fill up a colour's last group. One part of D^-1 (A - D) of the
-   owned block: entries of earlier colours (upper = 0) or later ones, in the order of A. d: inverse diagonal
-   blocks. */
+/* row: 1 + the row at each place; 0: at those that fill up a colour's last group. One part of D^-1 (A - D) of
+   the owned block: entries of earlier colours (upper = 0) or later ones, in the order of A. d: inverse
+   diagonal blocks. */
 typedef struct ColourMatrixArgs {
   int64_t n; /* places */
   CsrView A, to;

@@ -209,9 +209,9 @@ PoiseErr poiseProductMult(Product *p, PoiseErr mine, const Operands *v, ProductA
    NULL, and skip. */
 PoiseErr poiseMatMultFuse(PoiseMat A, ScalarRef a, PoiseVec x, ScalarRef b, PoiseVec y, const double *skip,
                           const double *scale, const Fuse *fuse);
-/* y = a A x + b y of rows, or rows of blocks, [begin, end) of a product of form csr, or of even groups of bcsr.
-   They are whole blocks or groups of it; x may be y where A has no entry (i, j) with i and j among them. Local;
-   not logged. */
+/* y = a A x + b y of rows, or rows of blocks, [begin, end) of a product of form csr, or of even groups of
+   bcsr. They are whole blocks or groups of it. x may be y where A has no entry (i, j) with i and j among
+   them. Local; not logged. */
 PoiseErr poiseProductMultRows(Product *p, int64_t begin, int64_t end, ProductArgs *a);
 /* Bring all that products of k columns need to the device, so that they allocate nothing. Called before them,
    and again after products of another number of columns. Collective; agrees (columns.c). */
