@@ -169,6 +169,7 @@ static PoiseErr Prepare(System *s, const Way *way, const char *pc, PoiseKSP *ksp
   TRY(PoiseKSPSetOperators(*ksp, s->A, NULL));
   TRY(PoiseKSPGetPC(*ksp, &m));
   TRY(PoisePCSetType(m, pc));
+  TRY(PoisePCSetFromOptions(m));
   TRY(PoiseKSPSetPCSide(*ksp, way->side));
   TRY(PoiseKSPSetNormType(*ksp, way->norm));
   return PoiseKSPSetTolerances(*ksp, s->o.rtol, -1, -1, s->most);
