@@ -19,6 +19,7 @@
 #include "mat/object/bytes.h"
 #include "mat/object/mat_type.h"
 #include "mat/product/bcsr_kernels.h"
+#include "vec/vec_host.h"
 #include "vec/vec_kernels.h"
 
 enum { LOWER, UPPER };
@@ -209,8 +210,23 @@ PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const Colo
   for (int64_t k = 1; k < s->count; k++) TRY(Further(dev, c, s, y, skip));
   out.x = y;
   TRY(skip ? poiseVecUpdate(z, &out.y) : poiseVecWrite(z, &out.y)); /* skipped, z keeps its content */
-  TRY(LAUNCH(dev, colour_to_rows, &out));
-  return fuse ? poiseVecFuse(z, skip, fuse) : POISE_OK;
+  if (fuse) out.fuse = *fuse;
+  return LAUNCH(dev, colour_to_rows, &out);
+}
+
+PoiseErr poiseHost_colour_to_rows(Device *dev, const void *args)
+{
+  const ColourMoveArgs *a = args;
+  int64_t nblock = POISE_NBLOCKS(a->n);
+  (void)dev;
+  if (a->skip && *a->skip != 0) return POISE_OK;
+  HOST_PARALLEL_FOR(dev, nblock)
+  for (int64_t b = 0; b < nblock; b++) {
+    int64_t begin = b * POISE_BLOCK, end = begin + POISE_BLOCK < a->n ? begin + POISE_BLOCK : a->n;
+    for (int64_t e = begin; e < end; e++) a->y[e] = poiseColourAtPlace(a, e);
+    poiseHostFuse(&a->fuse, a->y, begin, end, b);
+  }
+  return POISE_OK;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -180,13 +180,15 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
   }
 }
 
-/* y = factor D^-1 x of b numbers a row, from rows to places; and x from places to rows. skip: as elsewhere */
+/* y = factor D^-1 x of b numbers a row, from rows to places; and y = x from places to rows, then the dots of
+   y. skip: as elsewhere */
 typedef struct ColourMoveArgs {
   int64_t n, b; /* numbers that are written */
   const int32_t *place, *row;
   double factor;
   const double *d, *x, *skip;
   double *y;
+  Fuse fuse;
 } ColourMoveArgs;
 
 POISE_INLINE void colour_to_places_item(const ColourMoveArgs *a, int64_t e)
@@ -198,11 +200,10 @@ POISE_INLINE void colour_to_places_item(const ColourMoveArgs *a, int64_t e)
   a->y[e] = a->factor * s;
 }
 
-POISE_INLINE void colour_to_rows_item(const ColourMoveArgs *a, int64_t e)
+POISE_INLINE double poiseColourAtPlace(const ColourMoveArgs *a, int64_t e)
 {
   int64_t b = a->b;
-  if (a->skip && *a->skip != 0) return;
-  a->y[e] = b == 1 ? a->x[a->place[e]] : a->x[a->place[e / b] * b + e % b];
+  return b == 1 ? a->x[a->place[e]] : a->x[a->place[e / b] * b + e % b];
 }
 
 #endif
