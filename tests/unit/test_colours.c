@@ -445,7 +445,8 @@ static void TestRefresh(PoiseContext ctx)
 
 static void TestRefused(PoiseContext ctx)
 {
-  Shape s = ShapeOf(ctx, FULL, EVEN, 300 * PoiseSize(ctx)), t = ShapeOf(ctx, TRIDIAGONAL, EVEN, 20);
+  Shape s = ShapeOf(ctx, FULL, EVEN, 300 * PoiseSize(ctx)),
+        t = ShapeOf(ctx, TRIDIAGONAL, EVEN, 20 * PoiseSize(ctx));
   s.diagonal = 1000;
   PoiseMat A = Matrix(ctx, &s);
   PoisePC pc = Make(ctx, "sor", A, NULL);
