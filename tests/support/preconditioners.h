@@ -214,6 +214,31 @@ static inline void CheckWithoutMemory(PoiseMat A, UsePC *use, int most, int step
   PoiseVecDestroy(&g.z);
 }
 
+/* Iterations of a solve by these options, of prefix s_, to 1e-10 of |b|, or tenfold. */
+static inline PoiseInt IterationsBy(PoiseMat A, const char *options)
+{
+  PoiseContext ctx = PoiseMatContext(A);
+  PoiseKSP ksp;
+  PoiseVec x, b;
+  double norm = INFINITY, norm0 = 0;
+  SetOptions(ctx, options);
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return INT32_MAX;
+  SampleFill(b, 9);
+  CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
+  CHECK_OK(PoiseKSPSetFromOptions(ksp));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  CHECK(PoiseKSPConvergedReason(ksp) > 0);
+  CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &norm));
+  CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm0));
+  CHECK(norm <= 1e-9 * norm0);
+  PoiseInt its = PoiseKSPIterations(ksp);
+  PoiseKSPDestroy(&ksp);
+  PoiseVecDestroy(&x);
+  PoiseVecDestroy(&b);
+  return its;
+}
+
 /* max |A z - r| where z = M^-1 r */
 static inline double Residual(PoisePC pc, PoiseMat A)
 {

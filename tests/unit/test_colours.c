@@ -308,31 +308,12 @@ static void TestOuter(PoiseContext ctx)
 
 static PoiseInt Solve(PoiseMat A, const char *method, const char *order)
 {
-  PoiseContext ctx = PoiseMatContext(A);
-  PoiseKSP ksp;
-  PoiseVec x, b;
   char text[300];
-  double norm = INFINITY, norm0 = 0;
   snprintf(text, sizeof text,
            "-s_ksp_type %s\n-s_pc_type sor\n-s_pc_sor_order %s\n-s_ksp_rtol 1e-10\n"
-           "-s_ksp_norm_type unpreconditioned\n%s",
-           method, order, strcmp(method, "cg") ? "-s_ksp_pc_side right" : "");
-  SetOptions(ctx, text);
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return INT32_MAX;
-  SampleFill(b, 9);
-  CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
-  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
-  CHECK_OK(PoiseKSPSetFromOptions(ksp));
-  CHECK_OK(PoiseKSPSolve(ksp, b, x));
-  CHECK(PoiseKSPConvergedReason(ksp) > 0);
-  CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &norm));
-  CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm0));
-  CHECK(norm <= 1e-9 * norm0);
-  PoiseInt its = PoiseKSPIterations(ksp);
-  PoiseKSPDestroy(&ksp);
-  PoiseVecDestroy(&x);
-  PoiseVecDestroy(&b);
-  return its;
+           "-s_ksp_norm_type unpreconditioned%s",
+           method, order, strcmp(method, "cg") ? "\n-s_ksp_pc_side right" : "\n-s_ksp_pc_side left");
+  return IterationsBy(A, text);
 }
 
 static void TestSolve(PoiseContext ctx)

@@ -201,32 +201,13 @@ static void TestExact(PoiseContext ctx)
 /* Iterations to 1e-10 of the residual. */
 static PoiseInt Solve(PoiseMat A, const char *method, const char *type, const char *triangles)
 {
-  PoiseContext ctx = PoiseMatContext(A);
-  PoiseKSP ksp;
-  PoiseVec x, b;
   char text[300];
-  double norm = INFINITY, norm0 = 0;
   snprintf(text, sizeof text,
            "-s_ksp_type %s\n-s_pc_type %s\n-s_pc_factor_triangles %s\n-s_ksp_rtol 1e-10\n"
-           "-s_ksp_norm_type unpreconditioned\n-s_ksp_pc_side right",
-           method, type, triangles);
-  if (!strcmp(method, "cg")) text[strlen(text) - strlen("\n-s_ksp_pc_side right")] = 0;
-  SetOptions(ctx, text);
-  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return INT32_MAX;
-  SampleFill(b, 9);
-  CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "s_"));
-  CHECK_OK(PoiseKSPSetOperators(ksp, A, NULL));
-  CHECK_OK(PoiseKSPSetFromOptions(ksp));
-  CHECK_OK(PoiseKSPSolve(ksp, b, x));
-  CHECK(PoiseKSPConvergedReason(ksp) > 0);
-  CHECK_OK(PoiseKSPTrueResidual(ksp, b, x, &norm));
-  CHECK_OK(PoiseVecNorm(b, POISE_NORM_2, &norm0));
-  CHECK(norm <= 1e-9 * norm0);
-  PoiseInt its = PoiseKSPIterations(ksp);
-  PoiseKSPDestroy(&ksp);
-  PoiseVecDestroy(&x);
-  PoiseVecDestroy(&b);
-  return its;
+           "-s_ksp_norm_type unpreconditioned%s",
+           method, type, triangles,
+           strcmp(method, "cg") ? "\n-s_ksp_pc_side right" : "\n-s_ksp_pc_side left");
+  return IterationsBy(A, text);
 }
 
 /* M of icc is symmetric. Iterations are between those of exact solves and of jacobi. */
