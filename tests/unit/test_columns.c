@@ -1026,6 +1026,7 @@ static void TestMemory(PoiseContext ctx)
   };
   for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
     Once once = {.method = ways[k].method, .pc = ways[k].pc};
+    if (!InTurn(ctx, k)) continue;
     SetOptions(ctx, ways[k].options);
     if (!CHECK_OK(ScaledLaplacian(ctx, 12, 9, 3, &once.A))) return;
     TestAllocationFailures(ctx, SolveOnce, &once);
