@@ -308,8 +308,9 @@ static void TestMonitors(PoiseContext ctx)
     CHECK_OK(PoiseKSPAddMonitor(p.ksp, Compare, &t));
     Solve(&p);
     CHECK(SampleDigest(p.x) == bits);
-    /* what fp32 rounds off where the residual of bicgstab rises in between stays behind */
-    double most = strcmp(ways[w].method, "bicgstab") ? 0.5 : 1;
+    /* what fp32 rounds off where the residual of bicgstab rises in between stays: on a GPU it is more */
+    bool rises = !strcmp(ways[w].method, "bicgstab") && !strcmp(ctx->device->ops->name, "cuda");
+    double most = rises ? 1 : 0.5;
     bool is_true = ways[w].side == POISE_PC_RIGHT || !strcmp(ways[w].pc, "none");
     if (is_true && !CHECK(t.worst <= most)) printf("%s with %s: %g\n", ways[w].method, ways[w].pc, t.worst);
     SetOptions(ctx, "-ksp_monitor_true_residual yes");
