@@ -94,20 +94,31 @@ static void Release(void *block)
     free(h.base);
 }
 
+/* Rank threads share the counts of the context that started them. It holds their options and teams. */
+static int64_t Add(int64_t *count, int64_t n)
+{
+  return __atomic_add_fetch(count, n, __ATOMIC_RELAXED);
+}
+
+static void CountBytes(PoiseContext ctx, int64_t n)
+{
+  (void)Add(&poiseContextHome(ctx)->memory.bytes, n);
+}
+
 PoiseErr poiseAllocCount(PoiseContext ctx, size_t bytes, const char *what)
 {
   Memory *m = &poiseContextHome(ctx)->memory;
-  if (m->fail_at > 0 && --m->fail_at == 0)
+  if (__atomic_load_n(&m->fail_at, __ATOMIC_RELAXED) > 0 && Add(&m->fail_at, -1) == 0)
     FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes (refused on request of a test)", what, bytes);
   TRY(poiseLook(ctx));
-  m->live++;
-  m->calls++;
+  (void)Add(&m->live, 1);
+  (void)Add(&m->calls, 1);
   return POISE_OK;
 }
 
 void poiseFreeCount(PoiseContext ctx)
 {
-  poiseContextHome(ctx)->memory.live--;
+  (void)Add(&poiseContextHome(ctx)->memory.live, -1);
 }
 
 int64_t poiseAllocated(const void *block)
@@ -146,7 +157,7 @@ static PoiseErr Allocate(PoiseContext ctx, size_t bytes, const char *what, void 
     FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
   TRY(poiseAllocCount(ctx, bytes, what));
   *block = bytes < LARGE ? AllocateHeap(bytes) : Map(bytes);
-  if (*block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes;
+  if (*block) CountBytes(ctx, (int64_t)bytes);
   if (*block) return POISE_OK;
   poiseFreeCount(ctx);
   FAIL(POISE_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
@@ -203,7 +214,7 @@ PoiseErr poiseResize(PoiseContext ctx, size_t bytes, const char *what, void *p)
   TRY(poiseAllocCount(ctx, bytes, what));
   poiseFreeCount(ctx);
   block = Remap(old, bytes);
-  if (block) poiseContextHome(ctx)->memory.bytes += (int64_t)bytes - (int64_t)h.bytes;
+  if (block) CountBytes(ctx, (int64_t)bytes - (int64_t)h.bytes);
   if (!block) return poiseRealloc(ctx, bytes, h.bytes < bytes ? h.bytes : bytes, what, p);
   Store(p, block);
   return POISE_OK;
@@ -224,7 +235,7 @@ void poiseFree(PoiseContext ctx, void *p)
   void *block;
   memcpy(&block, p, sizeof block);
   if (!block) return;
-  poiseContextHome(ctx)->memory.bytes -= (int64_t)HeaderOf(block)->bytes;
+  CountBytes(ctx, -(int64_t)HeaderOf(block)->bytes);
   Release(block);
   poiseFreeCount(ctx);
   Store(p, NULL);
