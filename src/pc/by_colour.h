@@ -6,12 +6,10 @@
 #ifndef POISE_BY_COLOUR_H
 #define POISE_BY_COLOUR_H
 
-#include "colours.h"
+#include "colour_copy.h"
 
 typedef struct ByColour {
-  Version seen; /* P, when it was made */
-  Colours colours;
-  PoiseMat part[2];    /* D^-1 L and D^-1 U, rows and columns at their places: earlier and later colours */
+  ColourCopy copy;
   Buffer y, rhs, rest; /* vectors at places; the last two for more than one sweep */
 } ByColour;
 
@@ -26,11 +24,7 @@ PoiseErr poiseByColourSetup(PoisePC pc, const double *d, int64_t count, ByColour
 /* z = the result of sweeps from 0 for the right-hand side r, then the dots of z. Local. */
 PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const ColourSweeps *sweeps, PoiseVec r,
                             PoiseVec z, const double *skip, const Fuse *fuse);
-/* Bytes of a sweep in both directions, without those of r and z. */
-double poiseByColourTraffic(const ByColour *c);
 void poiseByColourBytes(const ByColour *c, PoiseBytes *sum);
-/* How many colours; the most of all ranks. Collective. */
-PoiseErr poiseByColourPrint(PoisePC pc, const ByColour *c);
 void poiseByColourPredict(PoisePC pc, int64_t count, const MatPlan *plan, PoisePrediction *p);
 void poiseByColourDestroy(PoiseContext ctx, ByColour *c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Colours of rows, and the matrix by colours (colours.c, by_colour.c). A kernel does item i < n of all. */
+/* Colours of rows (colours.c), and the matrix by colours (colour_copy.c). A kernel does item i < n of all. */
 #ifndef POISE_COLOURS_KERNELS_H
 #define POISE_COLOURS_KERNELS_H
 

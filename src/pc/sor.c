@@ -215,7 +215,7 @@ static double Once_SOR(PoisePC pc)
   const SOR *s = pc->data;
   double b = (double)poiseCsrSide(&pc->P->csr), n = (double)pc->P->csr.m;
   double matrix =
-      s->order == COLOURS ? poiseByColourTraffic(&s->colours) : poiseTriangularTraffic(&s->triangular);
+      s->order == COLOURS ? poiseColourCopyTraffic(&s->colours.copy) : poiseTriangularTraffic(&s->triangular);
   return SweepsOf(s) * (matrix + 8 * b * b * n);
 }
 
@@ -237,7 +237,8 @@ static PoiseErr View_SOR(PoisePC pc)
                  s->omega, (long long)s->its, (long long)s->lits));
   int b = (int)poiseCsrSide(&pc->P->csr);
   if (b > 1) TRY(poisePrint(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", b, b));
-  return s->order == COLOURS ? poiseByColourPrint(pc, &s->colours) : poiseTriangularPrint(pc, &s->triangular);
+  return s->order == COLOURS ? poiseColourCopyPrint(pc, &s->colours.copy)
+                             : poiseTriangularPrint(pc, &s->triangular);
 }
 
 static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
