@@ -536,11 +536,11 @@ OPTIONS = frozenset(
     "pc_amg_interpolation_degree pc_amg_levels pc_amg_precision pc_amg_redundant_size pc_amg_refresh "
     "pc_amg_smoother pc_amg_threshold pc_amg_type pc_bjacobi_blocks pc_bjacobi_local_blocks "
     "pc_bjacobi_supervariables pc_factor_drop_tol pc_factor_fill pc_factor_kernel pc_factor_levels "
-    "pc_factor_pivoting pc_factor_setup_sweeps pc_factor_shift_amount pc_factor_shift_type "
-    "pc_factor_solver pc_factor_sweeps pc_factor_triangles pc_factor_zeropivot pc_jacobi_fixdiagonal "
-    "pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits pc_sor_local_backward "
-    "pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_order pc_sor_symmetric pc_type "
-    "petsc_index_bits poise_view ranks ranks_bind solve_ranks version ".split()
+    "pc_factor_order pc_factor_pivoting pc_factor_setup_sweeps pc_factor_shift_amount "
+    "pc_factor_shift_type pc_factor_solver pc_factor_sweeps pc_factor_triangles pc_factor_zeropivot "
+    "pc_jacobi_fixdiagonal pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits "
+    "pc_sor_local_backward pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_order "
+    "pc_sor_symmetric pc_type petsc_index_bits poise_view ranks ranks_bind solve_ranks version ".split()
 )
 
 # Those of the process, which objects do not read

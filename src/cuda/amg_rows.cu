@@ -13,6 +13,7 @@
 #include "pc/amg/steps_kernels.h"
 #include "pc/amg/strength_kernels.h"
 #include "pc/amg/tentative_kernels.h"
+#include "pc/colour_factor_kernels.h"
 #include "pc/colours_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
 #include "items.h"

@@ -28,14 +28,13 @@ static PoiseErr Arguments(PoisePC pc, ColourCopy *c, const double *d, int part, 
   return poiseBufferRead(&of->row, DEVICE, &a->row);
 }
 
-/* The entries' places and values; `to` has the offsets. */
+/* The entries' values; `to` has their places. */
 static PoiseErr Fill(PoisePC pc, ColourCopy *c, const double *d, int part, Csr *to)
 {
   ColourMatrixArgs a;
   TRY(Arguments(pc, c, d, part, &a));
-  TRY(poiseBufferWrite(&to->col, DEVICE, &a.col));
   TRY(poiseBufferWrite(&to->val, DEVICE, &a.val));
-  TRY(poiseCsrPattern(to, &a.to));
+  TRY(poiseCsrView(to, &a.to));
   return LAUNCH(pc->ctx->device, colour_entries, &a);
 }
 
@@ -44,15 +43,17 @@ static PoiseErr MakePattern(PoisePC pc, ColourCopy *c, int part, Csr *to)
   Device *dev = pc->ctx->device;
   ColourMatrixArgs a;
   Buffer length = {0};
-  int32_t *col;
   double *val;
   PoiseErr e = Arguments(pc, c, NULL, part, &a);
   if (!e) e = poiseAmgMake(dev, a.n, sizeof *a.length, "lengths of rows by colours", &length, &a.length);
   if (!e) e = LAUNCH(dev, colour_lengths, &a);
   if (!e) e = poiseRowOffsets(dev, a.n, a.length, to);
   poiseBufferDestroy(&length);
+  a.length = NULL;
   to->b = pc->P->csr.b;
-  if (!e) e = poiseAmgMake(dev, to->nz, sizeof *col, "columns by colours", &to->col, &col);
+  if (!e) e = poiseAmgMake(dev, to->nz, sizeof *a.col, "columns by colours", &to->col, &a.col);
+  if (!e) e = poiseCsrPattern(to, &a.to);
+  if (!e) e = LAUNCH(dev, colour_pattern, &a);
   if (!e) e = poiseAmgMake(dev, poiseCsrScalars(to), sizeof *val, "values by colours", &to->val, &val);
   return e;
 }

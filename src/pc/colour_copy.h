@@ -13,11 +13,11 @@ enum { COLOUR_LOWER, COLOUR_UPPER };
 typedef struct ColourCopy {
   Version seen; /* P, when it was made */
   Colours colours;
-  PoiseMat part[2]; /* D^-1 L and D^-1 U: earlier and later colours */
+  PoiseMat part[2]; /* of earlier and later colours */
 } ColourCopy;
 
-/* Of P as it is now, with the inverse diagonal blocks d. New values allocate nothing. *anew: the pattern was
-   new. Local. */
+/* Of P as it is now: D^-1 L and D^-1 U, with the inverse diagonal blocks d; L and U, if d is NULL. New values
+   allocate nothing. *anew: the pattern was new. Local. */
 PoiseErr poiseColourCopySetup(PoisePC pc, const double *d, ColourCopy *c, bool *anew);
 int64_t poiseColourCopyNumbers(const ColourCopy *c); /* of a vector at places */
 /* Bytes of the two parts, read once. */

@@ -32,7 +32,7 @@ static int StridesOf(const int32_t *offset, int64_t *stride)
   return count;
 }
 
-/* What is fetched stays small: the lengths of sampled rows, then the offsets of the first of the longest,
+/* What is fetched stays small: the numbers of neighbours, then the offsets of the first row with the most,
    which is not at an end of the grid. */
 static PoiseErr Sample(Device *dev, const ColourSampleArgs *s, int32_t *offset)
 {
@@ -45,9 +45,9 @@ static PoiseErr Sample(Device *dev, const ColourSampleArgs *s, int32_t *offset)
   return poiseDeviceFetch(dev, s->offset + most * COLOUR_OFFSETS, COLOUR_OFFSETS * sizeof *offset, offset);
 }
 
-static PoiseErr FindStrides(Device *dev, const Triangles *t, ColourArgs *a)
+static PoiseErr FindStrides(Device *dev, ColourArgs *a)
 {
-  ColourSampleArgs s = {.n = COLOUR_SAMPLES, .t = *t};
+  ColourSampleArgs s = {.n = COLOUR_SAMPLES, .t = a->t, .column = a->column, .rows = a->rows};
   int32_t offset[COLOUR_OFFSETS];
   Buffer entries = {0}, offsets = {0};
   PoiseErr e = poiseAmgMake(dev, s.n, sizeof *s.entries, "lengths of sampled rows", &entries, &s.entries);
@@ -156,7 +156,7 @@ static PoiseErr Find(PoisePC pc, Scratch *s, Colours *c)
   ColourArgs a = {.n = pc->P->csr.m};
   c->n = a.n;
   TRY(Neighbours(pc, s, &a));
-  if (a.n) TRY(FindStrides(dev, &a.t, &a));
+  if (a.n) TRY(FindStrides(dev, &a));
   TRY(poiseAmgMake(dev, a.n, sizeof *a.rank, "order of rows", &s->rank, &a.rank));
   TRY(poiseAmgMake(dev, a.n, sizeof *a.colour, "colours of rows", &c->colour, &a.colour));
   TRY(poiseBufferCreate(dev, 3 * sizeof *a.left, "flags", &s->flags));

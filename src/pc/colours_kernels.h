@@ -9,22 +9,34 @@
 /* COLOUR_MOST: colours that there may be; a row without one yet has this number. */
 enum { COLOUR_MOST = 255, COLOUR_SAMPLES = 64, COLOUR_OFFSETS = 64, COLOUR_STRIDES = 4 };
 
-/* Of each sampled row of the owned block: its entries, and col - row of the first ones right of the diagonal;
-   0: no more. */
+/* Of each sampled row of the owned block: how many neighbours come behind it, and by how much the first ones
+   do; 0: no more. Neighbours as in ColourArgs. */
 typedef struct ColourSampleArgs {
   int64_t n; /* COLOUR_SAMPLES */
   Triangles t;
+  const void *column;
+  const int32_t *rows;
   int32_t *entries, *offset; /* [n], [n][COLOUR_OFFSETS] */
 } ColourSampleArgs;
 
+/* Neighbours are those of the row and of the column, each once: so a matrix has the colours of its
+   transpose. */
 POISE_INLINE void colour_sample_item(const ColourSampleArgs *a, int64_t i)
 {
   const Triangles *t = &a->t;
   int64_t row = (int64_t)(poiseMix(3, (uint64_t)i) % (uint64_t)t->n), k = poiseOffset(t, t->diag, row) + 1,
-          end = poiseOffset(t, t->end, row);
-  int32_t *offset = a->offset + i * COLOUR_OFFSETS;
-  a->entries[i] = (int32_t)(end - poiseOffset(t, t->begin, row));
-  for (int q = 0; q < COLOUR_OFFSETS; q++, k++) offset[q] = k < end ? t->col[k] - (int32_t)row : 0;
+          end = poiseOffset(t, t->end, row), q = a->rows ? poiseOffset(t, a->column, row) : 0,
+          last = a->rows ? poiseOffset(t, a->column, row + 1) : 0;
+  int32_t *offset = a->offset + i * COLOUR_OFFSETS, count = 0;
+  while (q < last && a->rows[q] <= row) q++;
+  for (; k < end || q < last; count++) {
+    int32_t right = k < end ? t->col[k] : INT32_MAX, below = q < last ? a->rows[q] : INT32_MAX,
+            next = right < below ? right : below;
+    k += right == next, q += below == next;
+    if (count < COLOUR_OFFSETS) offset[count] = next - (int32_t)row;
+  }
+  a->entries[i] = count;
+  for (; count < COLOUR_OFFSETS; count++) offset[count] = 0;
 }
 
 /* rank: who comes first takes the smaller colour; the numbers of rows break ties. Neighbours of row i are the
@@ -124,9 +136,9 @@ POISE_INLINE void colour_rows_item(const ColourArgs *a, int64_t i)
 
 /* ---- the matrix by colours ------------------------------------------------------------------- */
 
-/* row: 1 + the row at each place; 0: at those that fill up a colour's last group. One part of D^-1 (A - D) of
-   the owned block: entries of earlier colours (upper = 0) or later ones, in the order of A. d: inverse
-   diagonal blocks. */
+/* row: 1 + the row at each place; 0: at those that fill up a colour's last group. One part of A - D of the
+   owned block: entries of earlier colours (upper = 0) or later ones, at their columns' places, which ascend.
+   d: inverse diagonal blocks to multiply by; NULL: ones. */
 typedef struct ColourMatrixArgs {
   int64_t n; /* places */
   CsrView A, to;
@@ -154,13 +166,49 @@ POISE_INLINE void colour_lengths_item(const ColourMatrixArgs *a, int64_t p)
   a->length[p] = n;
 }
 
-/* to = d from, of b x b numbers by columns */
+/* Let c[at] sink among the first n numbers, each at least those at 2 at + 1 and 2 at + 2. */
+POISE_INLINE void poiseColourSink(int32_t *c, int64_t at, int64_t n)
+{
+  int32_t mine = c[at];
+  for (int64_t k = 2 * at + 1; k < n; at = k, k = 2 * at + 1) {
+    if (k + 1 < n && c[k + 1] > c[k]) k++;
+    if (c[k] <= mine) break;
+    c[at] = c[k];
+  }
+  c[at] = mine;
+}
+
+/* By a heap, as a hub has many. */
+POISE_INLINE void poiseColourSort(int32_t *c, int64_t n)
+{
+  int64_t k = 1;
+  while (k < n && c[k - 1] < c[k]) k++;
+  if (k >= n) return;
+  for (k = n / 2 - 1; k >= 0; k--) poiseColourSink(c, k, n);
+  for (k = n - 1; k > 0; k--) {
+    int32_t most = c[0];
+    c[0] = c[k], c[k] = most;
+    poiseColourSink(c, 0, k);
+  }
+}
+
+POISE_INLINE void colour_pattern_item(const ColourMatrixArgs *a, int64_t p)
+{
+  int64_t i = (int64_t)a->row[p] - 1;
+  if (i < 0) return;
+  int64_t first = poiseCsrOffset(&a->to, p), at = first;
+  for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1); k < end; k++)
+    if (poiseColourTakes(a, i, a->A.col[k])) a->col[at++] = a->place[a->A.col[k]];
+  poiseColourSort(a->col + first, at - first);
+}
+
+/* to = d from, of b x b numbers by columns; d NULL: to = from */
 POISE_INLINE void poiseColourScale(int64_t b, const double *d, const double *from, double *to)
 {
   for (int64_t c = 0; c < b; c++)
     for (int64_t r = 0; r < b; r++) {
-      double s = 0;
-      for (int64_t q = 0; q < b; q++) s += d[q * b + r] * from[c * b + q];
+      double s = d ? 0 : from[c * b + r];
+      for (int64_t q = 0; d && q < b; q++) s += d[q * b + r] * from[c * b + q];
       to[c * b + r] = s;
     }
 }
@@ -169,14 +217,12 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
 {
   int64_t i = (int64_t)a->row[p] - 1, b = a->A.b ? a->A.b : 1;
   if (i < 0) return;
-  for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1),
-               at = poiseCsrOffset(&a->to, p);
-       k < end; k++) {
+  int64_t first = poiseCsrOffset(&a->to, p), last = poiseCsrOffset(&a->to, p + 1);
+  for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1); k < end; k++) {
     int64_t j = a->A.col[k];
     if (!poiseColourTakes(a, i, j)) continue;
-    a->col[at] = a->place[j];
-    poiseColourScale(b, a->d + i * b * b, a->A.val + k * b * b, a->val + at * b * b);
-    at++;
+    int64_t at = poiseSeek(a->to.col, first, last, a->place[j]);
+    poiseColourScale(b, a->d ? a->d + i * b * b : NULL, a->A.val + k * b * b, a->val + at * b * b);
   }
 }
 

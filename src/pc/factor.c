@@ -12,10 +12,13 @@
 
   With positive_definite, icc of a matrix with a negative diagonal factors -A and changes the sign: M = -U^T D
   U.
+
+  By colours the order of the rows is that of their colours (colour_factor.c).
 */
 #include "mat/csr/find.h"
 #include "mat/order/arrange.h"
 #include "mat/object/bytes.h"
+#include "colour_factor.h"
 #include "factor.h"
 #include "fill.h"
 #include "thresholds.h"
@@ -87,6 +90,11 @@ static PoiseErr Make(Device *dev, size_t numbers, const char *what, Buffer *b)
   return poiseBufferWrite(b, DEVICE, &there);
 }
 
+static bool ByColours(const Incomplete *f)
+{
+  return f->order == FACTOR_COLOURS;
+}
+
 /* Places of the factors' entries: with those of other ranks' columns, where they are P's. */
 static int64_t Entries(PoisePC pc, const Incomplete *f)
 {
@@ -107,7 +115,7 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Device *dev = pc->ctx->device;
   size_t b = (size_t)poiseTriangularSide(&f->triangular), rows = (size_t)pc->P->rows->n;
-  size_t numbers = (size_t)Entries(pc, f) * b * b;
+  size_t numbers = ByColours(f) ? b > 1 ? 0 : rows : (size_t)Entries(pc, f) * b * b;
   if (f->built != f->triangular.built) {
     Release(f);
     if (f->levels) TRY(poiseBufferCreate(dev, numbers * sizeof(double), "values with fill", &f->a));
@@ -152,6 +160,16 @@ static PoiseErr TryThresholds(PoisePC pc, Incomplete *f, const FactorArgs *rule,
   return AllocateWork(pc, f);
 }
 
+static PoiseErr Eliminate(PoisePC pc, Incomplete *f, FactorArgs *a)
+{
+  a->pivots = ByColours(f);
+  if (a->pivots) return poiseColourFactor(pc, a, &f->colours);
+  TRY(poiseTriangularWork(&f->triangular, &a->work));
+  if (f->setup_sweeps) return poiseFactorSweeps(pc, a);
+  TRY(poiseTriangularLevels(&f->triangular, 0, &a->levels));
+  return LAUNCH(pc->ctx->device, factor, a);
+}
+
 /* Factor with this shift; result[REFUSED_...] says how it went. */
 static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, const double **result)
 {
@@ -163,13 +181,11 @@ static PoiseErr Try(PoisePC pc, Incomplete *f, bool symmetric, double shift, con
                   .replace = f->shift_type == INBLOCKS ? f->shift_amount : 0};
   if (f->fill > 0) return TryThresholds(pc, f, &a, result);
   TRY(poiseTriangularView(pc, &f->triangular, DEVICE, &a.t));
-  if (!f->setup_sweeps) TRY(poiseTriangularLevels(&f->triangular, 0, &a.levels));
-  TRY(poiseTriangularWork(&f->triangular, &a.work));
   TRY(Values(pc, f, &a.a));
   TRY(poiseBufferWrite(&f->lu, DEVICE, &a.lu));
   TRY(poiseBufferWrite(&f->d, DEVICE, &a.d));
   TRY(poiseBufferWrite(&f->result, DEVICE, &a.refused));
-  TRY(f->setup_sweeps ? poiseFactorSweeps(pc, &a) : LAUNCH(pc->ctx->device, factor, &a));
+  TRY(Eliminate(pc, f, &a));
   TRY(LAUNCH(pc->ctx->device, factor_refused, &a));
   return poiseBufferRead(&f->result, HOST, result);
 }
@@ -321,13 +337,14 @@ static PoiseErr FindSign(PoisePC pc, Incomplete *f, const double *result)
 /* In how many directions rows wait for each other. */
 static int Directions(const Incomplete *f)
 {
+  if (ByColours(f)) return 0;
   return !poiseFactorProducts(f) ? 2 : !f->setup_sweeps;
 }
 
 /* Does the host spread out rows when it factors? Rows of blocks need no room for that. */
 static bool Spreads(const Device *dev, const Incomplete *f, bool symmetric)
 {
-  return dev->ops->is_host && !symmetric && !f->setup_sweeps;
+  return dev->ops->is_host && !symmetric && !f->setup_sweeps && !ByColours(f);
 }
 
 /* The pattern of the factors, if that of P or the levels of fill are new. */
@@ -335,9 +352,11 @@ static PoiseErr FindPattern(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Triangular *t = &f->triangular;
   int64_t built = t->built;
-  if (f->filled != f->levels || t->directions < Directions(f)) t->seen = (Version){0};
+  if (f->filled != f->levels || t->directions < Directions(f) || t->own == ByColours(f))
+    t->seen = (Version){0};
   f->filled = -1;
-  TRY(poiseTriangularSetup(pc, t, true, false, f->levels ? 0 : Directions(f)));
+  TRY(poiseTriangularSetup(pc, t, !ByColours(f), false, f->levels ? 0 : Directions(f)));
+  if (!ByColours(f)) poiseByColourDestroy(pc->ctx, &f->colours);
   if (f->levels && t->built != built) {
     f->own = t->nz;
     TRY(CheckSymmetric(pc, f, symmetric));
@@ -360,8 +379,25 @@ static PoiseErr PrepareThresholds(PoisePC pc, Incomplete *f, bool symmetric)
   return CheckSymmetric(pc, f, symmetric);
 }
 
+/* What sweeps by colours are not for. */
+static PoiseErr CheckColours(PoisePC pc, const Incomplete *f)
+{
+  const char *other = f->levels                          ? "pc_factor_levels"
+                      : f->sweeps                        ? "pc_factor_sweeps"
+                      : f->setup_sweeps                  ? "pc_factor_setup_sweeps"
+                      : f->triangles != TRIANGLES_SOLVED ? "pc_factor_triangles"
+                      : strcmp(f->kernel, "own")         ? "pc_factor_kernel"
+                                                         : NULL;
+  if (!ByColours(f) || !other) return POISE_OK;
+  char name[POISE_OPTION_LENGTH];
+  snprintf(name, sizeof name, "%s", poiseOptionsName(pc->ctx, pc->prefix, other));
+  FAIL(POISE_ERR_UNSUPPORTED, "%s: %s is for the natural order of rows, and %s is colours: choose one",
+       pc->type->name, name, poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_order"));
+}
+
 static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
 {
+  TRY(CheckColours(pc, f));
   TRY(poiseFactorLibraryFind(pc));
   TRY(poiseJacobiSweepsCheck(pc));
   TRY(poiseIsaiCheck(pc));
@@ -414,9 +450,19 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
 
 /* ---- application ----------------------------------------------------------------------------- */
 
+static PoiseErr SolveColours(PoisePC pc, Incomplete *f, PoiseVec r, PoiseVec z, const double *skip,
+                             const Fuse *fuse)
+{
+  const ColourSweeps once = {.omega = 1, .count = 1};
+  const double *d;
+  TRY(poiseBufferRead(&f->d, DEVICE, &d));
+  return poiseByColourApply(pc, &f->colours, d, &once, r, z, skip, fuse);
+}
+
 static PoiseErr Solve(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Incomplete *f = pc->data;
+  if (ByColours(f)) return SolveColours(pc, f, r, z, skip, fuse);
   if (f->library) return poiseFactorLibraryApply(pc, r, z, skip, fuse);
   if (poiseFactorProducts(f)) return poiseJacobiSweepsApply(pc, r, z, skip, fuse);
   SweepArgs lower = {.parts = SWEEP_LOWER, .scale = 1, .columns = poiseVecColumns(r), .skip = skip};
@@ -449,13 +495,19 @@ PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 bool poiseFactorTakesColumns(PoisePC pc)
 {
   const Incomplete *f = pc->data;
-  return !f->library && !poiseFactorProducts(f) && !f->moved;
+  return !f->library && !poiseFactorProducts(f) && !f->moved && !ByColours(f);
 }
 
 PoiseErr poiseFactorReadyColumns(PoisePC pc, int columns)
 {
   Incomplete *f = pc->data;
   return poiseFactorTakesColumns(pc) ? poiseTriangularReadyColumns(pc, &f->triangular, columns) : POISE_OK;
+}
+
+/* Bytes of the factors beside D, read once. */
+static double Matrix(const Incomplete *f)
+{
+  return ByColours(f) ? poiseColourCopyTraffic(&f->colours.copy) : poiseTriangularTraffic(&f->triangular);
 }
 
 void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
@@ -465,7 +517,8 @@ void poiseFactorCost(PoisePC pc, double *flops, double *bytes)
   double products = (double)poiseFactorProducts(f), sweeps = products > 0 ? products : 1;
   *flops = sweeps * (2 * b * b * ((double)f->triangular.nz - n) - b * n) + 2 * b * b * n;
   /* exact: z is written, read and written; a sweep with a triangle reads two vectors and writes one */
-  *bytes = sweeps * poiseTriangularTraffic(&f->triangular) + (8 * b * b + 32 * b) * n;
+  *bytes = sweeps * Matrix(f) + (8 * b * b + 32 * b) * n;
+  if (ByColours(f)) *bytes += (32 * b + 8) * n; /* r to places, and z from them */
   if (f->moved) *bytes += 20 * n;
   if (products > 0) *bytes += (48 * sweeps - 32 - (f->triangular.b ? 0 : 8)) * b * n;
 }
@@ -474,7 +527,7 @@ double poiseFactorOnce(PoisePC pc)
 {
   const Incomplete *f = pc->data;
   double b = poiseTriangularSide(&f->triangular);
-  return poiseTriangularTraffic(&f->triangular) + 8 * b * b * (double)f->triangular.n;
+  return Matrix(f) + 8 * b * b * (double)f->triangular.n;
 }
 
 /* How long a product with P takes on a GPU at the speed of its memory; 0: not known, as on CPUs. */
@@ -540,13 +593,14 @@ PoiseErr poiseFactorView(PoisePC pc)
                    pc->ctx->device->ops->name));
   TRY(PrintFill(pc, f));
   TRY(PrintSeconds(pc, f));
-  return poiseTriangularPrint(pc, &f->triangular);
+  return ByColours(f) ? poiseColourCopyPrint(pc, &f->colours.copy) : poiseTriangularPrint(pc, &f->triangular);
 }
 
 void poiseFactorBytes(PoisePC pc, PoiseBytes *sum)
 {
   const Incomplete *f = pc->data;
   poiseTriangularBytes(&f->triangular, sum);
+  poiseByColourBytes(&f->colours, sum);
   poiseBufferAdd(&f->lu, sum);
   poiseBufferAdd(&f->d, sum);
   poiseBufferAdd(&f->result, sum);
@@ -605,6 +659,17 @@ static PoiseErr PlanFill(PoisePC pc, const Incomplete *f, MatPlan *plan)
   return e;
 }
 
+static PoiseErr PredictColours(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
+{
+  const Device *dev = pc->ctx->device;
+  int64_t b = poisePlanSide(plan), rows = pc->P->rows->n;
+  TRY(poiseTriangularPredict(pc, false, 0, plan, p));
+  poiseByColourPredict(pc, 1, plan, p);
+  poisePredict(dev, 8 * (b + (b == 1)) * rows, ON_DEVICE, p);
+  poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
+  return POISE_OK;
+}
+
 PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
@@ -612,6 +677,7 @@ PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, P
   MatPlan factors = *matrix, *plan = &factors;
   TRY(PlanFill(pc, f, plan));
   if (f->fill > 0) return PredictThresholds(pc, f, plan, p);
+  if (ByColours(f)) return PredictColours(pc, plan, p);
   TRY(poiseTriangularPredict(pc, true, Directions(f), plan, p));
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
@@ -633,6 +699,7 @@ void poiseFactorDestroy(PoisePC pc)
   Incomplete *f = pc->data;
   poiseFactorLibraryDrop(pc);
   poiseTriangularDestroy(&f->triangular);
+  poiseByColourDestroy(pc->ctx, &f->colours);
   Release(f);
 }
 

@@ -3,7 +3,7 @@
 #ifndef POISE_FACTOR_H
 #define POISE_FACTOR_H
 
-#include "triangles.h"
+#include "by_colour.h"
 
 typedef struct Incomplete {
   int shift_type; /* index in FACTOR_SHIFT_TYPE's words */
@@ -12,6 +12,7 @@ typedef struct Incomplete {
   PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
                                        0: exact */
   int triangles;                    /* TRIANGLES_... */
+  int order;                        /* of rows: FACTOR_NATURAL, FACTOR_COLOURS */
   double drop_tol, fill, pivoting;  /* thresholds (thresholds.c); fill = 0: there are none, but levels */
   PoiseInt levels, filled;          /* of fill: wanted; those of `triangular` (-1: none) */
   Triangular triangular;
@@ -21,6 +22,7 @@ typedef struct Incomplete {
   PoiseVec moved;
   int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
   bool mirrored;          /* the pattern is symmetric */
+  ByColour colours;       /* the factors, in that order; then lu has the pivots, if they are numbers */
   Buffer lu, d, result;
   Buffer a;       /* P's values with zeros for fill, if there is any */
   Buffer other;   /* values of the sweep before, of an ilu by sweeps */
@@ -36,6 +38,7 @@ typedef struct Incomplete {
 } Incomplete;
 
 enum { TRIANGLES_SOLVED, TRIANGLES_ISAI }; /* in the order of FACTOR_TRIANGLES */
+enum { FACTOR_NATURAL, FACTOR_COLOURS };   /* in that of FACTOR_ORDER */
 
 /* Products with each triangle in an application; 0: it is solved level after level. */
 static inline PoiseInt poiseFactorProducts(const Incomplete *f)
@@ -86,6 +89,11 @@ static inline PoiseInt poiseFactorProducts(const Incomplete *f)
         "what is done with each triangle: it is solved, or multiplied by an approximate inverse of its " \
         "pattern, which takes no blocks"                                                                 \
   }
+#define FACTOR_ORDER                                                                                         \
+  {                                                                                                          \
+    "pc_factor_order", POISE_OPTION_CHOICE, offsetof(Incomplete, order), "natural", 0, 0, "natural|colours", \
+        "of rows as they are eliminated; colours: those without a common entry at once, without fill"        \
+  }
 #define FACTOR_SETUP_SWEEPS                                                                             \
   {                                                                                                     \
     "pc_factor_setup_sweeps", POISE_OPTION_INT, offsetof(Incomplete, setup_sweeps), "0", 0, 1000, NULL, \
@@ -105,9 +113,9 @@ static inline PoiseInt poiseFactorProducts(const Incomplete *f)
         "has half of them at most, beside the diagonal"                                                  \
   }
 
-#define FACTOR_OPTIONS(shift_type)                                                                     \
-  FACTOR_LEVELS, FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, FACTOR_KERNEL, \
-      FACTOR_SWEEPS, FACTOR_TRIANGLES, FACTOR_SETUP_SWEEPS
+#define FACTOR_OPTIONS(shift_type)                                                                    \
+  FACTOR_ORDER, FACTOR_LEVELS, FACTOR_SHIFT_TYPE(shift_type), FACTOR_SHIFT_AMOUNT, FACTOR_ZERO_PIVOT, \
+      FACTOR_KERNEL, FACTOR_SWEEPS, FACTOR_TRIANGLES, FACTOR_SETUP_SWEEPS
 
 PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric);
 PoiseErr poiseFactorApply(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);

@@ -37,7 +37,8 @@ POISE_INLINE void poiseNameRefused(const FactorArgs *a, int64_t i)
   a->refused[REFUSED_ROW] = -1, a->refused[REFUSED_PIVOT] = 0;
   if (i == a->t.n) return;
   a->refused[REFUSED_ROW] = b ? (double)(i * b) + a->d[i * b * b + 1] : (double)i;
-  a->refused[REFUSED_PIVOT] = b ? a->d[i * b * b + 2] : a->lu[poiseOffset(&a->t, a->t.diag, i)];
+  a->refused[REFUSED_PIVOT] =
+      b ? a->d[i * b * b + 2] : a->lu[a->pivots ? i : poiseOffset(&a->t, a->t.diag, i)];
 }
 
 /* sum + the absolute values of the scalars of row r in the blocks [k, end), except the one in its own

@@ -61,6 +61,7 @@
 #include "pc/amg/strength_kernels.h"
 #include "pc/amg/tentative_kernels.h"
 #include "pc/blocks_kernels.h"
+#include "pc/colour_factor_kernels.h"
 #include "pc/colours_kernels.h"
 #include "pc/factor_kernels.h"
 #include "pc/jacobi_sweeps_kernels.h"

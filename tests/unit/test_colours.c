@@ -3,25 +3,10 @@
   Colourings, and sweeps by colours. A colouring is judged by its definition, on dense patterns; sweeps by
   textbook loops over the rows, or blocks of rows, in the order of their colours.
 */
-#include "pc/colours.h"
+#include "colour_order.h"
 #include "shapes.h"
 
 /* ---- colourings ------------------------------------------------------------------------------ */
-
-typedef struct Order { /* on the host */
-  Colours of;
-  const uint8_t *colour;
-  const int32_t *place, *row;
-} Order;
-
-static bool OpenOrder(PoisePC pc, int unit, Order *o)
-{
-  *o = (Order){.colour = NULL};
-  if (!CHECK_OK(poiseColoursFind(pc, unit, &o->of))) return false;
-  return CHECK_OK(poiseBufferRead(&o->of.colour, HOST, &o->colour)) &&
-         CHECK_OK(poiseBufferRead(&o->of.place, HOST, &o->place)) &&
-         CHECK_OK(poiseBufferRead(&o->of.row, HOST, &o->row));
-}
 
 /* Places are in whole groups of a colour, whose rows ascend; each row has one. */
 static void CheckPlaces(const Order *o)
@@ -129,15 +114,6 @@ static void TestGrids(PoiseContext ctx)
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
-
-/* The rows of blocks of b of this rank, in order. */
-static int *Sequence(const Order *o)
-{
-  int *rows = malloc((size_t)(o->of.n + 1) * sizeof *rows), n = 0;
-  for (int64_t p = 0; p < o->of.start[o->of.count]; p++)
-    if (o->row[p]) rows[n++] = o->row[p] - 1;
-  return rows;
-}
 
 /* x = D^-1 x, of block I. */
 static void SolveDiagonal(const Dense *d, int b, int I, long double *x)

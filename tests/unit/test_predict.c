@@ -294,6 +294,7 @@ static const PCCase pcs[] = {
     {"-s_pc_type sor", 3, 3, false, false},
     {"-s_pc_type sor -s_pc_sor_its 2", 3, 3, false, false},
     {"-s_pc_type sor -s_pc_sor_order colours", 300, 300, false, false},
+    {"-s_pc_type ilu -s_pc_factor_order colours", 300, 300, false, false},
     {"-s_pc_type lu", 1, 1, false, true},
     {"-s_pc_type bjacobi", 2, 2, false, false},
     {"-s_pc_type bjacobi -s_sub_pc_type jacobi", 2, 2, false, false},
@@ -322,7 +323,7 @@ static PoiseErr CreateSolver(PoiseContext ctx, PoiseMat A, const char *method, c
                             "-s_pc_sor_its 1 -s_pc_sor_order natural "
                             "-s_pc_bjacobi_supervariables 0 -s_ksp_ksp_type gmres -s_ksp_pc_type none "
                             "-s_ksp_reuse_preconditioner no -s_ksp_gmres_basis fp64 -s_pc_factor_sweeps 0 "
-                            "-s_pc_factor_setup_sweeps 0"));
+                            "-s_pc_factor_setup_sweeps 0 -s_pc_factor_order natural"));
   TRY(PoiseOptionsSetString(ctx, options));
   TRY(PoiseOptionsSet(ctx, "s_ksp_type", method));
   TRY(PoiseKSPCreate(ctx, ksp));

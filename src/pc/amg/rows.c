@@ -14,6 +14,7 @@
 #include "steps_kernels.h"
 #include "strength_kernels.h"
 #include "tentative_kernels.h"
+#include "pc/colour_factor_kernels.h"
 #include "pc/colours_kernels.h"
 
 #define KERNEL(name, Args)
