@@ -59,14 +59,15 @@ typedef struct ColourArgs {
   CsrView offset;
 } ColourArgs;
 
-/* In a grid that is numbered line by line, rows whose numbers along a line are even come before odd ones, and
-   so for lines and planes. */
+/* In a grid that is numbered line by line, rows whose numbers along a line are odd come before even ones, and
+   so for lines and planes. So those that are even in each direction, which a coarse grid has by injection,
+   are the last: a symmetric sweep from 0 relaxes them in its middle, and leaves a residual there. */
 POISE_INLINE void colour_start_item(const ColourArgs *a, int64_t i)
 {
   uint32_t parity = 0;
   int64_t rest = i;
   for (int d = a->strides - 1; d >= 0; d--) {
-    parity |= (uint32_t)(rest / a->stride[d] % 2) << d;
+    parity |= (uint32_t)(rest / a->stride[d] % 2 == 0) << d;
     rest %= a->stride[d];
   }
   a->rank[i] = parity << 28 | (uint32_t)(poiseMix(5, (uint64_t)i) >> 36);
