@@ -7,8 +7,8 @@
 #include "factor_kernels.h"
 
 /* c: sweeps from 0 with omega = 1 and rule->d solve with the factors. rule: as of kernel factor, but for its
-   levels and work; its d gets the inverse pivots, and its lu the pivots, if they are numbers. New values
-   allocate nothing. Local. */
+   levels and work; its d gets the inverse pivots, and its lu the pivots. New values allocate nothing.
+   Local. */
 PoiseErr poiseColourFactor(PoisePC pc, const FactorArgs *rule, ByColour *c);
 
 #endif

@@ -115,7 +115,7 @@ static PoiseErr Allocate(PoisePC pc, Incomplete *f, bool symmetric)
 {
   Device *dev = pc->ctx->device;
   size_t b = (size_t)poiseTriangularSide(&f->triangular), rows = (size_t)pc->P->rows->n;
-  size_t numbers = ByColours(f) ? b > 1 ? 0 : rows : (size_t)Entries(pc, f) * b * b;
+  size_t numbers = ByColours(f) ? b * rows : (size_t)Entries(pc, f) * b * b;
   if (f->built != f->triangular.built) {
     Release(f);
     if (f->levels) TRY(poiseBufferCreate(dev, numbers * sizeof(double), "values with fill", &f->a));
@@ -665,7 +665,7 @@ static PoiseErr PredictColours(PoisePC pc, const MatPlan *plan, PoisePrediction 
   int64_t b = poisePlanSide(plan), rows = pc->P->rows->n;
   TRY(poiseTriangularPredict(pc, false, 0, plan, p));
   poiseByColourPredict(pc, 1, plan, p);
-  poisePredict(dev, 8 * (b + (b == 1)) * rows, ON_DEVICE, p);
+  poisePredict(dev, 16 * b * rows, ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
   return POISE_OK;
 }

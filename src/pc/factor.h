@@ -22,7 +22,7 @@ typedef struct Incomplete {
   PoiseVec moved;
   int64_t built, checked; /* triangular.built when memory was allocated; and when `mirrored` was found */
   bool mirrored;          /* the pattern is symmetric */
-  ByColour colours;       /* the factors, in that order; then lu has the pivots, if they are numbers */
+  ByColour colours;       /* the factors, in that order; then lu has the pivots */
   Buffer lu, d, result;
   Buffer a;       /* P's values with zeros for fill, if there is any */
   Buffer other;   /* values of the sweep before, of an ilu by sweeps */

@@ -23,7 +23,7 @@ typedef struct FactorArgs {
   Triangles t;
   Levels levels;                 /* of the lower triangle */
   int symmetric, sign, relative; /* sign: of all pivots; 0: each may have its own */
-  int pivots;                    /* lu has pivots alone, that of row i at i */
+  int pivots;                    /* lu has the pivots, those of row i at i, and no entries */
   double shift, zero, replace;
   const double *a;
   double *lu, *d, *work; /* work: as for a sweep of a vector; on the host it may be NULL */

@@ -195,6 +195,25 @@ static void TestBlocks(PoiseContext ctx)
     }
 }
 
+/* icc reads one triangle: M is symmetric even if A is not. */
+static void TestOneTriangle(PoiseContext ctx)
+{
+  for (int b = 1; b <= 3; b += 2) {
+    Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 48 * PoiseSize(ctx));
+    PoiseMat A = b == 1 ? Matrix(ctx, &s) : Blocky(ctx, SYMMETRIC, b, &s);
+    for (PoiseInt i = s.begin; i < s.end; i++)
+      for (PoiseInt j = s.begin; j < i; j++) {
+        double more = 0.1 * TestRandom(9, (uint64_t)(i * s.n + j));
+        if (Stored(&s, i, j) && i / b != j / b) CHECK_OK(PoiseMatAddBlock(A, 1, &i, 1, &j, &more));
+      }
+    CHECK_OK(PoiseMatAssemble(A));
+    PoisePC pc = MakeColours(ctx, "icc", A, "");
+    CheckSymmetric(pc);
+    PoisePCDestroy(&pc);
+    PoiseMatDestroy(&A);
+  }
+}
+
 /* Between two orders, with the one preconditioner. */
 static void TestOrders(PoiseContext ctx)
 {
@@ -520,6 +539,7 @@ static void TestMemory(PoiseContext ctx)
 
 static const Test tests[] = {{"numbers", TestNumbers, 0},
                              {"blocks", TestBlocks, 0},
+                             {"one_triangle", TestOneTriangle, 0},
                              {"orders", TestOrders, 0},
                              {"long_rows", TestLongRows, 0},
                              {"transposed", TestTransposed, 0},
