@@ -54,6 +54,12 @@ static struct { /* CUnit calls tests without an argument */
 
 static _Thread_local int this_rank;
 
+#ifdef __SANITIZE_THREAD__
+enum { SANITIZES_THREADS = 1 };
+#else
+enum { SANITIZES_THREADS = 0 };
+#endif
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static void Record(const char *file, int line, const char *format, ...) POISE_PRINTF(3, 4);
@@ -203,14 +209,7 @@ static bool FailOne(PoiseContext ctx, int rank, int n, PoiseErr (*body)(PoiseCon
 }
 
 /* Leaks are what a failed allocation is about. The sanitizer of threads, which is slow, sees a part. */
-static int StepOfFailures(void)
-{
-#if defined __SANITIZE_THREAD__
-  return 5;
-#else
-  return 1;
-#endif
-}
+enum { STEP_OF_FAILURES = SANITIZES_THREADS ? 5 : 1 };
 
 void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext, void *), void *arg)
 {
@@ -218,7 +217,7 @@ void TestAllocationFailures(PoiseContext ctx, PoiseErr (*body)(PoiseContext, voi
   if (!CHECK_OK(body(ctx, arg))) return; /* what grows once and is kept is no leak */
   for (int r = first; r <= last; r++) {
     int n = 1;
-    while (n < MAX_ALLOCATIONS && FailOne(ctx, r, n, body, arg)) n += StepOfFailures();
+    while (n < MAX_ALLOCATIONS && FailOne(ctx, r, n, body, arg)) n += STEP_OF_FAILURES;
     CHECK(n < MAX_ALLOCATIONS);
   }
 }
@@ -356,6 +355,7 @@ static bool Wanted(const Test *t, const Selection *s, const char *device, int ra
 {
   if (s->test && strcmp(s->test, t->name)) return false;
   if ((t->flags & TEST_SERIAL) && ranks > 1) return false;
+  if ((t->flags & TEST_LONG) && SANITIZES_THREADS) return false;
   bool host = !strcmp(device, "host"), host_only = t->flags & TEST_HOST_ONLY;
   return host_only ? host : !host || !s->mock_from || ranks < s->mock_from;
 }

@@ -20,8 +20,11 @@
 typedef void (*TestFn)(PoiseContext ctx);
 
 enum {
-  TEST_SERIAL = 1,   /* only on one rank */
-  TEST_HOST_ONLY = 2 /* only on device host */
+  TEST_SERIAL = 1,    /* only on one rank */
+  TEST_HOST_ONLY = 2, /* only on device host */
+  /* Not under the sanitizer of threads, where it takes a quarter of a minute or more: it is about numbers,
+     and others of its suite make ranks meet in the same code. */
+  TEST_LONG = 4
 };
 
 typedef struct {

@@ -350,7 +350,7 @@ static void TestUneven(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"precision", TestPrecision, 0},
+  static const Test tests[] = {{"precision", TestPrecision, TEST_LONG},
                                {"methods", TestMethods, 0},
                                {"inside", TestInside, 0},
                                {"scales", TestScales, 0},

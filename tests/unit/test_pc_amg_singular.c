@@ -313,8 +313,8 @@ static void TestHeld(PoiseContext ctx)
 
 int main(int argc, char **argv)
 {
-  static const Test tests[] = {{"parts", TestParts, 0},         {"bodies", TestBodies, 0},
+  static const Test tests[] = {{"parts", TestParts, TEST_LONG}, {"bodies", TestBodies, TEST_LONG},
                                {"bits", TestBits, TEST_SERIAL}, {"shifts", TestShifts, 0},
-                               {"held", TestHeld, 0},           {NULL, NULL, 0}};
+                               {"held", TestHeld, TEST_LONG},   {NULL, NULL, 0}};
   return TestMain(argc, argv, "pc_amg_singular", tests);
 }

@@ -408,10 +408,10 @@ static void TestMemory(PoiseContext ctx)
   }
 }
 
-static const Test tests[] = {{"product", TestProduct, 0},
+static const Test tests[] = {{"product", TestProduct, TEST_LONG},
                              {"bytes", TestBytes, TEST_SERIAL},
                              {"nan", TestNan, 0},
-                             {"fused", TestFused, 0},
+                             {"fused", TestFused, TEST_LONG},
                              {"skip", TestSkipped, 0},
                              {"memory", TestMemory, 0},
                              {NULL, NULL, 0}};
