@@ -216,6 +216,16 @@ static void Iterate_Chebyshev(PoiseKSP ksp, int j)
   poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
 }
 
+static bool Step_Chebyshev(PoiseKSP ksp, int k, double c[2])
+{
+  const Chebyshev *s = ksp->data;
+  double scale = 2 / (s->emax + s->emin), alpha = 1 - scale * s->emin, omega = 2;
+  for (int j = 0; j < k; j++) omega = 1 / (1 - 0.25 * alpha * alpha * omega);
+  c[0] = k ? omega - 1 : 0;
+  c[1] = (k ? omega : 1) * scale;
+  return s->given || !(s->emax <= 0);
+}
+
 static PoiseErr View_Chebyshev(PoiseKSP ksp)
 {
   const Chebyshev *c = ksp->data;
@@ -241,6 +251,7 @@ const KSPType poiseKSPType_chebyshev = {
     .setup = SetUp_Chebyshev,
     .start = Start_Chebyshev,
     .iterate = Iterate_Chebyshev,
+    .step = Step_Chebyshev,
     .residual = poiseStationaryResidual,
     .view = View_Chebyshev,
 };

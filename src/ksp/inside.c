@@ -6,6 +6,7 @@
 #include "methods.h"
 #include "setup.h"
 #include "solve.h"
+#include "sweeps.h"
 
 bool poiseKSPOnlyApplies(PoiseKSP ksp)
 {
@@ -27,6 +28,13 @@ PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads)
   return ksp->pc->type->reads ? ksp->pc->type->reads(ksp->pc, reads) : POISE_OK;
 }
 
+/* The answer of every solve. */
+static void Foretell(PoiseKSP ksp, PoiseInt its)
+{
+  ksp->result.reason = POISE_CONVERGED_ITS;
+  ksp->result.its = its;
+}
+
 PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact)
 {
   PoisePCSide side;
@@ -36,19 +44,28 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact)
   TRY(poisePCKeep(ksp->pc, ksp->options.reuse, keep));
   if (ksp->options.guess_nonzero)
     FAIL(POISE_ERR_ARG, "a solver inside a preconditioner starts from zero: it is given no guess");
-  if (!poiseKSPOnlyApplies(ksp)) return PoiseKSPSetUp(ksp);
+  if (!poiseKSPOnlyApplies(ksp)) {
+    TRY(PoiseKSPSetUp(ksp));
+    poiseKSPFollowSweeps(ksp);
+    if (poiseKSPSweeps(ksp)) Foretell(ksp, poiseKSPSteps(ksp));
+    return POISE_OK;
+  }
   if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
   poisePCExact(ksp->pc, exact);
   TRY(poisePCPrepare(ksp->pc));
-  ksp->result.reason = POISE_CONVERGED_ITS; /* the answer of every solve */
-  ksp->result.its = 1;
+  Foretell(ksp, 1);
   return POISE_OK;
+}
+
+int64_t poiseKSPGeneration(PoiseKSP ksp)
+{
+  return ksp->pc->generation + ksp->sweeps.generation;
 }
 
 bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
 {
   bool once = ksp->type == &poiseKSPType_preonly; /* a test would come too late */
-  bool linear = ksp->type == &poiseKSPType_richardson || ksp->type == &poiseKSPType_chebyshev;
+  bool linear = ksp->type->step != NULL;
   if (once || (linear && ksp->norm == POISE_KSP_NORM_NONE && !ksp->user.test))
     return poisePCVaries(ksp->pc, why);
   *why = (Varying){.pc = pc, .method = ksp->type->name, .prefix = ksp->prefix};
@@ -57,7 +74,10 @@ bool poiseKSPVaries(PoiseKSP ksp, const char *pc, Varying *why)
 
 const char *poiseKSPAppliesEagerly(PoiseKSP ksp)
 {
-  return poiseKSPOnlyApplies(ksp) ? poisePCEager(ksp->pc) : "the preconditioner calls back to the host";
+  bool sweeps = poiseKSPSweeps(ksp);
+  if (sweeps && ksp->A->type->eager) return "a matrix inside the preconditioner calls back to the host";
+  if (sweeps || poiseKSPOnlyApplies(ksp)) return poisePCEager(ksp->pc);
+  return "the preconditioner calls back to the host";
 }
 
 PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, PoisePrediction *p)
@@ -73,7 +93,7 @@ PoiseErr poiseKSPPredictInside(PoiseKSP ksp, const PoiseMatCounts *counts, Poise
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse)
 {
   if (poiseKSPOnlyApplies(ksp)) return poisePCApplyFuse(ksp->pc, r, z, skip, fuse);
-  TRY(poiseKSPSolve(ksp, r, z));
+  TRY(poiseKSPSweeps(ksp) ? poiseKSPSweep(ksp, r, z, true, skip) : poiseKSPSolve(ksp, r, z));
   return poiseVecFuse(z, skip, fuse);
 }
 

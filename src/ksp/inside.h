@@ -17,9 +17,12 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact);
 /* What applications read of the values of its matrix: READS_P or READS_NOTHING, or what solvers further
    inside read. Local. */
 PoiseErr poiseKSPReads(PoiseKSP ksp, Reads *reads);
+/* What changes when a loop that was captured around it is void: a count. */
+int64_t poiseKSPGeneration(PoiseKSP ksp);
 /* z = the solver's result for A z = r from a zero guess, then the dots of z. With preonly this applies the
-   preconditioner, else it solves. No convergence is no error (but see PoiseKSPSetErrorIfNotConverged): z
-   is the result so far. All ranks must call, whatever failed on some. */
+   preconditioner, with a fixed number of steps it enqueues them (sweeps.h), else it solves. No convergence is
+   no error (but see PoiseKSPSetErrorIfNotConverged): z is the result so far. All ranks must call, whatever
+   failed on some. */
 PoiseErr poiseKSPApply(PoiseKSP ksp, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
 bool poiseKSPOnlyApplies(PoiseKSP ksp); /* is that only z = M^-1 r? Then vectors may be wide */
 /* sum += bytes that it holds, with its preconditioner and A (may be NULL), if A is its own. ksp may be

@@ -13,6 +13,7 @@
 #include "normal.h"
 #include "reordered.h"
 #include "setup.h"
+#include "sweeps.h"
 
 static const KSPType *const types[] = {
 #define KSP_TYPE(name) &poiseKSPType_##name,
@@ -469,6 +470,8 @@ static PoiseErr ViewLoop(PoiseKSP ksp)
 {
   const Device *dev = ksp->ctx->device;
   if (dev->ops->is_host) return poisePrint(ksp->ctx, "  iterations run on the host\n");
+  if (ksp->inside && poiseKSPSweeps(ksp))
+    return poisePrint(ksp->ctx, "  its steps are part of the loop around it\n");
   if (ksp->loop.eager) return poisePrint(ksp->ctx, "  the host starts each iteration: %s\n", ksp->loop.eager);
   return poisePrint(ksp->ctx, dev->loops ? "  the device repeats iterations by itself\n"
                                          : "  the host starts several iterations at once\n");

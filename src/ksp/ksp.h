@@ -94,6 +94,18 @@ typedef struct Normal { /* A^T A, of which M is made for least squares if no P w
   bool diagonal;
 } Normal;
 
+enum { SWEEP_VECTORS = 5 }; /* work vectors of sweeps: stationary_phases.h */
+
+typedef struct Sweeps { /* what a loop that is captured around them depends on (sweeps.c) */
+  bool sweeps;
+  const KSPType *type;
+  PoiseMat A;
+  Version version; /* its, but for numbers */
+  int64_t steps;
+  double c[2][2];
+  const double *v[SWEEP_VECTORS];
+} Sweeps;
+
 typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
   bool keep;
   double *norms;
@@ -152,6 +164,10 @@ struct PoiseKSP_s {
   bool exchanges;  /* phases exchange with other ranks by themselves */
   HaloSends sends; /* of vectors that A is multiplied with */
   KSPLoop loop;
+  struct { /* in place of a loop, inside a preconditioner */
+    Sweeps now;
+    int64_t generation; /* counts changes */
+  } sweeps;
 
   /* solves */
   PhasePC M;

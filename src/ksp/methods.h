@@ -66,7 +66,10 @@ struct KSPType {
   int (*cycle)(PoiseKSP); /* iterations after which the enqueued work repeats; NULL: 1 */
   /* from the x in work[0]; without a guess from 0, and x is set so */
   void (*start)(PoiseKSP, PoiseVec b);
-  bool once;                        /* that is the whole solve */
+  bool once; /* that is the whole solve */
+  /* Of an iteration whose steps depend on no result: step k is p = c0 p + c1 M^-1 (b - A x), x += p, where c0
+     = 0 at first. false: it cannot go on. NULL: it has others. After its set-up. */
+  bool (*step)(PoiseKSP, int k, double c[2]);
   bool sends;                       /* its phases say which vector is multiplied next (SENDS) */
   void (*iterate)(PoiseKSP, int j); /* iteration j of a cycle */
   void (*restart)(PoiseKSP);        /* at the end of a cycle; may be NULL */

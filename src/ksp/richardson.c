@@ -41,6 +41,14 @@ static void Iterate_Richardson(PoiseKSP ksp, int j)
   poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
 }
 
+static bool Step_Richardson(PoiseKSP ksp, int k, double c[2])
+{
+  (void)k;
+  c[0] = 0;
+  c[1] = ((Richardson *)ksp->data)->scale;
+  return true;
+}
+
 static PoiseErr View_Richardson(PoiseKSP ksp)
 {
   return poisePrint(ksp->ctx, "  scale %g\n", ((Richardson *)ksp->data)->scale);
@@ -56,6 +64,7 @@ const KSPType poiseKSPType_richardson = {
     .vectors = Vectors_Richardson,
     .start = Start_Richardson,
     .iterate = Iterate_Richardson,
+    .step = Step_Richardson,
     .residual = poiseStationaryResidual,
     .view = View_Richardson,
 };

@@ -27,6 +27,7 @@
 #include "ksp/qmr_phases.h"
 #include "ksp/qmrcgs_phases.h"
 #include "ksp/stationary_phases.h"
+#include "ksp/sweeps_phases.h"
 #include "ksp/symmlq_phases.h"
 #include "ksp/tfqmr_phases.h"
 #include "mat/product/bcsr_kernels.h"

@@ -4,6 +4,7 @@
   (shell). Dense elimination on each block is the reference for z. Nested solvers are compared with solvers
   that are not nested.
 */
+#include "ksp/divided.h"
 #include "ksp/ksp.h"
 #include "direct.h"
 #include "problem.h"
@@ -581,10 +582,13 @@ static void TestChangeInside(PoiseContext ctx)
 static void TestReplay(PoiseContext ctx)
 {
   static const char *const types[] = {
-      "-x_pc_type bjacobi", "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 4\n-x_sub_pc_type jacobi",
+      "-x_pc_type bjacobi",
+      "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 4\n-x_sub_pc_type jacobi",
       "-x_pc_type bjacobi\n-x_pc_bjacobi_blocks 0\n-x_pc_bjacobi_supervariables 5",
-      "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type ilu", "-x_pc_type lu"};
-  for (int k = 0; k < 5; k++) {
+      "-x_pc_type ksp\n-x_ksp_ksp_type preonly\n-x_ksp_pc_type ilu",
+      "-x_pc_type lu",
+      "-x_pc_type ksp\n-x_ksp_ksp_type richardson\n-x_ksp_ksp_norm_type none\n-x_ksp_ksp_max_it 2"};
+  for (int k = 0; k < 6; k++) {
     Problem s;
     uint64_t digest[2];
     for (int eager = 0; eager < 2; eager++) {
@@ -1161,6 +1165,63 @@ static void TestKSP(PoiseContext ctx)
   ProblemClose(&s);
 }
 
+/* z = M^-1 r and the result of the solver alone, as the largest difference over the largest entry. */
+static double SolverDefect(PoisePC pc, PoiseKSP alone, Problem *s)
+{
+  double norm = 0, difference = INFINITY;
+  CHECK_OK(PoiseKSPSolve(alone, s->b, s->x));
+  SampleConstant(s->r, NAN);
+  CHECK_OK(PoisePCApply(pc, s->b, s->r));
+  CHECK_OK(PoiseVecNorm(s->x, POISE_NORM_INF, &norm));
+  CHECK_OK(PoiseVecAXPY(s->x, -1, s->r));
+  CHECK_OK(PoiseVecNorm(s->x, POISE_NORM_INF, &difference));
+  return difference / norm;
+}
+
+/* Steps that are known before are enqueued, and nobody asks the host. More than 100, and those that somebody
+   listens to, are a solve. */
+static void TestSteps(PoiseContext ctx)
+{
+  static const char *const methods[] = {"richardson\n-x_ksp_ksp_richardson_scale 0.8",
+                                        "richardson\n-x_ksp_ksp_richardson_scale 1", "chebyshev"};
+  static const char *const pcs[] = {"none", "jacobi", "pbjacobi", "ilu", "sor"};
+  static const int steps[] = {1, 2, 5, 101, 4};
+  for (int k = 0; k < 3 * 5 * 5; k++) {
+    char options[300];
+    int most = steps[k / 15], listened = most == 4;
+    bool by_block = k % 2 && PoiseSize(ctx) == 1; /* which is the same on one rank */
+    Problem s;
+    PoiseKSP alone, inner, *sub;
+    PoisePC pc;
+    snprintf(options, sizeof options,
+             "-x_ksp_ksp_norm_type none\n-x_ksp_ksp_type %s\n-x_ksp_pc_type %s\n-x_ksp_ksp_max_it %d\n"
+             "-x_sub_ksp_norm_type none\n-x_sub_pc_type %s\n-x_sub_ksp_max_it %d",
+             methods[k % 3], pcs[k / 3 % 5], most, pcs[k / 3 % 5], most);
+    if (!Open(ctx, options, &s)) return;
+    CHECK_OK(PoiseKSPCreate(ctx, &alone));
+    CHECK_OK(PoiseKSPSetOperators(alone, s.A, NULL));
+    CHECK_OK(PoiseKSPSetOptionsPrefix(alone, "x_ksp_"));
+    CHECK_OK(PoiseKSPSetFromOptions(alone));
+    CHECK_OK(PoisePCCreate(ctx, &pc));
+    CHECK_OK(PoisePCSetType(pc, by_block ? "bjacobi" : "ksp"));
+    CHECK_OK(PoisePCSetOperator(pc, s.A));
+    if (by_block) CHECK_OK(PoisePCBJacobiGetSubKSP(pc, NULL, NULL, &sub));
+    if (!by_block) CHECK_OK(PoisePCKSPGetKSP(pc, &inner));
+    if (by_block) inner = sub[0];
+    CHECK_OK(poiseKSPTakeSettings(alone, inner));
+    inner->history.keep = listened;
+    CHECK_NEAR(SolverDefect(pc, alone, &s), 0, 1e-13);
+    CHECK((poisePCEager(pc) != NULL) == (most > 100 || listened));
+    CHECK_INT(PoiseKSPIterations(inner), most);
+    CHECK_INT(PoiseKSPConvergedReason(inner), POISE_CONVERGED_ITS);
+    CHECK_OK(PoiseMatShift(s.A, 1));
+    CHECK_NEAR(SolverDefect(pc, alone, &s), 0, 1e-13);
+    PoisePCDestroy(&pc);
+    PoiseKSPDestroy(&alone);
+    ProblemClose(&s);
+  }
+}
+
 typedef struct VaryCase {
   const char *options, *pc, *method, *prefix; /* what varies; pc NULL: nothing does */
 } VaryCase;
@@ -1406,6 +1467,7 @@ static const Test tests[] = {
     {"shell_errors", TestShellErrors, 0},
     {"matrix_free", TestMatrixFree, 0},
     {"ksp", TestKSP, 0},
+    {"steps", TestSteps, 0},
     {"varies", TestVaries, 0},
     {"varies_on_one_rank", TestVariesOnOneRank, 0},
     {"changes_on_one_rank", TestChangesOnOneRank, 0},

@@ -214,7 +214,7 @@ static PoiseErr Ready_BJacobi(PoisePC pc, bool keep)
   for (int64_t k = 0; k < j->count; k++) {
     TRY(poiseKSPCheckInside(j->ksp[k], pc->P));
     TRY(poiseKSPReady(j->ksp[k], IsWhole(pc) ? poisePCSource(pc) : j->block[k].A, keep, pc->exact));
-    generation += j->ksp[k]->pc->generation, builds += j->ksp[k]->pc->builds;
+    generation += poiseKSPGeneration(j->ksp[k]), builds += j->ksp[k]->pc->builds;
   }
   poisePCInside(pc, generation, builds);
   return POISE_OK;

@@ -50,7 +50,7 @@ static PoiseErr Ready_KSP(PoisePC pc, bool keep)
   TRY(Make(pc));
   TRY(poiseKSPCheckInside(inner->ksp, pc->P));
   TRY(poiseKSPReady(inner->ksp, poisePCSource(pc), keep, pc->exact));
-  poisePCInside(pc, inner->ksp->pc->generation, inner->ksp->pc->builds);
+  poisePCInside(pc, poiseKSPGeneration(inner->ksp), inner->ksp->pc->builds);
   return POISE_OK;
 }
 

@@ -114,6 +114,19 @@ void poiseErrorRestore(const ErrorState *state)
   error = *state;
 }
 
+void poiseKeep(KeptError *kept, PoiseErr e)
+{
+  if (!e || kept->code) return;
+  kept->code = e;
+  poiseErrorSave(&kept->state);
+}
+
+PoiseErr poiseKept(const KeptError *kept)
+{
+  if (kept->code) poiseErrorRestore(&kept->state);
+  return kept->code;
+}
+
 PoiseErr poiseErrorOfUser(PoiseErr e, const char *function)
 {
   if (!e) return POISE_OK;

@@ -31,6 +31,14 @@ typedef struct ErrorState {
 void poiseErrorShowTrace(bool on);
 void poiseErrorSave(ErrorState *state);
 void poiseErrorRestore(const ErrorState *state);
+/* The first failure of steps that all take place, as other ranks wait for what they send. A later step may
+   call the application's functions, which forget the error. Set code to POISE_OK before. */
+typedef struct KeptError {
+  PoiseErr code;
+  ErrorState state;
+} KeptError;
+void poiseKeep(KeptError *kept, PoiseErr e);
+PoiseErr poiseKept(const KeptError *kept); /* that failure, which is the thread's error again, or POISE_OK */
 /* The error of a user's function ("a monitor"), called after PoiseErrorClear. If the function has set this
    error, add the function to the trace. Otherwise return POISE_ERR_USER naming the function; it may have
    set and handled another error. */
