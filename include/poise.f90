@@ -98,6 +98,12 @@ module poise
   integer(c_int), parameter :: POISE_KSP_NORM_NATURAL = 4
   integer(c_int), parameter :: POISE_PC_LEFT = 0
   integer(c_int), parameter :: POISE_PC_RIGHT = 1
+  integer(c_int), parameter :: POISE_PC_MG_MULTIPLICATIVE = 0
+  integer(c_int), parameter :: POISE_PC_MG_ADDITIVE = 1
+  integer(c_int), parameter :: POISE_PC_MG_FULL = 2
+  integer(c_int), parameter :: POISE_PC_MG_KASKADE = 3
+  integer(c_int), parameter :: POISE_PC_MG_CYCLE_V = 0
+  integer(c_int), parameter :: POISE_PC_MG_CYCLE_W = 1
 
   type, bind(c) :: PoiseInit
     type(c_ptr) :: prefix = c_null_ptr
@@ -1598,6 +1604,79 @@ module poise
       import
       type(c_ptr), value :: pc
       type(c_ptr), intent(out) :: ksp
+    end function
+    integer(c_int) function PoisePCMGSetLevels(pc, levels) bind(c, name="PoisePCMGSetLevels")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: levels
+    end function
+    integer(c_int) function PoisePCMGGetLevels(pc, levels) bind(c, name="PoisePCMGGetLevels")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), intent(out) :: levels
+    end function
+    integer(c_int) function PoisePCMGSetType(pc, type) bind(c, name="PoisePCMGSetType")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: type
+    end function
+    integer(c_int) function PoisePCMGSetCycleType(pc, cycle) bind(c, name="PoisePCMGSetCycleType")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: cycle
+    end function
+    integer(c_int) function PoisePCMGMultiplicativeSetCycles(pc, cycles) bind(c, &
+      name="PoisePCMGMultiplicativeSetCycles")
+      import
+      type(c_ptr), value :: pc
+      integer(POISE_INT), value :: cycles
+    end function
+    integer(c_int) function PoisePCMGSetGalerkin(pc, on) bind(c, name="PoisePCMGSetGalerkin")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: on
+    end function
+    integer(c_int) function PoisePCMGSetInterpolation(pc, level, P) bind(c, &
+      name="PoisePCMGSetInterpolation")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: level
+      type(c_ptr), value :: P
+    end function
+    integer(c_int) function PoisePCMGSetRestriction(pc, level, R) bind(c, name="PoisePCMGSetRestriction")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: level
+      type(c_ptr), value :: R
+    end function
+    integer(c_int) function PoisePCMGSetInjection(pc, level, n, rows) bind(c, name="PoisePCMGSetInjection")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: level
+      integer(POISE_INT), value :: n
+      integer(POISE_INT), dimension(*), intent(in) :: rows
+    end function
+    integer(c_int) function PoisePCMGSetOperator(pc, level, A) bind(c, name="PoisePCMGSetOperator")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: level
+      type(c_ptr), value :: A
+    end function
+    integer(c_int) function PoisePCMGGetSmoother(pc, level, ksp) bind(c, name="PoisePCMGGetSmoother")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: level
+      type(c_ptr), intent(out) :: ksp
+    end function
+    integer(c_int) function PoisePCMGGetCoarseSolve(pc, ksp) bind(c, name="PoisePCMGGetCoarseSolve")
+      import
+      type(c_ptr), value :: pc
+      type(c_ptr), intent(out) :: ksp
+    end function
+    integer(c_int) function PoisePCMGSetNumberSmooth(pc, steps) bind(c, name="PoisePCMGSetNumberSmooth")
+      import
+      type(c_ptr), value :: pc
+      integer(POISE_INT), value :: steps
     end function
     type(c_ptr) function PoiseKSPContext(ksp) bind(c, name="PoiseKSPContext")
       import

@@ -382,6 +382,71 @@ POISE_API PoiseErr PoisePCBJacobiGetSubKSP(PoisePC pc, PoiseInt *count, PoiseInt
 /* "ksp": one solver on all ranks. Its options have the prefix of the PC and "ksp_". Default: gmres. Lent. */
 POISE_API PoiseErr PoisePCKSPGetKSP(PoisePC pc, PoiseKSP *ksp);
 
+/*
+  "mg": multigrid with the application's own levels. Level 0 is the coarsest, and the finest has the matrix of
+  the preconditioner. The application gives what leads from each level to the one beneath: an interpolation,
+  or an injection. Rows of levels are laid out over the ranks as it likes. Matrices are shared, and may get
+  new values or entries between solves; operators that are products then follow.
+
+  Each level has a solver, its smoother, of prefix "mg_levels_<level>_". An option whose prefix leaves out the
+  number and its underscore, "mg_levels_", is that of all levels but the coarsest; one with the number goes
+  before it. The default is chebyshev of 2 steps without norm, with jacobi. The coarsest level has
+  "mg_coarse_", and preonly with lu. Chebyshev and richardson with norm none, at most 100 steps, and no
+  monitors are enqueued by themselves, so that a loop around them is replayed on GPUs; other methods but
+  preonly call back to the host. With types multiplicative and additive M is symmetric if all operators and
+  smoothers are, and R = P^T. A solve with vectors of several columns applies M to one after the other.
+
+  One level alone, which is the default, is its coarse solver. More levels are POISE_ERR_UNSUPPORTED where a
+  solver rearranges its matrix, and where others than the application's ranks solve (-gpus, -solve_ranks).
+  Before their set-up they need not fit together; it returns POISE_ERR_SIZE for matrices that do not, and
+  POISE_ERR_STATE if something is missing, naming the level. POISE_ERR_STATE: the type is not mg;
+  POISE_ERR_ARG: there is no such level.
+*/
+typedef enum PoisePCMGType {
+  POISE_PC_MG_MULTIPLICATIVE, /* a cycle, or several */
+  POISE_PC_MG_ADDITIVE,       /* all levels smooth parts of the residual, and corrections add up */
+  POISE_PC_MG_FULL,   /* solve on the coarsest level, go up, and make a cycle on each level; not symmetric */
+  POISE_PC_MG_KASKADE /* the same with smoothing in place of cycles */
+} PoisePCMGType;
+typedef enum PoisePCMGCycleType { POISE_PC_MG_CYCLE_V, POISE_PC_MG_CYCLE_W } PoisePCMGCycleType;
+/* The number of levels, 1 to 64. Another number drops all that was given to levels, with their solvers.
+   Option: -pc_mg_levels. */
+POISE_API PoiseErr PoisePCMGSetLevels(PoisePC pc, int levels);
+/* the number of levels; not collective */
+POISE_API PoiseErr PoisePCMGGetLevels(PoisePC pc, int *levels);
+/* Option: -pc_mg_type. */
+POISE_API PoiseErr PoisePCMGSetType(PoisePC pc, PoisePCMGType type);
+/* A cycle of type W visits the next coarser level twice, but the coarsest. Option: -pc_mg_cycle_type. */
+POISE_API PoiseErr PoisePCMGSetCycleType(PoisePC pc, PoisePCMGCycleType cycle);
+/* Cycles of an application, of type multiplicative. Default 1. Option: -pc_mg_multiplicative_cycles. */
+POISE_API PoiseErr PoisePCMGMultiplicativeSetCycles(PoisePC pc, PoiseInt cycles);
+/* Nonzero, as is the default: operators of coarse levels that are not given are products R A P of the level
+   above. 0: without one the set-up is POISE_ERR_STATE. Option: -pc_mg_galerkin. */
+POISE_API PoiseErr PoisePCMGSetGalerkin(PoisePC pc, int on);
+/* x_level += P x_(level - 1): P has the rows of the level, and as columns those of the one beneath. Levels
+   from 1 to the finest. */
+POISE_API PoiseErr PoisePCMGSetInterpolation(PoisePC pc, int level, PoiseMat P);
+/* b_(level - 1) = R r_level. R has the rows of the level beneath, and as columns those of the level. NULL, as
+   is the default: P^T. */
+POISE_API PoiseErr PoisePCMGSetRestriction(PoisePC pc, int level, PoiseMat R);
+/*
+  In place of both: row k of this rank's rows of the level beneath is row rows[k] of its rows of this level,
+  counted from 0 on each rank. The restriction picks these rows of the residual, of which no other is then
+  computed. The prolongation adds there. Copied. Set-up is POISE_ERR_ARG for a row that is none of this
+  rank's, or that stands twice. PCMGSetInjection of PETSc is for states of nonlinear solvers instead.
+*/
+POISE_API PoiseErr PoisePCMGSetInjection(PoisePC pc, int level, PoiseInt n, const PoiseInt *rows);
+/* The operator of a level that is not the finest. It may be a shell, but then gives none to the level
+   beneath. NULL, as is the default: see PoisePCMGSetGalerkin. */
+POISE_API PoiseErr PoisePCMGSetOperator(PoisePC pc, int level, PoiseMat A);
+/* The smoother of a level, before and behind the correction; of level 0 the coarse solver. Lent until the
+   number of levels or the type changes. Its matrix is set by the preconditioner. */
+POISE_API PoiseErr PoisePCMGGetSmoother(PoisePC pc, int level, PoiseKSP *ksp);
+/* that of level 0 */
+POISE_API PoiseErr PoisePCMGGetCoarseSolve(PoisePC pc, PoiseKSP *ksp);
+/* Iterations of all smoothers but the coarse solver. Option: -mg_levels_ksp_max_it. */
+POISE_API PoiseErr PoisePCMGSetNumberSmooth(PoisePC pc, PoiseInt steps);
+
 /* the context that the solver was made in; not collective */
 POISE_API PoiseContext PoiseKSPContext(PoiseKSP ksp);
 /* Bytes of the solver's vectors, scalars and sums on this rank, without matrices and preconditioner; of all

@@ -101,6 +101,16 @@ POISE_KSP_NORM_NATURAL = 4
 POISE_PC_LEFT = 0
 POISE_PC_RIGHT = 1
 
+# PoisePCMGType
+POISE_PC_MG_MULTIPLICATIVE = 0
+POISE_PC_MG_ADDITIVE = 1
+POISE_PC_MG_FULL = 2
+POISE_PC_MG_KASKADE = 3
+
+# PoisePCMGCycleType
+POISE_PC_MG_CYCLE_V = 0
+POISE_PC_MG_CYCLE_W = 1
+
 
 class PoiseContext(c_void_p):
     pass
@@ -513,6 +523,19 @@ FUNCTIONS = {
     "PoisePCBJacobiSetLocalBlocks": (PoiseErr, [PoisePC, c_int64, c_void_p]),
     "PoisePCBJacobiGetSubKSP": (PoiseErr, [PoisePC, c_void_p, c_void_p, c_void_p]),
     "PoisePCKSPGetKSP": (PoiseErr, [PoisePC, POINTER(PoiseKSP)]),
+    "PoisePCMGSetLevels": (PoiseErr, [PoisePC, c_int]),
+    "PoisePCMGGetLevels": (PoiseErr, [PoisePC, c_void_p]),
+    "PoisePCMGSetType": (PoiseErr, [PoisePC, c_int]),
+    "PoisePCMGSetCycleType": (PoiseErr, [PoisePC, c_int]),
+    "PoisePCMGMultiplicativeSetCycles": (PoiseErr, [PoisePC, c_int64]),
+    "PoisePCMGSetGalerkin": (PoiseErr, [PoisePC, c_int]),
+    "PoisePCMGSetInterpolation": (PoiseErr, [PoisePC, c_int, PoiseMat]),
+    "PoisePCMGSetRestriction": (PoiseErr, [PoisePC, c_int, PoiseMat]),
+    "PoisePCMGSetInjection": (PoiseErr, [PoisePC, c_int, c_int64, c_void_p]),
+    "PoisePCMGSetOperator": (PoiseErr, [PoisePC, c_int, PoiseMat]),
+    "PoisePCMGGetSmoother": (PoiseErr, [PoisePC, c_int, POINTER(PoiseKSP)]),
+    "PoisePCMGGetCoarseSolve": (PoiseErr, [PoisePC, POINTER(PoiseKSP)]),
+    "PoisePCMGSetNumberSmooth": (PoiseErr, [PoisePC, c_int64]),
     "PoiseKSPContext": (PoiseContext, [PoiseKSP]),
     "PoiseKSPBytes": (PoiseErr, [PoiseKSP, POINTER(PoiseBytes)]),
     "PoiseKSPPredictBytes": (PoiseErr, [PoiseKSP, POINTER(PoiseMatCounts), POINTER(PoisePrediction)]),
@@ -538,7 +561,8 @@ OPTIONS = frozenset(
     "pc_bjacobi_supervariables pc_factor_drop_tol pc_factor_fill pc_factor_kernel pc_factor_levels "
     "pc_factor_order pc_factor_pivoting pc_factor_setup_sweeps pc_factor_shift_amount "
     "pc_factor_shift_type pc_factor_solver pc_factor_sweeps pc_factor_triangles pc_factor_zeropivot "
-    "pc_jacobi_fixdiagonal pc_lu_max_size pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits "
+    "pc_jacobi_fixdiagonal pc_lu_max_size pc_mg_cycle_type pc_mg_galerkin pc_mg_levels "
+    "pc_mg_multiplicative_cycles pc_mg_type pc_sor_backward pc_sor_forward pc_sor_its pc_sor_lits "
     "pc_sor_local_backward pc_sor_local_forward pc_sor_local_symmetric pc_sor_omega pc_sor_order "
     "pc_sor_symmetric pc_type petsc_index_bits poise_view ranks ranks_bind solve_ranks version ".split()
 )

@@ -103,12 +103,13 @@ GATHER(double, )
 GATHER(float, _f32)
 #undef GATHER
 
-/* y[idx_i] += in_i; the idx_i are different. size: as in gather */
+/* y[idx_i] += in_i; the idx_i are different. size: as in gather. *skip != 0: nothing (skip may be NULL) */
 #define SCATTER(Real, suffix)                                                                        \
   typedef struct ScatterAddArgs##suffix {                                                            \
     int64_t n, size;                                                                                 \
     const int32_t *idx;                                                                              \
     const Real *in;                                                                                  \
+    const double *skip;                                                                              \
     Real *y;                                                                                         \
   } ScatterAddArgs##suffix;                                                                          \
                                                                                                      \
@@ -116,7 +117,7 @@ GATHER(float, _f32)
   POISE_INLINE void POISE_TYPED(poiseScatterAdd, suffix)(const ScatterAddArgs##suffix *a, int64_t k) \
   {                                                                                                  \
     int64_t to = a->size > 1 ? a->idx[k / a->size] * a->size + k % a->size : a->idx[k];              \
-    a->y[to] += a->in[k];                                                                            \
+    if (!a->skip || *a->skip == 0) a->y[to] += a->in[k];                                             \
   }
 SCATTER(double, )
 SCATTER(float, _f32)

@@ -105,7 +105,7 @@ static void FindForm(Options *o, int rank, const char *const parts[3], const Opt
 
 /* The environment, files and code may leave out the context's prefix, and an option's own name may begin with
    it: both forms are this key. */
-const OptionEntry *poiseOptionsFind(Options *o, int rank, const char *prefix, const char *key)
+static const OptionEntry *FindExactly(Options *o, int rank, const char *prefix, const char *key)
 {
   const char *const forms[2] = {"", poisePrefix(o)};
   const OptionEntry *found = NULL;
@@ -114,6 +114,31 @@ const OptionEntry *poiseOptionsFind(Options *o, int rank, const char *prefix, co
     FindForm(o, rank, (const char *const[3]){forms[f], prefix, key}, &found);
   }
   return found;
+}
+
+/* A prefix without the number of a level, mg_levels_ for mg_levels_2_, is that of all levels. Returns whether
+   there was a number, of any of those in the prefix. */
+static bool LeaveOutLevels(const char *prefix, char general[POISE_OPTION_LENGTH])
+{
+  static const char levels[] = "mg_levels_";
+  size_t n = 0, word = sizeof levels - 1;
+  bool left = false;
+  for (const char *p = prefix; *p && n + 1 < POISE_OPTION_LENGTH; general[n++] = *p++) {
+    size_t digits = n >= word && !strncmp(general + n - word, levels, word) ? strspn(p, "0123456789") : 0;
+    if (!digits || p[digits] != '_') continue;
+    left = true;
+    p += digits + 1;
+    if (!*p) break;
+  }
+  general[n] = 0;
+  return left;
+}
+
+const OptionEntry *poiseOptionsFind(Options *o, int rank, const char *prefix, const char *key)
+{
+  char general[POISE_OPTION_LENGTH];
+  const OptionEntry *found = FindExactly(o, rank, prefix, key);
+  return found || !LeaveOutLevels(prefix, general) ? found : FindExactly(o, rank, general, key);
 }
 
 bool poiseOptionsWasUsed(const Options *o, int rank, const char *key)
