@@ -59,18 +59,20 @@ typedef struct ColourArgs {
   CsrView offset;
 } ColourArgs;
 
-/* In a grid that is numbered line by line, rows whose numbers along a line are odd come before even ones, and
-   so for lines and planes. So those that are even in each direction, which a coarse grid has by injection,
-   are the last: a symmetric sweep from 0 relaxes them in its middle, and leaves a residual there. */
+/* In a grid that is numbered line by line, a row is even or odd along lines, planes and layers. Those that are
+   odd everywhere come first, then those that are even in one direction, and so on. So the last ones are those
+   that a coarse grid has by injection: a symmetric sweep from 0 relaxes them in its middle, and leaves a
+   residual there. */
 POISE_INLINE void colour_start_item(const ColourArgs *a, int64_t i)
 {
-  uint32_t parity = 0;
+  uint32_t evens = 0, count = 0;
   int64_t rest = i;
   for (int d = a->strides - 1; d >= 0; d--) {
-    parity |= (uint32_t)(rest / a->stride[d] % 2 == 0) << d;
+    uint32_t even = rest / a->stride[d] % 2 == 0;
+    evens |= even << d, count += even;
     rest %= a->stride[d];
   }
-  a->rank[i] = parity << 28 | (uint32_t)(poiseMix(5, (uint64_t)i) >> 36);
+  a->rank[i] = count << 29 | evens << 25 | (uint32_t)(poiseMix(5, (uint64_t)i) >> 39);
   a->colour[i] = COLOUR_MOST;
 }
 
