@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+  HPCG's matrices and multigrid by Poise: products of csr, and PC mg with injection, whose smoother is a
+  symmetric sweep of sor by colours. POISE_OPTIONS and the option prefix of no object stand for all settings.
+*/
+#include "ComputeMG.hpp"
+#include "ComputeResidual.hpp"
+#include "ComputeSPMV.hpp"
+#include "ComputeSYMGS.hpp"
+#include "ComputeSYMGS_ref.hpp"
+#include "OptimizeProblem.hpp"
+#include "state.hpp"
+
+/* HPCG numbers points of the whole grid line by line, Poise rank by rank: rank r has a box, line by line. */
+static PoiseInt RowOf(const Geometry &g, global_int_t nx, global_int_t ny, global_int_t nz, global_int_t row)
+{
+  global_int_t x = row % g.gnx, y = row / g.gnx % g.gny, z = row / g.gnx / g.gny;
+  global_int_t rank = x / nx + g.npx * (y / ny + g.npy * (z / nz));
+  return rank * nx * ny * nz + (z % nz * ny + y % ny) * nx + x % nx;
+}
+
+static void Create(const SparseMatrix &A, PoiseMat *B)
+{
+  const Geometry &g = *A.geom;
+  local_int_t m = A.localNumberOfRows;
+  std::vector<int64_t> ptr(m + 1), col;
+  std::vector<double> val;
+  PoiseInt M = A.totalNumberOfRows;
+  for (local_int_t i = 0; i < m; i++) ptr[i + 1] = ptr[i] + A.nonzerosInRow[i];
+  col.resize(ptr[m]), val.resize(ptr[m]);
+#pragma omp parallel for
+  for (local_int_t i = 0; i < m; i++)
+    for (int k = 0; k < A.nonzerosInRow[i]; k++) {
+      col[ptr[i] + k] = RowOf(g, g.nx, g.ny, g.nz, A.mtxIndG[i][k]);
+      val[ptr[i] + k] = A.matrixValues[i][k];
+    }
+  PoiseCSR csr = {NULL, NULL, ptr.data(), col.data(), val.data(), 0};
+  Check(PoiseMatCreateCSR(state.ctx, m, m, M, M, &csr, POISE_COPY, B));
+  Check(PoiseMatSetFromOptions(*B));
+}
+
+static const char *const settings[][2] = {
+    {"mg_levels_ksp_type", "richardson"},  {"mg_levels_ksp_max_it", "1"},     {"mg_levels_pc_type", "sor"},
+    {"mg_levels_pc_sor_order", "colours"}, {"mg_coarse_ksp_type", "preonly"}, {"mg_coarse_pc_type", "sor"},
+    {"mg_coarse_pc_sor_order", "colours"}};
+
+static void CreateMultigrid(const SparseMatrix &A)
+{
+  int levels = (int)state.level.size();
+  const SparseMatrix *fine = &A;
+  for (const auto &s : settings)
+    if (!PoiseOptionsHas(state.ctx, NULL, s[0], NULL)) Check(PoiseOptionsSet(state.ctx, s[0], s[1]));
+  Check(PoisePCCreate(state.ctx, &state.mg));
+  Check(PoisePCSetType(state.mg, "mg"));
+  Check(PoisePCSetOperator(state.mg, state.level[0]));
+  Check(PoisePCMGSetLevels(state.mg, levels));
+  for (int l = levels - 1; l > 0; l--, fine = fine->Ac) {
+    local_int_t n = fine->Ac->localNumberOfRows;
+    std::vector<PoiseInt> rows(fine->mgData->f2cOperator, fine->mgData->f2cOperator + n);
+    Check(PoisePCMGSetInjection(state.mg, l, n, rows.data()));
+    Check(PoisePCMGSetOperator(state.mg, l - 1, state.level[levels - l]));
+  }
+  Check(PoisePCSetFromOptions(state.mg));
+  Check(PoisePCSetUp(state.mg));
+}
+
+int OptimizeProblem(SparseMatrix &A, CGData &, Vector &, Vector &, Vector &)
+{
+  PoiseInit init = {};
+#ifdef HPCG_NO_MPI
+  init.serial = 1;
+#endif
+  Check(PoiseInitialize(NULL, NULL, &init, &state.ctx));
+  for (SparseMatrix *l = &A; l; l = l->Ac) {
+    state.level.push_back(NULL);
+    Create(*l, &state.level.back());
+  }
+  CreateMultigrid(A);
+  const char *view;
+  if (PoiseOptionsHas(state.ctx, NULL, "hpcg_view", &view)) {
+    Check(PoiseView(state.ctx));
+    Check(PoiseMatView(state.level[0]));
+    Check(PoisePCView(state.mg));
+  }
+  return 0;
+}
+
+double OptimizeProblemMemoryUse(const SparseMatrix &)
+{
+  double sum = 0;
+  PoiseBytes held;
+  for (PoiseMat A : state.level)
+    if (!PoiseMatBytes(A, &held, NULL)) sum += (double)(held.host + held.device);
+  if (!PoisePCBytes(state.mg, &held)) sum += (double)(held.host + held.device);
+  return sum;
+}
+
+void ReplaceDiagonal(SparseMatrix &A)
+{
+  PoiseVec d;
+  double *p;
+  if (state.level.empty()) return;
+  Check(PoiseMatCreateVecs(state.level[0], &d, NULL));
+  Check(PoiseVecGetWrite(d, &p));
+  for (local_int_t i = 0; i < A.localNumberOfRows; i++) p[i] = *A.matrixDiagonal[i];
+  Check(PoiseVecRestore(d, &p));
+  Check(PoiseMatSetDiagonal(state.level[0], d));
+  PoiseVecDestroy(&d);
+}
+
+void ForgetMatrix()
+{
+  if (state.level.empty()) return;
+  PoisePCDestroy(&state.mg);
+  PoisePCDestroy(&state.sor);
+  for (PoiseMat &A : state.level) PoiseMatDestroy(&A);
+  state.level.clear();
+}
+
+int ComputeSPMV(const SparseMatrix &A, Vector &x, Vector &y)
+{
+  A.isSpmvOptimized = true;
+  Check(PoiseMatMult(state.level[0], Given(x), Given(y)));
+  return 0;
+}
+
+int ComputeMG(const SparseMatrix &A, const Vector &r, Vector &x)
+{
+  A.isMgOptimized = true;
+  Check(PoisePCApply(state.mg, Given(r), Given(x)));
+  return 0;
+}
+
+/* HPCG's own multigrid alone calls it. */
+int ComputeSYMGS(const SparseMatrix &A, const Vector &r, Vector &x)
+{
+  return ComputeSYMGS_ref(A, r, x);
+}
+
+/* HPCG's is on the host. */
+int ComputeResidual(const local_int_t, const Vector &v, const Vector &w, double &residual)
+{
+  PoiseVec d;
+  Check(PoiseVecDuplicate(Given(v), &d));
+  Check(PoiseVecWAXPY(d, -1, Given(w), Given(v)));
+  Check(PoiseVecNorm(d, POISE_NORM_INF, &residual));
+  PoiseVecDestroy(&d);
+  return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What Poise has of HPCG's problem. */
+#ifndef BENCH_HPCG_STATE_HPP
+#define BENCH_HPCG_STATE_HPP
+
+#include <poise.h>
+#include <vector>
+#include "SparseMatrix.hpp"
+
+struct State {
+  PoiseContext ctx;
+  std::vector<PoiseMat> level; /* the finest first */
+  PoisePC mg, sor;
+  int vectors; /* that have a PoiseVec */
+};
+extern State state;
+
+/* Ends the program with Poise's message. */
+void Check(PoiseErr e);
+/* v's numbers, owned ones, for a call of the library. */
+PoiseVec Given(const Vector &v);
+
+#endif
