@@ -59,10 +59,10 @@ typedef struct ColourArgs {
   CsrView offset;
 } ColourArgs;
 
-/* In a grid that is numbered line by line, a row is even or odd along lines, planes and layers. Those that are
-   odd everywhere come first, then those that are even in one direction, and so on. So the last ones are those
-   that a coarse grid has by injection: a symmetric sweep from 0 relaxes them in its middle, and leaves a
-   residual there. */
+/* In a grid that is numbered line by line, a row is even or odd along lines, planes and layers. Those that
+   are odd everywhere come first, then those that are even in one direction, and so on. So the last ones are
+   those that a coarse grid has by injection: a symmetric sweep from 0 relaxes them in its middle, and leaves
+   a residual there. */
 POISE_INLINE void colour_start_item(const ColourArgs *a, int64_t i)
 {
   uint32_t evens = 0, count = 0;
