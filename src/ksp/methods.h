@@ -45,6 +45,7 @@ struct KSPType {
   int rows;
   double (*size_of_a)(PoiseKSP); /* of these: |A M^-1/2|, the norm of Frobenius in the space so far */
   unsigned transposes;           /* MAT_TRANSPOSED: it multiplies with A^T; PC_TRANSPOSED: it applies M^-T */
+  bool (*relaxes)(PoiseKSP);     /* does it apply M by poiseKSPRelax alone, if M can do that? NULL: never */
   double linear[2]; /* per side: with an rtol below, it needs M (u + v) = M u + M v to the digits of fp64 */
   unsigned left, right;       /* norms offered per side, 1 << PoiseNormType; 0: the side is not supported */
   int (*vectors)(PoiseKSP);   /* work vectors, the first being x */
@@ -130,6 +131,8 @@ static inline bool poiseKSPIsIdentity(PoiseKSP ksp)
 }
 /* z = M^-1 r */
 void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f);
+/* x += M^-1 (b - A x), where ksp->pc->relaxes */
+void poiseKSPRelax(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 /* y = M^-1 A x or A M^-1 x by ksp->side; t: scratch. From the left a diagonal M scales the product. */
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f);
 /* The same, unless the slot is not 0. It must not be 0 once the solve is done. */

@@ -103,6 +103,11 @@ void poiseKSPPrecondition(PoiseKSP ksp, PoiseVec r, PoiseVec z, const Fuse *f)
   if (remove) poiseKSPRemoveNullSpace(ksp, z, f);
 }
 
+void poiseKSPRelax(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  poiseKSPFailed(ksp, poisePCRelax(ksp->pc, b, x, Done(ksp)));
+}
+
 void poiseKSPOperator(PoiseKSP ksp, PoiseVec x, PoiseVec t, PoiseVec y, const Fuse *f)
 {
   if (poiseKSPIsIdentity(ksp)) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Richardson's iteration (1911), as PETSc's KSPRICHARDSON: x += scale M^-1 (b - A x). For its traffic see
-   stationary.c. */
+/*
+  Richardson's iteration (1911), as PETSc's KSPRICHARDSON: x += scale M^-1 (b - A x). For its traffic see
+  stationary.c. Where nobody asks for a residual, and scale is 1, M does that by itself if it can, as sor does
+  by sweeps from x.
+*/
 #include "stationary.h"
 
 typedef struct Richardson {
@@ -28,14 +31,36 @@ static int Vectors_Richardson(PoiseKSP ksp)
   return ST_OWN;
 }
 
+/* M is of A itself, and nothing comes between the two. */
+static bool Relaxes_Richardson(PoiseKSP ksp)
+{
+  bool asked = ksp->norm != POISE_KSP_NORM_NONE || ksp->user.test, plain = ksp->A == ksp->pc->P;
+  return !asked && plain && ((Richardson *)ksp->data)->scale == 1 && !ksp->A->null.n && !ksp->systems.n;
+}
+
+/* Does M relax? It may have been set up for another solver. */
+static bool Relaxes(PoiseKSP ksp)
+{
+  return ksp->pc->relaxes && Relaxes_Richardson(ksp);
+}
+
 static void Start_Richardson(PoiseKSP ksp, PoiseVec b)
 {
+  if (Relaxes(ksp)) {
+    poiseStationaryRelaxed(ksp, b);
+    return;
+  }
   poiseStationaryStart(ksp, b, ((Richardson *)ksp->data)->scale, 0, 0);
 }
 
 static void Iterate_Richardson(PoiseKSP ksp, int j)
 {
   (void)j;
+  if (Relaxes(ksp)) {
+    poiseKSPRelax(ksp, ksp->work[ST_B], ksp->work[ST_X]);
+    poiseKSPScalars(ksp, PHASE_stationary_decide, (PhaseArgs){0});
+    return;
+  }
   /* x += scale z */
   poiseKSPPhase(ksp, PHASE_richardson_step, poiseStationaryStep(ksp, NULL), NO_SLOT, NO_SLOT);
   poiseStationaryEnd(ksp); /* r = b - A x; z = M r; converged? */
@@ -61,6 +86,7 @@ const KSPType poiseKSPType_richardson = {
     .size = sizeof(Richardson),
     .options = options,
     .left = STATIONARY_NORMS,
+    .relaxes = Relaxes_Richardson,
     .vectors = Vectors_Richardson,
     .start = Start_Richardson,
     .iterate = Iterate_Richardson,

@@ -322,6 +322,7 @@ static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
   if (!ksp->layout) TRY(poiseKSPAllocate(ksp));
   if (!ksp->borrows) {
     poisePCExact(ksp->pc, ksp->exact || ksp->options.rtol < ksp->type->linear[side == POISE_PC_RIGHT]);
+    poisePCRelaxes(ksp->pc, ksp->type->relaxes && ksp->type->relaxes(ksp));
     TRY(poisePCPrepare(ksp->pc));
   }
   if (!ksp->type->flexible && ksp->pc->type->varies) TRY(PoiseAgree(ksp->ctx, CheckSteady(ksp)));

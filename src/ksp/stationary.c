@@ -25,11 +25,22 @@ static void Residual(PoiseKSP ksp, bool zero)
                               (Application){ST_R, ST_Z, NO_SLOT, preconditioned ? ST_NN : NO_SLOT});
 }
 
+static void Keep(PoiseKSP ksp, PoiseVec b)
+{
+  poiseKSPCopy(ksp, b, ksp->work[ST_B]);
+  if (!poiseKSPHasGuess(ksp)) poiseKSPZero(ksp, ksp->work[ST_X]);
+}
+
+void poiseStationaryRelaxed(PoiseKSP ksp, PoiseVec b)
+{
+  Keep(ksp, b);
+  poiseKSPScalars(ksp, PHASE_stationary_start, (PhaseArgs){.k = 0});
+}
+
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason)
 {
   int relative_to_b = poiseKSPNormOfB(ksp, b, ksp->work[ST_Z], ST_NN);
-  poiseKSPCopy(ksp, b, ksp->work[ST_B]);
-  if (!poiseKSPHasGuess(ksp)) poiseKSPZero(ksp, ksp->work[ST_X]);
+  Keep(ksp, b);
   Residual(ksp, !poiseKSPHasGuess(ksp));
   poiseKSPScalars(
       ksp, PHASE_stationary_start,

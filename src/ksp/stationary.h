@@ -10,6 +10,8 @@
 /* Keep b. Compute the first residual and norm, and set SLOTs ST_SCALE and ST_ALPHA. A nonzero reason: the
    solve cannot continue. */
 void poiseStationaryStart(PoiseKSP ksp, PoiseVec b, double scale, double alpha, int reason);
+/* Keep b. Nothing else, where M relaxes. */
+void poiseStationaryRelaxed(PoiseKSP ksp, PoiseVec b);
 int poiseStationaryResidual(PoiseKSP ksp); /* as KSPType's */
 /* Compute the residual and norm of the new x, and test convergence. */
 void poiseStationaryEnd(PoiseKSP ksp);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
-  Sweeps of relaxation by colours. With L and U the entries of earlier and later colours, and
-  y = omega D^-1 r, a forward sweep from 0 is, one colour c after the other,
-    y_c = y_c - omega (D^-1 L)_c y
-  and a backward one behind it, colours from the last to the first,
-    y_c = (2 - omega) y_c - omega (D^-1 U)_c y,
-  as r - L y = D y / omega. So the two read the matrix once. A further sweep adds that of the residual
-  D^-1 (r - P y).
+  Sweeps of relaxation by colours. With L and U the entries of earlier and later colours of D^-1 P, and
+  s = omega D^-1 r, half a sweep forward is, one colour c after the other,
+    y_c = g_c - omega L_c y,    g = (1 - omega) y + s - omega U y of the y before,
+  and a half backward the same with U in place of L, from the last colour to the first. From y = 0 is g = s.
+  Behind a half omega L y = g - y is known. So one in the other direction has
+    g = (2 - omega) y + s - g,
+  and needs no product but its own: a sweep in both directions reads the matrix once (V. Conrad, Y. Wallach,
+  Alternating methods for sets of linear equations, Numer. Math. 32, 1979).
 
   A colour is a product of rows [start_c, start_c + 1) of the copy, in place: its rows read other colours
   alone.
@@ -22,7 +23,7 @@ static void ReleaseVectors(ByColour *c)
 {
   poiseBufferDestroy(&c->y);
   poiseBufferDestroy(&c->rhs);
-  poiseBufferDestroy(&c->rest);
+  poiseBufferDestroy(&c->g);
 }
 
 static PoiseErr MakeVector(PoisePC pc, ByColour *c, Buffer *v, const char *what)
@@ -34,14 +35,14 @@ static PoiseErr MakeVector(PoisePC pc, ByColour *c, Buffer *v, const char *what)
   return poiseBufferWrite(v, DEVICE, &there);
 }
 
-PoiseErr poiseByColourSetup(PoisePC pc, const double *d, int64_t count, ByColour *c)
+PoiseErr poiseByColourSetup(PoisePC pc, const double *d, bool more, ByColour *c)
 {
   bool anew;
   PoiseErr e = poiseColourCopySetup(pc, d, &c->copy, &anew);
   if (e || anew) ReleaseVectors(c);
   if (!e) e = MakeVector(pc, c, &c->y, "sweeps by colours");
-  if (!e && count > 1) e = MakeVector(pc, c, &c->rhs, "right-hand side by colours");
-  if (!e && count > 1) e = MakeVector(pc, c, &c->rest, "residual by colours");
+  if (!e && more) e = MakeVector(pc, c, &c->rhs, "right-hand side by colours");
+  if (!e && more) e = MakeVector(pc, c, &c->g, "half a sweep by colours");
   if (e) poiseByColourDestroy(pc->ctx, c);
   return e;
 }
@@ -56,51 +57,84 @@ static PoiseErr Multiply(ByColour *c, int part, int64_t begin, int64_t end, doub
   return poiseProductMultRows(&c->copy.part[part]->product, begin, end, &args);
 }
 
-/* The first colour has none before it, and the last one none behind it. */
-static PoiseErr Sweep(ByColour *c, const ColourSweeps *s, double *y, const double *skip)
+typedef struct Vectors { /* at places */
+  double *y, *s, *g;     /* NULL but y: for one sweep from 0, where y = s at first */
+} Vectors;
+
+/* y = keep y - omega T y, T = L or U. The first colour has none before it, the last one none behind it. */
+static PoiseErr Half(ByColour *c, double omega, bool backward, double keep, double *y, const double *skip)
 {
   const int64_t *start = c->copy.colours.start;
-  double keep = s->backward ? 1 : 2 - s->omega;
-  for (int k = 1; k < c->copy.colours.count && !s->backward; k++)
-    TRY(Multiply(c, COLOUR_LOWER, start[k], start[k + 1], -s->omega, y, 1, y, skip));
-  for (int k = c->copy.colours.count - (keep == 1 ? 2 : 1); k >= 0 && !s->forward; k--)
-    TRY(Multiply(c, COLOUR_UPPER, start[k], start[k + 1], -s->omega, y, keep, y, skip));
+  int count = c->copy.colours.count, first = keep == 1, part = backward ? COLOUR_UPPER : COLOUR_LOWER;
+  for (int q = first; q < count; q++) {
+    int k = backward ? count - 1 - q : q;
+    TRY(Multiply(c, part, start[k], start[k + 1], -omega, y, keep, y, skip));
+  }
   return POISE_OK;
 }
 
-/* y = a x + b y */
-static PoiseErr Add(Device *dev, int64_t n, double a, const double *x, double b, double *y,
-                    const double *skip)
+/* y = g of a half in this direction, of which nothing is known. */
+static PoiseErr Begin(Device *dev, ByColour *c, double omega, bool backward, const Vectors *v,
+                      const double *skip)
 {
-  AxpbyArgs args = {.n = n, .a.value = a, .b.value = b, .x = x, .y = y, .skip = skip};
-  return LAUNCH(dev, axpby, &args);
+  int64_t places = c->copy.colours.start[c->copy.colours.count];
+  ColourTurnArgs a = {.n = poiseColourCopyNumbers(&c->copy),
+                      .keep = 1 - omega,
+                      .y = v->y,
+                      .s = v->s,
+                      .g = v->g,
+                      .skip = skip};
+  AxpbyArgs copy = {.n = a.n, .a.value = 1, .x = v->g, .y = v->y, .skip = skip};
+  TRY(LAUNCH(dev, colour_turn, &a));
+  TRY(Multiply(c, backward ? COLOUR_LOWER : COLOUR_UPPER, 0, places, -omega, v->y, 1, v->g, skip));
+  return LAUNCH(dev, axpby, &copy);
 }
 
-/* rest = rhs - (I + D^-1 L + D^-1 U) y, and y += its sweep. */
-static PoiseErr Further(Device *dev, ByColour *c, const ColourSweeps *s, double *y, const double *skip)
+/* y = g of a half behind one in the other direction. second: that has begun from 0, so that its g was s. */
+static PoiseErr Turn(Device *dev, ByColour *c, double omega, bool second, const Vectors *v,
+                     const double *skip)
 {
-  int64_t n = poiseColourCopyNumbers(&c->copy), places = c->copy.colours.start[c->copy.colours.count];
-  const double *rhs;
-  double *rest;
-  TRY(poiseBufferRead(&c->rhs, DEVICE, &rhs));
-  TRY(poiseBufferUpdate(&c->rest, DEVICE, &rest));
-  TRY(Add(dev, n, s->omega, rhs, 0, rest, skip));
-  TRY(Add(dev, n, -s->omega, y, 1, rest, skip));
-  TRY(Multiply(c, COLOUR_LOWER, 0, places, -s->omega, y, 1, rest, skip));
-  TRY(Multiply(c, COLOUR_UPPER, 0, places, -s->omega, y, 1, rest, skip));
-  TRY(Sweep(c, s, rest, skip));
-  return Add(dev, n, 1, rest, 1, y, skip);
+  ColourTurnArgs a = {.n = poiseColourCopyNumbers(&c->copy),
+                      .keep = 2 - omega,
+                      .y = v->y,
+                      .s = second ? NULL : v->s,
+                      .before = second ? NULL : v->g,
+                      .g = v->g,
+                      .to = v->y,
+                      .skip = skip};
+  return LAUNCH(dev, colour_turn, &a);
 }
 
-static PoiseErr Begin(Device *dev, ByColour *c, const ColourSweeps *s, ColourMoveArgs *a, double *y)
+static PoiseErr Sweep(Device *dev, ByColour *c, const ColourSweeps *s, const Vectors *v, const double *skip)
 {
-  double *rhs;
-  a->factor = s->omega, a->y = y;
-  if (s->count == 1) return LAUNCH(dev, colour_to_places, a);
-  TRY(poiseBufferUpdate(&c->rhs, DEVICE, &rhs));
-  a->factor = 1, a->y = rhs;
+  bool both = !s->forward && !s->backward;
+  int64_t halves = (both ? 2 : 1) * s->count;
+  for (int64_t h = 0; h < halves; h++) {
+    bool backward = s->backward || (both && h % 2), turns = both && h > 0, last = !v->g && turns;
+    if (turns && !last) TRY(Turn(dev, c, s->omega, h == 1 && !s->guess, v, skip));
+    if (!turns && (h > 0 || s->guess)) TRY(Begin(dev, c, s->omega, backward, v, skip));
+    TRY(Half(c, s->omega, backward, last ? 2 - s->omega : 1, v->y, skip));
+  }
+  return POISE_OK;
+}
+
+/* Vectors, s = omega D^-1 r, and y = s or the guess z. */
+static PoiseErr Open(Device *dev, ByColour *c, const ColourSweeps *s, ColourMoveArgs *a, PoiseVec z,
+                     Vectors *v)
+{
+  *v = (Vectors){.y = NULL};
+  TRY(poiseBufferUpdate(&c->y, DEVICE, &v->y));
+  a->factor = s->omega, a->y = v->y;
+  if (s->count == 1 && !s->guess) return LAUNCH(dev, colour_to_places, a);
+  TRY(poiseBufferUpdate(&c->rhs, DEVICE, &v->s));
+  TRY(poiseBufferUpdate(&c->g, DEVICE, &v->g));
+  AxpbyArgs copy = {.n = a->n, .a.value = 1, .x = v->s, .y = v->y, .skip = a->skip};
+  a->y = v->s;
   TRY(LAUNCH(dev, colour_to_places, a));
-  return Add(dev, a->n, s->omega, rhs, 0, y, a->skip);
+  if (!s->guess) return LAUNCH(dev, axpby, &copy);
+  a->factor = 1, a->y = v->y, a->d = NULL;
+  TRY(poiseVecRead(z, &a->x));
+  return LAUNCH(dev, colour_to_places, a);
 }
 
 PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const ColourSweeps *s, PoiseVec r,
@@ -112,15 +146,13 @@ PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const Colo
                        .d = d,
                        .skip = skip},
                  out = {.n = z->layout->n, .b = in.b, .skip = skip};
-  double *y;
+  Vectors v;
   TRY(poiseVecRead(r, &in.x));
-  TRY(poiseBufferUpdate(&c->y, DEVICE, &y));
   TRY(poiseBufferRead(&c->copy.colours.row, DEVICE, &in.row));
   TRY(poiseBufferRead(&c->copy.colours.place, DEVICE, &out.place));
-  TRY(Begin(dev, c, s, &in, y));
-  TRY(Sweep(c, s, y, skip));
-  for (int64_t k = 1; k < s->count; k++) TRY(Further(dev, c, s, y, skip));
-  out.x = y;
+  TRY(Open(dev, c, s, &in, z, &v));
+  TRY(Sweep(dev, c, s, &v, skip));
+  out.x = v.y;
   TRY(skip ? poiseVecUpdate(z, &out.y) : poiseVecWrite(z, &out.y)); /* skipped, z keeps its content */
   if (fuse) out.fuse = *fuse;
   return LAUNCH(dev, colour_to_rows, &out);
@@ -148,12 +180,17 @@ void poiseByColourBytes(const ByColour *c, PoiseBytes *sum)
   poiseColourCopyBytes(&c->copy, sum);
   poiseBufferAdd(&c->y, sum);
   poiseBufferAdd(&c->rhs, sum);
-  poiseBufferAdd(&c->rest, sum);
+  poiseBufferAdd(&c->g, sum);
 }
 
-void poiseByColourPredict(PoisePC pc, int64_t count, const MatPlan *plan, PoisePrediction *p)
+/* A solver may ask for more later. */
+void poiseByColourPredict(PoisePC pc, bool more, const MatPlan *plan, PoisePrediction *p)
 {
-  poiseColourCopyPredict(pc, count > 1 ? 3 : 1, plan, p);
+  PoisePrediction few = *p;
+  poiseColourCopyPredict(pc, 3, plan, p);
+  if (more) return;
+  poiseColourCopyPredict(pc, 1, plan, &few);
+  poisePredictEither(&few, p);
 }
 
 void poiseByColourDestroy(PoiseContext ctx, ByColour *c)

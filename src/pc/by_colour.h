@@ -10,22 +10,24 @@
 
 typedef struct ByColour {
   ColourCopy copy;
-  Buffer y, rhs, rest; /* vectors at places; the last two for more than one sweep */
+  Buffer y, rhs, g; /* vectors at places; the last two for more than one sweep from 0 */
 } ByColour;
 
 typedef struct ColourSweeps {
   double omega;
   int64_t count; /* of sweeps */
   bool forward, backward;
+  bool guess; /* z holds a guess; they are not from 0 */
 } ColourSweeps;
 
-/* Of P as it is now, with the inverse diagonal blocks d. New values allocate nothing. Local. */
-PoiseErr poiseByColourSetup(PoisePC pc, const double *d, int64_t count, ByColour *c);
-/* z = the result of sweeps from 0 for the right-hand side r, then the dots of z. Local. */
+/* Of P as it is now, with the inverse diagonal blocks d. more: for more than one sweep from 0. New values
+   allocate nothing. Local. */
+PoiseErr poiseByColourSetup(PoisePC pc, const double *d, bool more, ByColour *c);
+/* z = the result of sweeps for the right-hand side r, then the dots of z. Local. */
 PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const ColourSweeps *sweeps, PoiseVec r,
                             PoiseVec z, const double *skip, const Fuse *fuse);
 void poiseByColourBytes(const ByColour *c, PoiseBytes *sum);
-void poiseByColourPredict(PoisePC pc, int64_t count, const MatPlan *plan, PoisePrediction *p);
+void poiseByColourPredict(PoisePC pc, bool more, const MatPlan *plan, PoisePrediction *p);
 void poiseByColourDestroy(PoiseContext ctx, ByColour *c);
 
 #endif

@@ -432,6 +432,13 @@ void poisePCExact(PoisePC pc, bool exact)
   pc->exact = exact;
 }
 
+void poisePCRelaxes(PoisePC pc, bool relaxes)
+{
+  relaxes = relaxes && pc->type->relax && PoiseSize(pc->ctx) == 1;
+  if (pc->relaxes != relaxes) pc->seen = (Version){0}, pc->generation++;
+  pc->relaxes = relaxes;
+}
+
 /* A captured loop has the products with P, and its null spaces, of solvers inside. */
 static void SeeProduct(PoisePC pc)
 {
@@ -494,6 +501,16 @@ PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 {
   if (poiseVecColumns(r) > 1) return ApplyColumns(pc, r, z, skip, fuse);
   return ApplyLogged(pc, false, r, z, skip, fuse);
+}
+
+PoiseErr poisePCRelax(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip)
+{
+  double flops = 0, bytes = 0;
+  pc->type->cost(pc, &flops, &bytes);
+  poiseLogBegin(pc->ctx, EVENT_PCApply);
+  PoiseErr e = pc->type->relax(pc, r, z, skip);
+  poiseLogEnd(pc->ctx, EVENT_PCApply, flops, bytes);
+  return e;
 }
 
 PoiseErr PoisePCApply(PoisePC pc, PoiseVec r, PoiseVec z)

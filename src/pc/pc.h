@@ -55,6 +55,9 @@ typedef struct PCType {
   /* The same for wide vectors, whose number of columns `ready_columns` was told. NULL: pc.c does it column by
      column. */
   PoiseErr (*apply_columns)(PoisePC, PoiseVec r, PoiseVec z, const double *skip, const Fuse *);
+  /* z += M^-1 (r - P z), to rounding, for less than the two. Of ranks that are alone; NULL: there is no such
+     way. Where pc->relaxes, as it may need room. */
+  PoiseErr (*relax)(PoisePC, PoiseVec r, PoiseVec z, const double *skip);
   bool (*takes_columns)(PoisePC); /* can it, once it is set up? NULL: it can, if there is such a function */
   /* Bring what that needs for so many columns to the device. Collective; the caller agrees. May be NULL. */
   PoiseErr (*ready_columns)(PoisePC, int columns);
@@ -113,6 +116,7 @@ struct PoisePC_s {
   Version seen;       /* P's when M was built; all 0: it is to be built */
   bool built;         /* there is an M of P's layout, perhaps an old one */
   bool exact;         /* see poisePCExact */
+  bool relaxes;       /* see poisePCRelaxes */
   bool reuse, held;   /* keep an M once built: by its user's wish; by that of the preconditioner around
                              it */
   bool holds;         /* P's values may change, as solvers inside do not read them, or read a copy */
@@ -138,6 +142,8 @@ PoiseErr poisePCKeep(PoisePC pc, bool reuse, bool held);
 /* Set whether M must be linear to the digits of fp64, M (u + v) = M u + M v. If not, what it works in may be
    less. On all ranks alike, before poisePCPrepare. Local. */
 void poisePCExact(PoisePC pc, bool exact);
+/* Set whether it will be applied by poisePCRelax, if its type can. Before poisePCPrepare. Local. */
+void poisePCRelaxes(PoisePC pc, bool relaxes);
 PoiseErr poisePCPrepare(PoisePC pc);         /* PoisePCSetUp, as its owner does */
 PoiseMat poisePCSource(PoisePC pc);          /* the matrix that the solvers inside work with */
 PoiseErr poisePCUse(PoisePC pc, PoiseMat P); /* PoisePCSetOperator, called by the owner */
@@ -152,6 +158,8 @@ bool poisePCVaries(PoisePC pc, Varying *why);
 /* The prefix of the options of the solvers inside. */
 PoiseErr poisePCInnerPrefix(PoisePC pc, const char *inner, char prefix[POISE_OPTION_LENGTH]);
 PoiseErr poisePCApplyFuse(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip, const Fuse *fuse);
+/* z += M^-1 (r - P z), where pc->relaxes. */
+PoiseErr poisePCRelax(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip);
 /* Are all columns of a vector taken at once, once it is ready? Else pc.c goes column by column. Local. */
 bool poisePCTakesColumns(PoisePC pc);
 /* Before applications to vectors with so many columns. Collective; the caller agrees. */

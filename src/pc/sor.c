@@ -7,6 +7,9 @@
   with lits sweeps each. On one rank that equals its * lits sweeps.
 
   By colours the order of the rows is that of their colours (by_colour.c).
+
+  Relaxation takes the same sweeps from a guess z in place of x = 0. That is of one rank alone. On several
+  ranks it is what `its` does: a residual with new values of other ranks, and sweeps from 0 for a correction.
 */
 #include "mat/object/bytes.h"
 #include "vec/vec_kernels.h"
@@ -100,7 +103,7 @@ static PoiseErr SetUpColours(PoisePC pc)
   TRY(poisePCCheckStored(pc));
   TRY(poiseMatCheckSquare(pc->P));
   TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &d));
-  return poiseByColourSetup(pc, d, SweepsAtOnce(pc), &s->colours);
+  return poiseByColourSetup(pc, d, SweepsAtOnce(pc) > 1 || pc->relaxes, &s->colours);
 }
 
 static PoiseErr SetUp_SOR(PoisePC pc)
@@ -133,33 +136,35 @@ static PoiseErr Half(PoisePC pc, SweepArgs a, int backward, bool fresh, bool fir
   return poiseTriangularSweep(pc, &s->triangular, &a);
 }
 
-static PoiseErr SweepColours(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip,
-                             const Fuse *fuse)
+static PoiseErr SweepColours(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, bool guess,
+                             const double *skip, const Fuse *fuse)
 {
   SOR *s = pc->data;
   const ColourSweeps sweeps = {
-      .omega = s->omega, .count = count, .forward = s->forward, .backward = s->backward};
+      .omega = s->omega, .count = count, .forward = s->forward, .backward = s->backward, .guess = guess};
   const double *d;
   TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &d));
   return poiseByColourApply(pc, &s->colours, d, &sweeps, x, y, skip, fuse);
 }
 
-/* y = the result of `count` sweeps on P's block from 0. */
-static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, const double *skip,
+/* y = the result of `count` sweeps on P's block, from the guess y or from 0. */
+static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, bool guess, const double *skip,
                        const Fuse *fuse)
 {
   SOR *s = pc->data;
-  if (s->order == COLOURS) return SweepColours(pc, x, y, count, skip, fuse);
+  if (s->order == COLOURS) return SweepColours(pc, x, y, count, guess, skip, fuse);
   SweepArgs a = {.scale = s->omega, .columns = poiseVecColumns(x), .skip = skip};
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.val));
   TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &a.d));
   TRY(poiseVecRead(x, &a.x));
-  TRY(skip ? poiseVecUpdate(y, &a.y) : poiseVecWrite(y, &a.y)); /* skipped, y keeps its content */
+  /* skipped, y keeps its content */
+  TRY(skip || guess ? poiseVecUpdate(y, &a.y) : poiseVecWrite(y, &a.y));
   for (int64_t k = 0; k < count; k++) {
+    bool fresh = k == 0 && !guess;
     if (fuse && k == count - 1 && s->forward) a.fuse = *fuse;
-    if (!s->backward) TRY(Half(pc, a, 0, k == 0, true));
+    if (!s->backward) TRY(Half(pc, a, 0, fresh, true));
     if (fuse && k == count - 1) a.fuse = *fuse;
-    if (!s->forward) TRY(Half(pc, a, 1, k == 0, s->backward));
+    if (!s->forward) TRY(Half(pc, a, 1, fresh, s->backward));
   }
   return POISE_OK;
 }
@@ -169,7 +174,7 @@ static PoiseErr AddCorrection(PoisePC pc, PoiseVec z, const double *skip, const 
   SOR *s = pc->data;
   MaxpyArgs a = {.n = z->layout->n, .k = 1, .sign = 1, .value = {1}, .skip = skip};
   if (fuse) a.fuse = *fuse;
-  TRY(Sweeps(pc, s->residual, s->correction, s->lits, skip, NULL));
+  TRY(Sweeps(pc, s->residual, s->correction, s->lits, false, skip, NULL));
   TRY(poiseVecRead(s->correction, &a.x[0]));
   TRY(poiseVecUpdate(z, &a.y));
   return LAUNCH(pc->ctx->device, maxpy, &a);
@@ -179,8 +184,8 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 {
   SOR *s = pc->data;
   const ScalarRef minus = {NULL, -1}, one = {NULL, 1};
-  if (!Corrects(pc)) return Sweeps(pc, r, z, s->its * s->lits, skip, fuse);
-  PoiseErr e = Sweeps(pc, r, z, s->lits, skip, NULL);
+  if (!Corrects(pc)) return Sweeps(pc, r, z, s->its * s->lits, false, skip, fuse);
+  PoiseErr e = Sweeps(pc, r, z, s->lits, false, skip, NULL);
   for (PoiseInt k = 1; k < s->its; k++) { /* products take place whatever fails, as other ranks wait for
                                              this rank's part */
     if (!e) e = poiseBlocksApply(pc, NULL, r, s->residual, skip, NULL);
@@ -189,6 +194,12 @@ static PoiseErr Apply_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
     if (!e) e = AddCorrection(pc, z, skip, k == s->its - 1 ? fuse : NULL);
   }
   return e;
+}
+
+static PoiseErr Relax_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip)
+{
+  const SOR *s = pc->data;
+  return Sweeps(pc, r, z, s->its * s->lits, true, skip, NULL);
 }
 
 /* Corrections need vectors and products of their own. */
@@ -203,11 +214,13 @@ static PoiseErr ReadyColumns_SOR(PoisePC pc, int columns)
   return !TakesColumns(pc) ? POISE_OK : poiseTriangularReadyColumns(pc, &s->triangular, columns);
 }
 
-/* Sweeps over both triangles, of which the first one reads one. */
+/* How often both triangles are read: the first sweep needs one, the first in both directions each once. By
+   colours further ones in both directions do too. */
 static double SweepsOf(const SOR *s)
 {
   double all = (double)(s->its * s->lits);
-  return s->forward || s->backward ? all - 0.5 : 2 * all - 1;
+  if (s->forward || s->backward) return all - 0.5;
+  return s->order == COLOURS ? all : 2 * all - 1;
 }
 
 static double Once_SOR(PoisePC pc)
@@ -255,7 +268,7 @@ static PoiseErr Predict_SOR(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   poiseBlocksPredict(pc, (int)poisePlanSide(plan), p);
   if (((const SOR *)pc->data)->order == COLOURS)
-    poiseByColourPredict(pc, SweepsAtOnce(pc), plan, p);
+    poiseByColourPredict(pc, SweepsAtOnce(pc) > 1, plan, p);
   else
     TRY(poiseTriangularPredict(pc, false, 2, plan, p));
   if (Corrects(pc)) poisePredict(pc->ctx->device, 16 * pc->P->rows->n, ON_DEVICE, p);
@@ -289,6 +302,7 @@ const PCType poisePCType_sor = {
     .setup = SetUp_SOR,
     .apply = Apply_SOR,
     .apply_columns = Apply_SOR,
+    .relax = Relax_SOR,
     .takes_columns = TakesColumns,
     .ready_columns = ReadyColumns_SOR,
     .cost = Cost_SOR,

@@ -373,6 +373,101 @@ static void TestSameBits(PoiseContext ctx)
   SampleSameBits(ApplyAll);
 }
 
+/* ---- from a guess ---------------------------------------------------------------------------- */
+
+/* |relaxed z - (z + M^-1 (r - A z))| */
+static double RelaxationDefect(PoisePC pc, PoiseMat A)
+{
+  PoiseVec r, z, rest, step;
+  double norm = INFINITY;
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &z, &r)) || !CHECK_OK(PoiseVecDuplicate(r, &rest)) ||
+      !CHECK_OK(PoiseVecDuplicate(z, &step)))
+    return INFINITY;
+  SampleFill(r, 3);
+  SampleFill(z, 4);
+  CHECK_OK(PoiseMatResidual(A, r, z, rest));
+  CHECK_OK(PoisePCApply(pc, rest, step));
+  CHECK_OK(PoiseVecAXPY(step, 1, z));
+  CHECK_OK(poisePCRelax(pc, r, z, NULL));
+  CHECK_OK(PoiseVecAXPY(z, -1, step));
+  CHECK_OK(PoiseVecNorm(z, POISE_NORM_INF, &norm));
+  PoiseVecDestroy(&r);
+  PoiseVecDestroy(&z);
+  PoiseVecDestroy(&rest);
+  PoiseVecDestroy(&step);
+  return norm;
+}
+
+/* In both orders. Ranks among others have no such way. */
+static void TestRelax(PoiseContext ctx)
+{
+  Shape s = ShapeOf(ctx, ANY, EVEN, 41), t;
+  PoiseMat of[] = {Matrix(ctx, &s), Blocky(ctx, ANY, 3, &t), Grid(ctx, 12, 11, 8, 0.5)};
+  for (int m = 0; m < 3; m++) {
+    for (int k = 0; k < 2 * CASES; k++) {
+      PoisePC pc = Make(ctx, "sor", of[m], NULL);
+      SetWays(pc, &cases[k / 2]);
+      SetOptions(ctx, k % 2 ? "-x_pc_sor_order natural" : "-x_pc_sor_order colours");
+      CHECK_OK(PoisePCSetFromOptions(pc));
+      poisePCRelaxes(pc, true);
+      CHECK_OK(PoisePCSetUp(pc));
+      CHECK_INT(pc->relaxes, PoiseSize(ctx) == 1);
+      if (pc->relaxes) CHECK_NEAR(RelaxationDefect(pc, of[m]), 0, 1e-12);
+      PoisePCDestroy(&pc);
+    }
+    PoiseMatDestroy(&of[m]);
+  }
+}
+
+/* x after five iterations of richardson with this M and norm, from a guess if `from`. */
+static PoiseVec Iterated(PoiseMat A, const char *words, const char *norm, bool from, bool *relaxed)
+{
+  PoiseContext ctx = A->ctx;
+  PoiseKSP ksp;
+  PoisePC pc;
+  PoiseVec x, b;
+  char text[400];
+  snprintf(text, sizeof text,
+           "-q_ksp_type richardson\n-q_ksp_max_it 5\n-q_ksp_rtol 1e-30\n-q_ksp_norm_type %s\n"
+           "-q_ksp_initial_guess_nonzero %d\n-q_pc_type sor\n%s",
+           norm, from, words);
+  if (!CHECK_OK(PoiseMatCreateVecs(A, &x, &b)) || !CHECK_OK(PoiseKSPCreate(ctx, &ksp))) return NULL;
+  SetOptions(ctx, text);
+  SampleFill(b, 3);
+  SampleFill(x, 4);
+  CHECK_OK(PoiseKSPSetOperators(ksp, A, A));
+  CHECK_OK(PoiseKSPSetOptionsPrefix(ksp, "q_"));
+  CHECK_OK(PoiseKSPSetFromOptions(ksp));
+  CHECK_OK(PoiseKSPSolve(ksp, b, x));
+  CHECK_OK(PoiseKSPGetPC(ksp, &pc));
+  *relaxed = pc->relaxes;
+  PoiseVecDestroy(&b);
+  PoiseKSPDestroy(&ksp);
+  return x;
+}
+
+/* Where no norm is asked for, the same to rounding as with one. */
+static void TestRichardson(PoiseContext ctx)
+{
+  static const char *const words[] = {
+      "-q_pc_sor_order colours", "-q_pc_sor_order colours\n-q_pc_sor_forward\n-q_pc_sor_omega 1.2",
+      "-q_pc_sor_order natural\n-q_pc_sor_lits 2", "-q_pc_sor_order colours\n-q_ksp_richardson_scale 0.7"};
+  PoiseMat A = Grid(ctx, 12, 11, 8, 0);
+  for (int k = 0; k < 8; k++) {
+    bool relaxed, other, may = PoiseSize(ctx) == 1 && k / 2 < 3;
+    double norm = INFINITY;
+    PoiseVec x = Iterated(A, words[k / 2], "none", k % 2, &relaxed),
+             y = Iterated(A, words[k / 2], "preconditioned", k % 2, &other);
+    CHECK(relaxed == may && !other);
+    CHECK_OK(PoiseVecAXPY(x, -1, y));
+    CHECK_OK(PoiseVecNorm(x, POISE_NORM_INF, &norm));
+    CHECK_NEAR(norm, 0, 1e-13);
+    PoiseVecDestroy(&x);
+    PoiseVecDestroy(&y);
+  }
+  PoiseMatDestroy(&A);
+}
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* New values need no memory; another order, and more sweeps, do. */
@@ -476,6 +571,8 @@ static const Test tests[] = {{"shapes", TestShapes, 0},
                              {"several", TestSeveral, 0},
                              {"fuse_and_skip", TestFuseAndSkip, 0},
                              {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
+                             {"relax", TestRelax, 0},
+                             {"richardson", TestRichardson, 0},
                              {"refresh", TestRefresh, 0},
                              {"refused", TestRefused, 0},
                              {"view", TestView, 0},
