@@ -49,44 +49,41 @@ PoiseErr poiseByColourSetup(PoisePC pc, const double *d, bool more, ByColour *c)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-/* y = a part x + b y, of the places [begin, end). */
-static PoiseErr Multiply(ByColour *c, int part, int64_t begin, int64_t end, double a, const double *x,
-                         double b, double *y, const double *skip)
-{
-  ProductArgs args = {.a.value = a, .b.value = b, .x = x, .y = y, .skip = skip};
-  return poiseProductMultRows(&c->copy.part[part]->product, begin, end, &args);
-}
-
 typedef struct Vectors { /* at places */
   double *y, *s, *g;     /* NULL but y: for one sweep from 0, where y = s at first */
 } Vectors;
 
-/* y = keep y - omega T y, T = L or U. The first colour has none before it, the last one none behind it. */
-static PoiseErr Half(ByColour *c, double omega, bool backward, double keep, double *y, const double *skip)
+PoiseErr poiseColourHalf(const Colours *of, Product *part, bool backward, double omega, double keep, void *y,
+                         const double *skip)
 {
-  const int64_t *start = c->copy.colours.start;
-  int count = c->copy.colours.count, first = keep == 1, part = backward ? COLOUR_UPPER : COLOUR_LOWER;
-  for (int q = first; q < count; q++) {
-    int k = backward ? count - 1 - q : q;
-    TRY(Multiply(c, part, start[k], start[k + 1], -omega, y, keep, y, skip));
+  ProductArgs args = {.a.value = -omega, .b.value = keep, .x = y, .y = y, .skip = skip};
+  for (int q = keep == 1; q < of->count; q++) { /* nothing is before the first colour, or behind the last */
+    int k = backward ? of->count - 1 - q : q;
+    TRY(poiseProductMultRows(part, of->start[k], of->start[k + 1], &args));
   }
   return POISE_OK;
+}
+
+static Product *Part(ByColour *c, bool upper)
+{
+  return &c->copy.part[upper ? COLOUR_UPPER : COLOUR_LOWER]->product;
 }
 
 /* y = g of a half in this direction, of which nothing is known. */
 static PoiseErr Begin(Device *dev, ByColour *c, double omega, bool backward, const Vectors *v,
                       const double *skip)
 {
-  int64_t places = c->copy.colours.start[c->copy.colours.count];
+  const Colours *of = &c->copy.colours;
   ColourTurnArgs a = {.n = poiseColourCopyNumbers(&c->copy),
                       .keep = 1 - omega,
                       .y = v->y,
                       .s = v->s,
                       .g = v->g,
                       .skip = skip};
+  ProductArgs other = {.a.value = -omega, .b.value = 1, .x = v->y, .y = v->g, .skip = skip};
   AxpbyArgs copy = {.n = a.n, .a.value = 1, .x = v->g, .y = v->y, .skip = skip};
   TRY(LAUNCH(dev, colour_turn, &a));
-  TRY(Multiply(c, backward ? COLOUR_LOWER : COLOUR_UPPER, 0, places, -omega, v->y, 1, v->g, skip));
+  TRY(poiseProductMultRows(Part(c, !backward), 0, of->start[of->count], &other));
   return LAUNCH(dev, axpby, &copy);
 }
 
@@ -113,7 +110,8 @@ static PoiseErr Sweep(Device *dev, ByColour *c, const ColourSweeps *s, const Vec
     bool backward = s->backward || (both && h % 2), turns = both && h > 0, last = !v->g && turns;
     if (turns && !last) TRY(Turn(dev, c, s->omega, h == 1 && !s->guess, v, skip));
     if (!turns && (h > 0 || s->guess)) TRY(Begin(dev, c, s->omega, backward, v, skip));
-    TRY(Half(c, s->omega, backward, last ? 2 - s->omega : 1, v->y, skip));
+    TRY(poiseColourHalf(&c->copy.colours, Part(c, backward), backward, s->omega, last ? 2 - s->omega : 1,
+                        v->y, skip));
   }
   return POISE_OK;
 }
@@ -128,10 +126,9 @@ static PoiseErr Open(Device *dev, ByColour *c, const ColourSweeps *s, ColourMove
   if (s->count == 1 && !s->guess) return LAUNCH(dev, colour_to_places, a);
   TRY(poiseBufferUpdate(&c->rhs, DEVICE, &v->s));
   TRY(poiseBufferUpdate(&c->g, DEVICE, &v->g));
-  AxpbyArgs copy = {.n = a->n, .a.value = 1, .x = v->s, .y = v->y, .skip = a->skip};
-  a->y = v->s;
+  a->y = v->s, a->to = s->guess ? NULL : v->y;
   TRY(LAUNCH(dev, colour_to_places, a));
-  if (!s->guess) return LAUNCH(dev, axpby, &copy);
+  if (!s->guess) return POISE_OK;
   a->factor = 1, a->y = v->y, a->d = NULL;
   TRY(poiseVecRead(z, &a->x));
   return LAUNCH(dev, colour_to_places, a);

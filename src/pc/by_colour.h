@@ -26,6 +26,10 @@ PoiseErr poiseByColourSetup(PoisePC pc, const double *d, bool more, ByColour *c)
 /* z = the result of sweeps for the right-hand side r, then the dots of z. Local. */
 PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const ColourSweeps *sweeps, PoiseVec r,
                             PoiseVec z, const double *skip, const Fuse *fuse);
+/* y = keep y - omega T y at places, in place, one colour after the other. T: the part of earlier colours, or
+   backward that of later ones, as a product in the type of y. Local. */
+PoiseErr poiseColourHalf(const Colours *of, Product *part, bool backward, double omega, double keep, void *y,
+                         const double *skip);
 void poiseByColourBytes(const ByColour *c, PoiseBytes *sum);
 void poiseByColourPredict(PoisePC pc, bool more, const MatPlan *plan, PoisePrediction *p);
 void poiseByColourDestroy(PoiseContext ctx, ByColour *c);

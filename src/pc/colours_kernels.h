@@ -229,51 +229,31 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
   }
 }
 
-/* y = factor D^-1 x of b numbers a row, from rows to places (d NULL: D = 1); and y = x from places to rows,
-   then the dots of y. skip: as elsewhere */
-typedef struct ColourMoveArgs {
-  int64_t n, b; /* numbers that are written */
-  const int32_t *place, *row;
-  double factor;
-  const double *d, *x, *skip;
-  double *y;
-  Fuse fuse;
-} ColourMoveArgs;
+#ifdef __cplusplus
+#define OVER(n) n
+#else
+#define OVER(n) NAME(n)
+#endif
 
-POISE_INLINE void colour_to_places_item(const ColourMoveArgs *a, int64_t e)
+#define REAL    double
+#define NAME(n) n
+#define ITEM(n) n##_item
+#include "colour_move_kernels.h"
+#undef REAL
+#undef NAME
+#undef ITEM
+
+#define REAL    float
+#define NAME(n) n##_f32
+#define ITEM(n) n##_f32_item
+#include "colour_move_kernels.h"
+POISE_INLINE void colour_to_rows_f32_item(const ColourMoveArgs_f32 *a, int64_t e)
 {
-  int64_t b = a->b, i = (int64_t)a->row[b == 1 ? e : e / b] - 1, r = b == 1 ? 0 : e % b;
-  double s = 0;
-  if (a->skip && *a->skip != 0) return;
-  if (i >= 0 && !a->d) s = a->x[i * b + r];
-  for (int64_t q = 0; i >= 0 && a->d && q < b; q++) s += a->d[(i * b + q) * b + r] * a->x[i * b + q];
-  a->y[e] = a->factor * s;
+  if (!a->skip || *a->skip == 0) a->y[e] = OVER(poiseColourAtPlace)(a, e);
 }
-
-POISE_INLINE double poiseColourAtPlace(const ColourMoveArgs *a, int64_t e)
-{
-  int64_t b = a->b;
-  return b == 1 ? a->x[a->place[e]] : a->x[a->place[e / b] * b + e % b];
-}
-
-/* Between halves of sweeps (by_colour.c), at places: g = keep y + s - before, and `to` the same. Without s,
-   before or `to` where these are NULL, and without y for keep = 0. `before` may be g, and `to` y. Traffic:
-   each once */
-typedef struct ColourTurnArgs {
-  int64_t n;
-  double keep;
-  const double *y, *s, *before, *skip;
-  double *g, *to;
-} ColourTurnArgs;
-
-POISE_INLINE void colour_turn_item(const ColourTurnArgs *a, int64_t e)
-{
-  if (a->skip && *a->skip != 0) return;
-  double g = a->s ? a->s[e] : 0;
-  if (a->before) g -= a->before[e];
-  if (a->keep != 0) g += a->keep * a->y[e];
-  a->g[e] = g;
-  if (a->to) a->to[e] = g;
-}
+#undef REAL
+#undef NAME
+#undef ITEM
+#undef OVER
 
 #endif

@@ -363,6 +363,9 @@ static inline uint64_t Digest(PoisePC pc)
                                     &l->single.away.val};
     PoiseMat of[] = {l->A, l->P, l->R, l->away};
     for (int m = 0; m < 5; m++) sum = AddBits(sum, single[m]);
+    for (int m = 0; m < 2 && l->sweeps.made; m++)
+      sum = AddBits(AddBits(sum, &l->sweeps.single[m].val), &l->sweeps.copy.part[m]->csr.val);
+    sum = AddBits(AddBits(sum, &l->sweeps.d), &l->sweeps.blocks);
     sum = AddBits(AddBits(sum * 31 + SampleBits(l->lambda), &l->aggregate), &l->inverse);
     for (int m = 0; m < 4; m++)
       if (of[m]) sum = AddBits(AddBits(sum, &of[m]->csr.col), &of[m]->csr.val);

@@ -60,6 +60,7 @@
 #include "pc/amg/scaling_kernels.h"
 #include "pc/amg/steps_kernels.h"
 #include "pc/amg/strength_kernels.h"
+#include "pc/amg/sweeps_kernels.h"
 #include "pc/amg/tentative_kernels.h"
 #include "pc/blocks_kernels.h"
 #include "pc/colour_factor_kernels.h"

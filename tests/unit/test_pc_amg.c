@@ -27,6 +27,10 @@ static void TestSymmetric(PoiseContext ctx)
                                      " -x_pc_amg_smoother isai",
                                      " -x_pc_amg_smoother isai -x_pc_amg_degree 3",
                                      " -x_pc_amg_smoother isai -x_pc_amg_cycle w",
+                                     " -x_pc_amg_smoother sor",
+                                     " -x_pc_amg_smoother sor -x_pc_amg_degree 3",
+                                     " -x_pc_amg_smoother sor -x_pc_amg_cycle w",
+                                     " -x_pc_amg_smoother sor -x_pc_amg_type unsmoothed",
                                      " -x_pc_amg_cycle w",
                                      " -x_pc_amg_type unsmoothed",
                                      " -x_pc_amg_type unsmoothed -x_pc_amg_cycle w",
@@ -414,6 +418,9 @@ static void TestNonsymmetric(PoiseContext ctx)
   SetOptions(ctx, "-x_pc_amg_smoother isai -x_pc_amg_degree 1");
   CHECK(Iterations(A, "gmres", "amg") <= 15);
   CHECK(Iterations(A, "bicgstab", "amg") <= 8);
+  SetOptions(ctx, "-x_pc_amg_smoother sor");
+  CHECK(Iterations(A, "gmres", "amg") <= 20);
+  CHECK(Iterations(A, "bicgstab", "amg") <= 12);
   SetOptions(ctx, "-x_pc_amg_smoother auto -x_pc_amg_degree 0");
   PoiseMatDestroy(&A);
 }
@@ -580,8 +587,13 @@ static void TestRefresh(PoiseContext ctx)
     CheckRefresh(A, options, way);
     PoiseMatDestroy(&A);
     SetOptions(ctx, "-x_pc_amg_interpolation_degree 1 -x_pc_amg_smoother isai");
-    A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
-    CheckRefresh(A, options, way);
+    for (int sweeps = 0; sweeps < 2; sweeps++) {
+      A = GridOf(ctx, (Grid){.dim = 2, .k = 30, .vary = 0.5});
+      CheckRefresh(A, options, way);
+      PoiseMatDestroy(&A);
+      SetOptions(ctx, "-x_pc_amg_smoother sor");
+    }
+    if (CHECK_OK(Springs(ctx, BeamOf(2, false, "bcsr"), &A))) CheckRefresh(A, options, way);
     PoiseMatDestroy(&A);
     SetOptions(ctx, "-x_pc_amg_smoother auto");
   }
@@ -731,6 +743,7 @@ enum {
   BITS_WIND,
   BITS_L1,
   BITS_ISAI,
+  BITS_SOR,
   BITS_SCALED,
   BITS_STEPS,
   BITS
@@ -761,6 +774,7 @@ static uint64_t BitsOf(PoiseContext ctx, int which)
   static const char *const options[BITS] = {[BITS_SECOND] = "-x_pc_amg_aggregate_min 3",
                                             [BITS_L1] = "-x_pc_amg_smoother jacobi",
                                             [BITS_ISAI] = "-x_pc_amg_smoother isai",
+                                            [BITS_SOR] = "-x_pc_amg_smoother sor",
                                             [BITS_STEPS] = "-x_pc_amg_interpolation_degree 3"};
   PoiseMat A = MatrixOfBits(ctx, which);
   SetOptions(ctx, "-x_pc_amg_aggregate_min 0 -x_pc_amg_smoother chebyshev -x_pc_amg_coarse_size 20 "
@@ -1349,6 +1363,8 @@ static void TestFailures(PoiseContext ctx)
   TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){"wind", false});
   SetOptions(ctx, "-x_pc_amg_smoother isai -x_pc_amg_degree 1");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, false});
+  SetOptions(ctx, "-x_pc_amg_smoother sor");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(Starved){NULL, true});
   SetOptions(ctx, "-x_pc_amg_smoother chebyshev -x_pc_amg_cycle v -x_pc_amg_degree 1");
 }
 

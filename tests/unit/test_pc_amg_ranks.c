@@ -277,6 +277,9 @@ static void TestSymmetric(PoiseContext ctx)
   static const char *const ways[] = {"-x_pc_amg_degree 3",
                                      "-x_pc_amg_smoother jacobi -x_pc_amg_degree 2",
                                      "-x_pc_amg_smoother isai",
+                                     "-x_pc_amg_smoother sor",
+                                     "-x_pc_amg_smoother sor -x_pc_amg_degree 2",
+                                     "-x_pc_amg_smoother sor -x_pc_amg_redundant_size 120",
                                      "-x_pc_amg_cycle w",
                                      "-x_pc_amg_type unsmoothed",
                                      spread,
@@ -795,6 +798,8 @@ static void TestFailures(PoiseContext ctx)
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
   SetOptions(ctx, of_degree[0]);
   SetOptions(ctx, "-x_pc_amg_smoother isai");
+  TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
+  SetOptions(ctx, "-x_pc_amg_smoother sor");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){false});
   SetOptions(ctx, "-x_pc_amg_smoother jacobi -x_pc_amg_cycle w");
   TestAllocationFailures(ctx, SetUpAndRefresh, &(bool){true});

@@ -94,14 +94,21 @@ static PoiseErr Launch_CSR(Product *p, ProductPart part, const ProductArgs *a)
 PoiseErr poiseProductMultRows(Product *p, int64_t begin, int64_t end, ProductArgs *a)
 {
   Device *dev = p->A->ctx->device;
+  int rows = p->A->blocks.rows;
   BcsrMultArgs b = {.form = BCSR_EVEN};
   CsrMultArgs *m = &b.c.m;
+  CsrMultArgs_f32 single;
+  if (begin % rows || end % rows)
+    FAIL(POISE_ERR_INTERNAL, "rows %lld to %lld are not blocks of %d", (long long)begin, (long long)end,
+         rows);
+  if (p->single) {
+    TRY(poiseCsrArgumentsSingle(p, WHOLE, a, &single));
+    single.first = begin / rows, single.nblock = (end - begin) / rows;
+    return p->A->csr.b > 1 ? LAUNCH(dev, bcsr_mult_f32, &single) : LAUNCH(dev, csr_mult_f32, &single);
+  }
   TRY(poiseCsrArguments(p, a, m));
   TRY(poiseCsrBlocks(p->A, WHOLE, m));
-  if (begin % m->rows || end % m->rows)
-    FAIL(POISE_ERR_INTERNAL, "rows %lld to %lld are not blocks of %d", (long long)begin, (long long)end,
-         m->rows);
-  m->first = begin / m->rows, m->nblock = (end - begin) / m->rows;
+  m->first = begin / rows, m->nblock = (end - begin) / rows;
   if (m->A.b <= 1) TRY(poiseIndex16View(p->A, &m->index16));
   return m->A.b > 1 ? LAUNCH(dev, bcsr_mult, &b) : LAUNCH(dev, csr_mult, m);
 }

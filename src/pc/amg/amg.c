@@ -19,10 +19,12 @@ static const PoiseOption options[] = {
      AMG_DEGREES, NULL,
      "steps of Jacobi that smooth the interpolation; 2: for anisotropy not along the grid, and fourth order"},
     {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "auto", 0, 0,
-     "auto|chebyshev|jacobi|isai",
-     "chebyshev iterations of the fourth kind; l1-jacobi; or chebyshev's with approximate inverses of the "
-     "triangles of icc, or ilu, for the diagonal's, which takes no blocks; auto: l1-jacobi where A is not "
-     "symmetric, else chebyshev"},
+     "auto|chebyshev|jacobi|isai|sor",
+     "chebyshev iterations of the fourth kind; l1-jacobi; chebyshev's with approximate inverses of the "
+     "triangles of icc, or ilu, for the diagonal's, which takes no blocks; sweeps of Gauss-Seidel by "
+     "colours, "
+     "forward before the correction and backward behind it; auto: l1-jacobi where A is not symmetric, else "
+     "chebyshev"},
     {"pc_amg_degree", POISE_OPTION_INT, offsetof(Amg, options.degree), "0", 0, AMG_DEGREES, NULL,
      "degree of the smoother, before and after the correction; 0: 1, and 3 where A is not symmetric"},
     {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.cycle), "auto", 0, 0, "auto|v|w",
@@ -89,8 +91,8 @@ static PoiseErr Predict_AMG(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
   poisePredict(dev, 8 * (AMG_RANGE_PARTIALS + POISE_NBLOCKS(n)), ON_DEVICE, &single);
   poisePredict(dev, 8 * n * (way.degree > 1 ? 3 : 2), ON_DEVICE, p);
   if (o->precision == AMG_SINGLE) poisePredictEither(&single, p); /* values may not fit */
-  p->beyond = o->smoother == AMG_ISAI
-                  ? "interpolation, coarse levels and approximate inverses of amg, which depend on the values"
+  p->beyond = o->smoother >= AMG_ISAI
+                  ? "interpolation, coarse levels and the smoother of amg, which depend on the values"
                   : "interpolation and coarse levels of amg, which depend on the values";
   return POISE_OK;
 }
@@ -110,6 +112,17 @@ static const char *Eager_AMG(PoisePC pc)
   return amg->dense && amg->bottom.sparse ? poisePCEager(amg->bottom.sparse) : NULL;
 }
 
+/* Sweeps by colours have no form for several. */
+static bool TakesColumns(PoisePC pc)
+{
+  return ((const Amg *)pc->data)->options.smoother != AMG_SOR;
+}
+
+static PoiseErr ReadyColumns_AMG(PoisePC pc, int columns)
+{
+  return TakesColumns(pc) ? poiseAmgReadyColumns(pc, columns) : POISE_OK;
+}
+
 const PCType poisePCType_amg = {
     .name = "amg",
     .size = sizeof(Amg),
@@ -121,7 +134,8 @@ const PCType poisePCType_amg = {
     .setup = SetUp_AMG,
     .apply = poiseAmgCycle,
     .apply_columns = poiseAmgCycleColumns,
-    .ready_columns = poiseAmgReadyColumns,
+    .takes_columns = TakesColumns,
+    .ready_columns = ReadyColumns_AMG,
     .cost = poiseAmgCost,
     .kernels = poiseAmgKernels,
     .solved = Solved_AMG,

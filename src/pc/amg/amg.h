@@ -11,6 +11,7 @@
 #ifndef POISE_AMG_H
 #define POISE_AMG_H
 
+#include "pc/colour_copy.h"
 #include "pc/pc.h"
 #include "bottom.h"
 #include "ranks.h"
@@ -19,7 +20,7 @@
 #include "tentative.h"
 
 enum { AMG_LEVELS = 24, AMG_DEGREES = 4 };
-enum { AMG_SMOOTHER_AUTO, AMG_CHEBYSHEV, AMG_JACOBI, AMG_ISAI };
+enum { AMG_SMOOTHER_AUTO, AMG_CHEBYSHEV, AMG_JACOBI, AMG_ISAI, AMG_SOR };
 enum { AMG_CYCLE_AUTO, AMG_V, AMG_W };
 enum { AMG_SMOOTHED, AMG_UNSMOOTHED };                   /* type */
 enum { AMG_VALUES, AMG_INTERPOLATION, AMG_REFRESH_ALL }; /* what new values change */
@@ -42,10 +43,11 @@ typedef struct AmgWay { /* how a cycle works, by options and by what A is */
   bool w_cycle;
 } AmgWay;
 
-/* Is the smoother's D that of l1-jacobi? With approximate inverses it smooths the last level alone. */
+/* Is the smoother's D that of l1-jacobi? With approximate inverses, or sweeps, it smooths the last level
+   alone. */
 static inline bool poiseAmgIsL1(const AmgWay *way)
 {
-  return way->smoother == AMG_JACOBI || (way->smoother == AMG_ISAI && way->odd);
+  return way->smoother == AMG_JACOBI || (way->smoother >= AMG_ISAI && way->odd);
 }
 
 /* The way for A: what options leave open is chosen for what A is. Where it is not symmetric eigenvalues are
@@ -95,6 +97,15 @@ typedef struct AmgVectors {
   AmgVec sent;        /* products by away */
 } AmgVectors;
 
+typedef struct AmgSweeps { /* of smoother sor */
+  ColourCopy copy;
+  Product single[2]; /* its parts in fp32 */
+  Buffer d, blocks;  /* inverse blocks of the diagonal; the blocks, if this rank has all rows, */
+  Buffer blocks_f32; /* in fp32 */
+  Buffer y, rhs, g;  /* at places, in the type of the cycle; the last two if this rank has all rows */
+  bool made, alone;  /* made: else polynomials smooth the level; alone: this rank has all rows */
+} AmgSweeps;
+
 typedef struct AmgLevel {
   /* P: prolongation to this level from the next. R: restriction, rows of this rank's P^T, whose pattern the
      next A keeps. away, on several ranks: off-rank restriction, the rows that other ranks own. NULL on the
@@ -108,6 +119,7 @@ typedef struct AmgLevel {
   Buffer inverse; /* D^-1, blocks of `side` rows; of a cycle times poiseAmgDamping */
   int side;
   PoiseMat lower, upper;       /* of smoother isai: M^-1 = upper lower is in place of D^-1; else NULL */
+  AmgSweeps sweeps;            /* in place of D^-1 too */
   double largest;              /* of its M^-1 A: the eigenvalue, by which M^-1 is divided; 0: by none */
   int64_t hub;                 /* a longer row of a node is that of a hub, whose P is T */
   int64_t connections;         /* strong ones, with that of each node with itself */
@@ -201,7 +213,8 @@ static inline bool poiseAmgIsStale(const Amg *amg)
    recorded loops may go on with new values. */
 static inline double poiseAmgDamping(const Amg *amg, const AmgLevel *l)
 {
-  return !poiseAmgIsL1(&amg->way) && !l->lower && l->lambda > 0 ? 1 / l->lambda : 1;
+  bool plain = poiseAmgIsL1(&amg->way) || l->lower || l->sweeps.made;
+  return !plain && l->lambda > 0 ? 1 / l->lambda : 1;
 }
 
 static inline bool poiseAmgIsRedundant(const Amg *amg, int level) /* and the first one? */

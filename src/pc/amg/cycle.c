@@ -6,7 +6,9 @@
   The smoother is the Chebyshev iteration of the fourth kind with optimal weights (J. Lottes, Optimal
   polynomial smoothers for multigrid V-cycles, Numer. Linear Algebra Appl. 30, 2023, equations 5.9 to 5.11),
   which needs no lower bound of the spectrum; or l1-jacobi (A. Baker, R. Falgout, T. Kolev, U. Yang,
-  Multigrid smoothers for ultraparallel computing, SIAM J. Sci. Comput. 33, 2011).
+  Multigrid smoothers for ultraparallel computing, SIAM J. Sci. Comput. 33, 2011). Approximate inverses
+  (inverses.c) take the place of D^-1, or sweeps do (sweeps.c), which are forward before the correction and
+  backward behind it.
 
   A level of degree k takes 2 k products by A, one each by the restriction R and the prolongation P, and 2 k
   passes of the smoother. The residual goes on from one product to the next, and the last pass of the
@@ -25,6 +27,7 @@
 #include "cycle.h"
 #include "cycle_vec.h"
 #include "redundant.h"
+#include "sweeps.h"
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
 #include "amg_kernels.h"
@@ -64,9 +67,9 @@ static Coefs CoefficientsOn(double low, int w)
 }
 
 /* Coefficients of step w = 0, 1, ... of `degree`, where 1 over lambda is in D^-1 (poiseAmgDamping). */
-static Coefs Coefficients(const Amg *amg, int degree, bool bottom, int w)
+static Coefs Coefficients(const Amg *amg, const AmgLevel *l, int degree, bool bottom, int w)
 {
-  if (poiseAmgIsL1(&amg->way)) return (Coefs){0, 1, 1};
+  if (poiseAmgIsL1(&amg->way) || l->sweeps.made) return (Coefs){0, 1, 1};
   if (bottom && amg->low > 0) return CoefficientsOn(amg->low, w);
   return (Coefs){.c1 = w ? (2.0 * w - 1) / (2.0 * w + 3) : 0,
                  .c2 = (8.0 * w + 4) / (2.0 * w + 3),
@@ -77,6 +80,7 @@ typedef struct Step { /* which vectors a step of the smoother has; NULL: not */
   AmgVec *r, *x, *was, *d, *add, *from, *to;
   PoiseVec z;        /* the result in fp64, of a cycle in fp32 */
   bool fresh, plain; /* plain: with D^-1 = 1 */
+  bool backward;     /* of sweeps */
 } Step;
 
 typedef struct Places { /* where they are */
@@ -178,18 +182,23 @@ PoiseErr poiseAmgRestrict(const Amg *amg, AmgLevel *l, double a, AmgVec *x, AmgV
 
 /* ---- smoothing ------------------------------------------------------------------------------- */
 
-/* A step of the smoother. With approximate inverses M^-1 r goes before it. For that r in fp64, of a cycle in
-   fp32, is copied to x. */
+static const Coefs as_it_is = {0, 1, 1}; /* of a step that is plain and fresh: x = r */
+
+/* A step of the smoother. With approximate inverses, or sweeps, M^-1 r goes before it. For that r in fp64, of
+   a cycle in fp32, is copied to x. */
 static PoiseErr Smooth(PoisePC pc, AmgLevel *l, const Coefs *c, Step v, const double *skip, const Fuse *fuse)
 {
-  static const Coefs one = {0, 1, 1};
   Amg *amg = pc->data;
   Step copy = {.r = v.r, .x = v.x, .fresh = true, .plain = true};
   PoiseErr e = POISE_OK;
-  if (!l->lower) return Launch(pc, l, c, &v, skip, fuse);
-  if (amg->single && v.r->wide) Keep(&e, Launch(pc, l, &one, &copy, skip, NULL)), v.r = v.x;
-  Keep(&e, Multiply(amg, l, OF_LOWER, 1, v.r, 0, &l->v.half, skip));
-  Keep(&e, Multiply(amg, l, OF_UPPER, 1, &l->v.half, 0, &l->v.whole, skip));
+  if (!l->lower && !l->sweeps.made) return Launch(pc, l, c, &v, skip, fuse);
+  if (amg->single && v.r->wide) Keep(&e, Launch(pc, l, &as_it_is, &copy, skip, NULL)), v.r = v.x;
+  if (l->sweeps.made) {
+    Keep(&e, poiseAmgSweep(l, v.backward, v.r, &l->v.whole, skip));
+  } else {
+    Keep(&e, Multiply(amg, l, OF_LOWER, 1, v.r, 0, &l->v.half, skip));
+    Keep(&e, Multiply(amg, l, OF_UPPER, 1, &l->v.half, 0, &l->v.whole, skip));
+  }
   v.r = &l->v.whole, v.plain = true;
   Keep(&e, Launch(pc, l, c, &v, skip, fuse));
   return e;
@@ -202,7 +211,7 @@ static PoiseErr Before(PoisePC pc, AmgLevel *l, int degree, bool bottom, AmgVec 
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree, copies = !last || !bottom;
-    Coefs c = Coefficients(pc->data, degree, bottom, w);
+    Coefs c = Coefficients(pc->data, l, degree, bottom, w);
     Step v = {
         .r = w ? &l->v.r : b, .x = x, .was = w ? &l->v.d : NULL, .d = last ? NULL : &l->v.d, .fresh = !w};
     if (copies && (last || !w)) v.from = b, v.to = last ? &l->v.t : &l->v.r;
@@ -221,13 +230,42 @@ static PoiseErr After(PoisePC pc, AmgLevel *l, int degree, AmgVec *add, AmgVec *
   PoiseErr e = POISE_OK;
   for (int w = 0; w < degree; w++) {
     bool last = w + 1 == degree;
-    Coefs c = Coefficients(pc->data, degree, false, w);
-    Step v = {
-        .r = &l->v.t, .x = x, .was = w ? &l->v.d : NULL, .d = last ? NULL : &l->v.d, .add = w ? NULL : add};
+    Coefs c = Coefficients(pc->data, l, degree, false, w);
+    Step v = {.r = &l->v.t,
+              .backward = true,
+              .x = x,
+              .was = w ? &l->v.d : NULL,
+              .d = last ? NULL : &l->v.d,
+              .add = w ? NULL : add};
     if (last) v.z = z;
     Keep(&e, Smooth(pc, l, &c, v, skip, last ? fuse : NULL));
     if (!last) Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->v.d, 1, &l->v.t, skip));
   }
+  return e;
+}
+
+/* ---- sweeps of a rank that has all rows ------------------------------------------------------ */
+
+/* t = b - A x, for x that sweeps keep. */
+static PoiseErr Down(PoisePC pc, AmgLevel *l, AmgVec *b, AmgVec *x, const double *skip)
+{
+  Amg *amg = pc->data;
+  PoiseErr e = POISE_OK;
+  Step copy = {.r = b, .x = x, .fresh = true, .plain = true};
+  if (amg->single && b->wide) Keep(&e, Launch(pc, l, &as_it_is, &copy, skip, NULL)), b = x;
+  Keep(&e, poiseAmgSweepsDown(l, amg->way.degree, b, &l->v.t, skip));
+  return e;
+}
+
+/* x, or z, as After has it. */
+static PoiseErr Up(PoisePC pc, AmgLevel *l, AmgVec *add, AmgVec *x, PoiseVec z, const double *skip,
+                   const Fuse *fuse)
+{
+  int degree = ((Amg *)pc->data)->way.degree;
+  Step copy = {.r = &l->v.whole, .x = x, .z = z, .fresh = true, .plain = true};
+  if (!z) return poiseAmgSweepsUp(l, degree, add, x, skip, fuse);
+  PoiseErr e = poiseAmgSweepsUp(l, degree, add, &l->v.whole, skip, NULL);
+  Keep(&e, Launch(pc, l, &as_it_is, &copy, skip, fuse));
   return e;
 }
 
@@ -324,13 +362,19 @@ static PoiseErr Correct(PoisePC pc, int k, AmgVec *b, AmgVec *x, const double *s
   double scale = l->smoothed ? 1 : over;
   if (k + 1 == amg->count) return Bottom(pc, l, b, x, skip, fuse);
   bool parts = poiseAmgIsRedundant(amg, k + 1);
-  PoiseErr e = Before(pc, l, degree, false, b, own, skip);
+  bool sweeps = l->sweeps.alone;
+  PoiseErr e = sweeps ? Down(pc, l, b, own, skip) : Before(pc, l, degree, false, b, own, skip);
   Keep(&e, poiseAmgRestrict(amg, l, next->single.scale / l->single.scale, &l->v.t,
                             parts ? &amg->redundant.b : &next->v.b, skip));
   Keep(&e, Below(pc, k + 1, skip));
   Keep(&e, Multiply(pc->data, l, OF_P, scale, parts ? &amg->redundant.x : &next->v.x, 0, &l->v.r, skip));
+  PoiseVec z = own == x ? NULL : x->wide;
+  if (sweeps) {
+    Keep(&e, Up(pc, l, &l->v.r, own, z, skip, fuse));
+    return e;
+  }
   Keep(&e, Multiply(pc->data, l, OF_A, -1, &l->v.r, 1, &l->v.t, skip));
-  Keep(&e, After(pc, l, degree, &l->v.r, own, own == x ? NULL : x->wide, skip, fuse));
+  Keep(&e, After(pc, l, degree, &l->v.r, own, z, skip, fuse));
   return e;
 }
 

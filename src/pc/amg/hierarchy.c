@@ -28,6 +28,7 @@
 #include "stages.h"
 #include "steps.h"
 #include "strength.h"
+#include "sweeps.h"
 #include "tentative.h"
 #include "transfer.h"
 #include "vectors.h"
@@ -49,6 +50,7 @@ static void DestroyLevel(PoiseContext ctx, AmgLevel *l)
   PoiseMatDestroy(&l->away);
   PoiseMatDestroy(&l->lower);
   PoiseMatDestroy(&l->upper);
+  poiseAmgSweepsDestroy(ctx, &l->sweeps);
   poiseBufferDestroy(&l->inverse);
   poiseBufferDestroy(&l->aggregate);
   poiseAmgMembersDestroy(&l->lists);
@@ -721,8 +723,11 @@ static PoiseErr MakeBottom(Building *s)
 static PoiseErr MakeInverses(Building *s)
 {
   Amg *amg = s->amg;
-  if (amg->way.smoother != AMG_ISAI) return POISE_OK;
-  for (int k = 0; k + 1 < amg->count; k++) {
+  bool sweeps = amg->way.smoother == AMG_SOR;
+  if (!sweeps && amg->way.smoother != AMG_ISAI) return POISE_OK;
+  for (int k = 0; k + 1 < amg->count && sweeps; k++)
+    TRY(poiseAmgSweepsMake(poiseAmgContext(s->pc, k), &amg->level[k]));
+  for (int k = 0; k + 1 < amg->count && !sweeps; k++) {
     PoiseErr e = poiseAmgInverses(poiseAmgContext(s->pc, k), &amg->level[k], amg->way.odd);
     TRY(e ? e : poiseFinite(amg->level[k].largest) ? POISE_OK : RefuseLevel(k));
   }

@@ -25,6 +25,8 @@ void poiseAmgSingleDestroy(AmgLevel *l)
   poiseProductDestroy(&l->single.away);
   poiseProductDestroy(&l->single.lower);
   poiseProductDestroy(&l->single.upper);
+  for (int q = 0; q < 2; q++) poiseProductDestroy(&l->sweeps.single[q]);
+  poiseBufferDestroy(&l->sweeps.blocks_f32);
   poiseBufferDestroy(&l->single.inverse);
   l->single.scale = 1;
 }
@@ -48,7 +50,7 @@ typedef struct Array {
   bool known; /* it has the numbers of the array before it, so its largest is known */
 } Array;
 
-enum { ARRAYS = 6 * AMG_LEVELS };
+enum { ARRAYS = 8 * AMG_LEVELS };
 
 static void ListMatrix(int level, int power, PoiseMat A, bool stays, const char *what, Product *to,
                        Array *array)
@@ -68,14 +70,32 @@ static int List(PoisePC pc, Array *array)
     AmgLevel *l = &amg->level[k];
     int64_t n = l->A->rows->n;
     bool bottom = k + 1 == amg->count, dense = bottom && amg->dense;
-    ListMatrix(k, 1, l->A, l->A == pc->P, "values of a level", dense ? NULL : &l->single.A, a++);
+    bool products = !dense && !l->sweeps.alone;
+    ListMatrix(k, 1, l->A, l->A == pc->P, "values of a level", products ? &l->single.A : NULL, a++);
     if (l->lower)
       ListMatrix(k, -1, l->lower, false, "approximate inverse", &l->single.lower, a++);
     else if (!dense)
-      *a++ = (Array){k,     -1,   n * l->side, &l->inverse, &l->single.inverse, "inverse diagonal of a level",
-                     false, false};
+      *a++ = (Array){k,
+                     -1,
+                     n * (l->sweeps.made ? poiseCsrSide(&l->A->csr) : l->side),
+                     l->sweeps.made ? &l->sweeps.d : &l->inverse,
+                     &l->single.inverse,
+                     "inverse diagonal of a level",
+                     false,
+                     false};
     else if (!amg->bottom.lu)
       *a++ = (Array){k, -1, n * n, &amg->bottom.dense, NULL, "coarsest level", true, false};
+    if (l->sweeps.alone)
+      *a++ = (Array){k,
+                     1,
+                     n * poiseCsrSide(&l->A->csr),
+                     &l->sweeps.blocks,
+                     &l->sweeps.blocks_f32,
+                     "diagonal of a level",
+                     false,
+                     false};
+    for (int q = 0; q < 2 && l->sweeps.made; q++)
+      ListMatrix(k, 0, l->sweeps.copy.part[q], false, "matrix by colours", &l->sweeps.single[q], a++);
     if (l->upper) ListMatrix(k, 0, l->upper, false, "approximate inverse", &l->single.upper, a++);
     if (bottom) continue;
     ListMatrix(k, 0, l->P, stays, "interpolation", &l->single.P, a++);
@@ -126,8 +146,8 @@ static bool FindScales(Amg *amg, const Array *array, int count, const double *la
   bool fits = true;
   for (int j = 0; j < count; j++) {
     AmgLevel *l = &amg->level[array[j].level];
-    if (array[j].power != 1) continue;
-    l->single.scale = ScaleOf(largest[j], array[j].to ? largest[j + 1] : 0);
+    if (array[j].from != &l->A->csr.val) continue;
+    l->single.scale = ScaleOf(largest[j], array[j].to || l->sweeps.alone ? largest[j + 1] : 0);
     double scale = l->single.scale, grows = array[j].level ? scale / l[-1].single.scale : 1;
     fits = fits && scale > 0 && poiseFinite(1 / scale) && grows <= most && 1 / grows <= most;
   }

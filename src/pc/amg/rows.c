@@ -13,6 +13,7 @@
 #include "scaling_kernels.h"
 #include "steps_kernels.h"
 #include "strength_kernels.h"
+#include "sweeps_kernels.h"
 #include "tentative_kernels.h"
 #include "pc/colour_factor_kernels.h"
 #include "pc/colours_kernels.h"

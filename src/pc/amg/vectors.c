@@ -6,6 +6,7 @@
 #include "amg.h"
 #include "cycle_vec.h"
 #include "narrow.h"
+#include "sweeps.h"
 #include "vectors.h"
 
 enum { VECTORS = 10, MATRICES = 6 };
@@ -92,8 +93,11 @@ static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
   AmgLevel *l = &amg->level[k];
   bool bottom = k + 1 == amg->count, smooths = !bottom || !amg->dense, coarse = k > 0;
   bool twice = coarse && !bottom && amg->way.w_cycle;
-  bool steps = smooths && (bottom || amg->way.degree > 1); /* of the smoother: more than one */
+  bool steps =
+      smooths && (bottom || (amg->way.degree > 1 && !l->sweeps.alone)); /* of the smoother: more than one */
   bool factors = amg->single && !smooths && amg->bottom.lu;
+  /* sweeps by a rank that has all rows end in z, which is fp64 */
+  bool rows = l->sweeps.alone ? k == 0 && amg->single : l->sweeps.made;
   const Needed vectors[] = {
       {&of->b, coarse, false}, /* of the level above, restricted */
       {&of->x, coarse || amg->single, false},
@@ -103,7 +107,7 @@ static PoiseErr MakeVectors(Amg *amg, int k, AmgVectors *of, int columns)
       {&of->r, smooths, factors}, /* residual before the correction; right-hand side of factors */
       {&of->t, !bottom, factors}, /* the same after it; solution */
       {&of->half, l->lower, false},
-      {&of->whole, l->lower, false},
+      {&of->whole, l->lower || rows, false},
   };
   const Needed sent = {&of->sent, true, false};
   TRY(MakeAll(amg, l->A, columns, vectors, sizeof vectors / sizeof *vectors));
@@ -166,8 +170,9 @@ static PoiseErr PrepareLevel(Amg *amg, int k, bool was)
   if (amg->single != was) poiseAmgVectorsDestroy(l);
   if (!amg->single) poiseAmgSingleDestroy(l);
   TRY(MakeVectors(amg, k, &l->v, 1));
+  if (l->sweeps.made) TRY(poiseAmgSweepsReady(l, amg->single));
   if (amg->single) return ReadyMatricesSingle(l);
-  if ((k + 1 == amg->count && amg->dense) || l->lower) return POISE_OK;
+  if ((k + 1 == amg->count && amg->dense) || l->lower || l->sweeps.made) return POISE_OK;
   return Damp(amg, l);
 }
 

@@ -6,6 +6,7 @@
 #include "bottom.h"
 #include "explain.h"
 #include "redundant.h"
+#include "sweeps.h"
 #include "vectors.h"
 #include "view.h"
 
@@ -15,12 +16,23 @@ static double Size(const Amg *amg)
   return amg->single ? sizeof(float) : sizeof(double);
 }
 
+/* The same of sweeps, whose vectors in products count there (sweeps.c), with places. Down: to them, y, D t;
+   up: to them, g, x; and one more g, y each for degrees above. On several ranks: in each step to them, to
+   rows, and those of a step of polynomials, two of which have nothing to add to. */
+static double SweepsBytes(const Amg *amg, const AmgLevel *l)
+{
+  double n = (double)l->A->rows->n, b = (double)poiseCsrSide(&l->A->csr), degree = amg->way.degree;
+  if (l->sweeps.alone) return n * (Size(amg) * (2 * b + 12 + 6 * (degree - 1)) + 16 / b);
+  return n * (Size(amg) * (2 * degree * (b + 4) + 7 + 11 * (degree - 1)) + 16 * degree / b);
+}
+
 /* Vectors that the passes of the smoother read and write on a level (amg_step_kernels.h), and b numbers of
    D^-1 a row: before the correction b, x, t; then after it t, x twice, add. Each degree more: r, d twice, x
    twice before, and after. */
 static double SmootherBytes(const Amg *amg, const AmgLevel *l)
 {
   double n = (double)l->A->rows->n, more = (double)amg->way.degree - 1;
+  if (l->sweeps.made) return SweepsBytes(amg, l);
   return Size(amg) * n * (2 * (more + 1) * (l->lower ? 0 : l->side) + 7 + 11 * more);
 }
 
@@ -57,7 +69,10 @@ int64_t poiseAmgKernels(PoisePC pc)
   const Amg *amg = pc->data;
   int64_t degree = amg->way.degree, times = 1, kernels = amg->single ? 2 : 0;
   for (int k = 0; k + 1 < amg->count; k++) {
-    kernels += times * ((amg->level[k].lower ? 8 : 4) * degree + (amg->level[k].away ? 4 : 2));
+    const AmgLevel *l = &amg->level[k];
+    int64_t half = l->sweeps.copy.colours.count + 2; /* with two passes */
+    int64_t smoother = l->sweeps.alone ? 2 * degree * half : l->sweeps.made ? 2 * degree * (half + 1) : 0;
+    kernels += times * ((l->sweeps.made ? smoother + 5 : (l->lower ? 8 : 4) * degree) + (l->away ? 4 : 2));
     if (amg->way.w_cycle && k + 2 < amg->count) times *= 2;
   }
   return kernels + times * (amg->dense ? 1 : 2 * AMG_DEGREES);
@@ -69,6 +84,15 @@ static double ProductBytes(const Amg *amg, PoiseMat A)
   return amg->single ? poiseProductTraffic(&in_fp32) : poiseMatTraffic(A);
 }
 
+/* A sweep reads each part once, and on several ranks one of them. */
+static double SweepProducts(const Amg *amg, const AmgLevel *l)
+{
+  double degree = amg->way.degree, vector = Size(amg) * (double)l->A->rows->n;
+  if (!l->sweeps.made) return 0;
+  double parts = ProductBytes(amg, l->sweeps.copy.part[0]) + ProductBytes(amg, l->sweeps.copy.part[1]);
+  return (l->sweeps.alone ? 2 : 1) * degree * (parts + 2 * vector);
+}
+
 /* Bytes that a cycle reads and writes, with its products. */
 static double Traffic(const Amg *amg)
 {
@@ -76,7 +100,8 @@ static double Traffic(const Amg *amg)
   for (int k = 0; k + 1 < amg->count; k++) {
     const AmgLevel *l = &amg->level[k];
     double n = Size(amg) * (double)l->A->rows->n; /* a product in place reads y too */
-    bytes += 2 * (double)amg->way.degree * (ProductBytes(amg, l->A) + n);
+    if (!l->sweeps.alone) bytes += 2 * (double)amg->way.degree * (ProductBytes(amg, l->A) + n);
+    bytes += SweepProducts(amg, l);
     bytes += ProductBytes(amg, l->P) + ProductBytes(amg, l->R);
     if (l->away) bytes += ProductBytes(amg, l->away);
     if (l->lower)
@@ -105,6 +130,7 @@ static void AddLevel(const AmgLevel *l, bool given, PoiseBytes *sum)
   AddMatrix(l->away, sum);
   AddMatrix(l->lower, sum);
   AddMatrix(l->upper, sum);
+  poiseAmgSweepsBytes(&l->sweeps, sum);
   AddMatrix(l->step, sum);
   for (int k = 0; k < l->steps; k++) AddMatrix(l->fewer[k], sum);
   poiseBufferAdd(&l->inverse, sum);
@@ -235,6 +261,21 @@ static PoiseErr ViewSlow(PoisePC pc)
                     poiseOptionsName(pc->ctx, pc->prefix, "pc_amg_interpolation_degree"));
 }
 
+/* Of levels whose sweeps are by colours, how many; the most of all ranks. */
+static PoiseErr ViewColours(PoisePC pc)
+{
+  const Amg *amg = pc->data;
+  if (amg->way.smoother != AMG_SOR || amg->count == 1) return POISE_OK;
+  TRY(poisePrint(pc->ctx, "  rows by colours, of each level:"));
+  for (int k = 0; k + 1 < amg->count; k++) {
+    int64_t count = amg->level[k].sweeps.copy.colours.count;
+    TRY(poiseCommMaxInt(poiseAmgContext(pc, k)->comm, &count, 1));
+    TRY(amg->level[k].sweeps.made ? poisePrint(pc->ctx, " %lld", (long long)count)
+                                  : poisePrint(pc->ctx, " too many, so chebyshev"));
+  }
+  return poisePrint(pc->ctx, "\n");
+}
+
 static PoiseErr ViewRedundant(PoisePC pc)
 {
   const AmgRedundant *r = &((const Amg *)pc->data)->redundant;
@@ -278,10 +319,9 @@ static PoiseErr ViewPeak(PoisePC pc)
 
 static PoiseErr ViewSeconds(PoisePC pc)
 {
-  static const char *const names[STAGES] = {"strength",       "aggregates",    "tentative",
-                                            "lambda",         "interpolation", "Galerkin products",
-                                            "gathered level", "last level",    "approximate inverses",
-                                            "cycle"};
+  static const char *const names[STAGES] = {
+      "strength",          "aggregates",     "tentative",  "lambda",   "interpolation",
+      "Galerkin products", "gathered level", "last level", "smoother", "cycle"};
   const Amg *amg = pc->data;
   TRY(poisePrint(pc->ctx, "  %s, in ms:", amg->refreshed ? "new values" : "set-up"));
   for (int k = 0; k < STAGES; k++)
@@ -296,7 +336,8 @@ PoiseErr poiseAmgView(PoisePC pc)
   const AmgWay way = amg->count ? amg->way : poiseAmgWay(o, false);
   static const char *const words[] = {[AMG_CHEBYSHEV] = "chebyshev",
                                       [AMG_JACOBI] = "l1-jacobi",
-                                      [AMG_ISAI] = "approximate inverses of incomplete factors,"};
+                                      [AMG_ISAI] = "approximate inverses of incomplete factors,",
+                                      [AMG_SOR] = "sweeps by colours"};
   TRY(poisePrint(pc->ctx, "  %s aggregation, %s cycle, %s of degree %d\n",
                  o->type == AMG_SMOOTHED ? "smoothed" : "plain", way.w_cycle ? "W" : "V", words[way.smoother],
                  way.degree));
@@ -314,6 +355,7 @@ PoiseErr poiseAmgView(PoisePC pc)
   TRY(ViewCopy(pc));
   TRY(ViewPlain(pc));
   TRY(ViewSteps(pc));
+  TRY(ViewColours(pc));
   TRY(ViewRedundant(pc));
   TRY(ViewBottom(pc));
   TRY(poisePrint(pc->ctx, "  the cycle works in %s%s%s\n", amg->single ? "fp32" : "fp64",
