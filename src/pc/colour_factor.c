@@ -30,7 +30,7 @@ static PoiseErr Factor(PoisePC pc, const FactorArgs *rule, ColourCopy *c)
 
 PoiseErr poiseColourFactor(PoisePC pc, const FactorArgs *rule, ByColour *c)
 {
-  TRY(poiseByColourSetup(pc, NULL, 1, c));
+  TRY(poiseByColourSetup(pc, NULL, false, c));
   TRY(Factor(pc, rule, &c->copy));
   for (int part = COLOUR_LOWER; part <= COLOUR_UPPER; part++) TRY(poiseMatReady(c->copy.part[part]));
   return POISE_OK;

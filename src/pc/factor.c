@@ -664,7 +664,7 @@ static PoiseErr PredictColours(PoisePC pc, const MatPlan *plan, PoisePrediction 
   const Device *dev = pc->ctx->device;
   int64_t b = poisePlanSide(plan), rows = pc->P->rows->n;
   TRY(poiseTriangularPredict(pc, false, 0, plan, p));
-  poiseByColourPredict(pc, 1, plan, p);
+  poiseByColourPredict(pc, false, plan, p);
   poisePredict(dev, 16 * b * rows, ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
   return POISE_OK;
