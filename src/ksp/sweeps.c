@@ -6,6 +6,7 @@
   these change no residual, and the solver around removes them.
 
     z = M^-1 (b - A x),  p = c0 p + c1 z,  x += p        x = 0 at first: no product
+  or, with an M that relaxes, x += z by M itself (Richardson's alone)
 
   Vectors read and written per step, beside the matrix: x, q (product); b, q, d, x, x with a diagonal M, and
   p, p of Chebyshev's. With another M: b, q (copy); x, q, q (product); M; z, x, x, and p, p.
@@ -103,6 +104,10 @@ static void ByPC(PoiseKSP ksp, PoiseVec b, Step s, const double *skip, KeptError
 {
   PoiseVec r = s.fresh ? b : ksp->work[ST_R];
   bool direct = s.fresh && !s.p && s.c1 == 1; /* x = z */
+  if (!s.fresh && ksp->pc->relaxes) {
+    poiseKeep(kept, poisePCRelax(ksp->pc, b, s.x, skip));
+    return;
+  }
   if (!s.fresh) Multiply(ksp, b, s.x, r, skip, kept);
   s.r = direct ? s.x : ksp->work[ST_Z];
   poiseKeep(kept, poisePCApplyFuse(ksp->pc, r, s.r, skip, NULL));
