@@ -29,10 +29,10 @@ static void ReleaseVectors(ByColour *c)
 static PoiseErr MakeVector(PoisePC pc, ByColour *c, Buffer *v, const char *what)
 {
   double *there;
-  if (!v->dev)
-    TRY(poiseBufferCreate(pc->ctx->device, (size_t)poiseColourCopyNumbers(&c->copy) * sizeof *there, what,
-                          v));
-  return poiseBufferWrite(v, DEVICE, &there);
+  if (v->dev) return POISE_OK;
+  TRY(poiseBufferCreate(pc->ctx->device, (size_t)poiseColourCopyNumbers(&c->copy) * sizeof *there, what, v));
+  poiseBufferZero(v); /* places without a row stay so */
+  return poiseBufferUpdate(v, DEVICE, &there);
 }
 
 PoiseErr poiseByColourSetup(PoisePC pc, const double *d, bool more, ByColour *c)
@@ -138,15 +138,12 @@ PoiseErr poiseByColourApply(PoisePC pc, ByColour *c, const double *d, const Colo
                             PoiseVec z, const double *skip, const Fuse *fuse)
 {
   Device *dev = pc->ctx->device;
-  ColourMoveArgs in = {.n = poiseColourCopyNumbers(&c->copy),
-                       .b = poiseCsrSide(&pc->P->csr),
-                       .d = d,
-                       .skip = skip},
-                 out = {.n = z->layout->n, .b = in.b, .skip = skip};
+  ColourMoveArgs in = {.n = z->layout->n, .b = poiseCsrSide(&pc->P->csr), .d = d, .skip = skip},
+                 out = {.n = in.n, .b = in.b, .skip = skip};
   Vectors v;
   TRY(poiseVecRead(r, &in.x));
-  TRY(poiseBufferRead(&c->copy.colours.row, DEVICE, &in.row));
-  TRY(poiseBufferRead(&c->copy.colours.place, DEVICE, &out.place));
+  TRY(poiseBufferRead(&c->copy.colours.place, DEVICE, &in.place));
+  out.place = in.place;
   TRY(Open(dev, c, s, &in, z, &v));
   TRY(Sweep(dev, c, s, &v, skip));
   out.x = v.y;

@@ -12,8 +12,8 @@
     colour_rows_times y = d x, from places to rows
 */
 typedef struct NAME(ColourMoveArgs) {
-  int64_t n, b; /* numbers that are written */
-  const int32_t *place, *row;
+  int64_t n, b; /* numbers of all rows; places without a row keep theirs */
+  const int32_t *place;
   double factor;
   int adds;
   const REAL *d, *x;
@@ -24,15 +24,14 @@ typedef struct NAME(ColourMoveArgs) {
 
 POISE_INLINE void ITEM(colour_to_places)(const NAME(ColourMoveArgs) * a, int64_t e)
 {
-  int64_t b = a->b, i = (int64_t)a->row[b == 1 ? e : e / b] - 1, r = b == 1 ? 0 : e % b;
-  double s = 0;
+  int64_t b = a->b, i = b == 1 ? e : e / b, r = b == 1 ? 0 : e % b;
+  double s = a->d ? 0 : a->x[e];
   if (a->skip && *a->skip != 0) return;
-  if (i >= 0 && !a->d) s = a->x[i * b + r];
-  for (int64_t q = 0; i >= 0 && a->d && q < b; q++)
-    s += (double)a->d[(i * b + q) * b + r] * (double)a->x[i * b + q];
+  for (int64_t q = 0; a->d && q < b; q++) s += (double)a->d[(i * b + q) * b + r] * (double)a->x[i * b + q];
   s *= a->factor;
-  a->y[e] = (REAL)(a->adds ? a->y[e] + s : s);
-  if (a->to) a->to[e] = (REAL)s;
+  int64_t at = a->place[i] * b + r;
+  a->y[at] = (REAL)(a->adds ? a->y[at] + s : s);
+  if (a->to) a->to[at] = (REAL)s;
 }
 
 POISE_INLINE REAL OVER(poiseColourAtPlace)(const NAME(ColourMoveArgs) * a, int64_t e)

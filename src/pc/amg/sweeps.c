@@ -25,13 +25,16 @@
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* Room for n numbers of that size, which stays where it is. */
+/* Room for n numbers of that size, 0 at first, which stays where it is. */
 static PoiseErr Room(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p)
 {
   size_t bytes = (size_t)n * size;
   if (b->dev && b->bytes != bytes) poiseBufferDestroy(b);
-  if (!b->dev) TRY(poiseBufferCreate(dev, bytes, what, b));
-  return poiseBufferWrite(b, DEVICE, p);
+  if (!b->dev) {
+    TRY(poiseBufferCreate(dev, bytes, what, b));
+    poiseBufferZero(b);
+  }
+  return poiseBufferUpdate(b, DEVICE, p);
 }
 
 static PoiseErr MakeDiagonal(AmgLevel *l, const double **d)
@@ -108,7 +111,7 @@ typedef struct Steps { /* of a level: where its arrays are */
   const Colours *of;
   Product *part[2];
   int64_t rows, places, b; /* numbers of a vector */
-  const int32_t *row, *place;
+  const int32_t *place;
   const void *d, *blocks;
   void *y, *rhs, *g;
   const double *skip;
@@ -121,7 +124,6 @@ static PoiseErr Open(AmgLevel *l, bool single, const double *skip, Steps *s)
   *s = (Steps){.dev = l->A->ctx->device, .single = single, .of = of, .rows = l->A->rows->n, .skip = skip};
   s->places = poiseColourCopyNumbers(&from->copy), s->b = poiseCsrSide(&l->A->csr);
   for (int k = 0; k < 2; k++) s->part[k] = single ? &from->single[k] : &from->copy.part[k]->product;
-  TRY(poiseBufferRead(&of->row, DEVICE, &s->row));
   TRY(poiseBufferRead(&of->place, DEVICE, &s->place));
   TRY(poiseBufferRead(single ? &l->single.inverse : &from->d, DEVICE, &s->d));
   TRY(poiseBufferUpdate(&from->y, DEVICE, &s->y));
@@ -144,15 +146,15 @@ static PoiseErr Divide(const Steps *s, AmgVec *x, void *y, void *to)
 {
   const void *from = NULL;
   TRY(poiseAmgVecRead(x, &from));
-#define FIELDS      \
-  {.n = s->places,  \
-   .b = s->b,       \
-   .row = s->row,   \
-   .factor = 1,     \
-   .d = s->d,       \
-   .x = from,       \
-   .skip = s->skip, \
-   .y = y,          \
+#define FIELDS        \
+  {.n = s->rows,      \
+   .b = s->b,         \
+   .place = s->place, \
+   .factor = 1,       \
+   .d = s->d,         \
+   .x = from,         \
+   .skip = s->skip,   \
+   .y = y,            \
    .to = to}
   EITHER(s, colour_to_places, ColourMoveArgs);
 #undef FIELDS
@@ -164,7 +166,7 @@ static PoiseErr AddTo(const Steps *s, AmgVec *x, void *y)
   const void *from = NULL;
   TRY(poiseAmgVecRead(x, &from));
 #define FIELDS \
-  {.n = s->places, .b = s->b, .row = s->row, .factor = 1, .adds = true, .x = from, .skip = s->skip, .y = y}
+  {.n = s->rows, .b = s->b, .place = s->place, .factor = 1, .adds = true, .x = from, .skip = s->skip, .y = y}
   EITHER(s, colour_to_places, ColourMoveArgs);
 #undef FIELDS
 }
