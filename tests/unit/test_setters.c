@@ -5,6 +5,7 @@
   report.
 */
 #include "ksp/gmres.h"
+#include "pc/nested/mg.h"
 #include "shapes.h"
 
 typedef struct Objects {
@@ -172,6 +173,30 @@ static double GetSub(Objects *o)
   return CHECK_OK(PoisePCBJacobiGetSubKSP(o->pc, NULL, NULL, &ksp)) ? ksp[0]->options.rtol : NAN;
 }
 
+static PoiseErr SetCoarse(Objects *o)
+{
+  PoiseKSP coarse;
+  POISE_TRY(PoisePCMGGetCoarseSolve(o->pc, &coarse));
+  return PoiseKSPSetTolerances(coarse, 0.5, -1, -1, -1);
+}
+
+static double GetCoarse(Objects *o)
+{
+  PoiseKSP coarse = NULL;
+  CHECK_OK(PoiseKSPSetUp(o->ksp));
+  return CHECK_OK(PoisePCMGGetCoarseSolve(o->pc, &coarse)) ? coarse->options.rtol : NAN;
+}
+
+static PoiseErr SetMgCycles(Objects *o)
+{
+  return PoisePCMGMultiplicativeSetCycles(o->pc, 3);
+}
+
+static double GetMgCycles(Objects *o)
+{
+  return (double)((const Mg *)o->pc->data)->cycles;
+}
+
 static const Setter setters[] = {
     {"KSPSetType", NULL, NULL, "ksp_type minres", SetType, GetType, false},
     {"KSPSetTolerances, relative", NULL, NULL, "ksp_rtol 0.25", SetRtol, GetRtol, false},
@@ -204,6 +229,9 @@ static const Setter setters[] = {
      false},
     {"PCBJacobiSetLocalBlocks, lengths", NULL, "bjacobi", "pc_bjacobi_supervariables 4", SetLengths,
      GetBlocks, false},
+    {"the coarse solver of mg", NULL, "mg", "mg_coarse_ksp_rtol 0.25", SetCoarse, GetCoarse, false},
+    {"PCMGMultiplicativeSetCycles", NULL, "mg", "pc_mg_multiplicative_cycles 2", SetMgCycles, GetMgCycles,
+     false},
     {"a solver inside", "fgmres", "ksp", "ksp_ksp_rtol 0.25", SetInside, GetInside, false},
     {"a solver of a block", NULL, "bjacobi", "sub_ksp_rtol 0.25", SetSub, GetSub, false},
     {"MatSetType", NULL, NULL, "mat_type seg", SetMatType, GetMatType, false},
