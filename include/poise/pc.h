@@ -48,6 +48,7 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
     "shell"       the user's own, see PoisePCSetShell
     "bjacobi"     a solver in each of any number of blocks, or small dense blocks. See ksp.h
     "ksp"         a solver on all ranks. See ksp.h
+    "mg"          multigrid with the application's levels. See ksp.h
     "auto"        one of these, chosen in each set-up with new values, by what is seen of P in two products
                   and its diagonal: amg, icc, ilu, ilut, jacobi or none
 */
@@ -105,12 +106,13 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
                    rows: see `beyond`. Supervariables: from 8 bytes per row to that times the largest allowed
                    size, and 12 per block
     amg            what coarse levels hold, which depend on the values: see `beyond`
+    mg             of more than one level: what its levels hold, see `beyond`
     ksp, bjacobi   that are kept, with an iterative solver inside: the copy of the matrix, on the host as far
                    as it is used there
 
   Set-up also holds up to 8 bytes per row on the host meanwhile; with levels of fill 8 bytes per row and
   thread, and the columns of the factors twice; ilut and ict 200 bytes per row, and the factors twice. The
-  call makes the solvers inside (bjacobi, ksp). It allocates nothing that grows with sizes, unless it must
+  call makes the solvers inside (bjacobi, ksp, mg). It allocates nothing that grows with sizes, unless it must
   fetch the pattern to the host to count entries in blocks.
 
   Errors are those of PoiseMatPredictBytes, and all that a set-up would refuse in sizes and options. If the
