@@ -53,6 +53,7 @@ PoiseErr poiseKSPReady(PoiseKSP ksp, PoiseMat source, bool keep, bool exact)
   if (!keep) TRY(poiseKSPChoose(ksp, &side, &ksp->norm));
   poisePCExact(ksp->pc, exact);
   TRY(poisePCPrepare(ksp->pc));
+  poiseKSPFollowSweeps(ksp); /* it may have made some before */
   Foretell(ksp, 1);
   return POISE_OK;
 }

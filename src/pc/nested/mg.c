@@ -127,7 +127,7 @@ static PoiseErr Ready_MG(PoisePC pc, bool keep)
   int64_t generation = 0, builds = 0;
   TRY(Make(pc));
   if (!keep) TRY(poiseMgMakeOperators(pc));
-  poiseMgFinest(mg)->A = poisePCSource(pc);
+  TRY(poiseMgUse(poiseMgFinest(mg), poisePCSource(pc)));
   for (int k = 0; k < mg->count; k++) {
     MgLevel *l = &mg->level[k];
     TRY(poiseKSPCheckInside(l->ksp, l->A));
@@ -373,7 +373,7 @@ PoiseErr PoisePCMGSetOperator(PoisePC pc, int level, PoiseMat A)
   CALLED(OBJECT(pc), OBJECT_OR_NO(A));
   MgLevel *l;
   TRY(Find(pc, level, 0, 1, &l));
-  return Put(pc, &l->operator, A);
+  return Put(pc, &l->given, A);
 }
 
 PoiseErr PoisePCMGGetSmoother(PoisePC pc, int level, PoiseKSP *ksp)

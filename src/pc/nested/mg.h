@@ -11,7 +11,7 @@ enum { MG_MOST = 64 }; /* levels */
 /* Level 0 is the coarsest. What leads to the level beneath is kept with the finer of the two. */
 typedef struct MgLevel {
   /* of the application; NULL: not given. R: else it is P^T */
-  PoiseMat operator, P, R;
+  PoiseMat given, P, R;
   bool injects;      /* by rows, in place of P and R: */
   PoiseInt *row;     /* row of this level for each of */
   PoiseInt injected; /* so many rows of the level beneath */
@@ -21,7 +21,7 @@ typedef struct MgLevel {
   Version seen_picked;
   Buffer index; /* the rows, int32 */
 
-  PoiseMat A;         /* in use; lent */
+  PoiseMat A;         /* in use; shared */
   PoiseMat made;      /* R A P of the level above; NULL: the operator was given */
   PoiseMat middle;    /* A P, if R is not P^T */
   Version made_of[3]; /* A, P and R */
@@ -55,6 +55,7 @@ void poiseMgReleaseTransfer(PoiseContext ctx, MgLevel *l); /* what leads to the 
 void poiseMgRelease(PoisePC pc);                           /* all levels */
 /* The operators of all levels, for the present matrices. Collective; agrees. */
 PoiseErr poiseMgMakeOperators(PoisePC pc);
+PoiseErr poiseMgUse(MgLevel *l, PoiseMat A); /* l->A = A; local */
 /* What the cycle needs on the device. Solvers are ready. Collective; the caller agrees. */
 PoiseErr poiseMgReady(PoisePC pc);
 void poiseMgBytes(PoisePC pc, PoiseBytes *sum);

@@ -48,7 +48,8 @@ void poiseMgRelease(PoisePC pc)
     poiseMgReleaseTransfer(pc->ctx, l);
     ReleaseMade(l);
     ReleaseVectors(l);
-    PoiseMatDestroy(&l->operator);
+    PoiseMatDestroy(&l->given);
+    PoiseMatDestroy(&l->A);
   }
   poiseFree(pc->ctx, &mg->level);
   mg->count = 0;
@@ -129,7 +130,7 @@ static PoiseErr CheckCoarse(PoisePC pc, int k)
 {
   const Mg *mg = pc->data;
   const MgLevel *l = &mg->level[k];
-  PoiseMat A = mg->level[k - 1].operator;
+  PoiseMat A = mg->level[k - 1].given;
   if (A) {
     TRY(poiseMatCheckUsable(A));
     TRY(poiseMatCheckSquare(A));
@@ -241,21 +242,31 @@ static PoiseErr Galerkin(MgLevel *l)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
+PoiseErr poiseMgUse(MgLevel *l, PoiseMat A)
+{
+  PoiseMat keep;
+  if (l->A == A) return POISE_OK;
+  TRY(poiseMatShare(A, &keep));
+  PoiseMatDestroy(&l->A);
+  l->A = keep;
+  return POISE_OK;
+}
+
 PoiseErr poiseMgMakeOperators(PoisePC pc)
 {
   Mg *mg = pc->data;
-  poiseMgFinest(mg)->A = poisePCSource(pc);
+  TRY(poiseMgUse(poiseMgFinest(mg), poisePCSource(pc)));
   for (int k = mg->count - 1; k > 0; k--) {
     MgLevel *l = &mg->level[k], *c = l - 1;
     TRY(PoiseAgree(pc->ctx, CheckTransfer(pc, k)));
     if (l->injects) TRY(MakeInjection(pc, l));
     TRY(PoiseAgree(pc->ctx, CheckCoarse(pc, k)));
     TRY(PickRows(l));
-    if (c->operator)
+    if (c->given)
       ReleaseMade(c);
     else
       TRY(Galerkin(l));
-    c->A = c->operator? c->operator: c->made;
+    TRY(poiseMgUse(c, c->given ? c->given : c->made));
   }
   return POISE_OK;
 }
@@ -285,14 +296,21 @@ static PoiseErr MakeVectors(Mg *mg, int k)
   return MakeVector(mg, improves && !sweeps, l->A->rows, &l->e);
 }
 
-/* For products with P^T. A type that has no entries may make what it needs in its first one. */
+/* For products with P^T. */
 static PoiseErr ReadyTransposed(MgLevel *l)
 {
   PoiseMat P = l->P;
-  if (!poiseMatHolds(P))
-    return P->type->eager || !l->t ? POISE_OK : P->type->mult_transpose(P, l->t, l[-1].b);
+  if (!P || l->R || !poiseMatHolds(P)) return POISE_OK;
   TRY(poiseTransposedReady(P));
   return P->csr.halo ? poiseHaloReady(P->csr.halo) : POISE_OK;
+}
+
+/* A type without arrays may make what it needs in its first product with P^T. Collective. */
+static PoiseErr WarmTransposed(MgLevel *l)
+{
+  PoiseMat P = l->P;
+  if (!P || l->R || poiseMatHolds(P) || P->type->eager || !l->t) return POISE_OK;
+  return P->type->mult_transpose(P, l->t, l[-1].b);
 }
 
 static PoiseErr ReadyMatrix(Mg *mg, PoiseMat M, Version *seen)
@@ -322,9 +340,11 @@ PoiseErr poiseMgReady(PoisePC pc)
     }
     if (!e) e = MakeVectors(mg, k);
     if (!e && l->injects) e = poiseBufferRead(&l->index, DEVICE, &index);
-    if (!e && k > 0 && l->P && !l->R) e = ReadyTransposed(l);
+    if (!e) e = ReadyTransposed(l);
   }
-  return e;
+  TRY(PoiseAgree(pc->ctx, e));
+  for (int k = 1; k < mg->count; k++) TRY(WarmTransposed(&mg->level[k]));
+  return POISE_OK;
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
