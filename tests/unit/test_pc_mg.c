@@ -889,6 +889,10 @@ static void TestOptions(PoiseContext ctx)
     CHECK_OK(PoisePCBJacobiGetSubKSP(inner, NULL, NULL, &sub));
     CHECK(!strcmp(PoisePCType(sub[0]->pc), k == 2 ? "icc" : "sor"));
   }
+  CHECK_OK(PoisePCMGGetSmoother(pc, 2, &ksp)); /* the latest call wins, whenever the solver was lent */
+  CHECK_OK(PoisePCSetFromOptions(pc));
+  CHECK_OK(PoiseKSPSetTolerances(ksp, -1, -1, -1, 6));
+  CHECK_INT(StepsOf(pc, 2), 6);
   CHECK_OK(PoisePCMGSetNumberSmooth(pc, 7));
   CHECK_INT(StepsOf(pc, 1), 7);
   CHECK_INT(StepsOf(pc, 0), 9);

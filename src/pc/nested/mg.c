@@ -86,13 +86,14 @@ static PoiseErr Make(PoisePC pc)
   return POISE_OK;
 }
 
+/* Solvers that the application may have read theirs now, as a later call of it overrides them. */
 static PoiseErr Read_MG(PoisePC pc)
 {
   Mg *mg = pc->data;
   PoiseInt before = mg->levels;
   TRY(PoiseOptionsRead(pc->ctx, pc->prefix, options, mg));
   if (before != mg->levels) Changed(pc);
-  return POISE_OK;
+  return mg->count ? Make(pc) : POISE_OK;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
