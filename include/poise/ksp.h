@@ -433,7 +433,8 @@ POISE_API PoiseErr PoisePCMGSetRestriction(PoisePC pc, int level, PoiseMat R);
   In place of both: row k of this rank's rows of the level beneath is row rows[k] of its rows of this level,
   counted from 0 on each rank. The restriction picks these rows of the residual, of which no other is then
   computed. The prolongation adds there. Copied. Set-up is POISE_ERR_ARG for a row that is none of this
-  rank's, or that stands twice. PCMGSetInjection of PETSc is for states of nonlinear solvers instead.
+  rank's, or that stands twice; POISE_ERR_SIZE once the level has other rows, until this is called again.
+  PCMGSetInjection of PETSc is for states of nonlinear solvers instead.
 */
 POISE_API PoiseErr PoisePCMGSetInjection(PoisePC pc, int level, PoiseInt n, const PoiseInt *rows);
 /* The operator of a level that is not the finest. It may be a shell, but then gives none to the level

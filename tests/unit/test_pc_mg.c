@@ -806,8 +806,10 @@ static void TestChanges(PoiseContext ctx)
 /* From interpolation to injection and back. */
 static void TestOtherWay(PoiseContext ctx)
 {
-  Tower rows = {.side = 15, .count = 3, .way = BY_ROWS}, p = rows;
+  Tower rows = {.side = 15, .count = 3, .way = BY_ROWS}, p = rows, larger = rows;
+  larger.side = 31;
   Build(ctx, &rows);
+  Build(ctx, &larger);
   SetOptions(ctx, usual);
   PoisePC pc = MgOf(&rows, "-x_pc_mg_levels 3");
   CheckFresh(pc, &rows);
@@ -822,7 +824,12 @@ static void TestOtherWay(PoiseContext ctx)
   CHECK_NEAR(Residual(pc, Finest(&rows)), 0, 1e-12);
   CHECK_OK(Give(pc, &rows));
   CheckFresh(pc, &rows);
+  CHECK_OK(PoisePCSetOperator(pc, Finest(&larger)));
+  CHECK_ERR(PoisePCSetUp(pc), POISE_ERR_SIZE, "of level 2 is of 225 rows");
+  CHECK_OK(Give(pc, &larger));
+  CheckFresh(pc, &larger);
   PoisePCDestroy(&pc);
+  Destroy(&larger);
   p.A[2] = NULL;
   Destroy(&p);
   Destroy(&rows);

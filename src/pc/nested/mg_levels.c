@@ -114,11 +114,23 @@ static PoiseErr CheckInjection(PoisePC pc, int k)
   return e;
 }
 
+/* One that was made for rows that the level no longer has. */
+static PoiseErr CheckPick(PoisePC pc, int k)
+{
+  const MgLevel *l = &((Mg *)pc->data)->level[k];
+  const Layout *had = l->pick->cols, *has = l->A->rows;
+  if (poiseLayoutSame(had, has)) return POISE_OK;
+  FAIL(POISE_ERR_SIZE,
+       "the injection of level %d is of %lld rows (%lld of rank %d), and the level now has %lld (%lld): call "
+       "PoisePCMGSetInjection again",
+       k, (long long)had->N, (long long)had->n, PoiseRank(pc->ctx), (long long)has->N, (long long)has->n);
+}
+
 static PoiseErr CheckTransfer(PoisePC pc, int k)
 {
   const Mg *mg = pc->data;
   const MgLevel *l = &mg->level[k];
-  if (l->injects) return l->pick ? POISE_OK : CheckInjection(pc, k);
+  if (l->injects) return l->pick ? CheckPick(pc, k) : CheckInjection(pc, k);
   if (l->P) return CheckInterpolation(pc, k);
   FAIL(POISE_ERR_STATE,
        "level %d of levels 0 to %d has no interpolation: call PoisePCMGSetInterpolation or "
