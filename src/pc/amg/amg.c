@@ -21,10 +21,9 @@ static const PoiseOption options[] = {
     {"pc_amg_smoother", POISE_OPTION_CHOICE, offsetof(Amg, options.smoother), "auto", 0, 0,
      "auto|chebyshev|jacobi|isai|sor",
      "chebyshev iterations of the fourth kind; l1-jacobi; chebyshev's with approximate inverses of the "
-     "triangles of icc, or ilu, for the diagonal's, which takes no blocks; sweeps of Gauss-Seidel by "
-     "colours, "
-     "forward before the correction and backward behind it; auto: l1-jacobi where A is not symmetric, else "
-     "chebyshev"},
+     "triangles of icc, or ilu, for the diagonal's, which takes no blocks; sor: sweeps of Gauss-Seidel by "
+     "colours, forward before the correction and backward behind it; auto: l1-jacobi where A is not "
+     "symmetric, else chebyshev"},
     {"pc_amg_degree", POISE_OPTION_INT, offsetof(Amg, options.degree), "0", 0, AMG_DEGREES, NULL,
      "degree of the smoother, before and after the correction; 0: 1, and 3 where A is not symmetric"},
     {"pc_amg_cycle", POISE_OPTION_CHOICE, offsetof(Amg, options.cycle), "auto", 0, 0, "auto|v|w",

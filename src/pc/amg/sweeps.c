@@ -171,11 +171,18 @@ static PoiseErr AddTo(const Steps *s, AmgVec *x, void *y)
 #undef FIELDS
 }
 
+/* Skipped, y keeps its content. */
+static PoiseErr Overwrite(const Steps *s, AmgVec *y, void **to)
+{
+  return s->skip ? poiseAmgVecUpdate(y, to) : poiseAmgVecWrite(y, to);
+}
+
+/* y = x, in the order of rows */
 static PoiseErr ToRows(const Steps *s, const void *x, AmgVec *y, const Fuse *fuse)
 {
   static const Fuse none = {0};
   void *to = NULL;
-  TRY(poiseAmgVecUpdate(y, &to));
+  TRY(Overwrite(s, y, &to));
 #define FIELDS \
   {.n = s->rows, .b = s->b, .place = s->place, .x = x, .skip = s->skip, .y = to, .fuse = fuse ? *fuse : none}
   EITHER(s, colour_to_rows, ColourMoveArgs);
@@ -186,7 +193,7 @@ static PoiseErr ToRows(const Steps *s, const void *x, AmgVec *y, const Fuse *fus
 static PoiseErr TimesDiagonal(const Steps *s, const void *x, AmgVec *y)
 {
   void *to = NULL;
-  TRY(poiseAmgVecUpdate(y, &to));
+  TRY(Overwrite(s, y, &to));
 #define FIELDS {.n = s->rows, .b = s->b, .place = s->place, .d = s->blocks, .x = x, .skip = s->skip, .y = to}
   EITHER(s, colour_rows_times, ColourMoveArgs);
 #undef FIELDS
