@@ -194,7 +194,7 @@ static void TestLevels(PoiseContext ctx)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
-/* No more iterations than with polynomials, but for one, in either precision. */
+/* Fewer iterations than with polynomials, and on several ranks not many more, in either precision. */
 static void CheckAgainstChebyshev(PoiseMat A)
 {
   if (!A) return;
@@ -206,7 +206,8 @@ static void CheckAgainstChebyshev(PoiseMat A)
   int single = Iterations(A, "cg", "amg");
   SetOptions(ctx, "-x_pc_amg_precision double");
   int wide = Iterations(A, "cg", "amg");
-  CHECK(single > 0 && single <= chebyshev + 1 && wide > 0 && abs(wide - single) <= 1);
+  int most = PoiseSize(ctx) == 1 ? chebyshev - 1 : chebyshev + (PoiseSize(ctx) > 4 ? 3 : 1);
+  CHECK(single > 0 && single <= most && wide > 0 && abs(wide - single) <= 1);
   SetOptions(ctx, reset);
   PoiseMatDestroy(&A);
 }
