@@ -3,6 +3,8 @@
 #ifndef POISE_BLOCK_INVERSE_H
 #define POISE_BLOCK_INVERSE_H
 
+#include <string.h>
+
 #include "pivot.h"
 
 /* Gauss-Jordan in place, column-major; with row pivoting, or without if all pivots must have one sign.
@@ -50,8 +52,9 @@ POISE_INLINE int poiseInvertPivots(const FactorArgs *rule, double rest, double *
 /* 0 when singular or not finite. */
 POISE_INLINE int poiseInvertBlock(double *a, int b)
 {
-  const FactorArgs any = {0};
+  FactorArgs any;
   double refused;
+  memset(&any, 0, sizeof any);
   return poiseInvertPivots(&any, 0, a, b, &refused) == b;
 }
 

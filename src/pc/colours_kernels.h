@@ -238,7 +238,7 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
 #define REAL    double
 #define NAME(n) n
 #define ITEM(n) n##_item
-#include "colour_move_kernels.h"
+#include "colour_moves.h"
 #undef REAL
 #undef NAME
 #undef ITEM
@@ -246,7 +246,7 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
 #define REAL    float
 #define NAME(n) n##_f32
 #define ITEM(n) n##_f32_item
-#include "colour_move_kernels.h"
+#include "colour_moves.h"
 POISE_INLINE void colour_to_rows_f32_item(const ColourMoveArgs_f32 *a, int64_t e)
 {
   if (!a->skip || *a->skip == 0) a->y[e] = OVER(poiseColourAtPlace)(a, e);

@@ -238,6 +238,7 @@ static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
   double b = (double)poiseCsrSide(&pc->P->csr), n = (double)pc->P->csr.m;
   *flops = 2 * SweepsOf(s) * (double)poiseCsrScalars(&pc->P->csr);
   *bytes = Once_SOR(pc) + 32 * b * n * SweepsOf(s);
+  if (s->order == COLOURS) *bytes += (32 * b + 8) * n; /* r to its places, and z from there */
 }
 
 static PoiseErr View_SOR(PoisePC pc)

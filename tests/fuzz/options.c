@@ -45,7 +45,7 @@ static const struct Table {
 #include "pc/types.def"
 #include "ksp/types.def"
 };
-enum { TABLES = sizeof tables / sizeof *tables, FIELDS = 5 << 16 };
+enum { TABLES = sizeof tables / sizeof *tables, FIELDS = 7 << 16 };
 
 typedef struct Values {
   PoiseErr refused[TABLES + 1]; /* the last one: the list itself */

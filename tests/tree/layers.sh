@@ -142,9 +142,9 @@ refuse "only src/cuda may include CUDA" \
 # see the kernel contract and each other. src/cuda also sees what layers ask of a device: *_device.h.
 both=(src/*/*_phases.h src/*/*_kernels.h src/{sys,mat,pc}/*/*_kernels.h src/ksp/phases.h
   src/sys/device/{phase,link_args,device_model}.h src/mat/csr/csr_view.h
-  src/mat/product/product_{plan,model}.h src/pc/{block_inverse,pivot}.h)
+  src/mat/product/product_{plan,model}.h src/pc/{block_inverse,colour_moves,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|link_args|csr_view|device_model|product_(plan|model)'
-shared+='|block_inverse|pivot'
+shared+='|block_inverse|colour_moves|pivot'
 cuda='sys/sys|(sys/device|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments|items'
 cuda+='|csr_columns|reduce|row_lanes|rows|staged_rows|spgemm_(lanes|threads|tiles|warps)|sweep'
 cuda+='|tile(_[a-z]+)?|wide'

@@ -29,11 +29,10 @@
 static PoiseErr Room(Device *dev, int64_t n, size_t size, const char *what, Buffer *b, void *p)
 {
   size_t bytes = (size_t)n * size;
-  if (b->dev && b->bytes != bytes) poiseBufferDestroy(b);
-  if (!b->dev) {
-    TRY(poiseBufferCreate(dev, bytes, what, b));
-    poiseBufferZero(b);
-  }
+  if (b->dev && b->bytes == bytes) return poiseBufferWrite(b, DEVICE, p);
+  poiseBufferDestroy(b);
+  TRY(poiseBufferCreate(dev, bytes, what, b));
+  poiseBufferZero(b);
   return poiseBufferUpdate(b, DEVICE, p);
 }
 
