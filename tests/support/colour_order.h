@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of rows by colours, for references. */
+/* The order of rows by colours, for references, and matrices of blocks. */
 #ifndef POISE_TEST_COLOUR_ORDER_H
 #define POISE_TEST_COLOUR_ORDER_H
 
 #include "harness.h"
 #include "pc/colours.h"
+#include "shapes.h"
 
 typedef struct Order { /* on the host */
   Colours of;
@@ -28,6 +29,19 @@ static inline int *Sequence(const Order *o)
   for (int64_t p = 0; p < o->of.start[o->of.count]; p++)
     if (o->row[p]) rows[n++] = o->row[p] - 1;
   return rows;
+}
+
+/* Whole blocks of b on each rank, n of them. */
+static inline PoiseMat BlockyShape(PoiseContext ctx, int kind, int b, int n, double diagonal, Shape *s)
+{
+  PoiseInt m = b * n;
+  PoiseMat A;
+  *s = (Shape){.kind = kind, .n = m * PoiseSize(ctx), .seed = 1, .diagonal = diagonal, .weak = -1};
+  s->begin = m * PoiseRank(ctx), s->end = s->begin + m;
+  A = Matrix(ctx, s);
+  CHECK_OK(PoiseMatSetBlockSize(A, b));
+  CHECK_OK(PoiseMatSetType(A, "bcsr"));
+  return A;
 }
 
 #endif

@@ -169,25 +169,12 @@ static void TestNumbers(PoiseContext ctx)
         }
 }
 
-/* Whole blocks of b on each rank. */
-static PoiseMat Blocky(PoiseContext ctx, int kind, int b, Shape *s)
-{
-  PoiseInt m = b * 9;
-  PoiseMat A;
-  *s = (Shape){.kind = kind, .n = m * PoiseSize(ctx), .seed = 2, .diagonal = 20, .weak = -1};
-  s->begin = m * PoiseRank(ctx), s->end = s->begin + m;
-  A = Matrix(ctx, s);
-  CHECK_OK(PoiseMatSetBlockSize(A, b));
-  CHECK_OK(PoiseMatSetType(A, "bcsr"));
-  return A;
-}
-
 static void TestBlocks(PoiseContext ctx)
 {
   for (int b = 2; b <= MOST; b++)
     for (int kind = ANY; kind <= TRIDIAGONAL; kind++) {
       Shape s;
-      PoiseMat A = Blocky(ctx, kind, b, &s);
+      PoiseMat A = BlockyShape(ctx, kind, b, 9, 20, &s);
       PoisePC pc = MakeColours(ctx, kind == ANY ? "ilu" : "icc", A, "");
       CHECK_NEAR(Defect(pc, &s, b, 0, 0), 0, 1e-13);
       PoisePCDestroy(&pc);
@@ -200,7 +187,7 @@ static void TestOneTriangle(PoiseContext ctx)
 {
   for (int b = 1; b <= 3; b += 2) {
     Shape s = ShapeOf(ctx, SYMMETRIC, EVEN, 48 * PoiseSize(ctx));
-    PoiseMat A = b == 1 ? Matrix(ctx, &s) : Blocky(ctx, SYMMETRIC, b, &s);
+    PoiseMat A = b == 1 ? Matrix(ctx, &s) : BlockyShape(ctx, SYMMETRIC, b, 9, 20, &s);
     for (PoiseInt i = s.begin; i < s.end; i++)
       for (PoiseInt j = s.begin; j < i; j++) {
         double more = 0.1 * TestRandom(9, (uint64_t)(i * s.n + j));

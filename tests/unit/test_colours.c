@@ -217,25 +217,12 @@ static void TestNumbers(PoiseContext ctx)
       }
 }
 
-/* Whole blocks of b on each rank. */
-static PoiseMat Blocky(PoiseContext ctx, int kind, int b, Shape *s)
-{
-  PoiseInt m = b * 7;
-  PoiseMat A;
-  *s = (Shape){.kind = kind, .n = m * PoiseSize(ctx), .seed = 1, .diagonal = 60, .weak = -1};
-  s->begin = m * PoiseRank(ctx), s->end = s->begin + m;
-  A = Matrix(ctx, s);
-  CHECK_OK(PoiseMatSetBlockSize(A, b));
-  CHECK_OK(PoiseMatSetType(A, "bcsr"));
-  return A;
-}
-
 static void TestBlocks(PoiseContext ctx)
 {
   for (int b = 2; b <= 8; b++)
     for (int kind = ANY; kind <= TRIDIAGONAL; kind++) {
       Shape s;
-      PoiseMat A = Blocky(ctx, kind, b, &s);
+      PoiseMat A = BlockyShape(ctx, kind, b, 7, 60, &s);
       PoisePC pc = Make(ctx, "sor", A, NULL);
       for (int k = 0; k < CASES; k++) {
         SetWays(pc, &cases[k]);
@@ -402,7 +389,7 @@ static double RelaxationDefect(PoisePC pc, PoiseMat A)
 static void TestRelax(PoiseContext ctx)
 {
   Shape s = ShapeOf(ctx, ANY, EVEN, 41), t;
-  PoiseMat of[] = {Matrix(ctx, &s), Blocky(ctx, ANY, 3, &t), Grid(ctx, 12, 11, 8, 0.5)};
+  PoiseMat of[] = {Matrix(ctx, &s), BlockyShape(ctx, ANY, 3, 7, 60, &t), Grid(ctx, 12, 11, 8, 0.5)};
   for (int m = 0; m < 3; m++) {
     for (int k = 0; k < 2 * CASES; k++) {
       PoisePC pc = Make(ctx, "sor", of[m], NULL);
