@@ -2,7 +2,7 @@
 /*
   Included before each source of HPCG: vectors and matrices that Poise has, too, once OptimizeProblem has run.
 
-  A Vector has a PoiseVec over its array, made when an optimised routine first sees it. HPCG's own inline
+  A Vector has a PoiseVec beside its array, made when an optimised routine first sees it. HPCG's own inline
   functions read and write that array on the host; so each is wrapped, and asks for the newest numbers first.
   Copies and zeros are made where the newest numbers are.
 */

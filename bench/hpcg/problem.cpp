@@ -3,6 +3,8 @@
   HPCG's matrices and multigrid by Poise: products of csr, and PC mg with injection, whose smoother is a
   symmetric sweep of sor by colours. POISE_OPTIONS and the option prefix of no object stand for all settings.
 */
+#include <cstdio>
+#include <cstdlib>
 #include "ComputeMG.hpp"
 #include "ComputeResidual.hpp"
 #include "ComputeSPMV.hpp"
@@ -19,23 +21,42 @@ static PoiseInt RowOf(const Geometry &g, global_int_t nx, global_int_t ny, globa
   return rank * nx * ny * nz + (z % nz * ny + y % ny) * nx + x % nx;
 }
 
-static void Create(const SparseMatrix &A, PoiseMat *B)
+/* For the library to free. */
+template <typename T> static T *Take(std::size_t n)
+{
+  T *p = static_cast<T *>(std::malloc(n * sizeof(T)));
+  if (p) return p;
+  std::fprintf(stderr, "out of memory: %zu bytes of a matrix\n", n * sizeof(T));
+  std::abort();
+}
+
+/* Int: of columns, wide enough for all rows. */
+template <typename Int> static void Fill(const SparseMatrix &A, const int64_t *ptr, Int *col, double *val)
 {
   const Geometry &g = *A.geom;
-  local_int_t m = A.localNumberOfRows;
-  std::vector<int64_t> ptr(m + 1), col;
-  std::vector<double> val;
-  PoiseInt M = A.totalNumberOfRows;
-  for (local_int_t i = 0; i < m; i++) ptr[i + 1] = ptr[i] + A.nonzerosInRow[i];
-  col.resize(ptr[m]), val.resize(ptr[m]);
 #pragma omp parallel for
-  for (local_int_t i = 0; i < m; i++)
+  for (local_int_t i = 0; i < A.localNumberOfRows; i++)
     for (int k = 0; k < A.nonzerosInRow[i]; k++) {
-      col[ptr[i] + k] = RowOf(g, g.nx, g.ny, g.nz, A.mtxIndG[i][k]);
+      col[ptr[i] + k] = static_cast<Int>(RowOf(g, g.nx, g.ny, g.nz, A.mtxIndG[i][k]));
       val[ptr[i] + k] = A.matrixValues[i][k];
     }
-  PoiseCSR csr = {NULL, NULL, ptr.data(), col.data(), val.data(), 0};
-  Check(PoiseMatCreateCSR(state.ctx, m, m, M, M, &csr, POISE_COPY, B));
+}
+
+static void Create(const SparseMatrix &A, PoiseMat *B)
+{
+  local_int_t m = A.localNumberOfRows;
+  PoiseInt M = A.totalNumberOfRows;
+  int64_t *ptr = Take<int64_t>(m + 1), *wide = NULL;
+  int32_t *col = NULL;
+  ptr[0] = 0;
+  for (local_int_t i = 0; i < m; i++) ptr[i + 1] = ptr[i] + A.nonzerosInRow[i];
+  double *val = Take<double>(ptr[m]);
+  if (M <= INT32_MAX)
+    Fill(A, ptr, col = Take<int32_t>(ptr[m]), val);
+  else
+    Fill(A, ptr, wide = Take<int64_t>(ptr[m]), val);
+  PoiseCSR csr = {NULL, col, ptr, wide, val, 0};
+  Check(PoiseMatCreateCSR(state.ctx, m, m, M, M, &csr, POISE_ADOPT, B));
   Check(PoiseMatSetFromOptions(*B));
 }
 

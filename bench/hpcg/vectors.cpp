@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Vectors of HPCG that have a PoiseVec over their array, and its routines on them. */
+/* Vectors of HPCG that have a PoiseVec beside their array, and its routines on them. */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include "ComputeDotProduct.hpp"
 #include "ComputeWAXPBY.hpp"
 #include "hpcg.hpp"
@@ -11,7 +12,7 @@ State state;
 
 struct Twin {
   PoiseVec x;
-  double *held; /* the host works on the array; NULL: it does not */
+  bool behind; /* the host works on HPCG's array */
 };
 
 void Check(PoiseErr e)
@@ -27,27 +28,37 @@ static Twin *TwinOf(const Vector &v)
   return static_cast<Twin *>(v.optimizationData);
 }
 
+static void Take(const Vector &v, Twin *twin)
+{
+  double *p;
+  Check(PoiseVecGetWrite(twin->x, &p));
+  std::memcpy(p, v.values, sizeof *p * (std::size_t)PoiseVecLocalSize(twin->x));
+  Check(PoiseVecRestore(twin->x, &p));
+  twin->behind = false;
+}
+
 PoiseVec Given(const Vector &v)
 {
   Twin *twin = TwinOf(v);
   if (!twin) {
-    PoiseInt m, M;
-    PoiseMatLocalSizes(state.level[0], &m, NULL);
-    PoiseMatSizes(state.level[0], &M, NULL);
-    twin = new Twin{NULL, NULL};
-    Check(PoiseVecCreateArray(state.ctx, m, M, v.values, POISE_BORROW, &twin->x));
+    twin = new Twin{NULL, true};
+    Check(PoiseMatCreateVecs(state.level[0], NULL, &twin->x));
     const_cast<Vector &>(v).optimizationData = twin;
     state.vectors++;
   }
-  if (twin->held) Check(PoiseVecRestore(twin->x, &twin->held));
-  twin->held = NULL;
+  if (twin->behind) Take(v, twin);
   return twin->x;
 }
 
 void TakeToHost(const Vector &v)
 {
   Twin *twin = TwinOf(v);
-  if (twin && !twin->held) Check(PoiseVecGetUpdate(twin->x, &twin->held));
+  const double *p;
+  if (!twin || twin->behind) return;
+  Check(PoiseVecGetRead(twin->x, &p));
+  std::memcpy(v.values, p, sizeof *p * (std::size_t)PoiseVecLocalSize(twin->x));
+  Check(PoiseVecRestore(twin->x, &p));
+  twin->behind = true;
 }
 
 bool CopyOnDevice(const Vector &v, Vector &w)

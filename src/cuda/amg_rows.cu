@@ -17,6 +17,7 @@
 #include "pc/colour_factor_kernels.h"
 #include "pc/colours_kernels.h"
 #include "mat/multiply/spgemm_kernels.h"
+#include "colour_lanes.h"
 #include "items.h"
 #include "row_lanes.h"
 #include "staged_rows.h"
@@ -137,6 +138,35 @@ template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_sizes_item>(Device *dev, c
 template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_write_item>(Device *dev, const void *args)
 {
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<true>);
+}
+
+template <> PoiseErr LaunchItems<ColourMatrixArgs, colour_pattern_item>(Device *dev, const void *args)
+{
+  return LaunchLanes<ColourMatrixArgs>(dev, args, PatternByLanes);
+}
+
+template <> PoiseErr LaunchItems<ColourMatrixArgs, colour_entries_item>(Device *dev, const void *args)
+{
+  return LaunchLanes<ColourMatrixArgs>(dev, args, EntriesByLanes);
+}
+
+template <> PoiseErr LaunchItems<ColourMoveArgs, colour_to_places_item>(Device *dev, const void *args)
+{
+  const ColourMoveArgs *a = (const ColourMoveArgs *)args;
+  if (a->b == 1) return LaunchNumbersToPlaces(dev, a);
+  if (a->n)
+    Items<ColourMoveArgs, colour_to_places_item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
+template <> PoiseErr LaunchItems<ColourMoveArgs_f32, colour_to_places_f32_item>(Device *dev, const void *args)
+{
+  const ColourMoveArgs_f32 *a = (const ColourMoveArgs_f32 *)args;
+  if (a->b == 1) return LaunchNumbersToPlaces(dev, a);
+  if (a->n)
+    Items<ColourMoveArgs_f32, colour_to_places_f32_item>
+        <<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
 }
 
 #define KERNEL(name, Args)

@@ -152,19 +152,23 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B, BULK || si
 /*
   The common case: the blocks of a group fit into shared memory at once, there are no ghosts, and offsets
   have 32 bits. This takes fewer registers and instructions. Offsets, then columns, then x are each fetched
-  at once and wait for nothing else.
+  at once and wait for nothing else. early: all but x is fetched before the kernel ahead has ended.
 */
 template <int B, typename Args>
 static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
-    BcsrWhole(const __grid_constant__ Args a)
+    BcsrWhole(const __grid_constant__ Args a, bool early)
 {
   constexpr int P = poiseBcsrParts(B), R = poiseBcsrGroup(B), T = GroupThreads(B);
   extern __shared__ __align__(128) double tile[];
   __shared__ uint64_t barrier;
   __shared__ double part[T];
   PdlLaunchDependents();
-  PdlWait();
-  double skip = a.skip ? *a.skip : 0;
+  double skip = 0;
+  auto begins = [&] {
+    PdlWait();
+    if (a.skip) skip = *a.skip;
+  };
+  if (!early) begins();
   int group = (int)a.first + blockIdx.x, first = group * R, last = first + R < a.A.m ? first + R : (int)a.A.m;
   int i = first + (int)threadIdx.x / (B * P), j = threadIdx.x % B, p = threadIdx.x / B % P;
   bool active = threadIdx.x < R * B * P && i < last;
@@ -174,11 +178,17 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
   const Entry<Args> *val = FetchBlocks<B>(a.A, begin, end, (Entry<Args> *)tile, &barrier, true);
   const int32_t *col = a.A.col + begin;
   auto wait = [&] { BulkWait(&barrier, 0); };
+  auto late = [&] { /* a block that ends has no copy under way */
+                    if (early) begins();
+                    if (skip != 0) wait();
+                    return skip != 0;
+  };
   double s[ByColumns(B) ? B : 1];
   if constexpr (ByColumns(B)) {
     int32_t c[UNROLL];
     FetchColumns<UNROLL, P>(col, k, n, c);
     __syncthreads();
+    if (late()) return;
     AddColumns<B, false, true>(a, val, c, k, n, j, wait, s);
     for (k += P * UNROLL; k < n; k += P * UNROLL) {
       FetchColumns<UNROLL, P>(col, k, n, c);
@@ -187,6 +197,7 @@ static __global__ void __launch_bounds__(GroupThreads(B), Resident(B))
     }
   } else {
     __syncthreads();
+    if (late()) return;
     s[0] = 0;
     RowOfBlocks<B, P, RowRound(B), false>(a, val, col, k, n, j, wait, [&](int, double t) { s[0] += t; });
     wait();
@@ -307,7 +318,8 @@ template <int B, typename Args> static PoiseErr Even(Device *dev, const Args *a)
          bytes = (size_t)TileNumbers<Entry<Args>>(room, B) * sizeof(Entry<Args>);
   if (!CanBulk(dev, a)) return LaunchPdl(dev, BcsrEven<B, false, Args>, (unsigned)a->nblock, T, sums, *a, 0);
   if (room == a->tile && !a->ghost && !a->order && a->A.ptr32 && a->A.m < INT32_MAX - T)
-    return LaunchPdl(dev, BcsrWhole<B, Args>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a);
+    return LaunchPdl(dev, BcsrWhole<B, Args>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a,
+                     a->ranges && poiseCudaInLoop(dev));
   return LaunchPdl(dev, BcsrEven<B, true, Args>, (unsigned)a->nblock, T, bytes < sums ? sums : bytes, *a,
                    (int)room);
 }

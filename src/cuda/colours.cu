@@ -13,8 +13,10 @@ static __global__ void __launch_bounds__(THREADS) ToRows(const __grid_constant__
   for (int r = 0; r < ROWS; r++) {
     int64_t e = first + r * THREADS;
     y[r] = e < a.n ? poiseColourAtPlace(&a, e) : 0;
-    if (e < a.n) a.y[e] = y[r];
   }
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) /* behind all loads: these would wait for a store before them */
+    if (first + r * THREADS < a.n) a.y[first + r * THREADS] = y[r];
   FuseDots(a.fuse, y, first, a.n, blockIdx.x);
 }
 

@@ -196,6 +196,27 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
+/* y = a A x + b y of a range of rows, within the same limits. early: all but x and y is fetched before the
+   kernel ahead has ended, as in CsrTileEarly. */
+template <int T, int L, bool INDEX16, typename Args>
+static __global__ void __launch_bounds__(T) CsrTileRange(const __grid_constant__ Args a, bool early)
+{
+  __shared__ uint64_t barrier;
+  __shared__ int32_t base[POISE_BANDS];
+  PdlLaunchDependents();
+  if (!early) PdlWait();
+  TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, a.first + blockIdx.x);
+  auto tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
+  RowShare row = ShareOfRow<L, true>(a.A, r);
+  if (early) PdlWait();
+  double skip = a.skip ? *a.skip : 0, alpha = poiseScalar(a.a), beta = poiseScalar(a.b),
+         y = row.stores && beta != 0 ? a.y[row.i] : 0;
+  WaitForTile(tile);
+  if (skip != 0) return;
+  double s = SumRow<L, INDEX16, false>(a, tile, row);
+  if (row.stores) a.y[row.i] = (Entry<Args>)(alpha * s + (beta == 0 ? 0 : beta * y));
+}
+
 /* ---- the launches ---------------------------------------------------------------------------- */
 
 template <int L, typename Args> static PoiseErr Rows(Device *dev, const Args *a)
@@ -205,16 +226,17 @@ template <int L, typename Args> static PoiseErr Rows(Device *dev, const Args *a)
 }
 
 /* T: threads of a block. Of the two kernels one is for columns of 4 bytes, one for columns of 16 bits. */
-template <typename Args>
-static PoiseErr Tiles(Device *dev, const Args *a, int T, void (*plain)(Args), void (*index16)(Args))
+template <typename Args, typename... More>
+static PoiseErr Tiles(Device *dev, const Args *a, int T, void (*plain)(Args, More...),
+                      void (*index16)(Args, More...), More... more)
 {
   bool in16 = a->index16.code != NULL;
-  void (*kernel)(Args) = in16 ? index16 : plain;
+  void (*kernel)(Args, More...) = in16 ? index16 : plain;
   size_t bytes = (size_t)TileRoom(a->tile, in16 ? UNIT16 : UNIT) *
                  (sizeof(Entry<Args>) + (in16 && a->index16.all ? 2 : 4));
   TRY(LetShare((const void *)kernel, bytes, poiseTileMost(&dev->model)));
   int carve = poiseTileCarveout(&dev->model, a->x_lines, (int64_t)bytes, T);
-  return LaunchPdl(dev, kernel, (unsigned)a->nblock, (unsigned)T, {bytes, carve}, *a);
+  return LaunchPdl(dev, kernel, (unsigned)a->nblock, (unsigned)T, {bytes, carve}, *a, more...);
 }
 
 /* CsrTileEarly is for one wave: with more blocks others hide the latency, and what a skipped product
@@ -226,8 +248,12 @@ template <int L, typename Args> static PoiseErr Tile(Device *dev, const Args *a)
   bool simple =
       !a->ghost && !a->order && a->A.ptr32 && !a->a.slot && a->a.value == 1 && !a->b.slot && a->b.value == 0;
   bool lean = simple && (L <= TILE_LEAN_LANES || a->index16.code);
-  bool half = a->rows * L < THREADS,
-       early = poiseCudaInLoop(dev) && a->nblock <= poiseBlocksAtOnce(&dev->model);
+  bool half = a->rows * L < THREADS, loop = poiseCudaInLoop(dev),
+       early = loop && a->nblock <= poiseBlocksAtOnce(&dev->model),
+       range = a->ranges && !a->ghost && !a->order && a->A.ptr32 && !a->scale && !a->fuse.ndot;
+  if (half && range)
+    return Tiles(dev, a, HALF, CsrTileRange<HALF, L, false, Args>, CsrTileRange<HALF, L, true, Args>, loop);
+  if (range) return Tiles(dev, a, T, CsrTileRange<T, L, false, Args>, CsrTileRange<T, L, true, Args>, loop);
   if (half && early)
     return Tiles(dev, a, HALF, CsrTileEarly<HALF, L, false, Args>, CsrTileEarly<HALF, L, true, Args>);
   if (half && lean)
@@ -246,7 +272,7 @@ template <typename Args> static PoiseErr Multiply(Device *dev, const Args *a)
   static const Run rows[] = {Rows<1, Args>, Rows<2, Args>,  Rows<4, Args>,
                              Rows<8, Args>, Rows<16, Args>, Rows<32, Args>};
   if (!a->nblock) return POISE_OK;
-  if (a->rows < POISE_BLOCK) return tiles[poiseTileLanes(a->A.m, a->A.nz)](dev, a);
+  if (a->rows < POISE_BLOCK) return tiles[a->lanes](dev, a);
   return rows[poiseRowLanes(a->A.m, a->A.nz)](dev, a);
 }
 

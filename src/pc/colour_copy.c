@@ -70,6 +70,7 @@ static PoiseErr CreatePart(PoisePC pc, ColourCopy *c, const double *d, int part)
     PoiseInt n = c->colours.start[c->colours.count] * poiseCsrSide(&to);
     e = poiseMatCreateTyped(self, type, n, n, n, n, B);
   }
+  if (!e) (*B)->blocks.ranges = true;
   if (!e && to.b) (*B)->block_size = to.b, (*B)->product.options.blocks = BCSR_EVEN;
   if (!e) e = poiseMatReplaceCsr(*B, POISE_OK, &to);
   poiseCsrDestroy(pc->ctx, &to);

@@ -216,17 +216,21 @@ POISE_INLINE void poiseColourScale(int64_t b, const double *d, const double *fro
     }
 }
 
+/* Entry k of A's row i, which is at place p. */
+POISE_INLINE void poiseColourEntry(const ColourMatrixArgs *a, int64_t b, int64_t p, int64_t i, int64_t k)
+{
+  int64_t j = a->A.col[k];
+  if (!poiseColourTakes(a, i, j)) return;
+  int64_t at = poiseSeek(a->to.col, poiseCsrOffset(&a->to, p), poiseCsrOffset(&a->to, p + 1), a->place[j]);
+  poiseColourScale(b, a->d ? a->d + i * b * b : NULL, a->A.val + k * b * b, a->val + at * b * b);
+}
+
 POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
 {
   int64_t i = (int64_t)a->row[p] - 1, b = a->A.b ? a->A.b : 1;
   if (i < 0) return;
-  int64_t first = poiseCsrOffset(&a->to, p), last = poiseCsrOffset(&a->to, p + 1);
-  for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1); k < end; k++) {
-    int64_t j = a->A.col[k];
-    if (!poiseColourTakes(a, i, j)) continue;
-    int64_t at = poiseSeek(a->to.col, first, last, a->place[j]);
-    poiseColourScale(b, a->d ? a->d + i * b * b : NULL, a->A.val + k * b * b, a->val + at * b * b);
-  }
+  for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1); k < end; k++)
+    poiseColourEntry(a, b, p, i, k);
 }
 
 #ifdef __cplusplus

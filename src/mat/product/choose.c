@@ -81,7 +81,7 @@ static ProductRequest RequestOf(const Product *p)
   ProductType type = p->A->type->product;
   if (p->options.library && type == PRODUCT_ANY) type = PRODUCT_CSR;
   ProductRequest r = poiseProductRequest(&p->options, type, c->nloc + c->nghost);
-  r.b = c->b;
+  r.b = c->b, r.ranges = p->A->blocks.ranges;
   return r;
 }
 

@@ -33,7 +33,7 @@ PoiseErr poiseCsrBlocks(PoiseMat A, ProductPart part, CsrMultArgs *m)
 {
   MatBlocks *b = &A->blocks;
   TRY(poiseBlocksPart(&b->order, &b->interior, b->n, part, m));
-  m->rows = b->rows;
+  m->rows = b->rows, m->lanes = b->lanes, m->ranges = b->ranges;
   m->tile = b->tile;
   m->vary = b->vary, m->x_lines = b->statistics.x_lines;
   return POISE_OK;
@@ -48,6 +48,8 @@ PoiseErr poiseCsrArgumentsSingle(Product *p, ProductPart part, const ProductArgs
   TRY(poiseCsrBlocks(p->A, part, &rows));
   *m = (CsrMultArgs_f32){.A = {.b = v.b, .m = v.m, .nloc = v.nloc, .nz = v.nz},
                          .rows = rows.rows,
+                         .lanes = rows.lanes,
+                         .ranges = rows.ranges,
                          .vary = rows.vary,
                          .first = rows.first,
                          .nblock = rows.nblock,

@@ -9,7 +9,8 @@ enum { MAX_SINGLE_BLOCK = 8 };
 
 /* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: first, first + 1,
    ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this
-   pattern; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ
+   pattern; lanes: log2 of a tile's threads for a row; ranges: of the rows of its MatBlocks, a launch has some. tile: most
+   nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ
    from those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs).
    index16: of these blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are
    of numbers. In fp32 blocks have MAX_SINGLE_BLOCK rows at most.
@@ -17,7 +18,7 @@ enum { MAX_SINGLE_BLOCK = 8 };
 #define CSR_MULT(Real, suffix)                                                                         \
   typedef struct CsrMultArgs##suffix {                                                                 \
     CsrView##suffix A;                                                                                 \
-    int rows, vary;                                                                                    \
+    int rows, lanes, ranges, vary;                                                                     \
     int64_t first, nblock, tile, x_lines;                                                              \
     const int32_t *order;                                                                              \
     ScalarRef a, b;                                                                                    \

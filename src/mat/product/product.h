@@ -42,7 +42,8 @@ typedef struct Index16 { /* columns in 16 bits, of MatBlocks */
 typedef struct MatBlocks {
   int64_t measured; /* the pattern that was looked at; 0: none */
   CsrStatistics statistics;
-  int rows;        /* of a block */
+  bool ranges;     /* asked for before: a launch has some of them, whose rows have about one length */
+  int rows, lanes; /* of a block; log2 of a tile's threads for a row */
   int64_t n, tile; /* number of blocks; nonzeros of the largest (0: not asked for) */
   bool vary;       /* lengths of neighbouring rows often differ */
   Interior interior;

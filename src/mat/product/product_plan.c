@@ -195,8 +195,19 @@ static void PlanTiles(const DeviceModel *model, const CsrStatistics *s, int rows
   plan->carveout = poiseTileCarveout(model, s->x_lines, poiseTileRoom(plan->tile, 4) * 12, threads);
 }
 
-static void PlanCsr(const DeviceModel *model, const CsrStatistics *s, ProductPlan *plan)
+/* As many rows as there would be, if all had the length that an entry's row has in the mean. */
+static CsrStatistics Ranges(const CsrStatistics *s)
 {
+  CsrStatistics alike = *s;
+  double nz = (double)s->nz;
+  if (s->squares) alike.m = (int64_t)ceil(nz * nz / (double)s->squares);
+  return alike;
+}
+
+static void PlanCsr(const DeviceModel *model, const ProductRequest *request, const CsrStatistics *all,
+                    ProductPlan *plan)
+{
+  const CsrStatistics alike = request->ranges ? Ranges(all) : *all, *s = &alike;
   int rows = TileRows(model, s, false);
   plan->form = FORM_ROWS, plan->rows = POISE_BLOCK;
   plan->lanes = poiseModelIsGpu(model) ? 1 << poiseRowLanes(s->m, s->nz) : 1;
@@ -382,7 +393,7 @@ static void PlanBcsr(const DeviceModel *model, const ProductRequest *request, co
 {
   int b = request->b, form = request->form;
   if (b == 1)
-    PlanCsr(model, s, plan);
+    PlanCsr(model, request, s, plan);
   else
     plan->rows = GroupRows(model, b, BCSR_EVEN), plan->tile = poiseTileOf(s, plan->rows);
   if (plan->rows < 4) plan->tile = plan->rows * s->longest;
@@ -515,7 +526,7 @@ void poiseProductPlan(const DeviceModel *model, const ProductRequest *request, c
   *plan = (ProductPlan){.type = type, .carveout = -1, .uncut = all->nz};
   plan->times = Times(model, &one, all, cut);
   plan->seconds = Seconds(model, all, plan->times);
-  if (type == PRODUCT_CSR) PlanCsr(model, all, plan);
+  if (type == PRODUCT_CSR) PlanCsr(model, request, all, plan);
   if (type == PRODUCT_CSRI) PlanCsri(model, request, cut, plan);
   if (type == PRODUCT_SEG) PlanSeg(model, request, all, plan);
   if (type == PRODUCT_BCSR) PlanBcsr(model, request, all, plan);

@@ -20,6 +20,7 @@ typedef struct ProductRequest { /* what options ask for, and what is known besid
   int form;        /* of bcsr: BCSR_... */
   bool exact;      /* row blocks of csri that share rows, which they add to atomically */
   bool index16;    /* columns of 16 bits were looked for, and are there for most entries */
+  bool ranges;     /* of csr: a launch has some rows, of about one length; other launches have others */
   bool single;     /* seg, once it has counted: each row is one segment, read from where it is */
   int64_t columns; /* local ones, with ghosts; 0: hubs are not asked for */
   int64_t chunk;   /* of csri: rows and entries of a row block; 0: as suits the device */

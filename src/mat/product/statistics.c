@@ -67,7 +67,7 @@ void poiseMatBlocksDestroy(MatBlocks *b)
   poiseBufferDestroy(&b->order);
   poiseBufferDestroy(&b->index16.code);
   poiseBufferDestroy(&b->index16.base);
-  *b = (MatBlocks){0};
+  *b = (MatBlocks){.ranges = b->ranges};
 }
 
 static PoiseErr Measure(PoiseMat A)
@@ -75,13 +75,15 @@ static PoiseErr Measure(PoiseMat A)
   const Csr *c = &A->csr;
   MatBlocks *b = &A->blocks;
   const DeviceModel *model = &A->ctx->device->model;
-  const ProductRequest request = poiseStoredRequest(c->b);
+  ProductRequest request = poiseStoredRequest(c->b);
   int64_t columns = c->nloc + c->nghost;
   ProductPlan plan;
+  request.ranges = b->ranges;
   TRY(Statistics(A, 0, poiseWantsXLines(model, c->b, columns, c->nz), &b->statistics));
   poiseProductPlan(model, &request, &b->statistics, &b->statistics, &plan);
   b->vary = poiseRowsVary(&b->statistics, columns);
-  b->rows = plan.rows, b->tile = plan.tile;
+  b->rows = plan.rows, b->tile = plan.tile, b->lanes = 0;
+  while (plan.form == FORM_TILES && 1 << b->lanes < plan.lanes) b->lanes++;
   b->n = (c->m + b->rows - 1) / b->rows;
   return POISE_OK;
 }

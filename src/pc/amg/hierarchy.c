@@ -726,7 +726,7 @@ static PoiseErr MakeInverses(Building *s)
   bool sweeps = amg->way.smoother == AMG_SOR;
   if (!sweeps && amg->way.smoother != AMG_ISAI) return POISE_OK;
   for (int k = 0; k + 1 < amg->count && sweeps; k++)
-    TRY(poiseAmgSweepsMake(poiseAmgContext(s->pc, k), &amg->level[k]));
+    TRY(poiseAmgSweepsMake(poiseAmgContext(s->pc, k), &amg->level[k], k == 0));
   for (int k = 0; k + 1 < amg->count && !sweeps; k++) {
     PoiseErr e = poiseAmgInverses(poiseAmgContext(s->pc, k), &amg->level[k], amg->way.odd);
     TRY(e ? e : poiseFinite(amg->level[k].largest) ? POISE_OK : RefuseLevel(k));

@@ -17,6 +17,7 @@
 */
 #include "mat/object/mat.h"
 #include "mat/object/bytes.h"
+#include "mat/product/product_model.h"
 #include "pc/by_colour.h"
 #include "pc/colours_kernels.h"
 #include "rows.h"
@@ -61,31 +62,39 @@ static PoiseErr MakeCopy(PoisePC of, AmgLevel *l)
   return poiseColourCopySetup(of, d, &l->sweeps.copy, &anew);
 }
 
-/* The error of this rank, but that it needs too many colours: *many, of any rank. Collective; agrees. */
-static PoiseErr AgreeOnColours(PoiseContext ctx, PoiseErr e, bool *many)
+/* Would a GPU take longer to launch so many colours than to pass over their entries? */
+static bool IsLaunched(const AmgLevel *l, int colours)
 {
-  int64_t any = e == POISE_ERR_UNSUPPORTED;
-  if (any) PoiseErrorClear();
-  TRY(PoiseAgree(ctx, any ? POISE_OK : e));
-  TRY(poiseCommMaxInt(ctx->comm, &any, 1));
-  *many = any;
-  return POISE_OK;
+  const DeviceModel *model = &l->A->ctx->device->model;
+  int64_t b = poiseCsrSide(&l->A->csr), each = (int64_t)COLOUR_EACH * model->threads * model->multiprocessors;
+  return poiseModelIsGpu(model) && l->A->csr.nz * b * b < each * colours;
 }
 
-PoiseErr poiseAmgSweepsMake(PoiseContext ctx, AmgLevel *l)
+/* The error of this rank, but that it had better not: *refused, of any rank. Collective; agrees. */
+static PoiseErr AgreeRefused(PoiseContext ctx, PoiseErr e, int64_t *refused)
+{
+  *refused |= e == POISE_ERR_UNSUPPORTED; /* too many colours */
+  if (*refused) PoiseErrorClear();
+  TRY(PoiseAgree(ctx, *refused ? POISE_OK : e));
+  return poiseCommMaxInt(ctx->comm, refused, 1);
+}
+
+PoiseErr poiseAmgSweepsMake(PoiseContext ctx, AmgLevel *l, bool always)
 {
   PoisePC of = NULL;
-  bool many = false;
+  int64_t refused = !always && IsLaunched(l, 2);
   l->sweeps.alone = PoiseSize(ctx) == 1;
   PoiseErr e = PoisePCCreate(ctx, &of);
   if (!e) e = PoisePCSetOperator(of, l->A);
   e = PoiseAgree(ctx, e);
-  if (!e) e = AgreeOnColours(ctx, MakeCopy(of, l), &many);
+  PoiseErr mine = e || refused ? POISE_OK : MakeCopy(of, l);
+  if (!mine) refused = refused || (!always && IsLaunched(l, l->sweeps.copy.colours.count));
+  if (!e) e = AgreeRefused(ctx, mine, &refused);
   PoisePCDestroy(&of);
   TRY(e);
-  if (many) poiseAmgSweepsDestroy(ctx, &l->sweeps);
-  l->sweeps.made = !many;
-  if (!many) poiseBufferDestroy(&l->inverse);
+  if (refused) poiseAmgSweepsDestroy(ctx, &l->sweeps);
+  l->sweeps.made = !refused;
+  if (!refused) poiseBufferDestroy(&l->inverse);
   return POISE_OK;
 }
 

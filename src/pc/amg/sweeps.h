@@ -6,8 +6,9 @@
 #include "amg.h"
 
 /* l->sweeps of l->A, or their values. Not made, on all ranks alike, where a rank's rows need too many
-   colours. Collective; agrees. */
-PoiseErr poiseAmgSweepsMake(PoiseContext ctx, AmgLevel *l);
+   colours, or, but for `always`, where colours are so small that a GPU mostly launches them. Collective;
+   agrees. */
+PoiseErr poiseAmgSweepsMake(PoiseContext ctx, AmgLevel *l, bool always);
 /* What a cycle in fp32, or in fp64, needs of them. Local. */
 PoiseErr poiseAmgSweepsReady(AmgLevel *l, bool single);
 /* z = M^-1 r of one sweep from 0, forward or backward. Local. */
