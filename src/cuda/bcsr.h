@@ -159,7 +159,7 @@ __device__ __forceinline__ double FinishBlockRow(const Args &a, bool mine, int64
 {
   if (!mine) return 0;
   double beta = poiseScalar(a.b);
-  return StoreRow(a, poiseScalar(a.a), beta, i, s);
+  return StoreRow(a, poiseScalar(a.a), beta, i, s, RowBefore(a, true, beta, i));
 }
 
 #endif

@@ -40,10 +40,7 @@ static __global__ void __launch_bounds__(POISE_BLOCK) CsrMult(const __grid_const
   __syncthreads();
   int64_t i = first + threadIdx.x;
   double y = 0, beta = poiseScalar(a.b);
-  if (i < a.A.m) {
-    y = ScaleRow(a, i, poiseScalar(a.a) * sum[threadIdx.x] + (beta == 0 ? 0 : beta * a.y[i]));
-    a.y[i] = (Entry<Args>)y;
-  }
+  if (i < a.A.m) y = StoreRow(a, poiseScalar(a.a), beta, i, sum[threadIdx.x], RowBefore(a, true, beta, i));
   for (int f = 0; f < a.fuse.ndot; f++) {
     double d[1] = {i < a.A.m ? Factor<Entry<Args>>(a.fuse, f, i, y) * y : 0};
     BlockReduce<1, COMBINE_SUM, POISE_BLOCK>(d);
@@ -196,8 +193,8 @@ static __global__ void __launch_bounds__(T) CsrTileLean(const __grid_constant__ 
   FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
-/* y = a A x + b y of a range of rows, within the same limits. early: all but x and y is fetched before the
-   kernel ahead has ended, as in CsrTileEarly. */
+/* y = a A x + b y + add of a range of rows, without ghosts. early: the tile is fetched before the kernel
+   ahead has ended, as in CsrTileEarly. What x is not needed for is read while the tile comes. */
 template <int T, int L, bool INDEX16, typename Args>
 static __global__ void __launch_bounds__(T) CsrTileRange(const __grid_constant__ Args a, bool early)
 {
@@ -205,16 +202,17 @@ static __global__ void __launch_bounds__(T) CsrTileRange(const __grid_constant__
   __shared__ int32_t base[POISE_BANDS];
   PdlLaunchDependents();
   if (!early) PdlWait();
-  TileRange r = RangeOfTile<T / L, INDEX16, true>(a.A, a.first + blockIdx.x);
+  TileRange r = RangeOfTile<T / L, INDEX16>(a.A, a.first + blockIdx.x);
   auto tile = FetchTile<T, INDEX16>(a, r, &barrier, base);
-  RowShare row = ShareOfRow<L, true>(a.A, r);
+  RowShare row = ShareOfRow<L>(a.A, r);
   if (early) PdlWait();
-  double skip = a.skip ? *a.skip : 0, alpha = poiseScalar(a.a), beta = poiseScalar(a.b),
-         y = row.stores && beta != 0 ? a.y[row.i] : 0;
+  double skip = a.skip ? *a.skip : 0, alpha = poiseScalar(a.a), beta = poiseScalar(a.b), y = 0;
+  RowBefore before(a, row.stores, beta, row.i);
   WaitForTile(tile);
   if (skip != 0) return;
   double s = SumRow<L, INDEX16, false>(a, tile, row);
-  if (row.stores) a.y[row.i] = (Entry<Args>)(alpha * s + (beta == 0 ? 0 : beta * y));
+  if (row.stores) y = StoreRow(a, alpha, beta, row.i, s, before);
+  FuseRow<T>(a, row.stores, row.i, y, r.block);
 }
 
 /* ---- the launches ---------------------------------------------------------------------------- */
@@ -250,7 +248,7 @@ template <int L, typename Args> static PoiseErr Tile(Device *dev, const Args *a)
   bool lean = simple && (L <= TILE_LEAN_LANES || a->index16.code);
   bool half = a->rows * L < THREADS, loop = poiseCudaInLoop(dev),
        early = loop && a->nblock <= poiseBlocksAtOnce(&dev->model),
-       range = a->ranges && !a->ghost && !a->order && a->A.ptr32 && !a->scale && !a->fuse.ndot;
+       range = a->ranges && !a->ghost && !a->order;
   if (half && range)
     return Tiles(dev, a, HALF, CsrTileRange<HALF, L, false, Args>, CsrTileRange<HALF, L, true, Args>, loop);
   if (range) return Tiles(dev, a, T, CsrTileRange<T, L, false, Args>, CsrTileRange<T, L, true, Args>, loop);

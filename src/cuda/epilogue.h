@@ -14,13 +14,27 @@ template <typename Args> __device__ __forceinline__ double ScaleRow(const Args &
   return a.scale ? y * a.scale[i] : y;
 }
 
-/* y[i] = alpha s + beta y[i], scaled, which is returned. With beta = 0 the old y may be anything, so it is
-   not read. */
+/* What row i's y is made of, beside A x. With beta = 0 the y before may be anything, so it is not read. */
+struct RowBefore {
+  double y, add;
+  template <typename Args>
+  __device__ __forceinline__ RowBefore(const Args &a, bool mine, double beta, int64_t i)
+      : y(mine && (beta != 0 || a.also) ? a.y[i] : 0), add(mine && a.add ? a.add[i] : 0)
+  {
+  }
+};
+
+/* y[i] = alpha s + beta y[i], scaled, and what is added; returns what dots are of. */
 template <typename Args>
-__device__ __forceinline__ double StoreRow(const Args &a, double alpha, double beta, int64_t i, double s)
+__device__ __forceinline__ double StoreRow(const Args &a, double alpha, double beta, int64_t i, double s,
+                                           const RowBefore &before)
 {
-  double y = ScaleRow(a, i, alpha * s + (beta == 0 ? 0 : beta * a.y[i]));
+  double y = ScaleRow(a, i, alpha * s + (beta == 0 ? 0 : beta * before.y));
+  if (a.add) y += before.add;
   a.y[i] = (Entry<Args>)y;
+  if (!a.also) return y;
+  y += before.y;
+  a.also[i] = (Entry<Args>)y;
   return y;
 }
 

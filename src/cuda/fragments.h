@@ -110,7 +110,8 @@ __device__ __forceinline__ void JoinFragment(const CsriMultArgs &a, int64_t p, c
     s = SumOfFragments(a, cut, 1, 0);
   }
   if (lane != 0) return;
-  double beta = poiseScalar(m.b), y = StoreRow(m, poiseScalar(m.a), beta, cut.row, s);
+  double beta = poiseScalar(m.b),
+         y = StoreRow(m, poiseScalar(m.a), beta, cut.row, s, RowBefore(m, true, beta, cut.row));
   for (int f = 0; f < m.fuse.ndot; f++) m.fuse.partial[f][a.parts + last] = Factor(m.fuse, f, cut.row, y) * y;
 }
 

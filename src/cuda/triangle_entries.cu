@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kernels over the entries of triangles. Some lanes share a row, and its thread block a long one. Compiled without contraction, so that factors have the host's bits. */
+/* Kernels over the entries of triangles. Some lanes share a row, and its thread block a long one. Compiled
+   without contraction, so that factors have the host's bits. */
 #include "pc/triangle_entries_kernels.h"
 #include "cuda.h"
 

@@ -434,6 +434,7 @@ static const char *WhyAlone(PoiseKSP ksp, bool calls_back)
   if (!poiseKSPForm(ksp)->columns) return "the method has no such iteration";
   if (ksp->type->singles && ksp->type->singles(ksp)) return "the method has vectors in fp32";
   if (ksp->arranged || poiseKSPDivides(ksp)) return "the solver works with a rearranged matrix, or by others";
+  if (ksp->between) return "the solver works between the sweeps of the preconditioner";
   if (A->null.n || A->left.n) return "the matrix has a null space";
   if (ksp->user.test || ksp->user.nmonitors) return "a monitor or a convergence test is the application's";
   if (ksp->options.true_residual) return "the true residual is monitored";

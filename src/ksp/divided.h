@@ -25,7 +25,8 @@ PoiseErr poiseKSPCheckWhole(PoiseKSP ksp, const char *what);
 /* `to` takes the settings of `from`, which may be a solver of another context, and is only read. Functions of
    the application's stay behind. Collective over the ranks of `to`; agrees. */
 PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to);
-PoiseErr poiseKSPTakePC(PoisePC from, PoisePC to); /* the same for preconditioners */
+PoiseErr poiseKSPTakeMethod(PoiseKSP from, PoiseKSP to); /* the same without the preconditioner */
+PoiseErr poiseKSPTakePC(PoisePC from, PoisePC to);       /* the same for preconditioners */
 /* The same for a solver inside, whose monitor and test ask the application's ranks (divided_settings.c). */
 PoiseErr poiseKSPTakeDivided(PoiseKSP ksp, PoiseKSP inner);
 PoiseErr poiseKSPAnswer(void *divided, const void *question, void *reply); /* a GroupAnswer of these */

@@ -4,6 +4,7 @@
 #include "mat/product/product_model.h"
 #include "mat/product/ranks_plan.h"
 #include "mat/object/bytes.h"
+#include "between.h"
 #include "block.h"
 #include "divided.h"
 #include "inside.h"
@@ -166,6 +167,7 @@ void poiseKSPDestroy(PoiseKSP *ksp)
   poiseFree(ctx, &k->history.norms);
   poiseKSPDropBlock(k);
   poiseKSPDropReordered(k);
+  poiseKSPDropBetween(k);
   poiseKSPDropNormal(k);
   poiseKSPUndivide(k);
   PoiseMatDestroy(&k->A);
@@ -529,6 +531,7 @@ static PoiseErr View(PoiseKSP ksp)
   if (ksp->layout) TRY(poiseKSPMixedView(ksp));
   if (*ksp->alone) TRY(poisePrint(ksp->ctx, "  not gathered, though ranks share a GPU: %s\n", ksp->alone));
   if (ksp->layout) TRY(ViewSetUp(ksp));
+  TRY(poiseKSPViewBetween(ksp));
   if (ksp->A && (ksp->A->null.n || ksp->A->left.n))
     TRY(poisePrint(ksp->ctx, "  null space of %d vectors, of the transpose %d\n", ksp->A->null.n,
                    ksp->A->left.n));

@@ -113,6 +113,7 @@ typedef struct KSPHistory { /* norms of the latest solve, if they are kept */
 } KSPHistory;
 
 typedef struct Arranged Arranged; /* a solve in another layout or numbering (reordered.h) */
+typedef struct Between Between;   /* a solve between the sweeps of the preconditioner (between.c) */
 typedef struct Block Block;       /* solves of several systems (block.c) */
 typedef struct Divided Divided;   /* a solve by workers, or by leaders of groups (divided.c) */
 
@@ -141,6 +142,7 @@ struct PoiseKSP_s {
   Transposes transposes;
   Normal normal;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
+  Between *between;   /* NULL: M is applied */
   char alone[200];    /* why ranks that share a GPU do not solve as one, though they would; "": they do */
   Block *block;       /* NULL: none was asked for; of one that is part of such a solve, that */
   Divided *divided;   /* NULL: the solver works itself; else set-up makes nothing but this */

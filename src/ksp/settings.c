@@ -38,7 +38,7 @@ static void TakeData(PoiseKSP from, PoiseKSP to)
   if (differs) poiseKSPRelease(to); /* as the method's own options may change its sizes */
 }
 
-PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
+PoiseErr poiseKSPTakeMethod(PoiseKSP from, PoiseKSP to)
 {
   bool prints = !poiseContextHome(to->ctx)->comm->rank;
   if (!SameText(from->prefix, to->prefix)) TRY(PoiseKSPSetOptionsPrefix(to, from->prefix));
@@ -49,6 +49,12 @@ PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
   to->options = from->options;
   to->order = from->order;
   if (!prints) to->options.lines = NULL;
+  return POISE_OK;
+}
+
+PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
+{
+  TRY(poiseKSPTakeMethod(from, to));
   return poiseKSPTakePC(from->pc, to->pc);
 }
 

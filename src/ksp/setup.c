@@ -5,6 +5,7 @@
 #include "mat/product/ranks_plan.h"
 #include "mat/object/bytes.h"
 #include "adjoint.h"
+#include "between.h"
 #include "block.h"
 #include "divided.h"
 #include "inside.h"
@@ -303,6 +304,8 @@ static PoiseErr PrepareSends(PoiseKSP ksp, bool exchanges)
 
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
+  if (!poiseKSPWhyNotBetween(ksp)) return poiseKSPSetUpBetween(ksp, norm);
+  poiseKSPDropBetween(ksp);
   if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
   TRY(poiseKSPFollowNormal(ksp));
   TRY(PoiseAgree(ksp->ctx, poiseMatReady(ksp->A))); /* this decides how many partials a product leaves */
@@ -391,6 +394,7 @@ PoiseErr poiseKSPPredict(PoiseKSP ksp, PoiseMat A, const MatPlan *plan, PoisePre
   if (ksp->type->transposes & PC_TRANSPOSED && ksp->pc->type->transpose == PC_OF_TRANSPOSE)
     mine.beyond = "the transpose of the preconditioner";
   if (poiseKSPMakesNormal(ksp)) mine.beyond = "A^T A";
+  if (!poiseKSPWhyNotBetween(ksp)) mine.beyond = "vectors in the order of colours";
   if (ksp->options.precision) mine.beyond = "values and vectors in fp32";
   poisePredictOpen(plan, &mine);
   poisePredictSum(&mine, p);
@@ -443,6 +447,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   if (ksp->type->bytes) ksp->type->bytes(ksp, bytes);
   poiseKSPAddTransposesBytes(ksp, bytes);
   poiseKSPAddNormalBytes(ksp, bytes);
+  poiseKSPAddBetweenBytes(ksp, bytes);
   poiseKSPAddVectors(ksp, bytes);
   poiseKSPAddBlockBytes(ksp, bytes);
   return POISE_OK;

@@ -4,6 +4,7 @@
   delivered. A method may be started several times: after a false claim, when it stalls, or with a scaled b.
 */
 #include "mat/order/arrange.h"
+#include "between.h"
 #include "claim.h"
 #include "divided.h"
 #include "dots.h"
@@ -293,7 +294,8 @@ static PoiseErr CheckVectors(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 /* A solve that has run, and whether it went well: in words, and as an error where that was asked for. */
 static PoiseErr Report(PoiseKSP ksp, PoiseVec b)
 {
-  if (!poiseKSPDivides(ksp) && !ksp->type->solve) TRY(poiseKSPExplain(ksp, b)); /* solvers inside have */
+  bool inside = ksp->between || poiseKSPDivides(ksp) || ksp->type->solve;
+  if (!inside) TRY(poiseKSPExplain(ksp, b)); /* solvers inside have */
   if (ksp->options.converged_reason) TRY(poisePrinted(ksp->ctx, poiseKSPPrintReason(ksp)));
   TRY(poisePrinted(ksp->ctx, poiseKSPPrintSpectrum(ksp)));
   if (ksp->options.view) TRY(PoiseKSPView(ksp));
@@ -324,7 +326,7 @@ static void TellPC(PoiseKSP ksp)
 {
   const double least = 0.1, few = 1, most = 16, norm = ksp->result.rnorm; /* digits */
   double gained = norm == 0 ? most : log10(ksp->solve.first / norm);
-  if (poiseKSPDivides(ksp) || ksp->type->solve) return; /* solvers inside tell theirs */
+  if (ksp->between || poiseKSPDivides(ksp) || ksp->type->solve) return; /* solvers inside tell theirs */
   if (ksp->borrows || !ksp->pc->type->solved) return;
   if (ksp->norm == POISE_KSP_NORM_NONE || ksp->result.its == 0) return;
   if (ksp->result.reason > 0 && !(gained >= few)) return;
@@ -354,6 +356,7 @@ PoiseErr poiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->solve.running = true;
   if (ksp->type->solve) return Ended(ksp, ksp->type->solve(ksp, b, x), b, x);
   if (poiseKSPDivides(ksp)) return Ended(ksp, poiseKSPRunDivided(ksp, b, x), b, x);
+  if (ksp->between) return Ended(ksp, poiseKSPRunBetween(ksp, b, x), b, x);
   poiseKSPProgressBegin(ksp); /* else the solver inside shows it */
   PoiseErr e = PoiseAgree(ksp->ctx, poiseKSPPrepare(ksp));
   if (!e && !ksp->loop.eager) e = poiseKSPChooseStep(ksp);

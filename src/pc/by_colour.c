@@ -38,7 +38,7 @@ static PoiseErr MakeVector(PoisePC pc, ByColour *c, Buffer *v, const char *what)
 PoiseErr poiseByColourSetup(PoisePC pc, const double *d, bool more, ByColour *c)
 {
   bool anew;
-  PoiseErr e = poiseColourCopySetup(pc, d, &c->copy, &anew);
+  PoiseErr e = poiseColourCopySetup(pc, &(ColourScales){.left = d}, &c->copy, &anew);
   if (e || anew) ReleaseVectors(c);
   if (!e) e = MakeVector(pc, c, &c->y, "sweeps by colours");
   if (!e && more) e = MakeVector(pc, c, &c->rhs, "right-hand side by colours");

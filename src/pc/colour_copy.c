@@ -18,10 +18,10 @@ static int Unit(const Device *dev, int b)
   return poiseModelIsGpu(&dev->model) ? poiseBcsrGroup(b) : POISE_BLOCK / b;
 }
 
-static PoiseErr Arguments(PoisePC pc, ColourCopy *c, const double *d, int part, ColourMatrixArgs *a)
+static PoiseErr Arguments(PoisePC pc, ColourCopy *c, const ColourScales *by, int part, ColourMatrixArgs *a)
 {
   Colours *of = &c->colours;
-  *a = (ColourMatrixArgs){.n = of->start[of->count], .d = d, .upper = part};
+  *a = (ColourMatrixArgs){.n = of->start[of->count], .left = by->left, .right = by->right, .upper = part};
   TRY(poiseCsrView(&pc->P->csr, &a->A));
   TRY(poiseBufferRead(&of->colour, DEVICE, &a->colour));
   TRY(poiseBufferRead(&of->place, DEVICE, &a->place));
@@ -29,10 +29,10 @@ static PoiseErr Arguments(PoisePC pc, ColourCopy *c, const double *d, int part, 
 }
 
 /* The entries' values; `to` has their places. */
-static PoiseErr Fill(PoisePC pc, ColourCopy *c, const double *d, int part, Csr *to)
+static PoiseErr Fill(PoisePC pc, ColourCopy *c, const ColourScales *by, int part, Csr *to)
 {
   ColourMatrixArgs a;
-  TRY(Arguments(pc, c, d, part, &a));
+  TRY(Arguments(pc, c, by, part, &a));
   TRY(poiseBufferWrite(&to->val, DEVICE, &a.val));
   TRY(poiseCsrView(to, &a.to));
   return LAUNCH(pc->ctx->device, colour_entries, &a);
@@ -44,7 +44,7 @@ static PoiseErr MakePattern(PoisePC pc, ColourCopy *c, int part, Csr *to)
   ColourMatrixArgs a;
   Buffer length = {0};
   double *val;
-  PoiseErr e = Arguments(pc, c, NULL, part, &a);
+  PoiseErr e = Arguments(pc, c, &(ColourScales){NULL}, part, &a);
   if (!e) e = poiseAmgMake(dev, a.n, sizeof *a.length, "lengths of rows by colours", &length, &a.length);
   if (!e) e = LAUNCH(dev, colour_lengths, &a);
   if (!e) e = poiseRowOffsets(dev, a.n, a.length, to);
@@ -58,14 +58,14 @@ static PoiseErr MakePattern(PoisePC pc, ColourCopy *c, int part, Csr *to)
   return e;
 }
 
-static PoiseErr CreatePart(PoisePC pc, ColourCopy *c, const double *d, int part)
+static PoiseErr CreatePart(PoisePC pc, ColourCopy *c, const ColourScales *by, int part)
 {
   PoiseContext self = poiseContextSelf(pc->ctx);
   const MatType *type = pc->P->csr.b ? &poiseMatType_bcsr : &poiseMatType_csr;
   PoiseMat *B = &c->part[part];
   Csr to = {0};
   PoiseErr e = MakePattern(pc, c, part, &to);
-  if (!e) e = Fill(pc, c, d, part, &to);
+  if (!e) e = Fill(pc, c, by, part, &to);
   if (!e) {
     PoiseInt n = c->colours.start[c->colours.count] * poiseCsrSide(&to);
     e = poiseMatCreateTyped(self, type, n, n, n, n, B);
@@ -77,30 +77,30 @@ static PoiseErr CreatePart(PoisePC pc, ColourCopy *c, const double *d, int part)
   return e ? e : poiseMatReady(*B);
 }
 
-static PoiseErr Create(PoisePC pc, const double *d, ColourCopy *c)
+static PoiseErr Create(PoisePC pc, const ColourScales *by, ColourCopy *c)
 {
   int unit = Unit(pc->ctx->device, pc->P->csr.b);
   pc->generation++;
   TRY(poiseColoursFind(pc, unit, &c->colours));
-  TRY(CreatePart(pc, c, d, COLOUR_LOWER));
-  return CreatePart(pc, c, d, COLOUR_UPPER);
+  TRY(CreatePart(pc, c, by, COLOUR_LOWER));
+  return CreatePart(pc, c, by, COLOUR_UPPER);
 }
 
-static PoiseErr Refill(PoisePC pc, const double *d, ColourCopy *c)
+static PoiseErr Refill(PoisePC pc, const ColourScales *by, ColourCopy *c)
 {
   for (int part = COLOUR_LOWER; part <= COLOUR_UPPER; part++) {
-    TRY(Fill(pc, c, d, part, &c->part[part]->csr));
+    TRY(Fill(pc, c, by, part, &c->part[part]->csr));
     c->part[part]->version.values++;
     TRY(poiseMatReady(c->part[part]));
   }
   return POISE_OK;
 }
 
-PoiseErr poiseColourCopySetup(PoisePC pc, const double *d, ColourCopy *c, bool *anew)
+PoiseErr poiseColourCopySetup(PoisePC pc, const ColourScales *by, ColourCopy *c, bool *anew)
 {
   *anew = poiseMatChanged(&c->seen, pc->P) & CHANGED_PATTERN;
   if (*anew) poiseColourCopyDestroy(pc->ctx, c);
-  PoiseErr e = *anew ? Create(pc, d, c) : Refill(pc, d, c);
+  PoiseErr e = *anew ? Create(pc, by, c) : Refill(pc, by, c);
   if (e)
     poiseColourCopyDestroy(pc->ctx, c);
   else

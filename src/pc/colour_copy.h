@@ -16,9 +16,13 @@ typedef struct ColourCopy {
   PoiseMat part[2]; /* of earlier and later colours */
 } ColourCopy;
 
-/* Of P as it is now: D^-1 L and D^-1 U, with the inverse diagonal blocks d; L and U, if d is NULL. New values
-   allocate nothing. *anew: the pattern was new. Local. */
-PoiseErr poiseColourCopySetup(PoisePC pc, const double *d, ColourCopy *c, bool *anew);
+typedef struct ColourScales { /* diagonal blocks, by columns; NULL: the identity */
+  const double *left, *right;
+} ColourScales;
+
+/* Of P as it is now: L and U, multiplied by these from both sides. New values allocate nothing. *anew: the
+   pattern was new. Local. */
+PoiseErr poiseColourCopySetup(PoisePC pc, const ColourScales *by, ColourCopy *c, bool *anew);
 int64_t poiseColourCopyNumbers(const ColourCopy *c); /* of a vector at places */
 /* Bytes of the two parts, read once. */
 double poiseColourCopyTraffic(const ColourCopy *c);

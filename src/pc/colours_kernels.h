@@ -141,13 +141,13 @@ POISE_INLINE void colour_rows_item(const ColourArgs *a, int64_t i)
 
 /* row: 1 + the row at each place; 0: at those that fill up a colour's last group. One part of A - D of the
    owned block: entries of earlier colours (upper = 0) or later ones, at their columns' places, which ascend.
-   d: inverse diagonal blocks to multiply by; NULL: ones. */
+   left, right: diagonal blocks to multiply by, by rows of A; NULL: ones. */
 typedef struct ColourMatrixArgs {
   int64_t n; /* places */
   CsrView A, to;
   const uint8_t *colour;
   const int32_t *place, *row;
-  const double *d;
+  const double *left, *right;
   int upper;
   int32_t *length, *col;
   double *val;
@@ -205,15 +205,25 @@ POISE_INLINE void colour_pattern_item(const ColourMatrixArgs *a, int64_t p)
   poiseColourSort(a->col + first, at - first);
 }
 
-/* to = d from, of b x b numbers by columns; d NULL: to = from */
-POISE_INLINE void poiseColourScale(int64_t b, const double *d, const double *from, double *to)
+/* to = left from right, of b x b numbers by columns; NULL: the identity */
+POISE_INLINE void poiseColourScale(int64_t b, const double *left, const double *right, const double *from,
+                                   double *to)
 {
+  double row[32];
   for (int64_t c = 0; c < b; c++)
     for (int64_t r = 0; r < b; r++) {
-      double s = d ? 0 : from[c * b + r];
-      for (int64_t q = 0; d && q < b; q++) s += d[q * b + r] * from[c * b + q];
+      double s = left ? 0 : from[c * b + r];
+      for (int64_t q = 0; left && q < b; q++) s += left[q * b + r] * from[c * b + q];
       to[c * b + r] = s;
     }
+  for (int64_t r = 0; right && r < b; r++) {
+    for (int64_t q = 0; q < b; q++) row[q] = to[q * b + r];
+    for (int64_t c = 0; c < b; c++) {
+      double s = 0;
+      for (int64_t q = 0; q < b; q++) s += row[q] * right[c * b + q];
+      to[c * b + r] = s;
+    }
+  }
 }
 
 /* Entry k of A's row i, which is at place p. */
@@ -222,7 +232,8 @@ POISE_INLINE void poiseColourEntry(const ColourMatrixArgs *a, int64_t b, int64_t
   int64_t j = a->A.col[k];
   if (!poiseColourTakes(a, i, j)) return;
   int64_t at = poiseSeek(a->to.col, poiseCsrOffset(&a->to, p), poiseCsrOffset(&a->to, p + 1), a->place[j]);
-  poiseColourScale(b, a->d ? a->d + i * b * b : NULL, a->A.val + k * b * b, a->val + at * b * b);
+  poiseColourScale(b, a->left ? a->left + i * b * b : NULL, a->right ? a->right + j * b * b : NULL,
+                   a->A.val + k * b * b, a->val + at * b * b);
 }
 
 POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
@@ -231,6 +242,68 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
   if (i < 0) return;
   for (int64_t k = poiseCsrOffset(&a->A, i), end = poiseCsrOffset(&a->A, i + 1); k < end; k++)
     poiseColourEntry(a, b, p, i, k);
+}
+
+/* ---- a diagonal that is divided -------------------------------------------------------------- */
+
+/* left D right = I for the diagonal blocks D of n rows of blocks. Where D is symmetric and positive definite,
+   D = G G^T, left is the inverse of G, and right its transpose; else left is that of D. For numbers left and
+   right are 1 / sqrt|D|, and left has D's sign. `left` has D at first; inverse: of D, by columns. */
+typedef struct ColourDivideArgs {
+  int64_t n, b;
+  double factor; /* D is so many times what `left` has */
+  const double *inverse;
+  double *left, *right;
+} ColourDivideArgs;
+
+/* g = G, its lower triangle; false where there is none */
+POISE_INLINE bool poiseColourCholesky(int64_t b, double factor, const double *d, double *g)
+{
+  for (int64_t c = 0; c < b; c++)
+    for (int64_t r = c; r < b; r++) {
+      double s = factor * d[c * b + r], other = factor * d[r * b + c];
+      if (!(fabs(s - other) <= 1e-14 * factor * sqrt(fabs(d[c * b + c] * d[r * b + r])))) return false;
+      for (int64_t q = 0; q < c; q++) s -= g[q * b + r] * g[q * b + c];
+      if (r == c && !(s > 0)) return false;
+      g[c * b + r] = r == c ? sqrt(s) : s / g[c * b + c];
+    }
+  return true;
+}
+
+/* The lower triangle g becomes that of its inverse. Columns behind c are as they were, and so are the
+   diagonals that column c divides by. */
+POISE_INLINE void poiseColourInvertLower(int64_t b, double *g)
+{
+  for (int64_t c = 0; c < b; c++) {
+    g[c * b + c] = 1 / g[c * b + c];
+    for (int64_t r = c + 1; r < b; r++) {
+      double s = 0;
+      for (int64_t q = c; q < r; q++) s += g[q * b + r] * g[c * b + q];
+      g[c * b + r] = -s / g[r * b + r];
+    }
+  }
+}
+
+POISE_INLINE void colour_divide_item(const ColourDivideArgs *a, int64_t i)
+{
+  int64_t b = a->b;
+  double *left = a->left + i * b * b, *right = a->right + i * b * b;
+  if (b == 1) {
+    double d = a->factor * *left, s = 1 / sqrt(fabs(d));
+    *right = s, *left = d < 0 ? -s : s;
+    return;
+  }
+  bool divides = poiseColourCholesky(b, a->factor, left, right);
+  if (divides) poiseColourInvertLower(b, right);
+  for (int64_t c = 0; c < b; c++)
+    for (int64_t r = 0; r < b; r++) {
+      if (divides)
+        left[c * b + r] = r >= c ? right[c * b + r] : 0;
+      else
+        left[c * b + r] = a->inverse[i * b * b + c * b + r] / a->factor, right[c * b + r] = r == c;
+    }
+  for (int64_t c = 0; divides && c < b; c++)
+    for (int64_t r = 0; r < b; r++) right[c * b + r] = left[r * b + c];
 }
 
 #ifdef __cplusplus

@@ -145,7 +145,8 @@ both=(src/*/*_phases.h src/*/*_kernels.h src/{sys,mat,pc}/*/*_kernels.h src/ksp/
   src/mat/product/product_{plan,model}.h src/pc/{block_inverse,colour_moves,pivot}.h)
 shared='[a-z0-9_]+_(phases|kernels)|phases|link_args|csr_view|device_model|product_(plan|model)'
 shared+='|block_inverse|colour_moves|pivot'
-cuda='sys/sys|(sys/device|mat|pc)/[a-z]+_device|bcsr|bulk|cuda|door|epilogue|exchange|fragments|items'
+cuda='sys/sys|(sys/device|mat|pc)/[a-z]+_device|bcsr|bulk|colour_lanes|cuda|door|epilogue|exchange'
+cuda+='|fragments|items'
 cuda+='|csr_columns|reduce|row_lanes|rows|staged_rows|spgemm_(lanes|threads|tiles|warps)|sweep'
 cuda+='|tile(_[a-z]+)?|wide'
 others=$(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src/cuda/* "${both[@]}" |

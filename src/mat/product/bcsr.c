@@ -167,6 +167,7 @@ static void MultGroup(const BcsrMultArgs *a, double alpha, double beta, int64_t 
   const CsrMultArgs *m = &a->c.m;
   int64_t b = m->A.b, begin = group * m->rows, end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
   if (a->form == BCSR_BALANCED) begin = a->c.row_block[group].begin, end = begin + a->c.row_block[group].rows;
+  poiseHostKeepRows(m, begin * b, end * b);
   of_size[b].rows(m, alpha, beta, begin, end);
   poiseHostFinishRows(m, begin * b, end * b, group);
 }

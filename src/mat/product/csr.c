@@ -25,6 +25,7 @@ PoiseErr poiseCsrArguments(Product *p, const ProductArgs *a, CsrMultArgs *m)
   m->a = a->a, m->b = a->b;
   m->x = a->x, m->ghost = a->ghost, m->skip = a->skip;
   m->y = a->y, m->scale = a->scale;
+  m->add = a->add, m->also = a->also;
   if (a->fuse) m->fuse = *a->fuse;
   return poiseCsrView(&p->A->csr, &m->A);
 }
@@ -62,7 +63,9 @@ PoiseErr poiseCsrArgumentsSingle(Product *p, ProductPart part, const ProductArgs
                          .ghost = a->ghost,
                          .skip = a->skip,
                          .y = a->y,
-                         .scale = a->scale};
+                         .scale = a->scale,
+                         .add = a->add,
+                         .also = a->also};
   if (a->fuse) m->fuse = *a->fuse;
   m->A.ptr64 = v.ptr64, m->A.ptr32 = v.ptr32, m->A.col = v.col;
   TRY(poiseIndex16View(p->A, &m->index16));
@@ -168,6 +171,7 @@ static void MultBlock(const CsrMultArgs *a, double alpha, double beta, int64_t b
 {
   /* the host uses no other number of rows */
   int64_t begin = block * POISE_BLOCK, end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
+  poiseHostKeepRows(a, begin, end);
   if (a->index16.code && a->index16.base[block * POISE_BANDS] >= 0)
     poiseHostRows(a, alpha, beta, begin, end, HOST_INDEX16);
   else if (a->ghost)

@@ -15,6 +15,7 @@ PoiseErr poiseHost_csr_mult_f32(Device *dev, const void *args)
   for (int64_t k = 0; k < a->nblock; k++) {
     int64_t block = poiseBlockOf_f32(a, k), begin = block * POISE_BLOCK;
     int64_t end = begin + POISE_BLOCK < a->A.m ? begin + POISE_BLOCK : a->A.m;
+    poiseHostKeepRows(a, begin, end);
     if (a->ghost)
       poiseHostRows(a, alpha, beta, begin, end, HOST_GHOSTS);
     else
@@ -45,6 +46,7 @@ PoiseErr poiseHost_bcsr_mult_f32(Device *dev, const void *args)
   for (int64_t k = 0; k < m->nblock; k++) {
     int64_t group = poiseBlockOf_f32(m, k), begin = group * m->rows;
     int64_t end = begin + m->rows < m->A.m ? begin + m->rows : m->A.m;
+    poiseHostKeepRows(m, begin * b, end * b);
     rows_of[b](m, alpha, beta, begin, end);
     poiseHostFinishRows(m, begin * b, end * b, group);
   }

@@ -7,13 +7,15 @@
 
 enum { MAX_SINGLE_BLOCK = 8 };
 
-/* y = D (a A [x | ghost] + b y) on blocks order[0 .. nblock) of `rows` rows (order NULL: first, first + 1,
-   ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for this
-   pattern; lanes: log2 of a tile's threads for a row; ranges: of the rows of its MatBlocks, a launch has some. tile: most
-   nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows often differ
-   from those before (said to the host); spread: lines of x for 100 neighbouring entries (said to GPUs).
-   index16: of these blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the dots are
-   of numbers. In fp32 blocks have MAX_SINGLE_BLOCK rows at most.
+/* y = D (a A [x | ghost] + b y) + add on blocks order[0 .. nblock) of `rows` rows (order NULL: first,
+   first + 1, ...), dots of those rows. D = diag(scale), NULL: the identity. rows is what the device chose for
+   this pattern; lanes: log2 of the threads of a tile that share a row; ranges: a launch has a range of the
+   blocks that there are; tile: most nonzeros of a block (0 when rows is POISE_BLOCK); vary: lengths of rows
+   often differ from those before (said to the host); spread: lines of x for 100 neighbouring entries (said to
+   GPUs). index16: of these blocks. In BcsrMultArgs of blocks: rows counts rows of blocks; y, scale and the
+   dots are of numbers. In fp32 blocks have MAX_SINGLE_BLOCK rows at most.
+   Of ranges alone: add, NULL: 0; also = the y before + the y behind, whose dots are then formed, NULL: it is
+   not made.
    poiseBlockOf: the row block with this number in a launch. */
 #define CSR_MULT(Real, suffix)                                                                         \
   typedef struct CsrMultArgs##suffix {                                                                 \
@@ -22,9 +24,9 @@ enum { MAX_SINGLE_BLOCK = 8 };
     int64_t first, nblock, tile, x_lines;                                                              \
     const int32_t *order;                                                                              \
     ScalarRef a, b;                                                                                    \
-    const Real *x, *ghost;                                                                             \
+    const Real *x, *ghost, *add;                                                                       \
     const double *skip, *scale;                                                                        \
-    Real *y;                                                                                           \
+    Real *y, *also;                                                                                    \
     Fuse fuse;                                                                                         \
     Index16View index16;                                                                               \
   } CsrMultArgs##suffix;                                                                               \

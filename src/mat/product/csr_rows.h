@@ -127,12 +127,20 @@ POISE_INLINE double poiseHostUpdate(double alpha, double sum, double beta, doubl
   return beta == 0 ? alpha * sum : alpha * sum + beta * old;
 }
 
-/* Ends rows [begin, end), which have been stored and are in cache: their scale, then their dots, as the
-   partials of block `at`. */
+/* Before rows [begin, end) are stored: the y that `also` has. */
+POISE_INLINE void poiseHostKeepRows(const RowsArgs *a, int64_t begin, int64_t end)
+{
+  if (a->also) memcpy(a->also + begin, a->y + begin, (size_t)(end - begin) * sizeof(SCALAR));
+}
+
+/* Ends rows [begin, end), which have been stored and are in cache: their scale, what is added, then their
+   dots, as the partials of block `at`. */
 POISE_INLINE void poiseHostFinishRows(const RowsArgs *a, int64_t begin, int64_t end, int64_t at)
 {
   if (a->scale) NAME(poiseHostScale)(a->scale, a->y, begin, end);
-  NAME(poiseHostFuse)(&a->fuse, a->y, begin, end, at);
+  for (int64_t i = begin; a->add && i < end; i++) a->y[i] += a->add[i];
+  for (int64_t i = begin; a->also && i < end; i++) a->also[i] += a->y[i];
+  NAME(poiseHostFuse)(&a->fuse, a->also ? a->also : a->y, begin, end, at);
 }
 
 /* y[i] = alpha (A x)_i + beta y_i for rows [i, end), one after the other. */

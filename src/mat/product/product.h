@@ -61,6 +61,8 @@ typedef struct ProductArgs { /* y = D (a A x + b y), then the dots of y; pointer
   const void *x, *ghost; /* ghost: x at the ghost columns; NULL until the exchange has ended */
   const double *skip;    /* *skip != 0: y stays as it is; NULL: never */
   const double *scale;   /* the diagonal D; NULL: the identity */
+  const void *add;       /* y = D (a A x + b y) + add, of ranges of rows; NULL: 0 */
+  void *also;            /* and also = the y before + the y behind, whose dots are formed; NULL: not made */
   void *y;               /* of the type of the product's values, as are x and ghost */
   const Fuse *fuse;      /* NULL: no dots */
   int columns;           /* of x and y, if they are wide; else 0 */

@@ -59,7 +59,7 @@ static PoiseErr MakeCopy(PoisePC of, AmgLevel *l)
   const double *d = NULL;
   bool anew;
   TRY(MakeDiagonal(l, &d));
-  return poiseColourCopySetup(of, d, &l->sweeps.copy, &anew);
+  return poiseColourCopySetup(of, &(ColourScales){.left = d}, &l->sweeps.copy, &anew);
 }
 
 /* Would a GPU take longer to launch so many colours than to pass over their entries? */
