@@ -83,7 +83,7 @@ static PoiseErr Measure(PoiseMat A)
   poiseProductPlan(model, &request, &b->statistics, &b->statistics, &plan);
   b->vary = poiseRowsVary(&b->statistics, columns);
   b->rows = plan.rows, b->tile = plan.tile, b->lanes = 0;
-  while (plan.form == FORM_TILES && 1 << b->lanes < plan.lanes) b->lanes++;
+  while (1 << b->lanes < plan.lanes) b->lanes++;
   b->n = (c->m + b->rows - 1) / b->rows;
   return POISE_OK;
 }
