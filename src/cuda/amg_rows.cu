@@ -140,14 +140,24 @@ template <> PoiseErr LaunchItems<AmgStrengthArgs, amg_strong_write_item>(Device 
   return LaunchLanes<AmgStrengthArgs>(dev, args, StrongByLanes<true>);
 }
 
+/* By lanes where these have more than an entry each, or a block. */
+template <void (*Item)(const ColourMatrixArgs *, int64_t)>
+static PoiseErr LaunchPlaced(Device *dev, const void *args, void (*lanes)(ColourMatrixArgs))
+{
+  const ColourMatrixArgs *a = (const ColourMatrixArgs *)args;
+  if (a->A.b > 1 || a->A.nz > LANES * a->A.m) return LaunchLanes<ColourMatrixArgs>(dev, args, lanes);
+  if (a->n) Items<ColourMatrixArgs, Item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
 template <> PoiseErr LaunchItems<ColourMatrixArgs, colour_pattern_item>(Device *dev, const void *args)
 {
-  return LaunchLanes<ColourMatrixArgs>(dev, args, PatternByLanes);
+  return LaunchPlaced<colour_pattern_item>(dev, args, PatternByLanes);
 }
 
 template <> PoiseErr LaunchItems<ColourMatrixArgs, colour_entries_item>(Device *dev, const void *args)
 {
-  return LaunchLanes<ColourMatrixArgs>(dev, args, EntriesByLanes);
+  return LaunchPlaced<colour_entries_item>(dev, args, EntriesByLanes);
 }
 
 template <> PoiseErr LaunchItems<ColourMoveArgs, colour_to_places_item>(Device *dev, const void *args)
