@@ -11,6 +11,7 @@
 #include "amg/rows.h"
 #include "colours.h"
 #include "colours_kernels.h"
+#include "mat/product/product_model.h"
 
 enum { ROUNDS = 4 }; /* of a GPU, between questions */
 
@@ -57,6 +58,29 @@ static PoiseErr FindStrides(Device *dev, ColourArgs *a)
   poiseBufferDestroy(&offsets);
   if (!e) a->strides = StridesOf(offset, a->stride);
   return e;
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+bool poiseColoursChosen(PoisePC pc, int asked, const Version *refused)
+{
+  bool many = pc->P->rows->N >= (PoiseInt)COLOUR_ROWS * PoiseSize(pc->ctx);
+  if (asked != ORDER_AUTO) return asked == ORDER_COLOURS;
+  return many && poiseModelIsGpu(&pc->ctx->device->model) && poiseMatHolds(pc->P) &&
+         poiseMatChanged(refused, pc->P) & CHANGED_PATTERN;
+}
+
+PoiseErr poiseColoursAgree(PoisePC pc, int asked, PoiseErr mine, Version *refused, bool *again)
+{
+  int64_t many = asked == ORDER_AUTO && mine == POISE_ERR_UNSUPPORTED;
+  *again = false;
+  if (many) PoiseErrorClear();
+  TRY(PoiseAgree(pc->ctx, many ? POISE_OK : mine));
+  if (asked != ORDER_AUTO) return POISE_OK;
+  TRY(poiseCommMaxInt(pc->ctx->comm, &many, 1));
+  *again = many;
+  if (many) *refused = pc->P->version;
+  return POISE_OK;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */

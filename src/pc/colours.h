@@ -18,6 +18,15 @@ typedef struct Colours {
 /* The same on all devices and for any number of threads. P's diagonal is there (POISE_ERR_NUMERIC);
    POISE_ERR_UNSUPPORTED: more than COLOUR_MOST colours. Waits for the device. Local. */
 PoiseErr poiseColoursFind(PoisePC pc, int unit, Colours *c);
+
+enum { ORDER_AUTO, ORDER_NATURAL, ORDER_COLOURS }; /* of rows; in the order of POISE_COLOUR_WORDS */
+#define POISE_COLOUR_WORDS "auto|natural|colours"
+/* Are rows taken by colours, as was asked for, or by choice? refused: P when it had too many of them. Alike
+   on all ranks. */
+bool poiseColoursChosen(PoisePC pc, int asked, const Version *refused);
+/* Behind a set-up by colours that has given `mine`: if they were chosen, and are too many on any rank, that
+   is no error. Then *again, and it is to be done in the natural order. Collective; agrees. */
+PoiseErr poiseColoursAgree(PoisePC pc, int asked, PoiseErr mine, Version *refused, bool *again);
 void poiseColoursBytes(const Colours *c, PoiseBytes *sum);
 void poiseColoursDestroy(PoiseContext ctx, Colours *c);
 

@@ -92,7 +92,7 @@ static PoiseErr Make(Device *dev, size_t numbers, const char *what, Buffer *b)
 
 static bool ByColours(const Incomplete *f)
 {
-  return f->order == FACTOR_COLOURS;
+  return f->by_colours;
 }
 
 /* Places of the factors' entries: with those of other ranks' columns, where they are P's. */
@@ -379,20 +379,32 @@ static PoiseErr PrepareThresholds(PoisePC pc, Incomplete *f, bool symmetric)
   return CheckSymmetric(pc, f, symmetric);
 }
 
-/* What sweeps by colours are not for. */
+/* The option that sweeps by colours are not for; NULL: they are for all that is asked for. */
+static const char *OnlyNatural(const Incomplete *f)
+{
+  return f->levels                          ? "pc_factor_levels"
+         : f->sweeps                        ? "pc_factor_sweeps"
+         : f->setup_sweeps                  ? "pc_factor_setup_sweeps"
+         : f->triangles != TRIANGLES_SOLVED ? "pc_factor_triangles"
+         : strcmp(f->kernel, "own")         ? "pc_factor_kernel"
+                                            : NULL;
+}
+
 static PoiseErr CheckColours(PoisePC pc, const Incomplete *f)
 {
-  const char *other = f->levels                          ? "pc_factor_levels"
-                      : f->sweeps                        ? "pc_factor_sweeps"
-                      : f->setup_sweeps                  ? "pc_factor_setup_sweeps"
-                      : f->triangles != TRIANGLES_SOLVED ? "pc_factor_triangles"
-                      : strcmp(f->kernel, "own")         ? "pc_factor_kernel"
-                                                         : NULL;
-  if (!ByColours(f) || !other) return POISE_OK;
+  const char *other = OnlyNatural(f);
+  if (f->order != ORDER_COLOURS || !other) return POISE_OK;
   char name[POISE_OPTION_LENGTH];
   snprintf(name, sizeof name, "%s", poiseOptionsName(pc->ctx, pc->prefix, other));
   FAIL(POISE_ERR_UNSUPPORTED, "%s: %s is for the natural order of rows, and %s is colours: choose one",
        pc->type->name, name, poiseOptionsName(pc->ctx, pc->prefix, "pc_factor_order"));
+}
+
+/* Thresholds find a pattern of their own. */
+static bool ChoosesColours(PoisePC pc, const Incomplete *f)
+{
+  bool may = f->order == ORDER_COLOURS || (!OnlyNatural(f) && !(f->fill > 0));
+  return may && poiseColoursChosen(pc, f->order, &f->too_many);
 }
 
 static PoiseErr Prepare(PoisePC pc, Incomplete *f, bool symmetric)
@@ -427,11 +439,9 @@ static PoiseErr FallBack(PoisePC pc, Incomplete *f, PoiseErr mine)
   return Factorise(pc, f, true, result);
 }
 
-PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
+static PoiseErr SetUp(PoisePC pc, Incomplete *f, bool symmetric)
 {
-  Incomplete *f = pc->data;
   const double *result = NULL;
-  double begun = PoiseTime();
   f->negative = false;
   PoiseErr e = Prepare(pc, f, symmetric);
   if (!e) e = Try(pc, f, symmetric, 0, &result);
@@ -443,7 +453,21 @@ PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
   if (!e) e = Factorise(pc, f, symmetric, result);
   if (f->negative) e = FallBack(pc, f, e);
   if (!e) e = poiseJacobiSweepsScale(pc);
-  if (!e) e = poiseIsai(pc, symmetric);
+  return e ? e : poiseIsai(pc, symmetric);
+}
+
+PoiseErr poiseFactorSetup(PoisePC pc, bool symmetric)
+{
+  Incomplete *f = pc->data;
+  double begun = PoiseTime();
+  bool again = false;
+  f->by_colours = ChoosesColours(pc, f);
+  PoiseErr e = SetUp(pc, f, symmetric);
+  if (f->by_colours) e = poiseColoursAgree(pc, f->order, e, &f->too_many, &again);
+  if (!e && again) {
+    f->by_colours = false;
+    e = SetUp(pc, f, symmetric);
+  }
   f->seconds = PoiseTime() - begun;
   return e ? e : poiseFactorLibraryPlan(pc);
 }
@@ -670,14 +694,14 @@ static PoiseErr PredictColours(PoisePC pc, const MatPlan *plan, PoisePrediction 
   return POISE_OK;
 }
 
-PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, PoisePrediction *p)
+static PoiseErr PredictNatural(PoisePC pc, bool symmetric, const MatPlan *matrix, PoisePrediction *p)
 {
   const Device *dev = pc->ctx->device;
-  const Incomplete *f = pc->data;
+  Incomplete natural = *(const Incomplete *)pc->data, *f = &natural;
   MatPlan factors = *matrix, *plan = &factors;
+  natural.by_colours = false;
   TRY(PlanFill(pc, f, plan));
   if (f->fill > 0) return PredictThresholds(pc, f, plan, p);
-  if (ByColours(f)) return PredictColours(pc, plan, p);
   TRY(poiseTriangularPredict(pc, true, Directions(f), plan, p));
   poisePredict(dev, 8 * (poisePlanScalars(plan) + poisePlanSide(plan) * pc->P->rows->n), ON_DEVICE, p);
   poisePredict(dev, RESULTS * sizeof(double), ON_BOTH, p);
@@ -691,6 +715,22 @@ PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, P
   if (!strcmp(f->kernel, "own")) return POISE_OK;
   if (!poiseSingleRows(dev)) poisePredict(dev, 8 * (plan->m + 1), ON_DEVICE, p);
   p->beyond = "what the library asks for";
+  return POISE_OK;
+}
+
+/* Colours that are chosen may be too many. */
+PoiseErr poiseFactorPredict(PoisePC pc, bool symmetric, const MatPlan *matrix, PoisePrediction *p)
+{
+  const Incomplete *f = pc->data;
+  PoisePrediction natural = *p;
+  bool colours = ChoosesColours(pc, f);
+  if (colours) TRY(PredictColours(pc, matrix, p));
+  if (colours && f->order == ORDER_COLOURS) return POISE_OK;
+  TRY(PredictNatural(pc, symmetric, matrix, &natural));
+  if (colours)
+    poisePredictEither(&natural, p);
+  else
+    *p = natural;
   return POISE_OK;
 }
 

@@ -12,7 +12,9 @@ typedef struct Incomplete {
   PoiseInt sweeps, setup_sweeps;    /* Jacobi sweeps of a solve with each triangle; sweeps of a factorisation;
                                        0: exact */
   int triangles;                    /* TRIANGLES_... */
-  int order;                        /* of rows: FACTOR_NATURAL, FACTOR_COLOURS */
+  int order;                        /* of rows: ORDER_... */
+  bool by_colours;                  /* in use, of the latest set-up */
+  Version too_many;                 /* P, when its colours were too many to be chosen */
   double drop_tol, fill, pivoting;  /* thresholds (thresholds.c); fill = 0: there are none, but levels */
   PoiseInt levels, filled;          /* of fill: wanted; those of `triangular` (-1: none) */
   Triangular triangular;
@@ -38,7 +40,6 @@ typedef struct Incomplete {
 } Incomplete;
 
 enum { TRIANGLES_SOLVED, TRIANGLES_ISAI }; /* in the order of FACTOR_TRIANGLES */
-enum { FACTOR_NATURAL, FACTOR_COLOURS };   /* in that of FACTOR_ORDER */
 
 /* Products with each triangle in an application; 0: it is solved level after level. */
 static inline PoiseInt poiseFactorProducts(const Incomplete *f)
@@ -89,10 +90,11 @@ static inline PoiseInt poiseFactorProducts(const Incomplete *f)
         "what is done with each triangle: it is solved, or multiplied by an approximate inverse of its " \
         "pattern, which takes no blocks"                                                                 \
   }
-#define FACTOR_ORDER                                                                                         \
-  {                                                                                                          \
-    "pc_factor_order", POISE_OPTION_CHOICE, offsetof(Incomplete, order), "natural", 0, 0, "natural|colours", \
-        "of rows as they are eliminated; colours: those without a common entry at once, without fill"        \
+#define FACTOR_ORDER                                                                                       \
+  {                                                                                                        \
+    "pc_factor_order", POISE_OPTION_CHOICE, offsetof(Incomplete, order), "auto", 0, 0, POISE_COLOUR_WORDS, \
+        "of rows as they are eliminated; colours: those without a common entry at once, without fill; "    \
+        "auto: so of many rows on a GPU, where nothing else is asked for, else natural"                    \
   }
 #define FACTOR_SETUP_SWEEPS                                                                             \
   {                                                                                                     \

@@ -21,17 +21,18 @@ typedef struct SOR {
   double omega;
   PoiseInt its, lits;
   int symmetric, forward, backward, order;
+  bool by_colours;  /* in use */
+  Version too_many; /* P, when its colours were too many to be chosen */
   Blocks diagonal;
   Triangular triangular; /* of the natural order, or */
   ByColour colours;
   PoiseVec residual, correction; /* needed for its > 1 on several ranks */
 } SOR;
 
-enum { NATURAL, COLOURS };
-
 static const PoiseOption options[] = {
-    {"pc_sor_order", POISE_OPTION_CHOICE, offsetof(SOR, order), "natural", 0, 0, "natural|colours",
-     "of the rows of a sweep; colours: those without a common entry at once"},
+    {"pc_sor_order", POISE_OPTION_CHOICE, offsetof(SOR, order), "auto", 0, 0, POISE_COLOUR_WORDS,
+     "of the rows of a sweep; colours: those without a common entry at once; auto: so of many rows on a GPU, "
+     "else natural"},
     {"pc_sor_omega", POISE_OPTION_REAL, offsetof(SOR, omega), "1", 0, 2, NULL,
      "relaxation factor, between 0 and 2"},
     {"pc_sor_its", POISE_OPTION_INT, offsetof(SOR, its), "1", 1, 1e9, NULL,
@@ -113,7 +114,13 @@ static PoiseErr SetUp_SOR(PoisePC pc)
   TRY(CheckOptions(s)); /* all ranks have the same */
   TRY(PoiseAgree(pc->ctx, poiseBlocksSetup(pc, &s->diagonal, (int)poiseCsrSide(&pc->P->csr), false)));
   TRY(PrepareCorrections(pc));
-  if (s->order == COLOURS) return PoiseAgree(pc->ctx, SetUpColours(pc));
+  s->by_colours = poiseColoursChosen(pc, s->order, &s->too_many);
+  if (s->by_colours) {
+    bool again;
+    TRY(poiseColoursAgree(pc, s->order, SetUpColours(pc), &s->too_many, &again));
+    s->by_colours = !again;
+    if (!again) return POISE_OK;
+  }
   poiseByColourDestroy(pc->ctx, &s->colours);
   TRY(poiseTriangularSetup(pc, &s->triangular, false, true, 2));
   return poiseBufferRead(&pc->P->csr.val, DEVICE, &val); /* copied now, as a captured loop needs them */
@@ -152,7 +159,7 @@ static PoiseErr Sweeps(PoisePC pc, PoiseVec x, PoiseVec y, int64_t count, bool g
                        const Fuse *fuse)
 {
   SOR *s = pc->data;
-  if (s->order == COLOURS) return SweepColours(pc, x, y, count, guess, skip, fuse);
+  if (s->by_colours) return SweepColours(pc, x, y, count, guess, skip, fuse);
   SweepArgs a = {.scale = s->omega, .columns = poiseVecColumns(x), .skip = skip};
   TRY(poiseBufferRead(&pc->P->csr.val, DEVICE, &a.val));
   TRY(poiseBufferRead(&s->diagonal.inverse, DEVICE, &a.d));
@@ -205,7 +212,7 @@ static PoiseErr Relax_SOR(PoisePC pc, PoiseVec r, PoiseVec z, const double *skip
 /* Corrections need vectors and products of their own. */
 static bool TakesColumns(PoisePC pc)
 {
-  return !Corrects(pc) && ((SOR *)pc->data)->order == NATURAL;
+  return !Corrects(pc) && !((SOR *)pc->data)->by_colours;
 }
 
 static PoiseErr ReadyColumns_SOR(PoisePC pc, int columns)
@@ -220,7 +227,7 @@ static double SweepsOf(const SOR *s)
 {
   double all = (double)(s->its * s->lits);
   if (s->forward || s->backward) return all - 0.5;
-  return s->order == COLOURS ? all : 2 * all - 1;
+  return s->by_colours ? all : 2 * all - 1;
 }
 
 static double Once_SOR(PoisePC pc)
@@ -228,7 +235,7 @@ static double Once_SOR(PoisePC pc)
   const SOR *s = pc->data;
   double b = (double)poiseCsrSide(&pc->P->csr), n = (double)pc->P->csr.m;
   double matrix =
-      s->order == COLOURS ? poiseColourCopyTraffic(&s->colours.copy) : poiseTriangularTraffic(&s->triangular);
+      s->by_colours ? poiseColourCopyTraffic(&s->colours.copy) : poiseTriangularTraffic(&s->triangular);
   return SweepsOf(s) * (matrix + 8 * b * b * n);
 }
 
@@ -238,7 +245,7 @@ static void Cost_SOR(PoisePC pc, double *flops, double *bytes)
   double b = (double)poiseCsrSide(&pc->P->csr), n = (double)pc->P->csr.m;
   *flops = 2 * SweepsOf(s) * (double)poiseCsrScalars(&pc->P->csr);
   *bytes = Once_SOR(pc) + 32 * b * n * SweepsOf(s);
-  if (s->order == COLOURS) *bytes += (32 * b + 8) * n; /* r to its places, and z from there */
+  if (s->by_colours) *bytes += (32 * b + 8) * n; /* r to its places, and z from there */
 }
 
 static PoiseErr View_SOR(PoisePC pc)
@@ -251,8 +258,8 @@ static PoiseErr View_SOR(PoisePC pc)
                  s->omega, (long long)s->its, (long long)s->lits));
   int b = (int)poiseCsrSide(&pc->P->csr);
   if (b > 1) TRY(poisePrint(pc->ctx, "  the unknowns of a block at once, blocks of %d x %d\n", b, b));
-  return s->order == COLOURS ? poiseColourCopyPrint(pc, &s->colours.copy)
-                             : poiseTriangularPrint(pc, &s->triangular);
+  return s->by_colours ? poiseColourCopyPrint(pc, &s->colours.copy)
+                       : poiseTriangularPrint(pc, &s->triangular);
 }
 
 static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
@@ -265,14 +272,21 @@ static void Bytes_SOR(PoisePC pc, PoiseBytes *sum)
   if (s->correction) poiseBufferAdd(&s->correction->data, sum);
 }
 
+/* Colours that are chosen may be too many. */
 static PoiseErr Predict_SOR(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
+  const SOR *s = pc->data;
   poiseBlocksPredict(pc, (int)poisePlanSide(plan), p);
-  if (((const SOR *)pc->data)->order == COLOURS)
-    poiseByColourPredict(pc, SweepsAtOnce(pc) > 1, plan, p);
-  else
-    TRY(poiseTriangularPredict(pc, false, 2, plan, p));
   if (Corrects(pc)) poisePredict(pc->ctx->device, 16 * pc->P->rows->n, ON_DEVICE, p);
+  PoisePrediction natural = *p;
+  bool colours = poiseColoursChosen(pc, s->order, &s->too_many);
+  if (colours) poiseByColourPredict(pc, SweepsAtOnce(pc) > 1, plan, p);
+  if (colours && s->order == ORDER_COLOURS) return POISE_OK;
+  TRY(poiseTriangularPredict(pc, false, 2, plan, &natural));
+  if (colours)
+    poisePredictEither(&natural, p);
+  else
+    *p = natural;
   return POISE_OK;
 }
 

@@ -494,6 +494,21 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+static void TestChoice(PoiseContext ctx)
+{
+  CheckChoice(ctx, "ilu", "-x_pc_factor_order natural");
+  CheckChoice(ctx, "icc", "-x_pc_factor_order natural");
+  DeviceModel was;
+  (void)PretendGpu(ctx, &was);
+  PoiseMat A = WithClique(ctx, COLOUR_ROWS, false);
+  PoisePC pc = Make(ctx, "ilu", A, "-x_pc_factor_order auto\n-x_pc_factor_levels 1"); /* not by colours */
+  CHECK_OK(PoisePCSetUp(pc));
+  CHECK(!IsByColours(pc));
+  PoisePCDestroy(&pc);
+  PoiseMatDestroy(&A);
+  ctx->device->model = was;
+}
+
 /* ---- without memory -------------------------------------------------------------------------- */
 
 static PoiseErr UseColours(PoisePC pc, Given *g)
@@ -540,6 +555,7 @@ static const Test tests[] = {{"numbers", TestNumbers, 0},
                              {"same_bits", TestSameBits, TEST_SERIAL | TEST_HOST_ONLY},
                              {"refresh", TestRefresh, 0},
                              {"view", TestView, 0},
+                             {"choice", TestChoice, 0},
                              {"memory", TestMemory, 0},
                              {NULL, NULL, 0}};
 

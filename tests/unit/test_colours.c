@@ -518,6 +518,11 @@ static void TestView(PoiseContext ctx)
   PoiseMatDestroy(&A);
 }
 
+static void TestChoice(PoiseContext ctx)
+{
+  CheckChoice(ctx, "sor", "-x_pc_sor_order natural");
+}
+
 /* ---- without memory -------------------------------------------------------------------------- */
 
 static PoiseErr UseColours(PoisePC pc, Given *g)
@@ -563,6 +568,7 @@ static const Test tests[] = {{"shapes", TestShapes, 0},
                              {"refresh", TestRefresh, 0},
                              {"refused", TestRefused, 0},
                              {"view", TestView, 0},
+                             {"choice", TestChoice, 0},
                              {"memory", TestMemory, 0},
                              {NULL, NULL, 0}};
 
