@@ -128,7 +128,8 @@ def on_device(array: Any) -> bool:
 
 
 def device_array(array: Any, name: str) -> DeviceArray:
-    """An array in the memory of the GPU that the library works on, in the order of its stream."""
+    """An array in the memory of the GPU that the library works on, in the order of its stream: what the
+    array's own library has enqueued comes first."""
     if stream() is None:
         raise NotSupported(f"{name} is on a GPU, and Poise works on the host here: see poise.info()")
     if not hasattr(array, "__dlpack__"):
@@ -142,13 +143,12 @@ def host_array(array: Any, name: str) -> NDArray[Any]:
     """A NumPy array over memory of the host, with the user's numbers where they are."""
     if isinstance(array, np.ndarray):
         return array
-    if library_of(array) == "jax" and array.dtype != np.float64:
-        raise TypeError(
-            f"{name} is an array of {array.dtype}; JAX makes float64 after "
-            'jax.config.update("jax_enable_x64", True)'
-        )
-    if library_of(array) == "torch":  # by DLPack NumPy may only read it
-        return array.numpy()
+    if library_of(array) == "torch":
+        if array.requires_grad:
+            raise TypeError(
+                f"{name} requires grad: poise.torch.solve makes gradients, {name}.detach() has none"
+            )
+        return array.numpy()  # by DLPack NumPy may only read it
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
         return np.from_dlpack(array)
     return np.asarray(array)
@@ -180,14 +180,23 @@ def output(array: Any, shape: tuple[int, ...], name: str = "out") -> Float:
     return a
 
 
+def is_single(array: Any) -> bool:
+    """Does it hold float32?"""
+    return str(getattr(array, "dtype", "")) in ("float32", "torch.float32")
+
+
 def like(array: Any, result: Float) -> Any:
-    """A result on the host, as an array of the user's library."""
+    """A result on the host, as an array of the user's library; in float32, if the user's array is."""
+    given: NDArray[Any] = result.astype(np.float32) if is_single(array) else result
     library = library_of(array)
     if library == "torch":
-        return sys.modules["torch"].from_numpy(result)
+        return sys.modules["torch"].from_numpy(given)
     if library == "jax":
-        return sys.modules["jax"].numpy.asarray(result)
-    return result
+        return sys.modules["jax"].device_put(given, array.sharding)
+    return given
+
+
+# ---- arrays on a GPU, made by their own libraries ----------------------------------------------------------
 
 
 def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
@@ -198,11 +207,29 @@ def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=torch.float64, device=array.device)
+    if library == "jax":  # nobody else knows it yet, so that it may be written to
+        return sys.modules["jax"].device_put(np.zeros(shape), array.sharding)
     if library == "numba":
         return sys.modules["numba"].cuda.device_array(shape, dtype="float64")
     raise NotSupported(
-        f"give out=: new arrays on the GPU are made for cupy, torch and numba, not for {library}"
+        f"give out=: new arrays on the GPU are made for cupy, torch, jax and numba, not for {library}"
     )
+
+
+def double(array: Any) -> Any:
+    """An array on the GPU in float64: itself, or a copy of one in float32."""
+    if not is_single(array):
+        return array
+    if library_of(array) == "torch":
+        return array.double()
+    if library_of(array) in ("cupy", "jax"):
+        return array.astype("float64")
+    return array
+
+
+def single(array: Any) -> Any:
+    """A result on the GPU in float32."""
+    return array.float() if library_of(array) == "torch" else array.astype("float32")
 
 
 # ---- vectors of the library over arrays --------------------------------------------------------------------

@@ -2,6 +2,7 @@
 """What users call a matrix, as CSR arrays."""
 from __future__ import annotations
 
+import sys
 import zlib
 from typing import Any, NamedTuple
 
@@ -44,22 +45,35 @@ def csr_of(A: Any) -> Csr | None:
     """The matrix where it is, if it is CSR, else a copy. None: it is a function."""
     if _arrays.library_of(A) == "torch":
         return _of_torch(A)
+    if _arrays.library_of(A) == "jax" and hasattr(A, "n_batch"):
+        return _of_jax(A)
     if is_sparse(A):
         C = A.tocsr()  # itself, if it is CSR
         return Csr(C.data, C.indices, C.indptr, rank2(A.shape), made=A.format != "csr")
-    if hasattr(A, "indptr") and hasattr(A, "indices") and hasattr(A, "data"):  # BCSR of JAX
-        return Csr(A.data, A.indices, A.indptr, rank2(A.shape))
     if hasattr(A, "matvec") and hasattr(A, "shape"):
         return None
     return _of_dense(A)
 
 
 def _of_torch(A: Any) -> Csr:
-    if str(A.layout) == "torch.sparse_csr":
-        return Csr(A.values(), A.col_indices(), A.crow_indices(), rank2(A.shape))
-    if str(A.layout) == "torch.strided":
+    layout, shape = str(A.layout), rank2(A.shape)
+    if layout == "torch.strided":
         return _of_dense(A)
-    raise NotSupported(f"a tensor of layout {A.layout}: A.to_sparse_csr() makes one that can be used")
+    if layout not in ("torch.sparse_csr", "torch.sparse_coo", "torch.sparse_csc"):
+        raise NotSupported(f"a tensor of layout {layout}; it can be sparse_csr, sparse_coo or sparse_csc")
+    made = layout != "torch.sparse_csr"
+    C = A.to_sparse_csr() if made else A
+    values = C.values().clone() if made else C.values()  # those of COO are shared else
+    return Csr(values, C.col_indices(), C.crow_indices(), shape, made)
+
+
+def _of_jax(A: Any) -> Csr:
+    if A.n_batch or A.n_dense:
+        raise NotSupported(f"A is a {type(A).__name__} of {A.n_batch} batch and {A.n_dense} dense dimensions")
+    shape, made = rank2(A.shape), not hasattr(A, "indptr")
+    if made:
+        A = sys.modules["jax"].experimental.sparse.BCSR.from_bcoo(A.sum_duplicates(remove_zeros=False))
+    return Csr(A.data, A.indices, A.indptr, shape, made)
 
 
 def _of_dense(A: Any) -> Csr:

@@ -89,7 +89,8 @@ class Matrix(Handle):
           it is, and nothing is copied. Other widths, unsorted rows and repeated entries are copied once, of
           which a CopyWarning tells. The user's arrays are never changed.
         - BSR (kept as dense blocks, matrix type bcsr), COO, CSC and all others: copied.
-        - A CSR matrix of CuPy or PyTorch on the GPU that the library works on.
+        - A sparse matrix of PyTorch or JAX (BCSR, BCOO), of which CSR is used where it is.
+        - A CSR matrix of CuPy, PyTorch or JAX on the GPU that the library works on.
         - ``(data, indices, indptr)`` with ``shape``. New values are written to these very arrays.
         - A dense array of two dimensions.
         - A ``scipy.sparse.linalg.LinearOperator``, or another object with ``shape`` and ``matvec``.
@@ -166,9 +167,15 @@ class Matrix(Handle):
         data, indices, indptr, shape, made = csr
         why = []
         if _arrays.on_device(data):
+            if _arrays.is_single(data):
+                data = _arrays.double(data)
+                why.append("its values are float32")
             arrays = [_arrays.device_array(a, "A") for a in (data, indices, indptr)]
             if arrays[0].dtype != "<f8":
-                raise TypeError(f"the values of A on the GPU are {arrays[0].dtype}; they must be float64")
+                raise TypeError(
+                    f"the values of A on the GPU are {arrays[0].dtype}; they can be float64 or float32, and "
+                    'for JAX need jax.config.update("jax_enable_x64", True)'
+                )
         else:
             values = _arrays.host_array(data, "A")
             arrays = [_arrays.real(values, "A")]
@@ -204,7 +211,8 @@ class Matrix(Handle):
             why.append("its rows are not sorted, or have repeated entries")
             arrays = copy
             self._lend(arrays, shape)
-        self._owns_values = made or bool(why) and not np.may_share_memory(arrays[0], values)
+        copied = isinstance(arrays[0], DeviceArray) or not np.may_share_memory(arrays[0], values)
+        self._owns_values = made or bool(why) and copied
         if why and tell and not made:
             _told("the matrix could not be used where it is, and was copied once: " + "; ".join(why))
 
@@ -438,21 +446,25 @@ class Matrix(Handle):
         handle = self._get()
         m, n = sizes
         if _arrays.on_device(x):
-            given = _arrays.device_array(x, "x")
-            if given.shape != (n,):
-                raise InvalidArgument(f"x has the shape {given.shape}, not ({n},)")
+            given = _arrays.device_array(_arrays.double(x), "x")
             result = _arrays.empty_like(x, (m,)) if out is None else out
-            _apply(function, handle, given, _arrays.device_array(result, "out"))
-            return result
+            y = _arrays.device_array(result, "out")
+            for name, array, size in (("x", given, n), ("out", y, m)):
+                if array.dtype != "<f8" or array.shape != (size,):
+                    raise InvalidArgument(
+                        f"{name} is {array.dtype} of {array.shape}, not float64 of ({size},)"
+                    )
+            _apply(function, handle, given, y)
+            return _arrays.single(result) if out is None and _arrays.is_single(x) else result
         a = _arrays.real(x, "x")
         if a.shape not in ((n,), (n, 1)):
             raise InvalidArgument(f"x has the shape {a.shape}, not ({n},)")
         shape = (m,) + a.shape[1:]
-        y = np.empty(shape) if out is None else _arrays.output(out, shape)
-        if out is not None and np.may_share_memory(a, y):
+        z = np.empty(shape) if out is None else _arrays.output(out, shape)
+        if out is not None and np.may_share_memory(a, z):
             a = a.copy()
-        _apply(function, handle, a, y)
-        return _arrays.like(x, y) if out is None else out
+        _apply(function, handle, a, z)
+        return _arrays.like(x, z) if out is None else out
 
     def matvec(self, x: Any, out: Any = None) -> Any:
         """y = A x, of shape (m,), for x of shape (n,); or (m, 1) for (n, 1)."""

@@ -106,7 +106,7 @@ def cg(
     Returns
     -------
     x: numpy.ndarray
-        float64, of the shape of b. If b is an array of another library, so is x.
+        Of the shape of b; float64, or float32 if b is. If b is an array of another library, so is x.
     info: int
         0: converged. Above 0: maxiter was reached, and this many iterations were made. Below 0: the method
         broke down; the number is that of a ``PoiseKSPReason``.

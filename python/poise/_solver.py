@@ -487,8 +487,8 @@ class Solver(Handle):
         Returns
         -------
         x: numpy.ndarray
-            float64, of the shape of b: a new array, or `out`. If b is an array of PyTorch, JAX, CuPy or
-            Numba, so is x.
+            Of the shape of b: a new array, or `out`. It is float64, or float32 if b is. If b is an array of
+            PyTorch, JAX, CuPy or Numba, so is x. The solve itself works in float64.
 
         Raises
         ------
@@ -520,7 +520,7 @@ class Solver(Handle):
             return _arrays.like(b, x) if out is None else out
 
     def _solve_on_device(self, b: Any, x0: Any, out: Any) -> Any:
-        given = _arrays.device_array(b, "b")
+        given = _arrays.device_array(_arrays.double(b), "b")
         if len(given.shape) not in (1, 2) or given.shape[0] != self._rows:
             raise InvalidArgument(f"b has the shape {given.shape}; A has {self._rows} rows")
         result = _arrays.empty_like(b, given.shape) if out is None else out
@@ -538,7 +538,7 @@ class Solver(Handle):
         if x.pointer == given.pointer:
             raise InvalidArgument("b and out must be different arrays on the GPU")
         if x0 is not None:
-            guess = _arrays.device_array(x0, "x0")
+            guess = _arrays.device_array(_arrays.double(x0), "x0")
             if guess.dtype != "<f8" or guess.shape != given.shape or guess.by_rows != x.by_rows:
                 raise InvalidArgument(
                     f"x0 is {guess.dtype} of {guess.shape}; it must be float64 of {given.shape}, b's "
@@ -551,6 +551,8 @@ class Solver(Handle):
             self._run(given, x, x0 is not None)
         else:
             self._run_all(given, x, x0 is not None)
+        if out is None and _arrays.is_single(b):
+            result = _arrays.single(result)
         self._judge(b, result, result)
         return result
 

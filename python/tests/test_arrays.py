@@ -231,35 +231,117 @@ def test_memory():
 # ---- other libraries ---------------------------------------------------------------------------------------
 
 
+def same_solution(A, b, x, tolerance=1e-6):
+    assert np.linalg.norm(A @ np.asarray(x, float) - b) <= tolerance * np.linalg.norm(b)
+
+
 def test_torch(A, b):
     torch = pytest.importorskip("torch")
     right = torch.from_numpy(b)
     x, info = poise.cg(A, right, rtol=1e-9)
     assert info == 0 and isinstance(x, torch.Tensor) and x.dtype == torch.float64
-    np.testing.assert_allclose(A @ x.numpy(), b, rtol=1e-6, atol=1e-7)
+    same_solution(A, b, x.numpy())
     out = torch.zeros(b.size, dtype=torch.float64)
     assert poise.solve(A, right, "cg", rtol=1e-9, out=out) is out
     np.testing.assert_array_equal(out.numpy(), poise.solve(A, b, "cg", rtol=1e-9))
-    T = torch.sparse_csr_tensor(torch.from_numpy(A.indptr), torch.from_numpy(A.indices),
-                                torch.from_numpy(A.data), A.shape)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", poise.CopyWarning)
-        check(A, poise.Matrix(T))
-    with pytest.raises(Exception, match="grad"):
+    with pytest.raises(TypeError, match="poise.torch.solve"):
         poise.cg(A, right.clone().requires_grad_())
 
 
-def test_jax(A, b):
+def torch_csr(torch, A, index=None):
+    index = index or torch.int32
+    indptr, indices = (torch.from_numpy(a).to(index) for a in (A.indptr, A.indices))
+    return torch.sparse_csr_tensor(indptr, indices, torch.from_numpy(A.data), A.shape)
+
+
+def test_torch_matrices(A, b):
+    torch = pytest.importorskip("torch")
+    T = torch_csr(torch, A)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with poise.Matrix(T, type="csr") as M:
+            assert M._arrays[0].ctypes.data == T.values().data_ptr() == A.data.ctypes.data
+            assert M._arrays[1].ctypes.data == T.col_indices().data_ptr()
+            check(A, M)
+    with pytest.warns(poise.CopyWarning, match="int32"):
+        M = poise.Matrix(torch_csr(torch, A, torch.int64))
+    assert M._arrays[0].ctypes.data == A.data.ctypes.data
+    check(A, M)
+    coo, repeated = T.to_sparse_coo(), torch.eye(A.shape[0], dtype=torch.float64).to_sparse_coo()
+    repeated = torch.sparse_coo_tensor(torch.cat([coo.indices(), repeated.indices()], 1),
+                                       torch.cat([coo.values(), repeated.values()]), A.shape)
+    for given, expected in ((coo, A), (repeated, A + sp.identity(A.shape[0])), (T.to_sparse_csc(), A),
+                            (T.to_dense(), A)):
+        before = A.data.copy()
+        with poise.Matrix(given) as M:
+            check(expected.tocsr(), M)
+            M.update(2 * given)
+            check(2 * expected.tocsr(), M)
+        np.testing.assert_array_equal(A.data, before)
+    with pytest.raises(poise.NotSupported, match="sparse_bsr"):
+        poise.Matrix(T.to_sparse_bsr((2, 2)))
+    B = torch.from_numpy(np.random.default_rng(2).standard_normal((A.shape[0], 3)))
+    X = poise.solve(T, B, "cg", rtol=1e-9)
+    assert isinstance(X, torch.Tensor)
+    same_solution(A, B.numpy(), X.numpy())
+
+
+def test_float32(A, b):
+    """A solve in float64, and x in the type of b."""
+    torch = pytest.importorskip("torch")
+    right = torch.from_numpy(b).float()
+    with pytest.warns(poise.CopyWarning, match="float32"):
+        with poise.Solver(torch_csr(torch, A).float(), "cg", rtol=1e-6) as solver:
+            for given in (right, torch.stack([right, 2 * right], 1)):
+                x = solver.solve(given)
+                assert x.dtype == torch.float32 and x.shape == given.shape
+                same_solution(A, given.numpy(), x.numpy(), 3e-6)
+            assert (solver.A @ right).dtype == torch.float32
+    assert poise.cg(A, b.astype(np.float32))[0].dtype == np.float32
+    with poise.Solver(A, "cg", rtol=1e-9, ksp_precision="mixed") as solver:
+        same_solution(A, b, solver.solve(b), 1e-8)
+
+
+@pytest.fixture
+def jax64():
     jax = pytest.importorskip("jax")
-    with pytest.raises(TypeError, match="jax_enable_x64"):
-        poise.cg(A, jax.numpy.asarray(b, dtype="float32"))
     jax.config.update("jax_enable_x64", True)
-    right = jax.numpy.asarray(b)
+    yield jax
+    jax.config.update("jax_enable_x64", False)
+
+
+def test_jax(A, b, jax64):
+    right = jax64.numpy.asarray(b)
     x, info = poise.cg(A, right, rtol=1e-9)
-    assert info == 0 and isinstance(x, jax.Array) and x.dtype == np.float64
-    np.testing.assert_allclose(A @ np.asarray(x), b, rtol=1e-6, atol=1e-7)
+    assert info == 0 and isinstance(x, jax64.Array) and x.dtype == np.float64
+    same_solution(A, b, x)
     with pytest.raises(TypeError, match="JAX"):
         poise.solve(A, b, "cg", out=right)
+    x = poise.solve(A, right.astype("float32"), "cg")
+    assert isinstance(x, jax64.Array) and x.dtype == np.float32
+
+
+def test_jax_matrices(A, jax64):
+    from jax.experimental import sparse
+
+    csr = sparse.BCSR((jax64.numpy.asarray(A.data), jax64.numpy.asarray(A.indices),
+                       jax64.numpy.asarray(A.indptr)), shape=A.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with poise.Matrix(csr) as M:
+            check(A, M)
+            assert M._arrays[0].ctypes.data == csr.data.unsafe_buffer_pointer()
+    coo = csr.to_bcoo()
+    twice = sparse.BCOO((jax64.numpy.concatenate([coo.data, coo.data]),
+                         jax64.numpy.concatenate([coo.indices, coo.indices])), shape=A.shape)
+    padded = coo.sum_duplicates(nse=A.nnz + 9)
+    for given, factor in ((coo, 1), (twice, 2), (padded, 1)):
+        with poise.Matrix(given) as M:
+            assert M.nnz == A.nnz
+            check(factor * A, M)
+    batch = sparse.BCOO.fromdense(jax64.numpy.ones((2, 3, 3)), n_batch=1)
+    with pytest.raises(poise.NotSupported, match="1 batch"):
+        poise.Matrix(batch)
 
 
 class OnGpu:
