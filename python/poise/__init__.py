@@ -9,6 +9,11 @@
 A is a sparse matrix of SciPy. It is used where it is, if it is CSR with sorted rows, int32 indices and
 float64 values.
 """
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 from ._library import (
     CallOrder,
     CopyWarning,
@@ -49,3 +54,10 @@ __all__ = [
     "solve",
     "version",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """poise.torch and poise.jax import what they are for, and so are imported when they are used."""
+    if name in ("jax", "torch"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

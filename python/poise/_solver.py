@@ -662,6 +662,15 @@ class _Weak:
         return solver
 
 
+def method_of(method: str | None, pc: Any, options: str, keywords: dict[str, Any]) -> str:
+    """The method that is meant if none is named: "auto", unless something else is chosen."""
+    if method is not None:
+        return method
+    chosen = pc != "none" if isinstance(pc, str) else True
+    chosen = chosen or "pc_type" in options or "pc_type" in keywords or "side" in keywords
+    return "gmres" if chosen or "norm" in keywords else "auto"
+
+
 def solve(
     A: Any,
     b: Any,
@@ -688,10 +697,7 @@ def solve(
     >>> x = poise.solve(A, b, "cg", pc="jacobi", rtol=1e-8)
     >>> x = poise.solve(A, b, options="-ksp_type gmres -ksp_gmres_restart 50 -pc_type ilu")
     """
-    if method is None:
-        chosen = pc != "none" if isinstance(pc, str) else True
-        chosen = chosen or "pc_type" in options or "pc_type" in keywords or "side" in keywords
-        method = "gmres" if chosen or "norm" in keywords else "auto"
+    method = method_of(method, pc, options, keywords)
     with Solver(
         A, method, pc=pc, rtol=rtol, atol=atol, maxiter=maxiter, options=options, **keywords
     ) as solver:

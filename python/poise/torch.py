@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Solves of PyTorch that have gradients: ``x = poise.torch.solve(A, b)``."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from ._csr import is_triple
+from ._library import InvalidArgument, NotSupported
+from ._pattern import HOST, Index, Place, Settings, pattern_of, settings_of
+
+
+class _Gpu(Place):
+    """Tensors in a GPU's memory, where all is done on PyTorch's current stream."""
+
+    def __init__(self, device: torch.device):
+        self.device, self.name = device, str(device)
+
+    def keep(self, array: torch.Tensor) -> torch.Tensor:
+        return array.clone()
+
+    def equal(self, a: torch.Tensor, b: torch.Tensor) -> bool:
+        return bool((a == b).all())
+
+    def host(self, array: torch.Tensor) -> Index:
+        return array.cpu().numpy()
+
+    def here(self, array: Index) -> torch.Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def empty(self, size: int) -> torch.Tensor:
+        return torch.empty(size, dtype=torch.float64, device=self.device)
+
+    def copy(self, values: torch.Tensor, to: torch.Tensor) -> None:
+        to.copy_(values)
+
+    def summed(self, values: torch.Tensor, slots: torch.Tensor, size: int) -> torch.Tensor:
+        sums = torch.zeros(size + 1, dtype=torch.float64, device=self.device)
+        return sums.index_add_(0, slots + 1, values.double())[1:]
+
+
+class _Entries(NamedTuple):
+    """The places of the entries of A."""
+
+    indices: torch.Tensor  # of columns, or of rows and columns
+    indptr: torch.Tensor | None
+    n: int
+    settings: Settings
+
+    def places(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows and columns."""
+        if self.indptr is None:
+            return self.indices[0], self.indices[1]
+        ptr = self.indptr.long()
+        rows = torch.arange(self.n, device=ptr.device)
+        return torch.repeat_interleave(rows, ptr.diff(), output_size=len(self.indices)), self.indices.long()
+
+    def solve(self, values: torch.Tensor, b: torch.Tensor, transposed: bool) -> torch.Tensor:
+        arrays = [values, self.indices] + ([] if self.indptr is None else [self.indptr])
+        place: Place = HOST
+        if values.is_cuda:
+            place = _Gpu(values.device)
+        values, *given = (a.detach() if values.is_cuda else a.detach().numpy() for a in arrays)
+        pattern = pattern_of(tuple(given), lambda: tuple(map(place.host, self.places())), self.n, place,
+                             self.settings)
+        return pattern.solve(values, b.detach().contiguous(), transposed)
+
+
+class _Solve(torch.autograd.Function):
+    """x = A^-1 b or A^-T b. Its backward is made of solves of this kind, and so has one of its own."""
+
+    @staticmethod
+    def forward(values: torch.Tensor, b: torch.Tensor, entries: _Entries, transposed: bool) -> torch.Tensor:
+        return entries.solve(values, b, transposed)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        values, _, ctx.entries, ctx.transposed = inputs
+        ctx.save_for_backward(values, output)
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor, None, None]:
+        values, x = ctx.saved_tensors
+        of_b = _Solve.apply(values, g, ctx.entries, not ctx.transposed)
+        of_values = None
+        if ctx.needs_input_grad[0]:
+            rows, columns = ctx.entries.places()
+            left, right = (x, of_b) if ctx.transposed else (of_b, x)
+            each = ((left, right),) if x.ndim == 1 else zip(left.unbind(1), right.unbind(1))
+            products = [u[rows] * v[columns] for u, v in each]
+            of_values = -sum(products[1:], products[0]).to(values.dtype) if products else 0 * values
+        return of_values, of_b, None, None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[Any, ...], values: torch.Tensor, b: torch.Tensor, entries: _Entries,
+             transposed: bool) -> tuple[torch.Tensor, int]:
+        """Right-hand sides of one A are solved at once."""
+        if dims[0] is None:
+            B = b.movedim(dims[1], -1)
+            x = _Solve.apply(values, B.reshape(B.shape[0], -1), entries, transposed)
+            return x.reshape(B.shape), B.ndim - 1
+        each = (b if dims[1] is None else b.select(dims[1], i) for i in range(info.batch_size))
+        pairs = zip(values.unbind(dims[0]), each)
+        return torch.stack([_Solve.apply(v, c, entries, transposed) for v, c in pairs]), 0
+
+
+def _entries_of(A: Any, settings: Settings) -> tuple[torch.Tensor, _Entries]:
+    """Values of A, which have gradients, and where they stand."""
+    if is_triple(A):
+        values, indices, indptr = A
+        return values, _Entries(indices, indptr, len(indptr) - 1, settings)
+    layout = str(getattr(A, "layout", type(A).__name__))
+    if layout not in ("torch.sparse_csr", "torch.sparse_coo"):
+        raise NotSupported(f"A is {layout}; gradients are those of sparse_csr, sparse_coo and (values, indices, "
+                           "indptr). poise.solve takes others")
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise InvalidArgument(f"A has the shape {tuple(A.shape)}; it must be square")
+    if layout == "torch.sparse_csr":
+        return A.values(), _Entries(A.col_indices(), A.crow_indices(), A.shape[0], settings)
+    A = A.coalesce()
+    return A.values(), _Entries(A.indices(), None, A.shape[0], settings)
+
+
+def solve(
+    A: Any,
+    b: torch.Tensor,
+    method: str | None = None,
+    *,
+    pc: Any = "none",
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    maxiter: int | None = None,
+    symmetric: bool = False,
+    options: str = "",
+    **keywords: Any,
+) -> torch.Tensor:
+    """Solve A x = b, with gradients of x by A and by b, of any order.
+
+    A gradient is one more solve, with A^T. That by A has A's layout and pattern.
+
+    The solver of a pattern and its settings is kept between calls, for the latest 8 of them, and while a
+    graph needs it. A call with other values gives them to it. It holds copies of A's arrays.
+
+    Parameters
+    ----------
+    A
+        Square: a tensor of layout sparse_csr or sparse_coo, or ``(values, indices, indptr)`` of CSR. float64
+        or float32; the solve works in float64.
+    b
+        Shape (n,) or (n, k), on A's device.
+    method, pc, rtol, atol, maxiter, options, **keywords
+        As of `poise.solve`. An error of x is one of the gradients too: rtol is 1e-8 here.
+    symmetric
+        A is: its solver then serves A^T too. Not needed for methods of symmetric matrices, such as ``"cg"``,
+        nor where A equals A^T to the last bit.
+
+    Returns
+    -------
+    x: torch.Tensor
+        Of the shape, type and device of b.
+
+    Raises
+    ------
+    NotConverged
+        In this call, or in that of ``backward``.
+    """
+    keywords.update(rtol=rtol, atol=atol, maxiter=maxiter)
+    values, entries = _entries_of(A, settings_of(method, pc, symmetric, options, keywords))
+    for name, array in (("A", values), ("b", b)):
+        if array.dtype not in (torch.float64, torch.float32):
+            raise TypeError(f"{name} is {array.dtype}; it can be float64 or float32")
+    if values.device != b.device or b.device.type not in ("cpu", "cuda"):
+        raise NotSupported(f"A is on {values.device}, b on {b.device}; both can be on cpu, or on one GPU")
+    if b.ndim not in (1, 2) or b.shape[0] != entries.n:
+        raise InvalidArgument(f"b has the shape {tuple(b.shape)}; A has {entries.n} rows")
+    return _Solve.apply(values, b, entries, False)
