@@ -112,8 +112,10 @@ def _entries_of(A: Any, settings: Settings) -> tuple[torch.Tensor, _Entries]:
         return values, _Entries(indices, indptr, len(indptr) - 1, settings)
     layout = str(getattr(A, "layout", type(A).__name__))
     if layout not in ("torch.sparse_csr", "torch.sparse_coo"):
-        raise NotSupported(f"A is {layout}; gradients are those of sparse_csr, sparse_coo and (values, indices, "
-                           "indptr). poise.solve takes others")
+        raise NotSupported(
+            f"A is {layout}; gradients are those of sparse_csr, sparse_coo and (values, indices, indptr). "
+            "poise.solve takes others"
+        )
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise InvalidArgument(f"A has the shape {tuple(A.shape)}; it must be square")
     if layout == "torch.sparse_csr":

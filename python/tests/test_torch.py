@@ -150,7 +150,8 @@ def counted(monkeypatch):
     return made, updated
 
 
-@pytest.mark.parametrize("method, pc, solvers", [("cg", "icc", 1), ("gmres", "ilu", 1), ("bicgstab", "ilu", 2)])
+@pytest.mark.parametrize("method, pc, solvers", [("cg", "icc", 1), ("gmres", "ilu", 1),
+                                                 ("bicgstab", "ilu", 2)])
 def test_set_up_once(monkeypatch, method, pc, solvers):
     """Steps that make their matrix anew share a solver, and so do both passes where A = A^T."""
     made, updated = counted(monkeypatch)
@@ -176,8 +177,9 @@ def test_the_latest_are_kept(monkeypatch):
                           torch.ones(n, dtype=torch.float64), "cg")
     assert len(_pattern._kept) == 8 and len(made) == 11
     identity = sp.identity(4, format="csr")
+    ones = LAYOUTS["csr"](torch.ones(4, dtype=torch.float64), identity)
     for settings in ({}, {"rtol": 1e-3}, {"symmetric": True}, {"ksp_gmres_restart": 5}, {}):
-        poise.torch.solve(LAYOUTS["csr"](torch.ones(4, dtype=torch.float64), identity), b, "gmres", **settings)
+        poise.torch.solve(ones, b, "gmres", **settings)
     assert len(made) == 15
     other = (torch.ones(4, dtype=torch.float64), torch.tensor([1, 0, 2, 3]), torch.arange(5))
     torch.testing.assert_close(poise.torch.solve(other, torch.arange(4.0)), torch.tensor([1.0, 0, 2, 3]))
