@@ -29,8 +29,8 @@ from ._library import (
     version,
 )
 from ._matrix import Matrix
-from ._scipy import bicgstab, cg, gmres
 from ._solver import Solver, System, solve
+from .linalg import bicgstab, cg, gmres
 
 __version__ = version()
 __all__ = [

@@ -68,7 +68,9 @@ class Settings(NamedTuple):
         return all(a is theirs[k] or isinstance(a, plain) and a == theirs[k] for k, a in mine.items())
 
 
-def settings_of(method: str | None, pc: Any, symmetric: bool, options: str, rest: dict[str, Any]) -> Settings:
+def settings_of(
+    method: str | None, pc: Any, symmetric: bool, options: str, rest: dict[str, Any]
+) -> Settings:
     method = method_of(method, pc, options, rest)
     symmetric = symmetric or method in _SYMMETRIC
     given = [key for key in ("P", "null_space") if rest.get(key) is not None]

@@ -213,10 +213,12 @@ class Solver(Handle):
         shape = getattr(pc, "shape", None)
         if shape is not None and rank2(shape) != (self._rows, self._rows):
             raise InvalidArgument(f"the preconditioner has the shape {shape}, A has {self.A.shape}")
-        if np.dtype(getattr(pc, "dtype", None) or np.float64).kind == "c":
+        if "complex" in str(getattr(pc, "dtype", None)):
             raise TypeError("the preconditioner is complex; Poise solves real systems")
         if hasattr(pc, "matvec"):
             apply = pc.matvec
+        elif shape is not None and _arrays.library_of(pc) in ("cupyx", "jax", "torch"):
+            apply = Matrix(pc).matvec
         elif shape is not None:
             apply = pc.__matmul__
         elif callable(pc):

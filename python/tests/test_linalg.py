@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cg, bicgstab and gmres mean what SciPy's do."""
+"""The functions of poise.linalg mean what SciPy's do."""
+import contextlib
 import inspect
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 
-METHODS = ["cg", "bicgstab", "gmres"]
+METHODS = ["cg", "bicgstab", "gmres", "lgmres", "minres", "tfqmr", "gcrotmk", "cgs"]
+BY_NAME = ["bicg", "qmr"]  # whose preconditioner needs a transpose
+OF_ANY = [method for method in METHODS + BY_NAME if method not in ("cg", "minres")]
 RTOL = "rtol" if "rtol" in inspect.signature(sl.cg).parameters else "tol"  # before SciPy 1.12
 
 
@@ -16,11 +19,12 @@ def residual(A, x, b):
     return np.linalg.norm(b - A @ x) / np.linalg.norm(b)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS + BY_NAME)
 @pytest.mark.parametrize("rtol", [1e-3, 1e-10])
 def test_as_scipy(A, b, method, rtol):
-    x, info = getattr(poise, method)(A, b, rtol=rtol)
-    y, expected = getattr(sl, method)(A, b, **{RTOL: rtol}, atol=0.0)
+    x, info = getattr(poise.linalg, method)(A, b, rtol=rtol)
+    own = {} if method == "minres" else {"atol": 0.0}
+    y, expected = getattr(sl, method)(A, b, **{RTOL: 0.01 * rtol if method == "minres" else rtol}, **own)
     assert info == expected == 0
     assert residual(A, x, b) <= rtol
     assert np.linalg.norm(x - y) <= 300 * rtol * np.linalg.norm(y)
@@ -35,10 +39,10 @@ def test_iterations_as_scipy(A, b):
         np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("method", ["bicgstab", "gmres"])
+@pytest.mark.parametrize("method", OF_ANY)
 def test_not_symmetric(convection, method):
     b = np.ones(convection.shape[0])
-    x, info = getattr(poise, method)(convection, b, rtol=1e-9)
+    x, info = getattr(poise.linalg, method)(convection, b, rtol=1e-9)
     assert info == 0 and residual(convection, x, b) <= 1e-9
 
 
@@ -51,14 +55,57 @@ def test_preconditioner(A, b, method, kind):
     inverse = sp.diags(1 / S.diagonal()).tocsr()
     M = {"matrix": inverse, "operator": sl.aslinearoperator(inverse), "function": inverse.dot,
          "name": "jacobi"}[kind]
-    x, info = getattr(poise, method)(S, b, rtol=1e-7, M=M, maxiter=3000)
+    x, info = getattr(poise.linalg, method)(S, b, rtol=1e-7, M=M, maxiter=3000)
     assert info == 0 and residual(S, x, b) <= 1.0001e-7
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_operator(A, b, method):
-    x, info = getattr(poise, method)(sl.aslinearoperator(A), b, rtol=1e-8)
+    x, info = getattr(poise.linalg, method)(sl.aslinearoperator(A), b, rtol=1e-8)
     assert info == 0 and residual(A, x, b) <= 1e-8
+
+
+@pytest.mark.parametrize("method", METHODS + BY_NAME)
+def test_signature(method):
+    """Arguments of SciPy's that have a meaning here, in its order, with its defaults."""
+    mine = inspect.signature(getattr(poise.linalg, method)).parameters
+    if "rtol" not in inspect.signature(sl.cg).parameters:
+        pytest.skip("SciPy before 1.12")
+    theirs = inspect.signature(getattr(sl, method)).parameters
+    for (name, p), q in zip(mine.items(), (theirs.get(name) for name in mine)):
+        if name not in ("M", "options"):
+            assert (p.kind, p.default) == (q.kind, q.default), name
+
+
+def test_spsolve(convection):
+    for B in (np.ones(400), np.random.default_rng(2).standard_normal((400, 3))):
+        x = poise.linalg.spsolve(convection, B)
+        assert x.shape == B.shape and residual(convection, x, B) < 1e-12
+    with pytest.raises(poise.NumericError):
+        poise.linalg.spsolve(sp.csr_matrix(np.ones((3, 3))), np.ones(3))
+
+
+@pytest.mark.parametrize("method, cycle", [("lgmres", 8), ("gcrotmk", 10)])
+def test_cycles(A, b, method, cycle):
+    """maxiter counts cycles, and the callback gets x at the end of each."""
+    norms = []
+    sizes = {"inner_m": 6, "outer_k": 2} if method == "lgmres" else {"m": 6, "k": 4}
+    x, info = getattr(poise.linalg, method)(A, b, rtol=1e-10, maxiter=3, **sizes,
+                                            callback=lambda x: norms.append(residual(A, x, b)))
+    assert info == 3 * cycle and len(norms) == 3 and norms == sorted(norms, reverse=True)
+    assert norms[-1] == residual(A, x, b)
+
+
+@pytest.mark.parametrize("method", METHODS + BY_NAME)
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_torch(A, b, method):
+    """Matrix, right-hand side, guess and M of PyTorch."""
+    torch = pytest.importorskip("torch")
+    T = torch.sparse_csr_tensor(*(torch.from_numpy(a) for a in (A.indptr, A.indices, A.data)), A.shape)
+    M = "jacobi" if method in BY_NAME else (0.25 * torch.eye(400, dtype=torch.float64)).to_sparse_csr()
+    with pytest.warns(poise.CopyWarning) if method not in BY_NAME else contextlib.nullcontext():
+        x, info = getattr(poise.linalg, method)(T, torch.from_numpy(b), torch.ones(400), rtol=1e-8, M=M)
+    assert info == 0 and isinstance(x, torch.Tensor) and residual(A, x.numpy(), b) <= 1e-8
 
 
 def test_guess(A, b):
@@ -98,7 +145,7 @@ def test_large_residual_is_no_end(A, b):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_zero_right_hand_side(A, method):
-    x, info = getattr(poise, method)(A, np.zeros(A.shape[0]), np.ones(A.shape[0]))
+    x, info = getattr(poise.linalg, method)(A, np.zeros(A.shape[0]), np.ones(A.shape[0]))
     assert info == 0 and (x == 0).all()
 
 

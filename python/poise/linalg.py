@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cg, bicgstab and gmres with the meaning of scipy.sparse.linalg."""
+"""Functions with the names, the arguments and the meaning of those of scipy.sparse.linalg.
+
+They take what `poise.Matrix` takes, so matrices and vectors of SciPy, CuPy, PyTorch and JAX. x is an array of
+b's library, on its device.
+"""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -10,6 +14,8 @@ from numpy.typing import NDArray
 from . import _arrays, _library
 from ._library import InvalidArgument
 from ._solver import Solver
+
+__all__ = ["bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "spsolve", "tfqmr"]
 
 _HUGE = 1e300  # SciPy gives up after maxiter alone, not when the residual grows
 
@@ -24,8 +30,9 @@ def _solve(
     maxiter: int | None,
     M: Any,
     callback: Callable[[Any], Any] | None,
-    when: str,
+    when: str = "x",
     restart: int = 0,
+    norm: str | None = "unpreconditioned",
     **options: Any,
 ) -> tuple[NDArray[np.float64], int]:
     shape = tuple(A.shape)
@@ -37,10 +44,11 @@ def _solve(
         maxiter = 10 * shape[1]
     elif restart:
         maxiter *= restart
+    limits = {"rtol": rtol, "atol": atol, "maxiter": maxiter}
     if callback is not None and when != "norm":
         options["ksp_replay"] = 0  # an iterate can be built between iterations that are not replayed
-    with Solver(A, method, pc=M, norm="unpreconditioned", error=False, **options) as solver:
-        solver._tolerances(rtol, atol, maxiter, _HUGE)
+    with Solver(A, method, pc=M, norm=norm, error=False, **limits, **options) as solver:
+        solver._tolerances(**limits, dtol=_HUGE)
         on_device = _arrays.on_device(b)
         right = b if on_device else _arrays.real(b, "b")
         if not on_device and right.shape not in ((solver._rows,), (solver._rows, 1)):
@@ -111,26 +119,57 @@ def cg(
         0: converged. Above 0: maxiter was reached, and this many iterations were made. Below 0: the method
         broke down; the number is that of a ``PoiseKSPReason``.
     """
-    return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, "x", **options)
+    return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, **options)
 
 
-def bicgstab(
+def _as_cg(method: str, words: str) -> Callable[..., tuple[NDArray[np.float64], int]]:
+    def solve(
+        A: Any,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Callable[[Any], Any] | None = None,
+        **options: Any,
+    ) -> tuple[NDArray[np.float64], int]:
+        return _solve(method, A, b, x0, rtol, atol, maxiter, M, callback, **options)
+
+    solve.__name__ = solve.__qualname__ = method
+    solve.__doc__ = f"""{words}, as ``scipy.sparse.linalg.{method}``.
+
+    Parameters and results are those of `cg`.
+    """
+    return solve
+
+
+bicg = _as_cg("bicg", "Biconjugate gradients, for any A, with a named M that has a transpose")
+bicgstab = _as_cg("bicgstab", "Stabilised biconjugate gradients, for any A")
+cgs = _as_cg("cgs", "Conjugate gradients squared, for any A")
+qmr = _as_cg("qmr", "Quasi-minimal residuals, for any A, with a named M in place of M1 and M2")
+tfqmr = _as_cg("tfqmr", "Transpose-free quasi-minimal residuals, for any A")
+
+
+def minres(
     A: Any,
     b: Any,
     x0: Any = None,
     *,
     rtol: float = 1e-5,
-    atol: float = 0.0,
     maxiter: int | None = None,
     M: Any = None,
     callback: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> tuple[NDArray[np.float64], int]:
-    """Stabilised biconjugate gradients, for any A, as ``scipy.sparse.linalg.bicgstab``.
+    """Minimal residuals, for symmetric A, as ``scipy.sparse.linalg.minres``.
 
-    Parameters and results are those of `cg`.
+    Parameters and results are those of `cg`. Converged if ``norm(b - A @ x) <= rtol * norm(b)``, while
+    SciPy's norm is relative to those of A and x. maxiter: default 5 n, as there.
     """
-    return _solve("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, "x", **options)
+    most = 5 * int(A.shape[1]) if maxiter is None else maxiter
+    return _solve("minres", A, b, x0, rtol, 0.0, most, M, callback, norm=None, **options)
 
 
 def gmres(
@@ -174,3 +213,85 @@ def gmres(
     when = "restart" if callback_type == "x" else "norm"
     own = {"ksp_gmres_restart": restart, **options}
     return _solve("gmres", A, b, x0, rtol, atol, maxiter, M, callback, when, restart, **own)
+
+
+def lgmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = 1000,
+    M: Any = None,
+    callback: Callable[[Any], Any] | None = None,
+    inner_m: int = 30,
+    outer_k: int = 3,
+    **options: Any,
+) -> tuple[NDArray[np.float64], int]:
+    """`gmres` with corrections of earlier cycles in its space, as ``scipy.sparse.linalg.lgmres``.
+
+    Parameters
+    ----------
+    A, b, x0, rtol, atol, M, **options
+        See `cg`.
+    maxiter
+        Most restart cycles.
+    callback
+        Called as ``callback(xk)`` at each restart and at the end.
+    inner_m, outer_k
+        A cycle has inner_m new vectors and outer_k corrections.
+
+    Returns
+    -------
+    x, info
+        See `cg`.
+    """
+    cycle = inner_m + outer_k
+    own = {"ksp_gmres_restart": cycle, "ksp_lgmres_augment": outer_k, **options}
+    return _solve("lgmres", A, b, x0, rtol, atol, maxiter, M, callback, "restart", cycle, **own)
+
+
+def gcrotmk(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = 1000,
+    M: Any = None,
+    callback: Callable[[Any], Any] | None = None,
+    m: int = 20,
+    k: int | None = None,
+    **options: Any,
+) -> tuple[NDArray[np.float64], int]:
+    """Called as ``scipy.sparse.linalg.gcrotmk``, but it is Poise's method `gcr`, which M may vary in: cycles
+    of m + k generalised conjugate residuals, with as many vectors as that method has.
+
+    Parameters and results are those of `lgmres`. k: default m.
+    """
+    cycle = m + (m if k is None else k)
+    own = {"ksp_gcr_restart": cycle, **options}
+    return _solve("gcr", A, b, x0, rtol, atol, maxiter, M, callback, "restart", cycle, **own)
+
+
+def spsolve(A: Any, b: Any, **options: Any) -> Any:
+    """Solve A x = b by factors of A, as ``scipy.sparse.linalg.spsolve`` with a dense b.
+
+    Parameters
+    ----------
+    A
+        Square; what `poise.Matrix` takes.
+    b
+        Shape (n,) or (n, k).
+    **options
+        Options of the library: ``pc_type="cholesky"``.
+
+    Returns
+    -------
+    x
+        Of the shape, the library and the device of b. NumericError if A is singular.
+    """
+    with Solver(A, "preonly", pc="lu", **options) as solver:
+        return solver.solve(b)
