@@ -1296,6 +1296,14 @@ module poise
       type(PoiseMatCounts), intent(in), optional :: counts
       type(PoisePrediction), intent(out), optional :: p
     end function
+    integer(c_int) function PoisePCAMGGetSizes(pc, room, rows, entries, levels) bind(c, &
+      name="PoisePCAMGGetSizes")
+      import
+      type(c_ptr), value :: pc
+      integer(c_int), value :: room
+      integer(POISE_INT), intent(out) :: rows, entries
+      integer(c_int), intent(out) :: levels
+    end function
     integer(c_int) function PoisePCView(pc) bind(c, name="PoisePCView")
       import
       type(c_ptr), value :: pc

@@ -464,6 +464,7 @@ FUNCTIONS = {
     "PoisePCSetShell": (PoiseErr, [PoisePC, POINTER(PoiseShellPC), c_void_p]),
     "PoisePCBytes": (PoiseErr, [PoisePC, POINTER(PoiseBytes)]),
     "PoisePCPredictBytes": (PoiseErr, [PoisePC, POINTER(PoiseMatCounts), POINTER(PoisePrediction)]),
+    "PoisePCAMGGetSizes": (PoiseErr, [PoisePC, c_int, c_void_p, c_void_p, c_void_p]),
     "PoisePCView": (PoiseErr, [PoisePC]),
     "PoiseKSPCreate": (PoiseErr, [PoiseContext, POINTER(PoiseKSP)]),
     "PoiseKSPDestroy": (PoiseErr, [POINTER(PoiseKSP)]),

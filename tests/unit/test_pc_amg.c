@@ -547,6 +547,8 @@ static void TestErrors(PoiseContext ctx)
   PoiseMat A = GridOf(ctx, (Grid){.dim = 2, .k = 30});
   PoisePC pc = AmgOf(A, few);
   const double old = 4, bad[] = {0, NAN, INFINITY};
+  int levels;
+  CHECK_ERR(PoisePCAMGGetSizes(pc, 0, NULL, NULL, &levels), POISE_ERR_STATE, "before PoisePCSetUp");
   for (int k = 0; k < 3; k++) {
     CHECK_OK(PoiseMatSetEntries(A, 1, &(PoiseInt){77}, &(PoiseInt){77}, &bad[k]));
     CHECK_OK(PoiseMatAssemble(A));
@@ -561,6 +563,8 @@ static void TestErrors(PoiseContext ctx)
   CHECK_OK(PoiseMatAssemble(A));
   CHECK_OK(PoisePCSetUp(pc)); /* as if nothing had been */
   CheckSpd(pc);
+  CHECK_OK(PoisePCSetType(pc, "jacobi"));
+  CHECK_ERR(PoisePCAMGGetSizes(pc, 0, NULL, NULL, &levels), POISE_ERR_STATE, "of type jacobi, not amg");
   PoisePCDestroy(&pc);
   PoiseMatDestroy(&A);
 }

@@ -56,10 +56,30 @@ static bool Alike(PoiseContext ctx, uint64_t bits)
   return CHECK_OK(poiseCommMaxInt(ctx->comm, v, 4)) && v[0] == -v[2] && v[1] == -v[3];
 }
 
+/* What the application is told, and no more of it than it asks for. */
+static void CheckSizes(PoisePC pc)
+{
+  const Amg *amg = Made(pc);
+  PoiseInt rows[AMG_LEVELS], entries[AMG_LEVELS], M, N, nz;
+  int levels = 0;
+  CHECK_OK(PoisePCAMGGetSizes(pc, 0, NULL, NULL, &levels));
+  CHECK(levels == amg->count);
+  for (int room = 1; room <= AMG_LEVELS; room += AMG_LEVELS - 1) {
+    rows[1] = entries[1] = -1;
+    CHECK_OK(PoisePCAMGGetSizes(pc, room, rows, entries, &levels));
+    CHECK(levels == amg->count && (room > 1 || (rows[1] == -1 && entries[1] == -1)));
+    for (int k = 0; k < levels && k < room; k++) {
+      PoiseMatSizes(amg->level[k].A, &M, &N);
+      CHECK_OK(PoiseMatNonzeros(amg->level[k].A, &nz));
+      CHECK(rows[k] == M && entries[k] == nz);
+    }
+  }
+}
+
 /* And lambda is that of all ranks. */
 static void CheckLevels(PoisePC pc)
 {
-  (void)Made(pc);
+  CheckSizes(pc);
   Amg *amg = pc->data;
   for (int k = 0; k < amg->count; k++) CHECK(Alike(pc->ctx, SampleBits(amg->level[k].lambda)));
   for (int k = 0; k + 1 < amg->count; k++)

@@ -177,6 +177,23 @@ static PoiseErr SumLevel(PoisePC pc, int k, LevelSums *s)
   return POISE_OK;
 }
 
+PoiseErr PoisePCAMGGetSizes(PoisePC pc, int room, PoiseInt *rows, PoiseInt *entries, int *levels)
+{
+  CALLED(OBJECT(pc), ARRAY_OF(room, rows), ARRAY_OF(room, entries), GIVEN(levels));
+  if (pc->type != &poisePCType_amg)
+    FAIL(POISE_ERR_STATE, "the preconditioner is of type %s, not amg", pc->type->name);
+  const Amg *amg = pc->data;
+  if (!amg->count) FAIL(POISE_ERR_STATE, "there are no levels before PoisePCSetUp");
+  *levels = amg->count;
+  for (int k = 0; k < amg->count && k < room; k++) {
+    LevelSums s;
+    TRY(SumLevel(pc, k, &s));
+    rows[k] = amg->level[k].A->rows->N;
+    entries[k] = (PoiseInt)s.entries;
+  }
+  return POISE_OK;
+}
+
 static PoiseErr ViewLevel(PoisePC pc, int k)
 {
   const Amg *amg = pc->data;

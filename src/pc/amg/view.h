@@ -5,6 +5,8 @@
 
 #include "pc/pc.h"
 
+extern const PCType poisePCType_amg;
+
 PoiseErr poiseAmgView(PoisePC pc);
 void poiseAmgBytes(PoisePC pc, PoiseBytes *sum);
 /* As PCType's, of a cycle without its products; and its kernels. */
