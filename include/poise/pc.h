@@ -126,9 +126,9 @@ POISE_API PoiseErr PoisePCBytes(PoisePC pc, PoiseBytes *bytes);
   POISE_ERR_STATE until PoiseKSPSetUp.
 */
 POISE_API PoiseErr PoisePCPredictBytes(PoisePC pc, const PoiseMatCounts *counts, PoisePrediction *p);
-/* Of type amg, after set-up: *levels, and rows and entries of the first `room` of them, of all ranks together.
-   Level 0 is the finest. POISE_ERR_STATE: another type; or there is no set-up, or it is others' (-gpus,
-   -solve_ranks). */
+/* Of type amg, after set-up: *levels, and rows and entries of the first `room` of them, of all ranks
+   together. Level 0 is the finest. POISE_ERR_STATE: another type; or there is no set-up, or it is others'
+   (-gpus, -solve_ranks). */
 POISE_API PoiseErr PoisePCAMGGetSizes(PoisePC pc, int room, PoiseInt *rows, PoiseInt *entries, int *levels);
 /* Print type, settings and bytes, and the solvers inside. */
 POISE_API PoiseErr PoisePCView(PoisePC pc);

@@ -29,6 +29,7 @@ from ._library import (
     version,
 )
 from ._matrix import Matrix
+from ._multigrid import MultilevelSolver, smoothed_aggregation_solver
 from ._solver import Solver, System, solve
 from .linalg import bicgstab, cg, gmres
 
@@ -39,6 +40,7 @@ __all__ = [
     "FileError",
     "InvalidArgument",
     "Matrix",
+    "MultilevelSolver",
     "NotConverged",
     "NotSupported",
     "NumericError",
@@ -51,6 +53,7 @@ __all__ = [
     "gmres",
     "info",
     "init",
+    "smoothed_aggregation_solver",
     "solve",
     "version",
 ]

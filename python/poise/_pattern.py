@@ -77,8 +77,10 @@ def settings_of(
     if not isinstance(pc, (str, type(None))):
         given.append("pc")
     if given and not symmetric:
-        raise InvalidArgument(f"{given[0]} is for A, and gradients solve with A^T too: give symmetric=True if "
-                              "A is, or a preconditioner by its name")
+        raise InvalidArgument(
+            f"{given[0]} is for A, and gradients solve with A^T too: give symmetric=True if A is, or a "
+            "preconditioner by its name"
+        )
     matrix = {key: value for key, value in rest.items() if key.startswith("mat_")}
     solver = {key: value for key, value in rest.items() if key not in matrix}
     return Settings(symmetric, matrix, {"method": method, "pc": pc, "options": options, **solver})

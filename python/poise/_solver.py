@@ -248,6 +248,16 @@ class Solver(Handle):
             -1 if maxiter is None else int(maxiter),
         )
 
+    def _change(self, method: str, rtol: float, maxiter: int) -> None:
+        """Another method, to the norm of b - A x, with the preconditioner that there is."""
+        self._idle()
+        lib.PoiseKSPSetType(self._get(), method.encode())
+        lib.PoiseKSPSetNormType(self._get(), c.POISE_KSP_NORM_DEFAULT)
+        self._checks = False
+        self._watch_residual(None)
+        self._tolerances(rtol, 0.0, maxiter)
+        self._limits = [rtol, 0.0, maxiter]
+
     def _watch_residual(self, side: str | None) -> None:
         """Have |b - A x| decide. Where the method cannot watch it, it is looked at between solves."""
         method = (lib.PoiseKSPType(self._get()) or b"").decode()
