@@ -182,6 +182,8 @@ def output(array: Any, shape: tuple[int, ...], name: str = "out") -> Float:
 
 def is_single(array: Any) -> bool:
     """Does it hold float32?"""
+    if isinstance(array, np.ndarray):
+        return array.dtype == np.float32
     return str(getattr(array, "dtype", "")) in ("float32", "torch.float32")
 
 

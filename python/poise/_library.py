@@ -2,6 +2,7 @@
 """The shared library, its errors as exceptions, and the one context of this process."""
 from __future__ import annotations
 
+import _signal  # what signal makes words of, which takes longer than a small solve
 import atexit
 import contextlib
 import ctypes
@@ -11,7 +12,6 @@ import numbers
 import os
 import pathlib
 import shlex
-import signal
 import sys
 import threading
 import weakref
@@ -226,13 +226,13 @@ class _Interrupts:
         """Begin to keep it, unless the program handles it in its own way, or a call outside does this."""
         if threading.current_thread() is not threading.main_thread():
             return False
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
             return False
-        signal.signal(signal.SIGINT, self.keep)
+        _signal.signal(_signal.SIGINT, self.keep)
         return True
 
     def release(self) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         self.look()
 
 
@@ -320,7 +320,7 @@ def printed(function: Callable[[], Any]) -> str:
 class _State:
     context: c.PoiseContext | None = None
     output: int | None = None
-    process: int = 0
+    forked: bool = False  # the context is that of the process that this one was forked from
     ranks: int = 1
     rank: int = 0
     stream: int | None = None  # of the GPU; None on the host
@@ -401,16 +401,23 @@ def init(
     count, place = ctypes.c_int(len(argv)), ctypes.cast(array, ctypes.c_void_p)
     lib.PoiseInitialize(ctypes.byref(count), ctypes.byref(place), ctypes.byref(given), ctypes.byref(context))
     lib.PoiseSetInterrupt(context, _look_for_interrupts, None)
-    _state.context, _state.process, _state.communicator = context, os.getpid(), comm
+    _state.context, _state.communicator = context, comm
     _state.ranks, _state.rank = lib.PoiseSize(context), lib.PoiseRank(context)
     _state.stream = lib.PoiseStream(context) or None
     _state.output = output
 
 
+def _after_fork() -> None:
+    _state.forked = _state.context is not None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _alive() -> None:
     if _state.ended:
         raise CallOrder("the process is ending, and Poise's context is gone")
-    if _state.context is not None and _state.process != os.getpid():
+    if _state.forked:
         raise CallOrder(
             "this process was forked from one that uses Poise, whose threads it lacks. Start processes by "
             "multiprocessing's 'spawn', or before the first use of Poise"
@@ -446,7 +453,7 @@ def stream() -> int | None:
 
 def usable() -> bool:
     """Objects can still be released: their context lives, in this process."""
-    return _state.context is not None and not _state.ended and _state.process == os.getpid()
+    return _state.context is not None and not _state.ended and not _state.forked
 
 
 def register(thing: Any) -> None:

@@ -2,11 +2,10 @@
 """Solvers of A x = b."""
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import inspect
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -315,18 +314,6 @@ class Solver(Handle):
         lib.PoiseKSPAddMonitor(self._get(), self._monitor, None)
         self._watched = True
 
-    @contextlib.contextmanager
-    def _working(self, callback: Callable[[int, float], Any] | None) -> Iterator[None]:
-        self._idle()
-        self._callback = callback
-        self._watch()
-        self._busy = True
-        try:
-            yield
-        finally:
-            self._busy = False
-            self._callback = None
-
     def _run(self, b: Any, x: Any, guess: bool) -> None:
         """One right-hand side, from array to array."""
         self._earlier, self._systems = [], None
@@ -508,28 +495,37 @@ class Solver(Handle):
             Unless the solver was made with ``error=False``. Of several systems it names the first that has
             not converged; the others are solved too.
         """
-        with self._working(callback):
+        self._idle()
+        self._callback = callback
+        self._watch()
+        self._busy = True
+        try:
             self._operators()
-            if _arrays.on_device(b):
-                return self._solve_on_device(b, x0, out)
-            n = self._rows
-            a = _arrays.real(b, "b")
-            if a.ndim not in (1, 2) or a.shape[0] != n:
-                raise InvalidArgument(f"b has the shape {a.shape}; A has {n} rows")
-            x = np.empty_like(a) if out is None else _arrays.output(out, a.shape)
-            if np.may_share_memory(a, x):
-                a = a.copy(order="K")
-            if x0 is not None:
-                guess = _arrays.real(x0, "x0")
-                if guess.shape != a.shape:
-                    raise InvalidArgument(f"x0 has the shape {guess.shape}, b has {a.shape}")
-                x[...] = guess
-            if a.ndim == 1 or a.shape[1] == 1:
-                self._run(a, x, x0 is not None)
-            else:
-                self._run_all(a, x, x0 is not None)
-            self._judge(b, x, out)
-            return _arrays.like(b, x) if out is None else out
+            where = self._solve_on_device if _arrays.on_device(b) else self._solve_on_host
+            return where(b, x0, out)
+        finally:
+            self._busy = False
+            self._callback = None
+
+    def _solve_on_host(self, b: Any, x0: Any, out: Any) -> Any:
+        n = self._rows
+        a = _arrays.real(b, "b")
+        if a.ndim not in (1, 2) or a.shape[0] != n:
+            raise InvalidArgument(f"b has the shape {a.shape}; A has {n} rows")
+        x = np.empty_like(a) if out is None else _arrays.output(out, a.shape)
+        if out is not None and np.may_share_memory(a, x):
+            a = a.copy(order="K")
+        if x0 is not None:
+            guess = _arrays.real(x0, "x0")
+            if guess.shape != a.shape:
+                raise InvalidArgument(f"x0 has the shape {guess.shape}, b has {a.shape}")
+            x[...] = guess
+        if a.ndim == 1 or a.shape[1] == 1:
+            self._run(a, x, x0 is not None)
+        else:
+            self._run_all(a, x, x0 is not None)
+        self._judge(b, x, out)
+        return _arrays.like(b, x) if out is None else out
 
     def _solve_on_device(self, b: Any, x0: Any, out: Any) -> Any:
         given = _arrays.device_array(_arrays.double(b), "b")
