@@ -40,6 +40,10 @@ class _Gpu(Place):
         return sums.index_add_(0, slots + 1, values.double())[1:]
 
 
+def _place(device: torch.device) -> Place:
+    return HOST if device.type == "cpu" else _Gpu(device)
+
+
 class _Entries(NamedTuple):
     """The places of the entries of A."""
 
@@ -58,10 +62,8 @@ class _Entries(NamedTuple):
 
     def solve(self, values: torch.Tensor, b: torch.Tensor, transposed: bool) -> torch.Tensor:
         arrays = [values, self.indices] + ([] if self.indptr is None else [self.indptr])
-        place: Place = HOST
-        if values.is_cuda:
-            place = _Gpu(values.device)
-        values, *given = (a.detach() if values.is_cuda else a.detach().numpy() for a in arrays)
+        place = _place(values.device)
+        values, *given = (a.detach().numpy() if place is HOST else a.detach() for a in arrays)
         pattern = pattern_of(tuple(given), lambda: tuple(map(place.host, self.places())), self.n, place,
                              self.settings)
         return pattern.solve(values, b.detach().contiguous(), transposed)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Gradients of poise.torch.solve, against differences and against dense solves of PyTorch."""
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -19,8 +21,14 @@ def nothing_kept():
     _pattern._kept.clear()
 
 
+@pytest.fixture
+def as_on_gpu(monkeypatch):
+    """What is done on a GPU by tensors, with tensors of the CPU. Its memory and streams are not tested."""
+    monkeypatch.setattr(poise.torch, "_place", poise.torch._Gpu)
+
+
 def system(symmetric, n=6):
-    """A well-conditioned matrix with some zeros, as CSR."""
+    """A well-conditioned sparse matrix, as CSR."""
     rng = np.random.default_rng(5)
     A = sp.random(n, n, 0.4, "csr", random_state=7, data_rvs=rng.standard_normal)
     A = (A + A.T if symmetric else A) + 6 * sp.identity(n)
@@ -38,9 +46,13 @@ def right(shape):
     return torch.from_numpy(np.random.default_rng(3).standard_normal(shape)).requires_grad_()
 
 
+def where(A):
+    return np.stack([A.tocoo().row, A.tocoo().col])
+
+
 LAYOUTS = {
     "csr": lambda values, A: torch.sparse_csr_tensor(*tensors(A)[:0:-1], values, A.shape),
-    "coo": lambda values, A: torch.sparse_coo_tensor(np.array(A.tocoo().coords), values, A.shape),
+    "coo": lambda values, A: torch.sparse_coo_tensor(where(A), values, A.shape),
     "arrays": lambda values, A: (values, *tensors(A, torch.int32)[1:]),
 }
 
@@ -58,6 +70,13 @@ def test_gradcheck(layout, shape, method):
     assert torch.autograd.gradcheck(x, (values, right(shape)))
     if method == "gmres":
         assert torch.autograd.gradgradcheck(x, (values, right(shape)))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradcheck_as_on_gpu(layout, as_on_gpu):
+    test_gradcheck(layout, (6, 2), "gmres")
+    test_unsorted_arrays()
+    assert poise.torch._place(torch.device("cpu")).name == "cpu" == _pattern._kept[0].place.name
 
 
 @pytest.mark.parametrize("shape", [(6,), (6, 2)])
@@ -97,9 +116,9 @@ def test_gradient_has_the_layout(layout):
 def test_repeated_entries():
     """A COO that is not coalesced: each of the entries at one place has the gradient of their sum."""
     values = torch.tensor([1.0, 2.0, 3.0, 5.0], dtype=torch.float64).requires_grad_()
-    where = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 1]])
+    places = torch.tensor([[0, 0, 1, 1], [0, 0, 0, 1]])
     b = right((2,))
-    poise.torch.solve(torch.sparse_coo_tensor(where, values, (2, 2)), b, rtol=1e-13)[1].backward()
+    poise.torch.solve(torch.sparse_coo_tensor(places, values, (2, 2)), b, rtol=1e-13)[1].backward()
     a, c, d = 3.0, 3.0, 5.0  # x_1 = (b_1 - c b_0 / a) / d
     b0, b1 = b.detach().tolist()
     x1 = (b1 - c * b0 / a) / d
@@ -169,6 +188,10 @@ def test_set_up_once(monkeypatch, method, pc, solvers):
     assert len(made) == solvers and len(updated) == 3 * solvers
 
 
+def test_set_up_once_as_on_gpu(monkeypatch, as_on_gpu):
+    test_set_up_once(monkeypatch, "gmres", "ilu", 1)
+
+
 def test_the_latest_are_kept(monkeypatch):
     made, _ = counted(monkeypatch)
     b = torch.ones(4, dtype=torch.float64)
@@ -226,6 +249,15 @@ def test_errors():
         poise.torch.solve(T, b, pc=lambda r: r)
     with pytest.raises(poise.NotConverged):
         poise.torch.solve(T, b, "gmres", maxiter=1)
+
+
+def test_example():
+    """The fit of its conductivity gets better."""
+    example = pathlib.Path(__file__).resolve().parents[1] / "examples" / "gradient_torch.py"
+    out = subprocess.run([sys.executable, example, "12"], capture_output=True, text=True, check=True).stdout
+    misfit, error = ([float(x) for x in re.findall(word, out)] for word in (r"misfit (\S+),", r"k +(\S+)%"))
+    assert len(misfit) == len(error) == 10
+    assert misfit[-1] < 1e-2 * misfit[0] < 1e-4 and error[-1] < 0.5 * error[0] < 20
 
 
 def test_imports_are_lazy():
