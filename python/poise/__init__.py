@@ -6,8 +6,9 @@
     solver = poise.Solver(A, "gmres", pc="ilu", options="-ksp_gmres_restart 50")
     x = solver.solve(b)
 
-A is a sparse matrix of SciPy. It is used where it is, if it is CSR with sorted rows, int32 indices and
-float64 values.
+A is a sparse matrix of SciPy, CuPy, PyTorch or JAX. It is used where it is, if it is CSR with sorted rows,
+int32 indices and float64 values. `poise.torch.solve` and `poise.jax.solve` have gradients, and `poise.linalg`
+has more functions of SciPy's.
 """
 from __future__ import annotations
 

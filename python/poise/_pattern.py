@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import InvalidArgument, locked
+from ._library import InvalidArgument, NotSupported, locked, ranks
 from ._matrix import Matrix
 from ._solver import Solver, method_of
 
@@ -71,6 +71,8 @@ class Settings(NamedTuple):
 def settings_of(
     method: str | None, pc: Any, symmetric: bool, options: str, rest: dict[str, Any]
 ) -> Settings:
+    if ranks() > 1:
+        raise NotSupported(f"gradients are those of one rank; here are {ranks()}")
     method = method_of(method, pc, options, rest)
     symmetric = symmetric or method in _SYMMETRIC
     given = [key for key in ("P", "null_space") if rest.get(key) is not None]
