@@ -1496,6 +1496,10 @@ module poise
       import
       type(c_ptr), value :: ksp, b, x
     end function
+    integer(c_int) function PoiseKSPSolveTranspose(ksp, b, x) bind(c, name="PoiseKSPSolveTranspose")
+      import
+      type(c_ptr), value :: ksp, b, x
+    end function
     integer(c_int) function PoiseKSPSolveBlock(ksp, B, X) bind(c, name="PoiseKSPSolveBlock")
       import
       type(c_ptr), value :: ksp, B, X

@@ -268,6 +268,14 @@ POISE_API PoiseErr PoiseKSPSetFromOptions(PoiseKSP ksp);
 POISE_API PoiseErr PoiseKSPSetUp(PoiseKSP ksp);
 /* x = A^-1 b. b and x must be different vectors. Only the first solve allocates. */
 POISE_API PoiseErr PoiseKSPSolve(PoiseKSP ksp, PoiseVec b, PoiseVec x);
+/*
+  x = A^-T b. b has A's columns, x A's rows. A method that needs a symmetric A solves as PoiseKSPSolve does.
+  For others the solver makes one more of its settings, of the transposes of A and P. It keeps that one, and
+  makes the transposes anew when A or P has changed. What describes the latest solve describes this one.
+  Monitors and tests get that other solver. PoiseKSPBytes counts it with its matrix and preconditioner.
+  POISE_ERR_UNSUPPORTED: preconditioners shell, mg, bjacobi and ksp; lsqr and cgls with a P.
+*/
+POISE_API PoiseErr PoiseKSPSolveTranspose(PoiseKSP ksp, PoiseVec b, PoiseVec x);
 
 /*
   A X = B for vectors of several columns (PoiseVecCreateBlock). Methods whose iterations allow it solve all

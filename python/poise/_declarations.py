@@ -501,6 +501,7 @@ FUNCTIONS = {
     "PoiseKSPSetFromOptions": (PoiseErr, [PoiseKSP]),
     "PoiseKSPSetUp": (PoiseErr, [PoiseKSP]),
     "PoiseKSPSolve": (PoiseErr, [PoiseKSP, PoiseVec, PoiseVec]),
+    "PoiseKSPSolveTranspose": (PoiseErr, [PoiseKSP, PoiseVec, PoiseVec]),
     "PoiseKSPSolveBlock": (PoiseErr, [PoiseKSP, PoiseVec, PoiseVec]),
     "PoiseKSPColumnReason": (c_int, [PoiseKSP, c_int]),
     "PoiseKSPColumnIterations": (c_int64, [PoiseKSP, c_int]),

@@ -100,6 +100,7 @@ static void Iterate_BCG(PoiseKSP ksp, int j)
 
 const KSPType poiseKSPType_bcg = {
     .name = "bcg",
+    .symmetric = true,
     .columns = true,
     .shared = Shared_BCG,
     .linear = {1e-8, 0},

@@ -169,6 +169,7 @@ PoiseErr poiseCGProjected(PoiseKSP ksp, Projected *p)
 
 const KSPType poiseKSPType_cg = {
     .name = "cg",
+    .symmetric = true,
     .columns = true,
     .size = sizeof(CG),
     .options = options,

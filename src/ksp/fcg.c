@@ -96,6 +96,7 @@ static PoiseErr View_FCG(PoiseKSP ksp)
 
 const KSPType poiseKSPType_fcg = {
     .name = "fcg",
+    .symmetric = true,
     .size = sizeof(FCG),
     .options = options,
     .flexible = true,

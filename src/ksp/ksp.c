@@ -15,6 +15,7 @@
 #include "reordered.h"
 #include "setup.h"
 #include "sweeps.h"
+#include "transposed.h"
 
 static const KSPType *const types[] = {
 #define KSP_TYPE(name) &poiseKSPType_##name,
@@ -169,6 +170,7 @@ void poiseKSPDestroy(PoiseKSP *ksp)
   poiseKSPDropReordered(k);
   poiseKSPDropBetween(k);
   poiseKSPDropNormal(k);
+  poiseKSPDropTransposed(k);
   poiseKSPUndivide(k);
   PoiseMatDestroy(&k->A);
   PoiseMatDestroy(&k->given_A);

@@ -88,6 +88,12 @@ typedef struct Transposes { /* of methods that apply them (adjoint.c) */
   int64_t builds;
 } Transposes;
 
+typedef struct TransposedSolver { /* a solver of A^T x = b (transposed.c) */
+  PoiseKSP ksp;                   /* NULL: no such solve was asked for */
+  PoiseMat A, P;                  /* A^T; P^T, where P is another matrix */
+  Version seen_A, seen_P;         /* versions that they were made of */
+} TransposedSolver;
+
 typedef struct Normal { /* A^T A, of which M is made for least squares if no P was given (normal.c) */
   PoiseMat N;           /* or its diagonal; NULL: there is none */
   Version seen;         /* A's version that it was made of */
@@ -140,6 +146,7 @@ struct PoiseKSP_s {
   PoiseMat A; /* pc->P is the matrix of the preconditioner */
   PoisePC pc;
   Transposes transposes;
+  TransposedSolver transposed;
   Normal normal;
   Arranged *arranged; /* NULL: the application's matrices are used as they are */
   Between *between;   /* NULL: M is applied */

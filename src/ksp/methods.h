@@ -39,6 +39,7 @@ struct KSPType {
   bool columns;
   int64_t (*shared)(int k); /* NULL: they share nothing */
   bool flexible;            /* M may vary between applications */
+  bool symmetric;           /* it needs A = A^T */
   /* For least squares: x minimises |b - A x|, A may have any shape, and M approximates A^T A. The last `rows`
      work vectors have A's rows, the others, as x, A's columns. */
   LeastSquares squares;

@@ -83,6 +83,7 @@ _Static_assert((int)MR_END <= (int)POISE_SLOTS, "minres has too many slots");
 
 const KSPType poiseKSPType_minres = {
     .name = "minres",
+    .symmetric = true,
     .columns = true,
     .left = NORM(PRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .factor = MR_FACTOR,

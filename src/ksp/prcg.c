@@ -59,6 +59,7 @@ static void Restart_PRCG(PoiseKSP ksp)
 
 const KSPType poiseKSPType_prcg = {
     .name = "prcg",
+    .symmetric = true,
     .columns = true,
     .left = NORM(PRECONDITIONED) | NORM(UNPRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .vectors = poiseCGVectors,

@@ -15,6 +15,7 @@
 #include "normal.h"
 #include "reordered.h"
 #include "setup.h"
+#include "transposed.h"
 
 /* ---- what it allocates ----------------------------------------------------------------------- */
 
@@ -448,6 +449,7 @@ PoiseErr PoiseKSPBytes(PoiseKSP ksp, PoiseBytes *bytes)
   poiseKSPAddTransposesBytes(ksp, bytes);
   poiseKSPAddNormalBytes(ksp, bytes);
   poiseKSPAddBetweenBytes(ksp, bytes);
+  poiseKSPAddTransposedBytes(ksp, bytes);
   poiseKSPAddVectors(ksp, bytes);
   poiseKSPAddBlockBytes(ksp, bytes);
   return POISE_OK;

@@ -59,6 +59,7 @@ static PoiseVec Solution_SYMMLQ(PoiseKSP ksp)
 
 const KSPType poiseKSPType_symmlq = {
     .name = "symmlq",
+    .symmetric = true,
     .left = NORM(PRECONDITIONED) | NORM(NATURAL) | NORM(NONE),
     .factor = MR_FACTOR,
     .vectors = Vectors_SYMMLQ,
