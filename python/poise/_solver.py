@@ -14,7 +14,7 @@ from . import _arrays, _library
 from . import _declarations as c
 from ._arrays import Columns, DeviceArray, Float, Vector
 from ._csr import rank2
-from ._library import CallOrder, InvalidArgument, NotConverged, context, lib, locked
+from ._library import CallOrder, InvalidArgument, NotConverged, NotSupported, context, lib, locked
 from ._matrix import Handle, Matrix
 
 _NORMS = {
@@ -147,7 +147,7 @@ class Solver(Handle):
             raise InvalidArgument(f"A has the shape {self.A.shape}; it must be square")
         self._rows, self._error = n, error
         self._callback: Callable[[int, float], Any] | None = None
-        self._watched = self._busy = self._checks = self._logs = False
+        self._watched = self._busy = self._checks = self._logs = self._transposed = False
         self._earlier: list[Float] = []  # norms of the solves of this right-hand side before the latest
         self._set: tuple[Any, Any] = (None, None)
         self.iterations, self.residual_norm, self.reason, self.detail = 0, float("nan"), "", ""
@@ -343,7 +343,7 @@ class Solver(Handle):
         self._tell(systems)
 
     def _group(self, B: Columns, X: Columns, k: int, guess: bool) -> list[System]:
-        if self._checks:
+        if self._checks or self._transposed:
             return [self._column(B, X, j, guess) for j in range(k)]
         ksp = self._get()
         lib.PoiseKSPSetInitialGuessNonzero(ksp, int(guess))
@@ -363,7 +363,7 @@ class Solver(Handle):
                 lib.PoiseVecGetColumn(X.handle, j, x)
             self._earlier = []
             self._pass(b, x, guess)
-            if self.converged:
+            if self._checks and self.converged:
                 self._go_on(b, x)
             lib.PoiseVecSetColumn(X.handle, j, x)
         history = np.concatenate([*self._earlier, self._norms()])
@@ -401,7 +401,7 @@ class Solver(Handle):
         ksp = self._get()
         lib.PoiseKSPSetInitialGuessNonzero(ksp, int(guess))
         try:
-            lib.PoiseKSPSolve(ksp, b, x)
+            (lib.PoiseKSPSolveTranspose if self._transposed else lib.PoiseKSPSolve)(ksp, b, x)
         except NotConverged as error:  # an option has asked for this; the parameter `error` decides
             if error._depth != _library.depth():  # of another solve, in a callback
                 raise
@@ -564,6 +564,23 @@ class Solver(Handle):
         self._judge(b, result, result)
         return result
 
+    @locked
+    def solve_transpose(self, b: Any, x0: Any = None, *, out: Any = None) -> NDArray[np.float64]:
+        """Solve A^T x = b, as `solve` does. Several right-hand sides are solved one by one.
+
+        Methods for symmetric matrices do the same as `solve`. For others the library has a solver of A^T
+        beside, which is set up again when A has changed. Preconditioners that the user has made, and those
+        with solvers inside, raise NotSupported.
+        """
+        if self._checks and (lib.PoiseKSPType(self._get()) or b"") not in (b"minres", b"symmlq"):
+            raise NotSupported("b - A^T x cannot be watched from the left; norm='default' allows the solve")
+        self._idle()
+        self._transposed = True
+        try:
+            return self.solve(b, x0, out=out)
+        finally:
+            self._transposed = False
+
     @property
     def converged(self) -> bool:
         """Has the latest solve converged? Of several systems: have all?"""
@@ -629,12 +646,15 @@ class Solver(Handle):
 
     def aslinearoperator(self) -> Any:
         """A^-1 as a scipy.sparse.linalg.LinearOperator: each product is a solve."""
-        return self._linear_operator(self.solve)
+        return self._linear_operator(self.solve, self.solve_transpose)
 
-    def _linear_operator(self, function: Callable[[Any], Any]) -> Any:
+    def _linear_operator(
+        self, function: Callable[[Any], Any], transposed: Callable[[Any], Any] | None = None
+    ) -> Any:
         from scipy.sparse.linalg import LinearOperator
 
-        return LinearOperator(self.A.shape, matvec=function, dtype=np.dtype(np.float64))
+        dtype = np.dtype(np.float64)
+        return LinearOperator(self.A.shape, matvec=function, rmatvec=transposed, dtype=dtype)
 
     @locked
     def view(self) -> str:

@@ -725,3 +725,32 @@ def test_device(device):
         "A = A.tocoo(); s.update(A); A.data = A.data * 2; s.update()\n"
         "assert np.abs(A @ s.solve(b) - b).max() < 1e-6\n"
     )
+
+
+@pytest.mark.parametrize("method, pc", [("gmres", "ilu"), ("bicgstab", "amg"), ("fgmres", "none"),
+                                        ("cg", "icc"), ("minres", "jacobi"), ("preonly", "lu")])
+def test_solve_transpose(A, convection, method, pc):
+    C = A if method in ("cg", "minres") else convection
+    B = np.random.default_rng(4).standard_normal((C.shape[0], 3))
+    with poise.Solver(C, method, pc=pc, rtol=1e-9) as solver:
+        for b in (B[:, 0], B, np.asfortranarray(B)):
+            x = solver.solve_transpose(b)
+            assert x.shape == b.shape and solver.converged
+            assert np.linalg.norm(b - C.T @ x) <= 2e-9 * np.linalg.norm(b)
+            assert np.linalg.norm(b - C @ solver.solve(b)) <= 2e-9 * np.linalg.norm(b)
+        if method != "preonly":
+            assert solver.solve_transpose(b, x).shape == b.shape and solver.iterations <= 1
+        C.data *= 2
+        solver.update()
+        inverse = solver.aslinearoperator()
+        y = inverse.rmatvec(B[:, 0])
+        np.testing.assert_allclose(C.T @ y, B[:, 0], atol=1e-7)
+        np.testing.assert_allclose(B[:, 1] @ y, inverse.matvec(B[:, 1]) @ B[:, 0], rtol=1e-6)
+
+
+def test_solve_transpose_is_refused(convection):
+    b = np.ones(convection.shape[0])
+    with pytest.raises(poise.NotSupported, match="shell"):
+        poise.Solver(convection, pc=lambda r: r).solve_transpose(b)
+    with pytest.raises(poise.NotSupported, match="norm='default'"):
+        poise.Solver(convection, side="left").solve_transpose(b)
