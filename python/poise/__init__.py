@@ -61,7 +61,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """poise.torch and poise.jax import what they are for, and so are imported when they are used."""
-    if name in ("jax", "torch"):
+    """These import what they are for, and so are imported when they are used."""
+    if name in ("jax", "lineax", "torch"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

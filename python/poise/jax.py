@@ -14,7 +14,7 @@ from ._library import InvalidArgument, NotSupported
 from ._pattern import HOST, Settings, pattern_of, settings_of
 
 
-def _entries_of(A: Any) -> tuple[Any, Any, Any, int]:
+def entries_of(A: Any) -> tuple[Any, Any, Any, int]:
     """Values, rows, columns and the number of rows. Places from there on are padding."""
     if is_triple(A):
         data, indices, indptr = A
@@ -39,7 +39,7 @@ def _entries_of(A: Any) -> tuple[Any, Any, Any, int]:
     return data, rows, jnp.asarray(indices), shape[0]
 
 
-def _product(data: Any, rows: Any, columns: Any, x: Any) -> Any:
+def product(data: Any, rows: Any, columns: Any, x: Any) -> Any:
     """A x, in JAX's own operations: its derivatives are those of the solve."""
     each = x.at[columns].get(mode="fill", fill_value=0)
     each = (data if x.ndim == 1 else data[:, None]) * each
@@ -69,6 +69,13 @@ def _on_host(settings: Settings, transposed: bool, core: int, data: Any, rows: A
         for i, entries in enumerate(zip(*each)):
             x[i] = solved(*entries, b[i])
     return x.reshape(batch + x.shape[1:])
+
+
+def called(settings: Settings, transposed: bool, data: Any, rows: Any, columns: Any, b: Any) -> jax.Array:
+    """A^-1 b or A^-T b, as a call of the host, without derivatives."""
+    host = functools.partial(_on_host, settings, transposed, b.ndim)
+    result = jax.ShapeDtypeStruct(b.shape, b.dtype)
+    return jax.pure_callback(host, result, data, rows, columns, b, vmap_method="expand_dims")
 
 
 def solve(
@@ -118,7 +125,7 @@ def solve(
     """
     keywords.update(rtol=rtol, atol=atol, maxiter=maxiter)
     settings = settings_of(method, pc, symmetric, options, keywords)
-    data, rows, columns, n = _entries_of(A)
+    data, rows, columns, n = entries_of(A)
     data, b = jnp.asarray(data), jnp.asarray(b)
     for name, array in (("A", data), ("b", b)):
         if array.dtype not in (np.float64, np.float32):
@@ -127,14 +134,8 @@ def solve(
         raise InvalidArgument(f"b has the shape {b.shape}; A has {n} rows")
 
     def solver(transposed: bool) -> Any:
-        host = functools.partial(_on_host, settings, transposed, b.ndim)
-
-        def call(_: Any, right: Any) -> Any:
-            result = jax.ShapeDtypeStruct(right.shape, right.dtype)
-            return jax.pure_callback(host, result, data, rows, columns, right, vmap_method="expand_dims")
-
-        return call
+        return lambda _, right: called(settings, transposed, data, rows, columns, right)
 
     return jax.lax.custom_linear_solve(
-        functools.partial(_product, data, rows, columns), b, solver(False), solver(True), settings.symmetric
+        functools.partial(product, data, rows, columns), b, solver(False), solver(True), settings.symmetric
     )
