@@ -502,7 +502,7 @@ def options_of_text(text: str) -> dict[str, str]:
     """{"ksp_type": "cg"} of "-ksp_type cg". A word with a dash and a letter begins an option."""
     out: dict[str, str] = {}
     key = None
-    for word in shlex.split(text, comments=True):
+    for word in shlex.split(text, comments=True) if text else ():
         if word[:1] == "-" and not (word[1:2].isdigit() or word[1:2] in (".", "")):
             key = word.lstrip("-")
             out[key] = ""

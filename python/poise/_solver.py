@@ -699,6 +699,7 @@ def method_of(method: str | None, pc: Any, options: str, keywords: dict[str, Any
     return "gmres" if chosen or "norm" in keywords else "auto"
 
 
+@locked
 def solve(
     A: Any,
     b: Any,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _library
-from ._library import InvalidArgument
+from ._library import InvalidArgument, locked
 from ._solver import Solver
 
 __all__ = ["bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "spsolve", "tfqmr"]
@@ -20,6 +20,7 @@ __all__ = ["bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minre
 _HUGE = 1e300  # SciPy gives up after maxiter alone, not when the residual grows
 
 
+@locked
 def _solve(
     method: str,
     A: Any,
