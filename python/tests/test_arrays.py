@@ -454,3 +454,68 @@ def test_gpu_path(A, b, kind, monkeypatch):
         y = np.zeros(A.shape[0])
         M.matvec(kind(b), out=kind(y))
         np.testing.assert_allclose(y, A @ b, rtol=1e-13, atol=1e-13)
+
+
+@pytest.fixture
+def cpu_as_gpu(monkeypatch):
+    """Arrays of other libraries on the CPU go the way of those on a GPU. No GPU's memory is tested by this."""
+    _library.context()
+    monkeypatch.setattr(_library._state, "stream", 77)
+    monkeypatch.setattr(_arrays, "wait_for", lambda stream: None)
+    monkeypatch.setattr(_arrays, "_CPU_DEVICES", ())
+    seen = []
+
+    def device_array(array, name):  # without a stream, as a CPU has none
+        seen.append(_arrays._from_capsule(array.__dlpack__()))
+        return seen[-1]
+
+    monkeypatch.setattr(_arrays, "device_array", device_array)
+    return seen
+
+
+def as_torch(A, b):
+    torch = pytest.importorskip("torch")
+    return torch_csr(torch, A), torch.from_numpy(b)
+
+
+def as_jax(A, b):
+    jax = pytest.importorskip("jax")
+    sparse = pytest.importorskip("jax.experimental.sparse")
+    csr = sparse.BCSR(tuple(map(jax.numpy.asarray, (A.data, A.indices, A.indptr))), shape=A.shape)
+    return csr, jax.numpy.asarray(b)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("make", [as_torch, as_jax])
+def test_cpu_as_gpu(A, b, make, cpu_as_gpu, request):
+    if make is as_jax:
+        request.getfixturevalue("jax64")
+    T, right = make(A, b)
+    for given in (right, make(A, np.stack([b, 2 * b], 1))[1]):
+        with poise.Solver(T, "cg", rtol=1e-9) as solver:
+            x = solver.solve(given)
+            assert type(x) is type(given) and str(x.dtype) == str(right.dtype) and x.shape == given.shape
+            same_solution(A, np.asarray(given), np.asarray(x))
+            solver.solve(given, x)
+            assert solver.iterations <= 1
+            solver.update()
+            y = solver.A @ right
+            np.testing.assert_allclose(np.asarray(y), A @ b, rtol=1e-13, atol=1e-13)
+    assert len(cpu_as_gpu) > 10
+    single = right.float() if make is as_torch else right.astype("float32")
+    x, info = poise.cg(T, single, rtol=1e-6)
+    assert info == 0 and x.dtype == single.dtype
+    same_solution(A, b, x, 2e-6)
+    assert (poise.Matrix(T) @ single).dtype == single.dtype
+    half = T.float() if make is as_torch else type(T)((T.data.astype("float32"), T.indices, T.indptr),
+                                                      shape=A.shape)
+    with pytest.warns(poise.CopyWarning, match="float32"):
+        M = poise.Matrix(half)
+    check(A, M)
+    M.update()
+    check(A, M)
+    coo = T.to_sparse_coo() if make is as_torch else T.to_bcoo()
+    check(A, poise.Matrix(coo))
+    for bad in (right[:-1], (right * 0 + 1).astype("int64") if make is as_jax else right.long()):
+        with pytest.raises(poise.InvalidArgument):
+            poise.Matrix(T).matvec(bad)
