@@ -70,7 +70,7 @@ class _Entries(NamedTuple):
 
 
 class _Solve(torch.autograd.Function):
-    """x = A^-1 b or A^-T b. Its backward is made of solves of this kind, and so has one of its own."""
+    """x = A^-1 b or A^-T b. Its derivatives are made of solves of this kind, and so have their own."""
 
     @staticmethod
     def forward(values: torch.Tensor, b: torch.Tensor, entries: _Entries, transposed: bool) -> torch.Tensor:
@@ -80,6 +80,7 @@ class _Solve(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
         values, _, ctx.entries, ctx.transposed = inputs
         ctx.save_for_backward(values, output)
+        ctx.save_for_forward(values, output)
 
     @staticmethod
     def backward(ctx: Any, g: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor, None, None]:
@@ -93,6 +94,19 @@ class _Solve(torch.autograd.Function):
             products = [u[rows] * v[columns] for u, v in each]
             of_values = -sum(products[1:], products[0]).to(values.dtype) if products else 0 * values
         return of_values, of_b, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, of_values: torch.Tensor | None, of_b: torch.Tensor | None, *_: None) -> torch.Tensor:
+        """The solution for of_b - (of A) x."""
+        values, x = ctx.saved_tensors
+        right = torch.zeros_like(x) if of_b is None else of_b
+        if of_values is not None:
+            rows, columns = ctx.entries.places()
+            if ctx.transposed:
+                rows, columns = columns, rows
+            weights = of_values if x.ndim == 1 else of_values[:, None]
+            right = right.index_add(0, rows, -(weights * x[columns]).to(x.dtype))
+        return _Solve.apply(values, right, ctx.entries, ctx.transposed)
 
     @staticmethod
     def vmap(info: Any, dims: tuple[Any, ...], values: torch.Tensor, b: torch.Tensor, entries: _Entries,

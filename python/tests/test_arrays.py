@@ -458,7 +458,7 @@ def test_gpu_path(A, b, kind, monkeypatch):
 
 @pytest.fixture
 def cpu_as_gpu(monkeypatch):
-    """Arrays of other libraries on the CPU go the way of those on a GPU. No GPU's memory is tested by this."""
+    """Arrays of PyTorch and JAX go the way of those on a GPU. A GPU's memory is not tested by this."""
     _library.context()
     monkeypatch.setattr(_library._state, "stream", 77)
     monkeypatch.setattr(_arrays, "wait_for", lambda stream: None)
