@@ -10,6 +10,8 @@ from ._csr import is_triple
 from ._library import InvalidArgument, NotSupported
 from ._pattern import HOST, Index, Place, Settings, pattern_of, settings_of
 
+_MOST_DENSE = 1 << 30  # bytes
+
 
 class _Gpu(Place):
     """Tensors in a GPU's memory, where all is done on PyTorch's current stream."""
@@ -135,6 +137,12 @@ def _entries_of(A: Any, settings: Settings) -> tuple[torch.Tensor, _Entries]:
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise InvalidArgument(f"A has the shape {tuple(A.shape)}; it must be square")
     if layout == "torch.sparse_csr":
+        size = A.shape[0] ** 2 * A.element_size()
+        if "SparseCompressed" in type(A.grad_fn).__name__ and size > _MOST_DENSE:
+            raise NotSupported(
+                f"PyTorch's gradient of torch.sparse_csr_tensor takes a dense matrix, here of "
+                f"{size / 1e9:.3g} GB: give (values, indices, indptr) in place of A, or a sparse_coo tensor"
+            )
         return A.values(), _Entries(A.col_indices(), A.crow_indices(), A.shape[0], settings)
     A = A.coalesce()
     return A.values(), _Entries(A.indices(), None, A.shape[0], settings)
@@ -164,7 +172,8 @@ def solve(
     ----------
     A
         Square: a tensor of layout sparse_csr or sparse_coo, or ``(values, indices, indptr)`` of CSR. float64
-        or float32; the solve works in float64.
+        or float32; the solve works in float64. A large sparse_csr must be a leaf: PyTorch's gradient of
+        ``torch.sparse_csr_tensor(..., values)`` makes a dense matrix on its way to the values.
     b
         Shape (n,) or (n, k), on A's device.
     method, pc, rtol, atol, maxiter, options, **keywords

@@ -114,6 +114,21 @@ def test_gradient_has_the_layout(layout):
     torch.testing.assert_close(b.grad, c.grad, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_dense(layout):
+    """A million rows: a matrix that is not sparse on the way would not fit."""
+    n = 1_000_000
+    A = sp.diags([-1.0, 4.0, -1.0], [-1, 0, 1], (n, n), "csr")
+    values, b = tensors(A)[0], torch.ones(n, dtype=torch.float64)
+    T = LAYOUTS[layout](values if layout == "csr" else values.requires_grad_(), A)
+    leaf = T.requires_grad_() if layout == "csr" else values
+    poise.torch.solve(T, b, "cg").sum().backward()
+    x = poise.solve(A, np.ones(n), "cg", rtol=1e-8)
+    coo = A.tocoo()
+    grad = leaf.grad.values() if layout == "csr" else leaf.grad
+    np.testing.assert_allclose(grad.numpy(), -x[coo.row] * x[coo.col], rtol=1e-6)
+
+
 def test_repeated_entries():
     """A COO that is not coalesced: each of the entries at one place has the gradient of their sum."""
     values = torch.tensor([1.0, 2.0, 3.0, 5.0], dtype=torch.float64).requires_grad_()
@@ -248,7 +263,7 @@ def test_func():
     np.testing.assert_allclose(X[1].numpy(), np.linalg.solve(2 * A.toarray(), b.numpy()), rtol=1e-9)
 
 
-def test_errors():
+def test_errors(monkeypatch):
     A = system(False)
     T, b = LAYOUTS["csr"](tensors(A)[0], A), right((6,)).detach()
     with pytest.raises(poise.InvalidArgument, match=r"b has the shape \(5,\); A has 6 rows"):
@@ -261,6 +276,12 @@ def test_errors():
         poise.torch.solve(torch.eye(3)[:2].to_sparse_csr(), b)
     with pytest.raises(poise.InvalidArgument, match="pc is for A.*symmetric=True"):
         poise.torch.solve(T, b, pc=lambda r: r)
+    n = 12000
+    ones = torch.ones(n, requires_grad=True)
+    large = torch.sparse_csr_tensor(torch.arange(n + 1), torch.arange(n), ones, (n, n))
+    with pytest.raises(poise.NotSupported, match="dense matrix, here of 0.576 GB"):
+        monkeypatch.setattr(poise.torch, "_MOST_DENSE", 1 << 29)
+        poise.torch.solve(large, torch.ones(n))
     with pytest.raises(poise.NotConverged):
         poise.torch.solve(T, b, "gmres", maxiter=1)
 
