@@ -18,6 +18,11 @@ def entries_of(A: Any) -> tuple[Any, Any, Any, int]:
     """Values, rows, columns and the number of rows. Places from there on are padding."""
     if is_triple(A):
         data, indices, indptr = A
+        if data.shape != indices.shape or data.ndim != 1 or indptr.ndim != 1:
+            raise InvalidArgument(
+                f"(data, indices, indptr) have the shapes {[a.shape for a in A]}; the first two must have "
+                "one length"
+            )
         shape = (indptr.shape[0] - 1,) * 2
     elif type(A).__name__ in ("BCSR", "BCOO"):
         if A.n_batch or A.n_dense:

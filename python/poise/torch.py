@@ -59,8 +59,12 @@ class _Entries(NamedTuple):
         if self.indptr is None:
             return self.indices[0], self.indices[1]
         ptr = self.indptr.long()
-        rows = torch.arange(self.n, device=ptr.device)
-        return torch.repeat_interleave(rows, ptr.diff(), output_size=len(self.indices)), self.indices.long()
+        rows = torch.repeat_interleave(torch.arange(self.n, device=ptr.device), ptr.diff())
+        if rows.shape != self.indices.shape or ptr[0] != 0:
+            raise InvalidArgument(
+                f"indptr goes from {ptr[0]} to {ptr[-1]}, and there are {len(self.indices)} entries"
+            )
+        return rows, self.indices.long()
 
     def solve(self, values: torch.Tensor, b: torch.Tensor, transposed: bool) -> torch.Tensor:
         arrays = [values, self.indices] + ([] if self.indptr is None else [self.indptr])
@@ -127,6 +131,11 @@ def _entries_of(A: Any, settings: Settings) -> tuple[torch.Tensor, _Entries]:
     """Values of A, which have gradients, and where they stand."""
     if is_triple(A):
         values, indices, indptr = A
+        if values.shape != indices.shape or values.ndim != 1 or indptr.ndim != 1:
+            raise InvalidArgument(
+                f"(values, indices, indptr) have the shapes {[tuple(a.shape) for a in A]}; the first two "
+                "must have one length"
+            )
         return values, _Entries(indices, indptr, len(indptr) - 1, settings)
     layout = str(getattr(A, "layout", type(A).__name__))
     if layout not in ("torch.sparse_csr", "torch.sparse_coo"):

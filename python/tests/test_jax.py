@@ -199,6 +199,8 @@ def test_errors():
         poise.jax.solve(T, b[:5])
     with pytest.raises(TypeError, match="int64"):
         poise.jax.solve(T, jnp.arange(6))
+    with pytest.raises(poise.InvalidArgument, match="one length"):
+        poise.jax.solve((T.data[:-1], T.indices, T.indptr), b)
     with pytest.raises(poise.NotSupported, match="BCSR"):
         poise.jax.solve(T.todense(), b)
     with pytest.raises(poise.InvalidArgument, match="square"):

@@ -274,6 +274,14 @@ def test_errors(monkeypatch):
         poise.torch.solve(T.to_dense(), b)
     with pytest.raises(poise.InvalidArgument, match="square"):
         poise.torch.solve(torch.eye(3)[:2].to_sparse_csr(), b)
+    values, indices, indptr = tensors(A)
+    with pytest.raises(poise.InvalidArgument, match="one length"):
+        poise.torch.solve((values[:-1], indices, indptr), b)
+    for bad, words in ((indptr - 1, "entries"), (indptr * 2, "entries"), (indptr.flip(0), None)):
+        with pytest.raises((poise.InvalidArgument, RuntimeError), match=words):  # the latter is PyTorch's
+            poise.torch.solve((values, indices, bad), b)
+    with pytest.raises(poise.InvalidArgument, match="negative"):
+        poise.torch.solve((values, indices - 1, indptr), b)
     with pytest.raises(poise.InvalidArgument, match="pc is for A.*symmetric=True"):
         poise.torch.solve(T, b, pc=lambda r: r)
     n = 12000
