@@ -28,6 +28,14 @@ def rank2(shape: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
+def square(shape: Any) -> int:
+    """Rows of a matrix that must be square."""
+    m, n = rank2(shape)
+    if m != n:
+        raise InvalidArgument(f"A has the shape {(m, n)}; it must be square")
+    return n
+
+
 def is_triple(A: Any) -> bool:
     """Is this (data, indices, indptr)?"""
     return isinstance(A, tuple) and len(A) == 3

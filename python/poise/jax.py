@@ -9,14 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._csr import is_triple
+from ._csr import is_sparse, is_triple, square
 from ._library import InvalidArgument, NotSupported
 from ._pattern import HOST, Settings, pattern_of, settings_of
 
 
 def entries_of(A: Any) -> tuple[Any, Any, Any, int]:
     """Values, rows, columns and the number of rows. Places from there on are padding."""
-    if is_triple(A):
+    if is_sparse(A):
+        A = A.tocsr()
+        data, indices, indptr, shape = A.data, A.indices, A.indptr, A.shape
+    elif is_triple(A):
         data, indices, indptr = A
         if data.shape != indices.shape or data.ndim != 1 or indptr.ndim != 1:
             raise InvalidArgument(
@@ -36,12 +39,11 @@ def entries_of(A: Any) -> tuple[Any, Any, Any, int]:
             f"A is a {type(A).__name__}; derivatives are those of BCSR, BCOO and (data, indices, indptr). "
             "poise.solve takes others"
         )
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise InvalidArgument(f"A has the shape {shape}; it must be square")
+    n = square(shape)
     if indptr is None:
-        return data, indices[:, 0], indices[:, 1], shape[0]
+        return data, indices[:, 0], indices[:, 1], n
     rows = jnp.searchsorted(jnp.asarray(indptr), jnp.arange(data.shape[0]), side="right") - 1
-    return data, rows, jnp.asarray(indices), shape[0]
+    return data, rows, jnp.asarray(indices), n
 
 
 def product(data: Any, rows: Any, columns: Any, x: Any) -> Any:
@@ -108,8 +110,8 @@ def solve(
     Parameters
     ----------
     A
-        Square: ``jax.experimental.sparse.BCSR`` or ``BCOO``, or ``(data, indices, indptr)`` of CSR. float64
-        or float32; the solve works in float64.
+        Square: ``jax.experimental.sparse.BCSR`` or ``BCOO``, ``(data, indices, indptr)`` of CSR, or a matrix
+        of SciPy, which has no derivative. float64 or float32; the solve works in float64.
     b
         Shape (n,) or (n, k).
     method, pc, rtol, atol, maxiter, options, **keywords

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ._csr import is_triple
+from ._csr import is_sparse, is_triple, square
 from ._library import InvalidArgument, NotSupported
 from ._pattern import HOST, Index, Place, Settings, pattern_of, settings_of
 
 _MOST_DENSE = 1 << 30  # bytes
+_MOST_COLUMNS = 32  # that lie by rows on a GPU
 
 
 class _Gpu(Place):
@@ -72,7 +73,11 @@ class _Entries(NamedTuple):
         values, *given = (a.detach().numpy() if place is HOST else a.detach() for a in arrays)
         pattern = pattern_of(tuple(given), lambda: tuple(map(place.host, self.places())), self.n, place,
                              self.settings)
-        return pattern.solve(values, b.detach().contiguous(), transposed)
+        b = b.detach()
+        if place is HOST or b.ndim == 1 or b.shape[1] <= _MOST_COLUMNS:
+            return pattern.solve(values, b.contiguous(), transposed)
+        parts = [pattern.solve(values, part.contiguous(), transposed) for part in b.split(_MOST_COLUMNS, 1)]
+        return torch.cat(parts, 1)
 
 
 class _Solve(torch.autograd.Function):
@@ -129,6 +134,10 @@ class _Solve(torch.autograd.Function):
 
 def _entries_of(A: Any, settings: Settings) -> tuple[torch.Tensor, _Entries]:
     """Values of A, which have gradients, and where they stand."""
+    if is_sparse(A):
+        A = A.tocsr()
+        entries = _Entries(*(torch.from_numpy(a) for a in (A.indices, A.indptr)), square(A.shape), settings)
+        return torch.from_numpy(A.data), entries
     if is_triple(A):
         values, indices, indptr = A
         if values.shape != indices.shape or values.ndim != 1 or indptr.ndim != 1:
@@ -143,18 +152,17 @@ def _entries_of(A: Any, settings: Settings) -> tuple[torch.Tensor, _Entries]:
             f"A is {layout}; gradients are those of sparse_csr, sparse_coo and (values, indices, indptr). "
             "poise.solve takes others"
         )
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise InvalidArgument(f"A has the shape {tuple(A.shape)}; it must be square")
+    n = square(A.shape)
     if layout == "torch.sparse_csr":
-        size = A.shape[0] ** 2 * A.element_size()
+        size = n**2 * A.element_size()
         if "SparseCompressed" in type(A.grad_fn).__name__ and size > _MOST_DENSE:
             raise NotSupported(
                 f"PyTorch's gradient of torch.sparse_csr_tensor takes a dense matrix, here of "
                 f"{size / 1e9:.3g} GB: give (values, indices, indptr) in place of A, or a sparse_coo tensor"
             )
-        return A.values(), _Entries(A.col_indices(), A.crow_indices(), A.shape[0], settings)
+        return A.values(), _Entries(A.col_indices(), A.crow_indices(), n, settings)
     A = A.coalesce()
-    return A.values(), _Entries(A.indices(), None, A.shape[0], settings)
+    return A.values(), _Entries(A.indices(), None, n, settings)
 
 
 def solve(
@@ -180,9 +188,10 @@ def solve(
     Parameters
     ----------
     A
-        Square: a tensor of layout sparse_csr or sparse_coo, or ``(values, indices, indptr)`` of CSR. float64
-        or float32; the solve works in float64. A large sparse_csr must be a leaf: PyTorch's gradient of
-        ``torch.sparse_csr_tensor(..., values)`` makes a dense matrix on its way to the values.
+        Square: a tensor of layout sparse_csr or sparse_coo, ``(values, indices, indptr)`` of CSR, or a
+        matrix of SciPy, which has no gradient. float64 or float32; the solve works in float64. A large
+        sparse_csr must be a leaf: PyTorch's gradient of ``torch.sparse_csr_tensor(..., values)`` makes a
+        dense matrix on its way to the values.
     b
         Shape (n,) or (n, k), on A's device.
     method, pc, rtol, atol, maxiter, options, **keywords

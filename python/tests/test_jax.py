@@ -144,6 +144,12 @@ def test_vmap(monkeypatch):
     assert calls[-1] == (6, 6)
 
 
+def test_scipy():
+    A, b = system(), right(6)
+    of_b = jax.grad(lambda b: poise.jax.solve(A, b, rtol=1e-13).sum())(b)
+    close(of_b, np.linalg.solve(A.toarray().T, np.ones(6)))
+
+
 def test_float32():
     A = system()
     data, b = jnp.asarray(A.data, jnp.float32), right(6).astype("float32")

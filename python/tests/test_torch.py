@@ -153,6 +153,17 @@ def test_unsorted_arrays():
     assert torch.autograd.gradcheck(x, (tensors(A)[0].requires_grad_(), right((6,))))
 
 
+def test_scipy():
+    A, b = system(False), right((6, 2))
+    assert torch.autograd.gradcheck(lambda b: poise.torch.solve(A, b, rtol=1e-14), (b,))
+
+
+def test_many_columns(as_on_gpu):
+    A, b = system(False), right((6, 70))
+    x = poise.torch.solve(LAYOUTS["csr"](tensors(A)[0], A), b, rtol=1e-12)
+    np.testing.assert_allclose(A @ x.detach().numpy(), b.detach().numpy(), atol=1e-10)
+
+
 def test_float32():
     A = system(False)
     values = tensors(A)[0].float().requires_grad_()
