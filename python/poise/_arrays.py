@@ -149,6 +149,8 @@ def host_array(array: Any, name: str) -> NDArray[Any]:
                 f"{name} requires grad: poise.torch.solve makes gradients, {name}.detach() has none"
             )
         return array.numpy()  # by DLPack NumPy may only read it
+    if library_of(array) == "jax":
+        return np.asarray(array)  # a view; NumPy 1.22 has no from_dlpack
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
         return np.from_dlpack(array)
     return np.asarray(array)

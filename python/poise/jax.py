@@ -13,6 +13,9 @@ from ._csr import is_sparse, is_triple, square
 from ._library import InvalidArgument, NotSupported
 from ._pattern import HOST, Settings, pattern_of, settings_of
 
+if jax.__version_info__ < (0, 4, 35):
+    raise ImportError(f"poise.jax needs JAX 0.4.35 or newer; this is {jax.__version__}")
+
 
 def entries_of(A: Any) -> tuple[Any, Any, Any, int]:
     """Values, rows, columns and the number of rows. Places from there on are padding."""

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from conftest import laplacian
 from poise import _pattern
 
-jax = pytest.importorskip("jax")
+jax = pytest.importorskip("jax", minversion="0.4.35")
 jnp = jax.numpy
 sparse = pytest.importorskip("jax.experimental.sparse")
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from conftest import laplacian
 from poise import _pattern
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", minversion="2.0")
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
 
