@@ -81,7 +81,9 @@ def _of_jax(A: Any) -> Csr:
     shape, made = rank2(A.shape), not hasattr(A, "indptr")
     if made:
         A = sys.modules["jax"].experimental.sparse.BCSR.from_bcoo(A.sum_duplicates(remove_zeros=False))
-    return Csr(A.data, A.indices, A.indptr, shape, made)
+    mine = made and not _arrays.on_device(A.data)
+    data = np.array(A.data) if mine else A.data  # as JAX's are never written to
+    return Csr(data, A.indices, A.indptr, shape, made)
 
 
 def _of_dense(A: Any) -> Csr:

@@ -54,7 +54,8 @@ HOST = Place()
 
 
 class Settings(NamedTuple):
-    """Of matrices and solvers. Those of two calls are compared."""
+    """Of matrices and solvers. Those of two calls are compared: words and numbers are equal, all else is the
+    same object."""
 
     symmetric: bool  # the transposed system is the same
     matrix: dict[str, Any]

@@ -339,6 +339,9 @@ def test_jax_matrices(A, jax64):
         with poise.Matrix(given) as M:
             assert M.nnz == A.nnz
             check(factor * A, M)
+            M.update(sparse.BCOO((3 * given.data, given.indices), shape=A.shape))
+            check(3 * factor * A, M)
+        np.testing.assert_array_equal(np.abs(given.data).max(), 4)
     batch = sparse.BCOO.fromdense(jax64.numpy.ones((2, 3, 3)), n_batch=1)
     with pytest.raises(poise.NotSupported, match="1 batch"):
         poise.Matrix(batch)
