@@ -10,8 +10,8 @@ from ._csr import is_sparse, is_triple, square
 from ._library import InvalidArgument, NotSupported
 from ._pattern import HOST, Index, Place, Settings, pattern_of, settings_of
 
-if int(torch.__version__.split(".")[0]) < 2:
-    raise ImportError(f"poise.torch needs PyTorch 2.0 or newer; this is {torch.__version__}")
+if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 4):  # older ones have no gradients of sparse_csr
+    raise ImportError(f"poise.torch needs PyTorch 2.4 or newer; this is {torch.__version__}")
 
 _MOST_DENSE = 1 << 30  # bytes
 _MOST_COLUMNS = 32  # that lie by rows on a GPU

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from conftest import laplacian
 from poise import _pattern
 
-torch = pytest.importorskip("torch", minversion="2.0")
+torch = pytest.importorskip("torch", minversion="2.4")
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
 
@@ -47,7 +47,7 @@ def right(shape):
 
 
 def where(A):
-    return np.stack([A.tocoo().row, A.tocoo().col])
+    return np.stack([A.tocoo().row, A.tocoo().col]).astype(np.int64)
 
 
 LAYOUTS = {
