@@ -16,7 +16,7 @@ from ._matrix import Matrix
 from ._solver import Solver, method_of
 
 _MOST = 8  # patterns that are kept
-_SYMMETRIC = ("cg", "bcg", "prcg", "fcg", "minres", "symmlq")  # methods that need A = A^T
+_SYMMETRIC = ("cg", "bcg", "prcg", "fcg", "minres", "symmlq", "chebyshev")  # methods that need A = A^T
 
 Index = NDArray[Any]
 
@@ -172,14 +172,15 @@ class Pattern:
 
 
 class _Kept(NamedTuple):
+    form: str
     given: tuple[Any, ...]
     n: int
     place: Place
     settings: Settings
     pattern: Pattern
 
-    def fits(self, given: tuple[Any, ...], n: int, place: Place, settings: Settings) -> bool:
-        if n != self.n or place.name != self.place.name or not settings.same(self.settings):
+    def fits(self, form: str, given: tuple[Any, ...], n: int, place: Place, settings: Settings) -> bool:
+        if (form, n, place.name) != (self.form, self.n, self.place.name) or not settings.same(self.settings):
             return False
         return all(a.shape == b.shape and place.equal(a, b) for a, b in zip(given, self.given))
 
@@ -189,15 +190,15 @@ _kept: list[_Kept] = []  # the latest first
 
 @locked
 def pattern_of(
-    given: tuple[Any, ...], entries: Callable[[], tuple[Index, Index]], n: int, place: Place,
+    form: str, given: tuple[Any, ...], entries: Callable[[], tuple[Index, Index]], n: int, place: Place,
     settings: Settings
 ) -> Pattern:
-    """The pattern of these arrays of indices; entries() are the rows and columns that they say."""
-    at = next((at for at, kept in enumerate(_kept) if kept.fits(given, n, place, settings)), None)
+    """The pattern of these arrays of indices, which are of a form, such as CSR: entries() are the rows and
+    columns that they mean."""
+    at = next((at for at, kept in enumerate(_kept) if kept.fits(form, given, n, place, settings)), None)
     if at is None:
-        new = _Kept(tuple(place.keep(a) for a in given), n, place, settings,
-                    Pattern(*entries(), n, place, settings))
-        _kept.insert(0, new)
+        pattern = Pattern(*entries(), n, place, settings)
+        _kept.insert(0, _Kept(form, tuple(map(place.keep, given)), n, place, settings, pattern))
         del _kept[_MOST:]
     else:
         _kept.insert(0, _kept.pop(at))

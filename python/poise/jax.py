@@ -64,7 +64,7 @@ def _on_host(settings: Settings, transposed: bool, core: int, data: Any, rows: A
     batch, n = b.shape[: b.ndim - core], b.shape[b.ndim - core]
 
     def solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
-        pattern = pattern_of((rows, columns), lambda: (rows, columns), n, HOST, settings)
+        pattern = pattern_of("triplets", (rows, columns), lambda: (rows, columns), n, HOST, settings)
         return pattern.solve(data, b, transposed)
 
     b = b.reshape(-1, *b.shape[b.ndim - core :])

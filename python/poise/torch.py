@@ -74,7 +74,8 @@ class _Entries(NamedTuple):
         arrays = [values, self.indices] + ([] if self.indptr is None else [self.indptr])
         place = _place(values.device)
         values, *given = (a.detach().numpy() if place is HOST else a.detach() for a in arrays)
-        pattern = pattern_of(tuple(given), lambda: tuple(map(place.host, self.places())), self.n, place,
+        form = "COO" if self.indptr is None else "CSR"
+        pattern = pattern_of(form, tuple(given), lambda: tuple(map(place.host, self.places())), self.n, place,
                              self.settings)
         b = b.detach()
         if place is HOST or b.ndim == 1 or b.shape[1] <= _MOST_COLUMNS:
