@@ -23,8 +23,10 @@ void poiseKSPDropTransposed(PoiseKSP ksp)
 void poiseKSPAddTransposedBytes(PoiseKSP ksp, PoiseBytes *sum)
 {
   const TransposedSolver *t = &ksp->transposed;
+  PoiseBytes held = {0};
   poiseKSPAddBytes(t->ksp, t->A, sum);
-  if (t->P) poiseKSPAddBytes(NULL, t->P, sum);
+  if (t->P) (void)PoiseMatBytes(t->P, &held, NULL);
+  sum->host += held.host, sum->device += held.device;
 }
 
 static PoiseErr Check(PoiseKSP ksp)
