@@ -120,6 +120,34 @@ class Markdown:
         return {FOLDER / "README.md": self.index(), **pages}
 
 
+class Site(Markdown):
+    """The same for the site (scripts/site.py), where each function has a page of its own and links lead to
+    that. Of a header's page the search knows types and macros alone."""
+
+    def __init__(self, everything):
+        super().__init__(everything)
+        self.places.update({item.name: f"{item.name}.md" for header in everything
+                            for item in header.items("function")})
+
+    def page(self, header):
+        functions = {item.name for item in header.items("function")}
+        return re.sub(r"^### (\w+)$", lambda found: found.group() + " { data-search-exclude }" *
+                      (found.group(1) in functions), super().page(header), flags=re.M)
+
+    def function(self, header, group, item):
+        text = "\n".join(declaration(each) for each in group.items)
+        return (f"# {item.name}\n\n```c\n#include <poise.h>\n\n{text}\n```\n\n{self.prose(group.doc)}"
+                f"In [{TITLES[header.name].lower()}]({header.name}.md#{title(group).lower()}), "
+                f"[`{header.name}.h`](../../include/poise/{header.name}.h).\n")
+
+    def files(self):
+        pages = {path.name: text for path, text in super().files().items()}
+        for header in self.everything:
+            pages.update({f"{item.name}.md": self.function(header, group, item) for group in header.groups
+                          for item in group.items if item.kind == "function"})
+        return pages
+
+
 class Man:
     """Pages for man, in the macros of man(7)."""
 

@@ -63,6 +63,9 @@ install_packages "${missing[@]}" || true # the stage says when it is skipped
 stage "Format"
 tests/tree/format.sh
 
+stage "Site of the documentation"
+scripts/site.sh || [ $? -eq 77 ]
+
 stage "Optimised, with MPI and OpenMP: all tests"
 build release
 run release
