@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A wheel of the library (OpenMP, without MPI and METIS) for every Linux with glibc 2.28 or newer, checked by
-# auditwheel and by the tests.
+# A wheel of the library (OpenMP; no MPI, METIS, SuperLU or AMD) for every Linux with glibc 2.28 or newer,
+# checked by auditwheel and by the tests.
 #   python/wheel.sh            in the container manylinux_2_28, by docker or podman, into build/wheels
 #   python/wheel.sh --debian   in Debian 11, which debootstrap makes, as root. Its glibc is 2.31; auditwheel
 #                              refuses what needs more than 2.28
@@ -19,7 +19,7 @@ gpus=${POISE_WHEEL_GPUS:-80-real;90-real;100}
 make_wheel()
 {
   local work define=(CMAKE_C_FLAGS="-include $PWD/python/glibc.h" POISE_PYTHON_MPI=OFF POISE_PYTHON_OPENMP=ON
-    POISE_METIS=OFF POISE_PYTHON_CUDA=OFF)
+    POISE_METIS=OFF POISE_SUPERLU=OFF POISE_AMD=OFF POISE_PYTHON_CUDA=OFF)
   work=$(mktemp -d)
   mkdir "$work/tree"
   tar -c --exclude=./build --exclude=./.git . | tar -x -C "$work/tree"
