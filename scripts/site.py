@@ -2,9 +2,12 @@
 """A hook of MkDocs (mkdocs.yml): the pages of the site.
 
 They lie as the files in the tree, so that links hold. Pages of the navigation are taken, and what these link
-to: Markdown and pictures as they are, other texts as pages with the text in them, folders as lists of files.
+to: Markdown and pictures as they are, other texts as pages with the text in them, notebooks as pages of their
+cells, folders as lists of files.
+
 Each public function has a page beside docs/reference, and the Python package one, made of its docstrings.
 """
+import json
 import pathlib
 import posixpath
 import re
@@ -66,6 +69,8 @@ class Pages:
             if readme.exists():
                 return self.take(f"{path}/README.md")
             self.add(name, self.listing(path))
+        elif path.endswith(".ipynb"):
+            self.add(name, self.notebook(path))
         elif not path.endswith(AS_IT_IS):
             self.all[name] = self.shown(path)
         elif path.endswith(".md"):
@@ -83,6 +88,12 @@ class Pages:
         text = (ROOT / path).read_text()
         language = LANGUAGES.get(posixpath.splitext(path)[1], "text")
         return f"{QUIET}# {path}\n\n```````{language}\n{text}\n```````\n"
+
+    @staticmethod
+    def notebook(path):
+        cells = [(cell["cell_type"], "".join(cell["source"]))
+                 for cell in json.loads((ROOT / path).read_text())["cells"]]
+        return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for kind, text in cells)
 
     def add(self, name, text):
         """A page in Markdown; links get the names of the site, and headings of blocks of code its form."""

@@ -25,4 +25,7 @@ export PYTHONDONTWRITEBYTECODE=1 NO_MKDOCS_2_WARNING=1
   grep -v INFO "$folder/log"
   exit 1
 }
+for name in $(grep -h '^POISE_API' include/poise/*.h | grep -oE '\bPoise[A-Za-z0-9]+\(' | tr -d '('); do
+  [ -e "$folder/html/docs/reference/$name.html" ] || { echo "the site has no page of $name"; exit 1; }
+done
 echo "$folder/html"
