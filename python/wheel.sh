@@ -35,7 +35,7 @@ make_wheel()
   "$work/tools/bin/auditwheel" show "$work"/repaired/*.whl
 
   "$1" -m venv "$work/user" # has the wheel alone: nothing of this tree but its tests
-  "$work/user/bin/pip" install -q pytest "$work"/repaired/*.whl
+  "$work/user/bin/pip" install -q pytest matplotlib "$work"/repaired/*.whl
   (cd "$work" && env -u POISE_LIBRARY -u PYTHONPATH \
     user/bin/python -m pytest -q -p no:cacheprovider "$work/tree/python/tests")
   mkdir -p "$out"

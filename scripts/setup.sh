@@ -72,8 +72,9 @@ test_packages()
   have clang-format-14 || echo clang-format-14
   have gfortran || echo gfortran
   [ -d /usr/include/eigen3 ] || echo libeigen3-dev
-  python_with 'numpy, scipy, pytest' > /dev/null ||
-    printf '%s\n' python3 python3-numpy python3-scipy python3-pytest
+  python_with 'numpy, scipy, pytest, matplotlib' > /dev/null ||
+    printf '%s\n' python3 python3-numpy python3-scipy python3-pytest python3-matplotlib
+  python3 -c 'import ensurepip' > /dev/null 2>&1 || echo python3-venv # scripts/site.sh
 }
 
 # Can clang link a fuzzer?
