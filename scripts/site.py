@@ -26,7 +26,7 @@ LANGUAGES = {".c": "c", ".h": "c", ".cu": "cuda", ".cpp": "cpp", ".hpp": "cpp", 
              ".py": "python", ".sh": "sh", ".cff": "yaml", ".cmake": "cmake", ".def": "c"}
 AS_IT_IS = (".md", ".png", ".svg", ".css", ".js", ".gz")
 QUIET = "---\nsearch:\n  exclude: true\n---\n"
-# A block of code; code in a line; the target of a link; brackets that MkDocs took for a link by name.
+# A block of code; code in a line; the target of a link; brackets that MkDocs would take for a link by name.
 PIECES = re.compile(r"^( *)(```+).*?^\1\2 *$|(`+)(?!`).+?(?<!`)\3(?!`)|\]\(([^)#:\s]+)|\]\[", re.M | re.S)
 PYTHON = """# Python
 
