@@ -26,8 +26,9 @@ LANGUAGES = {".c": "c", ".h": "c", ".cu": "cuda", ".cpp": "cpp", ".hpp": "cpp", 
              ".py": "python", ".sh": "sh", ".cff": "yaml", ".cmake": "cmake", ".def": "c"}
 AS_IT_IS = (".md", ".png", ".svg", ".css", ".js", ".gz")
 QUIET = "---\nsearch:\n  exclude: true\n---\n"
-# A block of code; code in a line; the target of a link; brackets that MkDocs would take for a link by name.
-PIECES = re.compile(r"^( *)(```+).*?^\1\2 *$|(`+)(?!`).+?(?<!`)\3(?!`)|\]\(([^)#:\s]+)|\]\[", re.M | re.S)
+# A block of code; code in a line; the target of a link; brackets and braces that mean more to MkDocs.
+PIECES = re.compile(r"^( *)(```+).*?^\1\2 *$|(`+)(?!`).+?(?<!`)\3(?!`)|\]\(([^)#:\s]+)|\]\[|\{(?! data-)",
+                    re.M | re.S)
 PYTHON = """# Python
 
 ```python
@@ -103,8 +104,10 @@ class Pages:
         def piece(found):
             if found.group(2):
                 return re.sub(r"\A( *```+)(\w+) +(.+)", r'\1\2 title="\3"', found.group())
+            if found.group(3):
+                return found.group()
             if not found.group(4):
-                return found.group().replace("][", r"]\[") if not found.group(3) else found.group()
+                return found.group().replace("[", r"\[").replace("{", r"\{")
             target = posixpath.normpath(posixpath.join(posixpath.dirname(name), found.group(4)))
             targets.append(target)
             return "](" + posixpath.relpath(served(target), posixpath.dirname(name) or ".")
