@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ._assembly import Assembled, assemble
 from ._library import (
     CallOrder,
     CopyWarning,
@@ -36,6 +37,7 @@ from .linalg import bicgstab, cg, gmres
 
 __version__ = version()
 __all__ = [
+    "Assembled",
     "CallOrder",
     "CopyWarning",
     "FileError",
@@ -49,6 +51,7 @@ __all__ = [
     "PoiseError",
     "Solver",
     "System",
+    "assemble",
     "bicgstab",
     "cg",
     "gmres",
