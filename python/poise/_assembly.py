@@ -125,7 +125,7 @@ class Assembled(Matrix):
         handle = c.PoiseMat()
         m, M = count.value * b, nodes * b
         lib.PoiseMatCreate(context(), m, m, M, M, ctypes.byref(handle))
-        self._finish(handle, [], "assembled", (M, M))
+        self._finish(handle, [], "assembled", (m, M))
         self._pattern()
 
     def _unknowns(self, fixed: Any, n: int) -> NDArray[np.int64]:
@@ -141,8 +141,8 @@ class Assembled(Matrix):
         if given.dtype.kind not in "iu":
             raise TypeError(f"fixed is {given.dtype}; it must be a mask, or numbers of unknowns")
         if given.size and (given.min() < 0 or given.max() >= n):
-            raise InvalidArgument(f"fixed has unknown {int(given.max() if given.max() >= n else given.min())}; "
-                                  f"there are {n}")
+            wrong = given.max() if given.max() >= n else given.min()
+            raise InvalidArgument(f"fixed has unknown {wrong}; there are {n}")
         return given.astype(np.int64)
 
     def _mask(self, n: int) -> None:
@@ -193,8 +193,9 @@ class Assembled(Matrix):
         if _arrays.on_device(A) != _arrays.on_device(self._conn):
             raise InvalidArgument("element matrices and elements must be on the same device")
         blocks = t.reals(A if _arrays.on_device(A) else _arrays.host_array(A, "the element matrices"))
-        if tuple(blocks.shape) != (E, n * b, n * b):
-            raise InvalidArgument(f"element matrices have the shape {(E, n * b, n * b)}, not {tuple(blocks.shape)}")
+        shape = (E, n * b, n * b)
+        if tuple(blocks.shape) != shape:
+            raise InvalidArgument(f"element matrices have the shape {shape}, not {tuple(blocks.shape)}")
         self._blocks = blocks
         if self._free is not None:
             blocks = blocks * self._free[:, :, None] * self._free[:, None, :]

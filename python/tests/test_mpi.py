@@ -55,6 +55,12 @@ def test_two_ranks(tmp_path):
         "x, info = poise.cg(A[mine], b[mine], rtol=1e-9)\n"
         "x = np.concatenate(world.allgather(x))\n"
         "assert info == 0 and np.abs(A @ x - b).max() < 1e-4\n"
+        "E = np.array([[k, k + 1] for k in range(5)]); K = np.repeat([[[1.0, -1], [-1, 1]]], 5, axis=0)\n"
+        "half = slice(0, 2) if world.rank == 0 else slice(2, 5)\n"  # a line of springs, held at both ends
+        "P = poise.assemble(E[half], K[half], 6, fixed=[0, 5])\n"
+        "rhs = np.array([0.0, 0, 0, 0, 5, 5])[3 * world.rank:3 * world.rank + 3]\n"
+        "x = np.concatenate(world.allgather(poise.solve(P, rhs, 'cg', rtol=1e-12)))\n"
+        "assert np.abs(x - np.arange(6)).max() < 1e-9\n"
     )
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     for device in ("host", "mock"):
