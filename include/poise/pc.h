@@ -29,10 +29,10 @@ POISE_API PoiseErr PoisePCDestroy(PoisePC *pc);
     "sor"         sweeps of successive over-relaxation, by default one forward and one backward (SSOR)
     "eisenstat"   the same in both directions, by colours, for a solver that works between the two sweeps
                   (Eisenstat 1981): its products read A once, where with sor an iteration reads it twice. The
-                  residual is then that of (D + L)^-1 A (D + U)^-1 y = (D + L)^-1 b; with symmetric A it has
-                  the natural norm. M is applied instead on several ranks, with a P other than A, a null
-                  space, products with A^T, the unpreconditioned norm, and with monitors, tests, or
-                  eigenvalues; PoiseKSPView says so
+                  residual is then that of (D + L)^-1 A (D + U)^-1 y = (D + L)^-1 b; with symmetric A its norm
+                  is the natural one. M is applied instead on several ranks, with a P other than A, a null
+                  space, products with A^T, a norm that is asked for, monitors, tests, or eigenvalues, and
+                  for methods of symmetric matrices where D is not positive; PoiseKSPView says so
 
   On the same block, by numbers, with set-up on one thread of the host:
     "ilut"        incomplete LU factors by thresholds (Saad 1994): what is small is dropped

@@ -3,9 +3,8 @@
   A solve between the two sweeps of its preconditioner. With M = K S, the system
     K^-1 A S^-1 y = K^-1 b,    x = S^-1 y
   is solved without M by a solver inside, where products with its matrix take no more than those with A
-  (pc/eisenstat.c). Its residual is K^-1 (b - A x). For symmetric A and M, that has the natural norm of the
-  system that is preconditioned by M, and cg makes the same x. With a guess x the system is that of the
-  correction, and the tolerance still that of b.
+  (pc/eisenstat.c). Its residual is K^-1 (b - A x), whose norm is tested. For symmetric A and M that is the
+  natural norm of the system that is preconditioned by M, and cg makes the same x.
 */
 #include "mat/object/bytes.h"
 #include "between.h"
@@ -28,7 +27,8 @@ const char *poiseKSPWhyNotBetween(PoiseKSP ksp)
   if (ksp->given_P != A) return "the preconditioner is of another matrix than A";
   if (poiseKSPReorders(ksp)) return "A is rearranged";
   if (A && (A->null.n || A->left.n)) return "A has a null space";
-  if (ksp->options.norm == POISE_KSP_NORM_UNPRECONDITIONED) return "the unpreconditioned norm is asked for";
+  if (ksp->options.norm > POISE_KSP_NORM_NONE)
+    return "a norm is asked for, and between the sweeps is another";
   if (poiseKSPKeepsSpectrum(ksp)) return "eigenvalues or singular values are asked for";
   if (ksp->options.true_residual) return "the true residual is monitored";
   if (ksp->user.test || ksp->user.nmonitors) return "a monitor or a convergence test is the application's";
@@ -44,7 +44,6 @@ void poiseKSPDropBetween(PoiseKSP ksp)
   poiseKSPDestroy(&m->inner);
   PoiseVecDestroy(&m->b);
   PoiseVecDestroy(&m->x);
-  PoiseVecDestroy(&m->r);
   poiseFree(ksp->ctx, &ksp->between);
 }
 
@@ -61,7 +60,7 @@ static PoiseErr TakeSettings(PoiseKSP ksp, PoiseKSP inner)
   KSPOptions *o = &inner->options;
   TRY(poiseKSPTakeMethod(ksp, inner));
   o->view = o->converged_reason = o->error_if_not_converged = o->error_if_inaccurate = 0;
-  o->guess_nonzero = 0;
+  o->norm = ksp->norm == POISE_KSP_NORM_NONE ? POISE_KSP_NORM_NONE : POISE_KSP_NORM_DEFAULT;
   inner->order = POISE_ORDER_NATURAL;
   inner->history.keep = ksp->history.keep;
   return POISE_OK;
@@ -79,50 +78,31 @@ static PoiseErr Follow(Between *m, PoiseMat A)
   return PoiseVecSet(m->b, 0);
 }
 
-static PoiseErr SetUp(PoiseKSP ksp)
+static PoiseErr SetUp(PoiseKSP ksp, PoiseMat A)
 {
   if (!ksp->between) TRY(Create(ksp));
-  Between *m = ksp->between;
+  TRY(TakeSettings(ksp, ksp->between->inner));
+  TRY(Follow(ksp->between, A));
+  return PoiseKSPSetUp(ksp->between->inner);
+}
+
+PoiseErr poiseKSPSetUpBetween(PoiseKSP ksp, PoiseNormType norm, bool *can)
+{
   poisePCExact(ksp->pc, true);
   poisePCRelaxes(ksp->pc, false);
   TRY(poisePCPrepare(ksp->pc));
-  TRY(TakeSettings(ksp, m->inner));
-  TRY(Follow(m, ksp->pc->type->between(ksp->pc)));
-  if (ksp->options.guess_nonzero && !m->r) TRY(PoiseMatCreateVecs(ksp->A, NULL, &m->r));
-  return PoiseKSPSetUp(m->inner);
-}
-
-PoiseErr poiseKSPSetUpBetween(PoiseKSP ksp, PoiseNormType norm)
-{
+  PoiseMat A = ksp->pc->type->between(ksp->pc, ksp->type->symmetric);
+  *can = A != NULL;
+  if (!*can) return POISE_OK;
   if (ksp->layout) poiseKSPRelease(ksp);
-  PoiseErr e = SetUp(ksp);
-  if (e) poiseKSPDropBetween(ksp);
   ksp->side = POISE_PC_LEFT;
-  ksp->norm = norm == POISE_KSP_NORM_UNPRECONDITIONED ? POISE_KSP_NORM_PRECONDITIONED : norm;
+  ksp->norm = norm == POISE_KSP_NORM_NONE ? norm : POISE_KSP_NORM_PRECONDITIONED;
+  PoiseErr e = SetUp(ksp, A);
+  if (e) poiseKSPDropBetween(ksp);
   return e;
 }
 
 /* ---- the solve ------------------------------------------------------------------------------- */
-
-/* m->b = K^-1 (b - A x), for a tolerance by K^-1 b. */
-static PoiseErr Correct(PoiseKSP ksp, Between *m, PoiseVec b, PoiseVec x)
-{
-  KSPOptions *o = &m->inner->options;
-  double norm;
-  TRY(ksp->pc->type->into(ksp->pc, b, m->b));
-  TRY(PoiseVecNorm(m->b, POISE_NORM_2, &norm));
-  o->atol = fmax(ksp->options.atol, ksp->options.rtol * norm);
-  o->rtol = 0;
-  TRY(PoiseMatResidual(ksp->A, b, x, m->r));
-  return ksp->pc->type->into(ksp->pc, m->r, m->b);
-}
-
-static PoiseErr Finish(PoiseKSP ksp, Between *m, PoiseVec x, bool corrects)
-{
-  if (!corrects) return ksp->pc->type->out_of(ksp->pc, m->x, x);
-  TRY(ksp->pc->type->out_of(ksp->pc, m->x, m->r));
-  return PoiseVecAXPY(x, 1, m->r);
-}
 
 /* The norms of the solver inside are those of this one. */
 static void TakeHistory(KSPHistory *mine, KSPHistory *its)
@@ -131,16 +111,29 @@ static void TakeHistory(KSPHistory *mine, KSPHistory *its)
   *mine = *its, *its = old;
 }
 
+/* Of a success x may still overflow, or vanish, as scales of D come with it. */
+static PoiseErr Judge(PoiseKSP ksp, PoiseVec b, PoiseVec x)
+{
+  double size, of_b = 0;
+  if (ksp->result.reason <= 0) return POISE_OK;
+  TRY(PoiseVecNorm(x, POISE_NORM_INF, &size));
+  if (size == 0) TRY(PoiseVecNorm(b, POISE_NORM_INF, &of_b));
+  if (!poiseFinite(size)) ksp->result.reason = POISE_DIVERGED_NANORINF;
+  if (of_b > 0) ksp->result.reason = POISE_DIVERGED_BREAKDOWN;
+  return POISE_OK;
+}
+
 PoiseErr poiseKSPRunBetween(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   Between *m = ksp->between;
-  bool corrects = ksp->options.guess_nonzero != 0;
-  TRY(corrects ? Correct(ksp, m, b, x) : ksp->pc->type->into(ksp->pc, b, m->b));
+  const PCType *type = ksp->pc->type;
+  TRY(type->into(ksp->pc, b, m->b));
+  if (ksp->options.guess_nonzero) TRY(type->guess(ksp->pc, x, m->x));
   PoiseErr e = poiseKSPSolve(m->inner, m->b, m->x);
   ksp->result = m->inner->result;
   TakeHistory(&ksp->history, &m->inner->history);
-  TRY(e);
-  return Finish(ksp, m, x, corrects);
+  if (!e) e = type->out_of(ksp->pc, m->x, x);
+  return e ? e : Judge(ksp, b, x);
 }
 
 /* ---- view and bytes -------------------------------------------------------------------------- */
@@ -152,6 +145,9 @@ PoiseErr poiseKSPViewBetween(PoiseKSP ksp)
   if (!ksp->pc->type->between) return POISE_OK;
   const char *why = poiseKSPWhyNotBetween(ksp);
   if (why) return poisePrint(ksp->ctx, "  not between the sweeps of %s: %s\n", ksp->pc->type->name, why);
+  if (!m && ksp->layout)
+    return poisePrint(ksp->ctx, "  not between the sweeps of %s: its diagonal is not positive definite\n",
+                      ksp->pc->type->name);
   if (!m) return POISE_OK; /* not set up */
   poiseKSPAddVectors(m->inner, &held);
   TRY(poisePrint(ksp->ctx, "  between the sweeps of %s: products read A, and M takes nothing more\n",
@@ -166,8 +162,7 @@ void poiseKSPAddBetweenBytes(PoiseKSP ksp, PoiseBytes *sum)
 {
   const Between *m = ksp->between;
   if (!m) return;
-  const PoiseVec all[] = {m->b, m->x, m->r};
-  for (int k = 0; k < 3; k++)
-    if (all[k]) poiseBufferAdd(&all[k]->data, sum);
+  if (m->b) poiseBufferAdd(&m->b->data, sum);
+  if (m->x) poiseBufferAdd(&m->x->data, sum);
   poiseKSPAddBytes(m->inner, NULL, sum);
 }

@@ -7,13 +7,14 @@
 
 struct Between {
   PoiseKSP inner; /* of the matrix between the sweeps, without M */
-  PoiseVec b, x;  /* its, */
-  PoiseVec r;     /* and, where there is a guess, b - A x of the application's */
+  PoiseVec b, x;  /* its */
 };
 
-/* Why M is applied; NULL: the solver works between its sweeps. The same on all ranks. */
+/* Why M is applied; NULL: the solver works between its sweeps, if set-up finds that it can. The same on all
+   ranks. */
 const char *poiseKSPWhyNotBetween(PoiseKSP ksp);
-PoiseErr poiseKSPSetUpBetween(PoiseKSP ksp, PoiseNormType norm);   /* Collective; agrees */
+/* *can: it does so. Collective; agrees. */
+PoiseErr poiseKSPSetUpBetween(PoiseKSP ksp, PoiseNormType norm, bool *can);
 PoiseErr poiseKSPRunBetween(PoiseKSP ksp, PoiseVec b, PoiseVec x); /* Collective; agrees */
 PoiseErr poiseKSPViewBetween(PoiseKSP ksp);                        /* Collective */
 void poiseKSPAddBetweenBytes(PoiseKSP ksp, PoiseBytes *sum);

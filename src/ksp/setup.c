@@ -305,7 +305,9 @@ static PoiseErr PrepareSends(PoiseKSP ksp, bool exchanges)
 
 static PoiseErr SetUp(PoiseKSP ksp, PoisePCSide side, PoiseNormType norm)
 {
-  if (!poiseKSPWhyNotBetween(ksp)) return poiseKSPSetUpBetween(ksp, norm);
+  bool between = false;
+  if (!poiseKSPWhyNotBetween(ksp)) TRY(poiseKSPSetUpBetween(ksp, norm, &between));
+  if (between) return POISE_OK;
   poiseKSPDropBetween(ksp);
   if (poiseKSPReorders(ksp)) TRY(poiseKSPReorder(ksp));
   TRY(poiseKSPFollowNormal(ksp));

@@ -248,12 +248,13 @@ POISE_INLINE void colour_entries_item(const ColourMatrixArgs *a, int64_t p)
 
 /* left D right = I for the diagonal blocks D of n rows of blocks. Where D is symmetric and positive definite,
    D = G G^T, left is the inverse of G, and right its transpose; else left is that of D. For numbers left and
-   right are 1 / sqrt|D|, and left has D's sign. `left` has D at first; inverse: of D, by columns. */
+   right are 1 / sqrt|D|, and left has D's sign. `left` has D at first; inverse: the inverse of D, by columns,
+   and behind it that of right. */
 typedef struct ColourDivideArgs {
   int64_t n, b;
   double factor; /* D is so many times what `left` has */
-  const double *inverse;
-  double *left, *right;
+  double *left, *right, *inverse;
+  int32_t *others; /* raised where a block is not symmetric and positive definite */
 } ColourDivideArgs;
 
 /* g = G, its lower triangle; false where there is none */
@@ -287,20 +288,27 @@ POISE_INLINE void poiseColourInvertLower(int64_t b, double *g)
 POISE_INLINE void colour_divide_item(const ColourDivideArgs *a, int64_t i)
 {
   int64_t b = a->b;
-  double *left = a->left + i * b * b, *right = a->right + i * b * b;
+  double *left = a->left + i * b * b, *right = a->right + i * b * b, *inverse = a->inverse + i * b * b;
   if (b == 1) {
-    double d = a->factor * *left, s = 1 / sqrt(fabs(d));
-    *right = s, *left = d < 0 ? -s : s;
+    double d = a->factor * *left, root = sqrt(fabs(d));
+    *inverse = root, *right = 1 / root, *left = d < 0 ? -*right : *right;
+    if (d < 0) poiseRaise(a->others);
     return;
   }
   bool divides = poiseColourCholesky(b, a->factor, left, right);
+  if (!divides) poiseRaise(a->others);
+  for (int64_t c = 0; c < b; c++)
+    for (int64_t r = 0; r < b; r++) {
+      if (!divides) left[c * b + r] = inverse[c * b + r] / a->factor;
+      inverse[c * b + r] = !divides ? r == c : r <= c ? right[r * b + c] : 0; /* G^T */
+    }
   if (divides) poiseColourInvertLower(b, right);
   for (int64_t c = 0; c < b; c++)
     for (int64_t r = 0; r < b; r++) {
       if (divides)
         left[c * b + r] = r >= c ? right[c * b + r] : 0;
       else
-        left[c * b + r] = a->inverse[i * b * b + c * b + r] / a->factor, right[c * b + r] = r == c;
+        right[c * b + r] = r == c;
     }
   for (int64_t c = 0; divides && c < b; c++)
     for (int64_t r = 0; r < b; r++) right[c * b + r] = left[r * b + c];

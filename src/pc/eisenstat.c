@@ -44,13 +44,20 @@ static PoiseErr Divide(PoisePC pc, Eisenstat *s)
   static const char what[] = "divided diagonal";
   int b = (int)poiseCsrSide(&pc->P->csr);
   int64_t numbers = pc->P->rows->n * b;
+  const int32_t *others;
   ColourDivideArgs a = {.n = pc->P->rows->n / b, .b = b, .factor = 1 / s->omega};
   PoiseErr e = poiseBlocksSetup(pc, &s->inverse, b, false);
   if (!e) e = Room(pc, numbers, what, &s->left, &a.left);
   if (!e) e = Room(pc, numbers, what, &s->right, &a.right);
-  if (!e) e = poiseBufferRead(&s->inverse.inverse, DEVICE, &a.inverse);
+  if (!e) e = poiseBufferUpdate(&s->inverse.inverse, DEVICE, &a.inverse);
   TRY(poiseMatDiagonalBlocks(pc->P, e, b, a.left)); /* other ranks take part in it */
-  return LAUNCH(pc->ctx->device, colour_divide, &a);
+  if (!s->others.dev) TRY(poiseBufferCreate(pc->ctx->device, sizeof *a.others, what, &s->others));
+  poiseBufferZero(&s->others);
+  TRY(poiseBufferUpdate(&s->others, DEVICE, &a.others));
+  TRY(LAUNCH(pc->ctx->device, colour_divide, &a));
+  TRY(poiseBufferRead(&s->others, HOST, &others));
+  s->definite = !*others;
+  return POISE_OK;
 }
 
 static PoiseErr Copy(PoisePC pc, Eisenstat *s)
@@ -126,9 +133,11 @@ static PoiseErr Apply_Eisenstat(PoisePC pc, PoiseVec r, PoiseVec z, const double
 
 /* ---- the system between them ----------------------------------------------------------------- */
 
-static PoiseMat Between_Eisenstat(PoisePC pc)
+/* It is symmetric where A is, if D is divided by its Cholesky factor. */
+static PoiseMat Between_Eisenstat(PoisePC pc, bool symmetric)
 {
-  return ((const Eisenstat *)pc->data)->between;
+  const Eisenstat *s = pc->data;
+  return symmetric && !s->definite ? NULL : s->between;
 }
 
 static PoiseErr Into_Eisenstat(PoisePC pc, PoiseVec b, PoiseVec to)
@@ -136,6 +145,24 @@ static PoiseErr Into_Eisenstat(PoisePC pc, PoiseVec b, PoiseVec to)
   double *there;
   TRY(poiseVecUpdate(to, &there)); /* places without a row keep their 0 */
   return Down(pc, b, there, NULL);
+}
+
+/* to = (I + U) right^-1 x */
+static PoiseErr Guess_Eisenstat(PoisePC pc, PoiseVec x, PoiseVec to)
+{
+  Eisenstat *s = pc->data;
+  Colours *of = &s->copy.colours;
+  ColourMoveArgs move = {.n = x->layout->n, .b = poiseCsrSide(&pc->P->csr), .factor = 1};
+  double *t;
+  TRY(poiseBufferUpdate(&s->t, DEVICE, &t));
+  TRY(poiseBufferRead(&of->place, DEVICE, &move.place));
+  TRY(poiseBufferRead(&s->inverse.inverse, DEVICE, &move.d));
+  TRY(poiseVecRead(x, &move.x));
+  TRY(poiseVecUpdate(to, &move.y)); /* places without a row keep their 0 */
+  move.to = t;
+  TRY(LAUNCH(pc->ctx->device, colour_to_places, &move));
+  ProductArgs add = {.a.value = 1, .b.value = 1, .x = t, .y = move.y};
+  return poiseProductMultRows(&s->copy.part[COLOUR_UPPER]->product, 0, of->start[of->count], &add);
 }
 
 static PoiseErr OutOf_Eisenstat(PoisePC pc, PoiseVec from, PoiseVec x)
@@ -174,6 +201,7 @@ static void Bytes_Eisenstat(PoisePC pc, PoiseBytes *sum)
   poiseBlocksBytes(&s->inverse, sum);
   poiseBufferAdd(&s->left, sum);
   poiseBufferAdd(&s->right, sum);
+  poiseBufferAdd(&s->others, sum);
   poiseBufferAdd(&s->t, sum);
   poiseBufferAdd(&s->w, sum);
 }
@@ -181,6 +209,7 @@ static void Bytes_Eisenstat(PoisePC pc, PoiseBytes *sum)
 static PoiseErr Predict_Eisenstat(PoisePC pc, const MatPlan *plan, PoisePrediction *p)
 {
   poiseBlocksPredict(pc, (int)poisePlanSide(plan), p);
+  poisePredict(pc->ctx->device, sizeof(int32_t), ON_BOTH, p);
   poisePredict(pc->ctx->device, 16 * poisePlanSide(plan) * pc->P->rows->n, ON_DEVICE, p);
   poiseColourCopyPredict(pc, PoiseSize(pc->ctx) > 1 ? 1 : 2, plan, p);
   return POISE_OK;
@@ -194,6 +223,7 @@ static void Destroy_Eisenstat(PoisePC pc)
   poiseBlocksDestroy(&s->inverse);
   poiseBufferDestroy(&s->left);
   poiseBufferDestroy(&s->right);
+  poiseBufferDestroy(&s->others);
   poiseBufferDestroy(&s->t);
   poiseBufferDestroy(&s->w);
 }
@@ -208,6 +238,7 @@ const PCType poisePCType_eisenstat = {
     .apply = Apply_Eisenstat,
     .between = Between_Eisenstat,
     .into = Into_Eisenstat,
+    .guess = Guess_Eisenstat,
     .out_of = OutOf_Eisenstat,
     .cost = Cost_Eisenstat,
     .once = Once_Eisenstat,

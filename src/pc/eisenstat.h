@@ -9,10 +9,12 @@
 typedef struct Eisenstat {
   double omega, made; /* made: that of `between` */
   ColourCopy copy;    /* L and U, with `left` on one side and `right` on the other */
-  Blocks inverse;     /* of D, */
-  Buffer left, right; /* and left D right = I */
-  Buffer t, w;        /* at places; w for residuals between the sweeps */
-  PoiseMat between;   /* (I + L)^-1 A (I + U)^-1 of vectors at places; NULL: of several ranks */
+  Blocks inverse;     /* of D in set-up, then of `right` */
+  Buffer left, right; /* left D right = I */
+  Buffer others;
+  bool definite;    /* D is symmetric and positive definite */
+  Buffer t, w;      /* at places; w for residuals between the sweeps */
+  PoiseMat between; /* (I + L)^-1 A (I + U)^-1 of vectors at places; NULL: of several ranks */
 } Eisenstat;
 
 /* Make, or keep, the matrix `between` of e, for so many numbers at places. Local. */

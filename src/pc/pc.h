@@ -58,11 +58,13 @@ typedef struct PCType {
   /* z += M^-1 (r - P z), to rounding, for less than the two. Of ranks that are alone; NULL: there is no such
      way. Where pc->relaxes, as it may need room. */
   PoiseErr (*relax)(PoisePC, PoiseVec r, PoiseVec z, const double *skip);
-  /* M = K S with K^-1 P S^-1 a matrix by which products take less than by P and M: it, or NULL; `to` =
-     K^-1 b, with 0 in rows that it has more; x = S^-1 from, which is overwritten. pc's, once it is set up.
-     Local. */
-  PoiseMat (*between)(PoisePC);
+  /* M = K S with K^-1 P S^-1 a matrix by which products take less than by P and M: it, or NULL, also where it
+     is not symmetric though P is, and that is asked for; `to` =
+     K^-1 b, or S x, whose further rows keep their content; x = S^-1 from, which is overwritten. Once pc is
+     set up. Local. */
+  PoiseMat (*between)(PoisePC, bool symmetric);
   PoiseErr (*into)(PoisePC, PoiseVec b, PoiseVec to);
+  PoiseErr (*guess)(PoisePC, PoiseVec x, PoiseVec to);
   PoiseErr (*out_of)(PoisePC, PoiseVec from, PoiseVec x);
   bool (*takes_columns)(PoisePC); /* can it, once it is set up? NULL: it can, if there is such a function */
   /* Bring what that needs for so many columns to the device. Collective; the caller agrees. May be NULL. */
