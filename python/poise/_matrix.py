@@ -475,9 +475,14 @@ class Matrix(Handle):
         return self._product("PoiseMatMultTranspose", x, self._sizes()[::-1], out)
 
     def __matmul__(self, x: Any) -> Any:
-        if getattr(x, "ndim", 1) == 2 and x.shape[1] != 1:
-            return np.stack([self.matvec(x[:, j]) for j in range(x.shape[1])], axis=1)
-        return self.matvec(x)
+        if getattr(x, "ndim", 1) != 2 or x.shape[1] == 1:
+            return self.matvec(x)
+        if _arrays.on_device(x):
+            raise NotSupported(f"x has the shape {tuple(x.shape)}; on a GPU it must be one vector")
+        y = np.empty((self._sizes()[0], x.shape[1]))
+        for j, column in enumerate(_arrays.real(x, "x").T):
+            y[:, j] = self.matvec(column)
+        return _arrays.like(x, y)
 
     def diagonal(self) -> Float:
         """The diagonal, of shape (m,)."""

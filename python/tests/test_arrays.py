@@ -281,6 +281,9 @@ def test_torch_matrices(A, b):
     with pytest.raises(poise.NotSupported, match="sparse_bsr"):
         poise.Matrix(T.to_sparse_bsr((2, 2)))
     B = torch.from_numpy(np.random.default_rng(2).standard_normal((A.shape[0], 3)))
+    Y = poise.Matrix(T) @ B
+    assert isinstance(Y, torch.Tensor)
+    np.testing.assert_allclose(Y.numpy(), A @ B.numpy(), rtol=1e-13, atol=1e-13)
     X = poise.solve(T, B, "cg", rtol=1e-9)
     assert isinstance(X, torch.Tensor)
     same_solution(A, B.numpy(), X.numpy())
