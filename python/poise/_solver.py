@@ -72,9 +72,10 @@ class Solver(Handle):
         ``"preonly"``; or ``"auto"``, which looks at A and chooses method and preconditioner by itself.
     pc
         The preconditioner: ``"none"``, ``"jacobi"``, ``"pbjacobi"``, ``"ilu"``, ``"icc"``, ``"ilut"``,
-        ``"ict"``, ``"sor"``, ``"bjacobi"``, ``"lu"``, ``"cholesky"``, ``"amg"``, ``"ksp"``, ``"mg"`` (here of
-        one level, which is its coarse solver) or ``"auto"``. Or M^-1 as a sparse or dense matrix, a
-        ``scipy.sparse.linalg.LinearOperator``, another object with ``matvec``, or a function z = pc(r).
+        ``"ict"``, ``"sor"``, ``"eisenstat"``, ``"bjacobi"``, ``"lu"``, ``"cholesky"``, ``"amg"``, ``"ksp"``,
+        ``"mg"`` (here of one level, which is its coarse solver) or ``"auto"``. Or M^-1 as a sparse or dense
+        matrix, a ``scipy.sparse.linalg.LinearOperator``, another object with ``matvec``, or a function z =
+        pc(r).
     rtol, atol, maxiter
         A solve has converged at ``norm(b - A x) <= max(rtol * norm(b), atol)``, as in SciPy; near the limit
         of rounding b - A x may be up to ten times as large. Defaults: 1e-5, 1e-50, 10000. minres, and gmres
