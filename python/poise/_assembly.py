@@ -247,6 +247,8 @@ def assemble(
 ) -> Assembled:
     """The sum of element matrices, as a matrix. On a GPU it is made there.
 
+    On several ranks each has some elements, with numbers of all nodes. Rows are divided evenly.
+
     Parameters
     ----------
     elements
@@ -264,8 +266,6 @@ def assemble(
         columns are those of the identity, so symmetry stays; `Assembled.hold` makes the right-hand side.
     type, options, **keywords
         As of `Matrix`.
-
-    On several ranks each has some elements, with numbers of all nodes. Rows are divided evenly.
     """
     context()
     settings = (type or ("bcsr" if unknowns > 1 else None), unknowns, _library.options_of(options, keywords))
