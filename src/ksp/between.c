@@ -104,13 +104,6 @@ PoiseErr poiseKSPSetUpBetween(PoiseKSP ksp, PoiseNormType norm, bool *can)
 
 /* ---- the solve ------------------------------------------------------------------------------- */
 
-/* The norms of the solver inside are those of this one. */
-static void TakeHistory(KSPHistory *mine, KSPHistory *its)
-{
-  KSPHistory old = *mine;
-  *mine = *its, *its = old;
-}
-
 /* Of a success x may still overflow, or vanish, as scales of D come with it. */
 static PoiseErr Judge(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
@@ -130,8 +123,7 @@ PoiseErr poiseKSPRunBetween(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   TRY(type->into(ksp->pc, b, m->b));
   if (ksp->options.guess_nonzero) TRY(type->guess(ksp->pc, x, m->x));
   PoiseErr e = poiseKSPSolve(m->inner, m->b, m->x);
-  ksp->result = m->inner->result;
-  TakeHistory(&ksp->history, &m->inner->history);
+  poiseKSPTakeResult(ksp, m->inner);
   if (!e) e = type->out_of(ksp->pc, m->x, x);
   return e ? e : Judge(ksp, b, x);
 }

@@ -27,6 +27,8 @@ PoiseErr poiseKSPCheckWhole(PoiseKSP ksp, const char *what);
 PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to);
 PoiseErr poiseKSPTakeMethod(PoiseKSP from, PoiseKSP to); /* the same without the preconditioner */
 PoiseErr poiseKSPTakePC(PoisePC from, PoisePC to);       /* the same for preconditioners */
+/* What is told of the latest solve of `inner`, which is of the same context. */
+void poiseKSPTakeResult(PoiseKSP ksp, PoiseKSP inner);
 /* The same for a solver inside, whose monitor and test ask the application's ranks (divided_settings.c). */
 PoiseErr poiseKSPTakeDivided(PoiseKSP ksp, PoiseKSP inner);
 PoiseErr poiseKSPAnswer(void *divided, const void *question, void *reply); /* a GroupAnswer of these */

@@ -58,6 +58,14 @@ PoiseErr poiseKSPTakeSettings(PoiseKSP from, PoiseKSP to)
   return poiseKSPTakePC(from->pc, to->pc);
 }
 
+void poiseKSPTakeResult(PoiseKSP ksp, PoiseKSP inner)
+{
+  KSPHistory old = ksp->history;
+  ksp->result = inner->result;
+  ksp->history = inner->history;
+  inner->history = old;
+}
+
 PoiseErr poiseKSPTakeInside(PoiseKSP from, PoiseKSP to)
 {
   if (from->user.nmonitors || from->user.test)

@@ -75,17 +75,6 @@ static PoiseErr Follow(PoiseKSP ksp)
   return POISE_OK;
 }
 
-/* The latest solve of the solver is this one. */
-static void Tell(PoiseKSP ksp)
-{
-  PoiseKSP inner = ksp->transposed.ksp;
-  KSPHistory history = ksp->history;
-  ksp->result = inner->result;
-  ksp->norm = inner->norm;
-  ksp->history = inner->history;
-  inner->history = history;
-}
-
 PoiseErr PoiseKSPSolveTranspose(PoiseKSP ksp, PoiseVec b, PoiseVec x)
 {
   CALLED(OBJECT(ksp), OBJECT(b), OBJECT(x));
@@ -101,6 +90,7 @@ PoiseErr PoiseKSPSolveTranspose(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   ksp->solve.running = true; /* a monitor leaves it as it is */
   e = poiseKSPSolve(ksp->transposed.ksp, b, x);
   ksp->solve.running = false;
-  Tell(ksp);
+  poiseKSPTakeResult(ksp, ksp->transposed.ksp);
+  ksp->norm = ksp->transposed.ksp->norm;
   return e;
 }
