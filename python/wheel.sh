@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 image=quay.io/pypa/manylinux_2_28_$(uname -m)
 out=build/wheels
-toolkit=$(realpath -m "${CUDA_HOME:-/usr/local/cuda}")
+toolkit=${CUDA_HOME:-/usr/local/cuda}
 gpus=${POISE_WHEEL_GPUS:-80-real;90-real;100}
 
 # make_wheel <python3> <platform of auditwheel> [--cuda]
@@ -50,7 +50,7 @@ in_debian()
   local root=$1 inside=(env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive)
   local packages=(gcc g++ libc6-dev make cmake ninja-build zlib1g-dev python3 python3-venv ca-certificates)
   while IFS= read -r -d '' word; do inside+=("$word"); done < <(env -0 | grep -z '^PIP_') # settings of pip
-  inside+=(CUDA_HOME=/cuda POISE_WHEEL_GPUS="$gpus")
+  inside+=(CUDA_HOME=/usr/local/cuda POISE_WHEEL_GPUS="$gpus")
   {
     debootstrap --variant=minbase bullseye "$root" &&
       "${inside[@]}" chroot "$root" apt-get update &&
@@ -62,8 +62,8 @@ in_debian()
   cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs" # those that this machine trusts
   mount -t proc proc "$root/proc" # the tests look how much memory is used
   if [ "${2-}" = --cuda ]; then
-    mkdir "$root/cuda"
-    mount -o bind,ro "$toolkit" "$root/cuda"
+    mkdir "$root/usr/local/cuda"
+    mount -o bind,ro "$(realpath "$toolkit")" "$root/usr/local/cuda"
   fi
   "${inside[@]}" chroot "$root" bash /poise/python/wheel.sh --in-debian "${@:2}"
   mkdir -p "$out"
@@ -89,7 +89,7 @@ case "$#:${1-}" in
     }
     mounts=(-v "$PWD:/poise")
     if [ ${#cuda[@]} -gt 0 ]; then
-      mounts+=(-v "$toolkit:/cuda:ro" -e CUDA_HOME=/cuda -e POISE_WHEEL_GPUS="$gpus")
+      mounts+=(-v "$(realpath "$toolkit"):/usr/local/cuda:ro" -e POISE_WHEEL_GPUS="$gpus")
     fi
     "$runner" run --rm "${mounts[@]}" "$image" bash /poise/python/wheel.sh --inside "${cuda[@]}"
     ;;
@@ -99,7 +99,7 @@ case "$#:${1-}" in
     ;;
   1:--debian)
     root=$(mktemp -d)
-    trap 'umount "$root/proc" "$root/cuda" 2> /dev/null || true; rm -rf --one-file-system "$root"' EXIT
+    trap 'umount "$root"/{proc,usr/local/cuda} 2> /dev/null || true; rm -rf --one-file-system "$root"' EXIT
     in_debian "$root" "${cuda[@]}"
     ;;
   1:--in-debian) make_wheel python3 "manylinux_2_28_$(uname -m)" "${cuda[@]}" ;;
