@@ -63,6 +63,14 @@ for page in "${pages[@]}"; do
   done < <(sed '/^```/,/^```/d' "$page" | grep -oE '\]\([^)#:]+(#[^)]*)?\)' | sed 's/^](//; s/)$//' | sort -u)
 done
 
+# What migration.md calls without an equal has none, and stands in no table as if it had one.
+page=docs/migration.md
+while read -r name; do
+  ! grep -qw -- "Poise$name" include/poise/*.h || complain "$page: the headers have Poise$name"
+  ! grep -qE -- "^\\|[^|]*\`$name\`" "$page" || complain "$page: $name stands in a table too"
+done < <(sed -n '/^## Functions without an equal$/,/^## Options$/p' "$page" |
+           grep -oE '`(Vec|Mat|KSP|PC|IS)[A-Za-z]+`' | tr -d '`')
+
 # What a port owes: its block of kernels, files of src/cuda, and suites.
 page=docs/porting.md
 while read -r kernel; do
