@@ -160,23 +160,23 @@ template <> PoiseErr LaunchItems<ColourMatrixArgs, colour_entries_item>(Device *
   return LaunchPlaced<colour_entries_item>(dev, args, EntriesByLanes);
 }
 
+template <typename Args, void (*Item)(const Args *, int64_t)>
+static PoiseErr LaunchMoves(Device *dev, const void *args)
+{
+  const Args *a = (const Args *)args;
+  if (a->b == 1) return LaunchNumbersToPlaces(dev, a);
+  if (a->n) Items<Args, Item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
+  return POISE_OK;
+}
+
 template <> PoiseErr LaunchItems<ColourMoveArgs, colour_to_places_item>(Device *dev, const void *args)
 {
-  const ColourMoveArgs *a = (const ColourMoveArgs *)args;
-  if (a->b == 1) return LaunchNumbersToPlaces(dev, a);
-  if (a->n)
-    Items<ColourMoveArgs, colour_to_places_item><<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return LaunchMoves<ColourMoveArgs, colour_to_places_item>(dev, args);
 }
 
 template <> PoiseErr LaunchItems<ColourMoveArgs_f32, colour_to_places_f32_item>(Device *dev, const void *args)
 {
-  const ColourMoveArgs_f32 *a = (const ColourMoveArgs_f32 *)args;
-  if (a->b == 1) return LaunchNumbersToPlaces(dev, a);
-  if (a->n)
-    Items<ColourMoveArgs_f32, colour_to_places_f32_item>
-        <<<Grid(a->n), THREADS, 0, poiseCudaStream(dev)>>>(*a);
-  return POISE_OK;
+  return LaunchMoves<ColourMoveArgs_f32, colour_to_places_f32_item>(dev, args);
 }
 
 #define KERNEL(name, Args)
