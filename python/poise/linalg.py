@@ -68,7 +68,7 @@ def _solve(
             elif when == "x" or iteration % restart == 0:
                 callback(solver.iterate())
 
-        x = solver.solve(right if not on_device else b, x0, callback=watch if callback else None)
+        x = solver.solve(right, x0, callback=watch if callback else None)
         if callback and when == "restart" and solver.iterations % restart:
             callback(x.copy())
         if not on_device:

@@ -12,9 +12,9 @@
 #include "vec/vec_kernels.h"
 #include "vec/vec_phases.h"
 
-typedef struct Between {
+typedef struct Operator {
   Eisenstat *of;
-} Between;
+} Operator;
 
 /* y = A x, and its dots. */
 static PoiseErr Sweep(Eisenstat *s, const double *x, double *y, const double *skip, const Fuse *fuse)
@@ -46,7 +46,7 @@ static PoiseErr ClearOthers(const Product *p, const Fuse *fuse, int64_t some)
 /* Residuals, which are rare, take another pass over vectors. */
 static PoiseErr Launch(Product *p, ProductPart whole, const ProductArgs *a)
 {
-  Eisenstat *s = ((Between *)p->A->data)->of;
+  Eisenstat *s = ((Operator *)p->A->data)->of;
   int64_t n = p->A->rows->n;
   AxpbyArgs rest = {.n = n, .a = a->a, .b = a->b, .skip = a->skip, .scale = a->scale, .y = a->y};
   double *w;
@@ -63,14 +63,14 @@ static PoiseErr Launch(Product *p, ProductPart whole, const ProductArgs *a)
 
 static const ProductForm form = {.name = "sweeps", .fuses = true, .launch = Launch};
 
-static const MatType type = {.name = "sweeps", .size = sizeof(Between), .form = &form};
+static const MatType type = {.name = "sweeps", .size = sizeof(Operator), .form = &form};
 
 /* A product leaves as many partial sums as the lower part's would. */
 static PoiseErr Make(PoisePC pc, Eisenstat *s)
 {
   int64_t n = poiseColourCopyNumbers(&s->copy);
   TRY(poiseMatCreateTyped(pc->ctx, &type, n, n, n, n, &s->between));
-  ((Between *)s->between->data)->of = s;
+  ((Operator *)s->between->data)->of = s;
   s->between->assembled = true;
   s->between->product.form = &form;
   return POISE_OK;
