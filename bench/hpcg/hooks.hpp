@@ -35,6 +35,7 @@ bool ZeroOnDevice(Vector &v);
 void Forget(Vector &v);
 void ReplaceDiagonal(SparseMatrix &A);
 void ForgetMatrix();
+void ForgetRows(SparseMatrix &A);
 
 inline void CopyVector(const Vector &v, Vector &w)
 {
@@ -83,6 +84,7 @@ inline void ReplaceMatrixDiagonal(SparseMatrix &A, Vector &diagonal)
 inline void DeleteMatrix(SparseMatrix &A)
 {
   ForgetMatrix();
+  ForgetRows(A);
   ReferenceDeleteMatrix(A);
 }
 

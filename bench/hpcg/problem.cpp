@@ -13,14 +13,6 @@
 #include "OptimizeProblem.hpp"
 #include "state.hpp"
 
-/* HPCG numbers points of the whole grid line by line, Poise rank by rank: rank r has a box, line by line. */
-static PoiseInt RowOf(const Geometry &g, global_int_t nx, global_int_t ny, global_int_t nz, global_int_t row)
-{
-  global_int_t x = row % g.gnx, y = row / g.gnx % g.gny, z = row / g.gnx / g.gny;
-  global_int_t rank = x / nx + g.npx * (y / ny + g.npy * (z / nz));
-  return rank * nx * ny * nz + (z % nz * ny + y % ny) * nx + x % nx;
-}
-
 /* For the library to free. */
 template <typename T> static T *Take(std::size_t n)
 {
@@ -31,32 +23,41 @@ template <typename T> static T *Take(std::size_t n)
 }
 
 /* Int: of columns, wide enough for all rows. */
-template <typename Int> static void Fill(const SparseMatrix &A, const int64_t *ptr, Int *col, double *val)
+template <typename Int> static void Fill(const Box &box, int64_t n, int64_t *ptr, Int *col, double *val)
 {
-  const Geometry &g = *A.geom;
 #pragma omp parallel for
-  for (local_int_t i = 0; i < A.localNumberOfRows; i++)
-    for (int k = 0; k < A.nonzerosInRow[i]; k++) {
-      col[ptr[i] + k] = static_cast<Int>(RowOf(g, g.nx, g.ny, g.nz, A.mtxIndG[i][k]));
-      val[ptr[i] + k] = A.matrixValues[i][k];
-    }
+  for (int64_t i = 0; i < n; i++) MakeRow(box, i, ptr, col, val);
 }
 
+static void MakeRows(const Box &box, int64_t n, bool wide, Rows *rows)
+{
+  int64_t entries = Start(box, 0, 0, box.points[2]);
+  rows->ptr = Take<int64_t>(n + 1);
+  rows->val = Take<double>(entries);
+  if (wide)
+    Fill(box, n, rows->ptr, rows->wide = Take<int64_t>(entries), rows->val);
+  else
+    Fill(box, n, rows->ptr, rows->col = Take<int32_t>(entries), rows->val);
+}
+
+/* The rows where Poise works. */
 static void Create(const SparseMatrix &A, PoiseMat *B)
 {
-  local_int_t m = A.localNumberOfRows;
-  PoiseInt M = A.totalNumberOfRows;
-  int64_t *ptr = Take<int64_t>(m + 1), *wide = NULL;
-  int32_t *col = NULL;
-  ptr[0] = 0;
-  for (local_int_t i = 0; i < m; i++) ptr[i + 1] = ptr[i] + A.nonzerosInRow[i];
-  double *val = Take<double>(ptr[m]);
-  if (M <= INT32_MAX)
-    Fill(A, ptr, col = Take<int32_t>(ptr[m]), val);
-  else
-    Fill(A, ptr, wide = Take<int64_t>(ptr[m]), val);
-  PoiseCSR csr = {NULL, col, ptr, wide, val, 0};
-  Check(PoiseMatCreateCSR(state.ctx, m, m, M, M, &csr, POISE_ADOPT, B));
+  PoiseInt n = A.localNumberOfRows, N = A.totalNumberOfRows;
+  Box box = BoxOf(*A.geom);
+  Rows rows = {};
+  bool wide = N > INT32_MAX;
+  void *stream = PoiseStream(state.ctx);
+#ifdef POISE_HAVE_CUDA
+  const char *failed = stream ? MakeRowsOnGpu(stream, box, n, wide, &rows) : NULL;
+  if (failed) {
+    std::fprintf(stderr, "a matrix of %lld rows on the GPU: %s\n", (long long)n, failed);
+    std::abort();
+  }
+#endif
+  if (!rows.ptr) MakeRows(box, n, wide, &rows);
+  PoiseCSR csr = {NULL, rows.col, rows.ptr, rows.wide, rows.val, 0};
+  Check((stream ? PoiseMatCreateDeviceCSR : PoiseMatCreateCSR)(state.ctx, n, n, N, N, &csr, POISE_ADOPT, B));
   Check(PoiseMatSetFromOptions(*B));
 }
 
@@ -87,11 +88,6 @@ static void CreateMultigrid(const SparseMatrix &A)
 
 int OptimizeProblem(SparseMatrix &A, CGData &, Vector &, Vector &, Vector &)
 {
-  PoiseInit init = {};
-#ifdef HPCG_NO_MPI
-  init.serial = 1;
-#endif
-  Check(PoiseInitialize(NULL, NULL, &init, &state.ctx));
   for (SparseMatrix *l = &A; l; l = l->Ac) {
     state.level.push_back(NULL);
     Create(*l, &state.level.back());

@@ -6,6 +6,7 @@
 #include <poise.h>
 #include <vector>
 #include "SparseMatrix.hpp"
+#include "rows.h"
 
 struct State {
   PoiseContext ctx;
@@ -17,6 +18,9 @@ extern State state;
 
 /* Ends the program with Poise's message. */
 void Check(PoiseErr e);
+/* |r| / |r0| after the reference iterations, or NULL: they are made. */
+const char *KnownResidual();
+Box BoxOf(const Geometry &g);
 /* v's numbers, owned ones, for a call of the library. */
 PoiseVec Given(const Vector &v);
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import sys
 from typing import Any, Iterator, NamedTuple
 
@@ -35,6 +36,8 @@ class DeviceArray(NamedTuple):
 _CPU_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
 _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _CODES = {0: "i", 1: "u", 2: "f"}
+
+_NO_GRADIENTS = "{name} requires grad: poise.torch.solve makes gradients, {name}.detach() has none"
 
 
 class _Tensor(ctypes.Structure):  # DLTensor of dlpack.h
@@ -88,11 +91,16 @@ def _from_capsule(capsule: Any) -> DeviceArray:
 # ---- __cuda_array_interface__ ------------------------------------------------------------------------------
 
 
+@functools.lru_cache(None)
+def _synchronize() -> Any:
+    function = ctypes.CDLL("libcuda.so.1").cuStreamSynchronize
+    function.argtypes = [ctypes.c_void_p]
+    return function
+
+
 def wait_for(cuda_stream: int) -> None:
     """Wait until the work in a CUDA stream is done."""
-    driver = ctypes.CDLL("libcuda.so.1")
-    driver.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
-    error = driver.cuStreamSynchronize(cuda_stream)
+    error = _synchronize()(cuda_stream)
     if error:
         raise RuntimeError(f"cuStreamSynchronize has failed with error {error}")
 
@@ -109,6 +117,33 @@ def _from_interface(array: Any) -> DeviceArray:
     return DeviceArray(face["data"][0] or 0, shape, face["typestr"], array, by_rows)
 
 
+# ---- tensors of PyTorch, whose capsules take longer than a small solve -------------------------------------
+
+
+@functools.lru_cache(None)
+def _torch_order(device: Any) -> tuple[Any, Any]:
+    """The library's stream as PyTorch knows it, and an event for it to wait for."""
+    cuda = sys.modules["torch"].cuda
+    return cuda.ExternalStream(stream(), device=device), cuda.Event()
+
+
+@functools.lru_cache(None)
+def _name_of(dtype: Any) -> str:
+    """As NumPy writes it."""
+    return np.dtype(str(dtype).split(".")[1]).str
+
+
+def _from_torch(tensor: Any, name: str) -> DeviceArray:
+    if tensor.requires_grad:
+        raise TypeError(_NO_GRADIENTS.format(name=name))
+    shape = tuple(tensor.shape)
+    by_rows = _by_rows(shape, tensor.stride())
+    ours, event = _torch_order(tensor.device)
+    event.record(sys.modules["torch"].cuda.current_stream(tensor.device))
+    ours.wait_event(event)
+    return DeviceArray(tensor.data_ptr(), shape, _name_of(tensor.dtype), tensor, by_rows)
+
+
 # ---- any array ---------------------------------------------------------------------------------------------
 
 
@@ -122,6 +157,8 @@ def on_device(array: Any) -> bool:
     """Is the array in a GPU's memory?"""
     if isinstance(array, (np.ndarray, np.generic)):
         return False
+    if library_of(array) == "torch":
+        return bool(array.is_cuda)
     if hasattr(array, "__dlpack_device__"):
         return int(array.__dlpack_device__()[0]) not in _CPU_DEVICES
     return hasattr(array, "__cuda_array_interface__")
@@ -132,6 +169,8 @@ def device_array(array: Any, name: str) -> DeviceArray:
     array's own library has enqueued comes first."""
     if stream() is None:
         raise NotSupported(f"{name} is on a GPU, and Poise works on the host here: see poise.info()")
+    if library_of(array) == "torch" and array.is_cuda:
+        return _from_torch(array, name)
     if not hasattr(array, "__dlpack__"):
         return _from_interface(array)
     if int(array.__dlpack_device__()[0]) not in _CUDA_DEVICES:
@@ -145,9 +184,7 @@ def host_array(array: Any, name: str) -> NDArray[Any]:
         return array
     if library_of(array) == "torch":
         if array.requires_grad:
-            raise TypeError(
-                f"{name} requires grad: poise.torch.solve makes gradients, {name}.detach() has none"
-            )
+            raise TypeError(_NO_GRADIENTS.format(name=name))
         return array.numpy()  # by DLPack NumPy may only read it
     if library_of(array) == "jax":
         return np.asarray(array)  # a view; NumPy 1.22 has no from_dlpack

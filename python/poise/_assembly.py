@@ -31,7 +31,7 @@ class _Numpy:
         return self.xp.broadcast_to(a, shape).reshape(-1)
 
     def axes(self, a: Any, order: tuple[int, ...]) -> Any:
-        return self.xp.ascontiguousarray(self.xp.transpose(a, order)).reshape(-1)
+        return self.xp.transpose(a, order).reshape(-1)
 
     def join(self, a: Any, b: Any) -> Any:
         return self.xp.concatenate([a, b])

@@ -345,7 +345,7 @@ class Matrix(Handle):
     def _take(self, csr: Csr) -> None:
         """New values where they are; or in a copy, as the library may not write to the user's; or anew."""
         how, pointer = _ANEW, 0
-        if self._kind == "csr" and self._same(csr):
+        if self._kind == "csr" and self.type != "bcsr" and self._same(csr):  # blocks are made anew
             present = self._arrays[0]
             values = present if isinstance(present, DeviceArray) else _arrays.real(csr.data, "A")
             pointer = _pointer(values)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Systems that the tests share."""
 import numpy as np
+import poise
 import pytest
 import scipy.sparse as sp
 
@@ -31,3 +32,10 @@ def convection():
 @pytest.fixture
 def b(A):
     return np.random.default_rng(1).standard_normal(A.shape[0])
+
+
+@pytest.fixture
+def on_host():
+    """For what only holds where the library works on the memory of the host."""
+    if "device: host" not in poise.info():
+        pytest.skip("the library works on another device here")

@@ -222,7 +222,9 @@ def test_output_of_notebooks():
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("k", [0, 1, 3, 32, 70])
 def test_many_right_hand_sides(A, k, order):
-    """Each is solved as by itself, where it lies and in groups; and so is what is told of it."""
+    """Each is solved as by itself, where it lies and in groups; and so is what is told of it. GPUs add up
+    several products of vectors in another order than one."""
+    bits = "device: cuda" not in poise.info()
     B = np.asarray(np.random.default_rng(2).standard_normal((A.shape[0], k)), order=order)
     given = B.copy(order="K")
     B[:, k // 2:k // 2 + 1] *= 1e-3  # of another scale
@@ -241,10 +243,14 @@ def test_many_right_hand_sides(A, k, order):
             np.testing.assert_array_equal(out, X)
         for j in sorted({0, k // 2, k - 1} & set(range(k))):
             near(A, X[:, j], B[:, j])
-            np.testing.assert_array_equal(solver.solve(B[:, j]), X[:, j])
-            assert systems[j][:3] == (solver.iterations, solver.reason, solver.residual_norm)
-            np.testing.assert_array_equal(systems[j].history, solver.history)
-            assert [s[:3] for s in solver.systems] == [systems[j][:3]]
+            alone = solver.solve(B[:, j])
+            np.testing.assert_allclose(alone, X[:, j], rtol=0 if bits else 1e-6)
+            assert systems[j].reason == solver.reason
+            assert abs(systems[j].iterations - solver.iterations) <= (0 if bits else 1)
+            if bits:
+                assert systems[j].residual_norm == solver.residual_norm
+                np.testing.assert_array_equal(systems[j].history, solver.history)
+                assert [s[:3] for s in solver.systems] == [systems[j][:3]]
 
 
 @pytest.mark.parametrize("order", "CF")

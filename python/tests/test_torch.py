@@ -296,7 +296,7 @@ def test_errors(monkeypatch):
     with pytest.raises(poise.InvalidArgument, match="pc is for A.*symmetric=True"):
         poise.torch.solve(T, b, pc=lambda r: r)
     n = 12000
-    ones = torch.ones(n, requires_grad=True)
+    ones = torch.ones(n, dtype=torch.float32, requires_grad=True)
     large = torch.sparse_csr_tensor(torch.arange(n + 1), torch.arange(n), ones, (n, n))
     with pytest.raises(poise.NotSupported, match="dense matrix, here of 0.576 GB"):
         monkeypatch.setattr(poise.torch, "_MOST_DENSE", 1 << 29)

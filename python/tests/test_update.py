@@ -257,6 +257,18 @@ def test_resized():
             solver.update()
 
 
+def test_blocks_made_from_rows():
+    """A CSR matrix that is multiplied in blocks."""
+    A = sp.kron(laplacian(6), [[2.0, 0.5], [0.5, 3.0]], "csr")
+    A.sort_indices()
+    with poise.Solver(A, "cg", pc="pbjacobi", rtol=1e-10, mat_type="bcsr", mat_block_size=2) as solver:
+        for _ in range(2):
+            assert solver.A.type == "bcsr"
+            np.testing.assert_allclose(A @ solver.solve(np.ones(72)), np.ones(72), rtol=1e-7)
+            A.data *= 2
+            solver.update()
+
+
 def test_values_of_the_preconditioners_matrix():
     A, P = laplacian(10), laplacian(10).tocoo()
     with poise.Solver(A, "preonly", pc="lu", P=P) as solver:

@@ -821,7 +821,9 @@ static void TestBits(PoiseContext ctx)
   PoiseMatDestroy(&A);
   if (CHECK_OK(TestInitialize((PoiseInit){.serial = 1}, SampleIsAway(ctx) ? "-device host" : "-device mock",
                               &own))) {
-    for (int which = 0; which < BITS; which++) CHECK(BitsOf(own, which) == digest[which]);
+    bool chooses = poiseModelIsGpu(&ctx->device->model); /* which levels have entries enough for sor */
+    for (int which = 0; which < BITS; which++)
+      if (which != BITS_SOR || !chooses) CHECK(BitsOf(own, which) == digest[which]);
     CHECK_OK(PoiseFinalize(&own));
   }
 }
