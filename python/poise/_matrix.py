@@ -21,6 +21,11 @@ _PLACES = "PoiseMatSetCoordinates"
 
 _IN_PLACE, _TO_A_COPY, _ANEW = range(3)  # how new values are taken
 
+# int32 of indices on a GPU, by their own libraries
+_NARROW: dict[str, Any] = {
+    "torch": lambda a: a.int(), "cupy": lambda a: a.astype("int32"), "jax": lambda a: a.astype("int32"),
+}
+
 _numbers = itertools.count()
 
 
@@ -176,6 +181,12 @@ class Matrix(Handle):
                     f"the values of A on the GPU are {arrays[0].dtype}; they can be float64 or float32, and "
                     'for JAX need jax.config.update("jax_enable_x64", True)'
                 )
+            self._given = tuple(arrays)
+            wide = [k for k in (1, 2) if arrays[k].dtype == "<i8"]
+            if wide and max(*shape, *arrays[0].shape) < 2**31 and _arrays.library_of(data) in _NARROW:
+                for k in wide:
+                    arrays[k] = _arrays.device_array(_NARROW[_arrays.library_of(data)](csr[k]), "A")
+                why.append("its indices are not int32")
         else:
             values = _arrays.host_array(data, "A")
             arrays = [_arrays.real(values, "A")]
@@ -364,10 +375,12 @@ class Matrix(Handle):
         arrays that it has?"""
         mine = self._arrays
         theirs = [csr.data, csr.indices, csr.indptr]
-        if isinstance(mine[0], DeviceArray) or _arrays.on_device(csr.data):
+        if isinstance(mine[0], DeviceArray) != _arrays.on_device(csr.data):
+            return False
+        if isinstance(mine[0], DeviceArray):
             return all(
-                _arrays.on_device(a) and isinstance(b, DeviceArray)
-                and _arrays.device_array(a, "A")[:3] == b[:3] for a, b in zip(theirs, mine)
+                _arrays.on_device(a) and _arrays.device_array(a, "A")[:3] == b[:3]
+                for a, b in zip(theirs, self._given)
             )
         same_size = _arrays.host_array(csr.data, "A").size == mine[0].size
         equal = same_size and all(a is b or np.array_equal(a, b) for a, b in zip(theirs[1:], mine[1:]))

@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
 from ._library import InvalidArgument, NotSupported, locked, ranks
 from ._matrix import Matrix
 from ._solver import Solver, method_of
@@ -18,13 +16,14 @@ from ._solver import Solver, method_of
 _MOST = 8  # patterns that are kept
 _SYMMETRIC = ("cg", "bcg", "prcg", "fcg", "minres", "symmlq", "chebyshev")  # methods that need A = A^T
 
-Index = NDArray[Any]
-
-
 class Place:
     """What is done with arrays where they are. These are NumPy's, on the host."""
 
     name = "host"
+
+    def own(self, array: Any) -> Any:
+        """As an array of this place."""
+        return np.asarray(array)
 
     def keep(self, array: Any) -> Any:
         """A copy that nobody else writes to."""
@@ -32,12 +31,6 @@ class Place:
 
     def equal(self, a: Any, b: Any) -> bool:
         return np.array_equal(a, b)
-
-    def host(self, array: Any) -> Index:
-        return np.asarray(array)
-
-    def here(self, array: Index) -> Any:
-        return array
 
     def empty(self, size: int) -> Any:
         return np.empty(size)
@@ -48,6 +41,26 @@ class Place:
     def summed(self, values: Any, slots: Any, size: int) -> Any:
         """The sums of the values of slots 0, 1, ... Those of slot -1 are left out."""
         return np.bincount(slots + 1, values, size + 1)[1:]
+
+    def integers(self, a: Any, wide: bool = True) -> Any:
+        return a.astype(np.int64 if wide else np.int32)
+
+    def unique(self, keys: Any) -> tuple[Any, Any]:
+        """Sorted, and where each stands there."""
+        found, inverse = np.unique(keys, return_inverse=True)
+        return found, inverse
+
+    def order(self, a: Any) -> Any:
+        """That sorts it. Equal ones stay in theirs."""
+        return np.argsort(a, kind="stable")
+
+    def starts(self, rows: Any, n: int) -> Any:
+        """Of n rows, from the row of each entry."""
+        return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+
+    def rows(self, starts: Any) -> Any:
+        """The row of each entry, from the starts."""
+        return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 HOST = Place()
@@ -117,34 +130,29 @@ class Pattern:
     """Entries at (rows[k], columns[k]) of a square matrix of n rows, in the user's order. Those at one place
     are summed. Rows and columns of n or more are no entries: JAX pads with them."""
 
-    def __init__(self, rows: Index, columns: Index, n: int, place: Place, settings: Settings):
+    def __init__(self, rows: Any, columns: Any, n: int, place: Place, settings: Settings):
         self._n, self._place, self._settings = n, place, settings
-        if rows.size and min(rows.min(), columns.min()) < 0:
+        if len(rows) and min(rows.min(), columns.min()) < 0:
             raise InvalidArgument("A has negative indices")
         inside = (rows < n) & (columns < n)
-        keys = rows.astype(np.int64) * n + columns
+        keys = place.integers(rows) * n + columns
         self._slots = None
-        if not inside.all() or (np.diff(keys) <= 0).any():
-            slots = np.full(keys.size, -1)
-            keys, slots[inside] = np.unique(keys[inside], return_inverse=True)
-            self._slots = place.here(slots)
+        if not inside.all() or (keys[1:] <= keys[:-1]).any():
+            self._slots = place.integers(inside) - 1
+            keys, self._slots[inside] = place.unique(keys[inside])
         self._csr = self._compressed(keys // n, keys % n)
         self._transposed: _Csr | None = None
         self._sides: dict[bool, _Side] = {}
 
-    def _compressed(self, rows: Index, columns: Index, order: Index | None = None) -> _Csr:
-        indptr = np.zeros(self._n + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=self._n), out=indptr[1:])
-        kind = np.int32 if max(self._n, rows.size) < 2**31 else np.int64
-        here = self._place.here
-        return _Csr(here(columns.astype(kind)), here(indptr.astype(kind)),
-                    None if order is None else here(order))
+    def _compressed(self, rows: Any, columns: Any, order: Any = None) -> _Csr:
+        wide = max(self._n, len(rows)) >= 2**31
+        indices = self._place.integers(columns, wide)
+        return _Csr(indices, self._place.integers(self._place.starts(rows, self._n), wide), order)
 
     def _transpose(self) -> _Csr:
         if self._transposed is None:
-            columns, indptr = (self._place.host(a) for a in self._csr[:2])
-            rows = np.repeat(np.arange(self._n), np.diff(indptr))
-            order = np.argsort(columns, kind="stable")
+            columns, rows = self._csr.indices, self._place.rows(self._csr.indptr)
+            order = self._place.order(columns)
             self._transposed = self._compressed(columns[order], rows[order], order)
         return self._transposed
 
@@ -190,7 +198,7 @@ _kept: list[_Kept] = []  # the latest first
 
 @locked
 def pattern_of(
-    form: str, given: tuple[Any, ...], entries: Callable[[], tuple[Index, Index]], n: int, place: Place,
+    form: str, given: tuple[Any, ...], entries: Callable[[], tuple[Any, Any]], n: int, place: Place,
     settings: Settings
 ) -> Pattern:
     """The pattern of these arrays of indices, which are of a form, such as CSR: entries() are the rows and

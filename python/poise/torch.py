@@ -8,7 +8,7 @@ import torch
 
 from ._csr import is_sparse, is_triple, square
 from ._library import InvalidArgument, NotSupported
-from ._pattern import HOST, Index, Place, Settings, pattern_of, settings_of
+from ._pattern import HOST, Place, Settings, pattern_of, settings_of
 
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 4):  # older ones have no gradients of sparse_csr
     raise ImportError(f"poise.torch needs PyTorch 2.4 or newer; this is {torch.__version__}")
@@ -23,17 +23,14 @@ class _Gpu(Place):
     def __init__(self, device: torch.device):
         self.device, self.name = device, str(device)
 
+    def own(self, array: torch.Tensor) -> torch.Tensor:
+        return array
+
     def keep(self, array: torch.Tensor) -> torch.Tensor:
         return array.clone()
 
     def equal(self, a: torch.Tensor, b: torch.Tensor) -> bool:
         return bool((a == b).all())
-
-    def host(self, array: torch.Tensor) -> Index:
-        return array.cpu().numpy()
-
-    def here(self, array: Index) -> torch.Tensor:
-        return torch.from_numpy(array).to(self.device)
 
     def empty(self, size: int) -> torch.Tensor:
         return torch.empty(size, dtype=torch.float64, device=self.device)
@@ -44,6 +41,23 @@ class _Gpu(Place):
     def summed(self, values: torch.Tensor, slots: torch.Tensor, size: int) -> torch.Tensor:
         sums = torch.zeros(size + 1, dtype=torch.float64, device=self.device)
         return sums.index_add_(0, slots + 1, values.double())[1:]
+
+    def integers(self, a: torch.Tensor, wide: bool = True) -> torch.Tensor:
+        return a.long() if wide else a.int()
+
+    def unique(self, keys: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found, inverse = torch.unique(keys, return_inverse=True)
+        return found, inverse
+
+    def order(self, a: torch.Tensor) -> torch.Tensor:
+        return torch.argsort(a, stable=True)
+
+    def starts(self, rows: torch.Tensor, n: int) -> torch.Tensor:
+        ends = torch.bincount(rows, minlength=n).cumsum(0)
+        return torch.cat([ends.new_zeros(1), ends])
+
+    def rows(self, starts: torch.Tensor) -> torch.Tensor:
+        return torch.repeat_interleave(torch.arange(len(starts) - 1, device=self.device), starts.diff())
 
 
 def _place(device: torch.device) -> Place:
@@ -75,7 +89,7 @@ class _Entries(NamedTuple):
         place = _place(values.device)
         values, *given = (a.detach().numpy() if place is HOST else a.detach() for a in arrays)
         form = "COO" if self.indptr is None else "CSR"
-        pattern = pattern_of(form, tuple(given), lambda: tuple(map(place.host, self.places())), self.n, place,
+        pattern = pattern_of(form, tuple(given), lambda: tuple(map(place.own, self.places())), self.n, place,
                              self.settings)
         b = b.detach()
         if place is HOST or b.ndim == 1 or b.shape[1] <= _MOST_COLUMNS:

@@ -497,6 +497,13 @@ def as_jax(A, b):
     return csr, jax.numpy.asarray(b)
 
 
+def wide_indices(T):
+    if hasattr(T, "indptr"):
+        return type(T)((T.data, T.indices.astype("int64"), T.indptr.astype("int64")), shape=T.shape)
+    torch = pytest.importorskip("torch")
+    return torch.sparse_csr_tensor(T.crow_indices().long(), T.col_indices().long(), T.values(), T.shape)
+
+
 @pytest.mark.usefixtures("on_host")
 @pytest.mark.filterwarnings("ignore:Sparse")
 @pytest.mark.parametrize("make", [as_torch, as_jax])
@@ -529,6 +536,14 @@ def test_cpu_as_gpu(A, b, make, cpu_as_gpu, request):
     check(A, M)
     coo = T.to_sparse_coo() if make is as_torch else T.to_bcoo()
     check(A, poise.Matrix(coo))
+    wide = wide_indices(T)
+    with pytest.warns(poise.CopyWarning, match="not int32"):
+        M = poise.Matrix(wide)
+    check(A, M)
+    number = M._number
+    M.update()
+    check(A, M)
+    assert M._number == number and M._arrays[1].dtype == "<i4"
     for bad in (right[:-1], (right * 0 + 1).astype("int64") if make is as_jax else right.long()):
         with pytest.raises(poise.InvalidArgument):
             poise.Matrix(T).matvec(bad)
