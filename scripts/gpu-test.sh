@@ -6,6 +6,7 @@
 #   build      configure and build for the GPU that is here
 #   suites     every test suite, and the examples, on the device cuda
 #   sanitize   the suites under compute-sanitizer: memcheck, racecheck, synccheck, initcheck; quick ones first
+#   python     the tests of the Python package, with what python3 has: PyTorch, CuPy, JAX
 #   bench      the benchmark, and its pictures where there is matplotlib
 #   fem        the finite-element drivers: the same solutions as on the host; elasticity with 10 million
 #              unknowns; steps of heat
@@ -46,7 +47,7 @@ while [ $# -gt 0 ]; do
       declare "${1#--}=$2"
       shift 2
       ;;
-    build | suites | sanitize | bench | fem | gpus | scale)
+    build | suites | sanitize | python | bench | fem | gpus | scale)
       stages+=("$1")
       shift
       ;;
@@ -258,6 +259,18 @@ stage_sanitize()
   done
 }
 
+stage_python()
+{
+  if ! python3 -c 'import pytest, scipy' 2> /dev/null; then
+    settle python stage "nothing to do" 0 "python3 has no pytest, or no SciPy"
+    return
+  fi
+  attempt "$budget" "$logs/python" env PYTHONPATH="$PWD/python" \
+    POISE_LIBRARY="$(realpath "$build")/libpoise.so" python3 -m pytest -v -p no:cacheprovider python/tests
+  tail -n 5 "$logs/python"
+  settle python stage "$result" "$took" "$remark"
+}
+
 stage_bench()
 {
   local csv=$logs/poise_bench.csv options
@@ -375,6 +388,7 @@ if { wanted suites || wanted sanitize || wanted gpus; } && [ -z "$(suites)" ]; t
 fi
 if wanted suites; then stage_suites; fi
 if wanted sanitize; then stage_sanitize; fi
+if wanted python; then stage_python; fi
 if wanted bench; then stage_bench; fi
 if wanted fem; then stage_fem; fi
 columns=(cuda "${tools[@]}")
