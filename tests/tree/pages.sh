@@ -7,7 +7,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 pages=(*.md docs/*.md docs/{design,reference}/*.md examples/link/README.md .github/ISSUE_TEMPLATE/*.yml)
 own=$(sed -n 's/^ *{"\([a-zA-Z_]*\)", POISE_OPTION_.*/\1/p' examples/{,fem/}*.c bench/{,petsc/}*.c)
-foreign=$'dll_append\nmatload_block_size\npoise_pc_gamg\npoise_strict' # of PETSc, and of its plug-in
+# of PETSc, and of its plug-in
+foreign=$'dll_append\nmatload_block_size\npoise_pc_gamg\npoise_pc_mg\npoise_strict'
 library=$(sed -n 's/^| `-\([a-z_0-9]*\)`.*/\1/p' docs/options.md)
 bad=0
 

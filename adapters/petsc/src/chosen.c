@@ -2,9 +2,10 @@
 /*
   Which preconditioner works: Poise's own, or PETSc's through a shell.
 
-  Poise's own works where it was asked for (-poise_pc_type, -pc_type poise, -poise_pc_gamg native), and in
-  place of some types of PETSc that -pc_type names. These give what PETSc's give, with the settings that the
-  PC has. If Poise lacks one of them, and if the program sets another PC or type in code, PETSc's works.
+  Poise's own works where it was asked for (-poise_pc_type, -pc_type poise, -poise_pc_gamg native,
+  -poise_pc_mg native), and in place of some types of PETSc that -pc_type names. These give what PETSc's give,
+  with the settings that the PC has. If Poise lacks one of them, and if the program sets another PC or type in
+  code, PETSc's works.
 */
 #include "plugin.h"
 
@@ -27,7 +28,8 @@ static PetscErrorCode Read(PC pc, Chosen *c)
   PetscBool blocks;
   const int with = pc->pmat && pc->pmat->assembled ? WITH_MATRIX : WITHOUT;
   PetscFunctionBegin;
-  if (c->native) PetscFunctionReturn(0); /* with Poise's own settings */
+  if (c->levels) PetscCall(ReadLevels(pc, c->options, sizeof c->options));
+  if (c->native) PetscFunctionReturn(0); /* all else with Poise's own settings */
   PetscCall(ReadSettings(pc, "", c->options, sizeof c->options, &c->because));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &blocks));
   if (!blocks || c->because) PetscFunctionReturn(0);
@@ -38,22 +40,24 @@ static PetscErrorCode Read(PC pc, Chosen *c)
   PetscFunctionReturn(0);
 }
 
-/* -poise_pc_gamg: levels and smoothers are not those of PETSc's gamg, so that it has to be asked for. */
+/* -poise_pc_gamg, -poise_pc_mg: levels or smoothers are not PETSc's, so that these have to be asked for. */
 static PetscErrorCode ReadNative(PC pc, const char *prefix, PetscBool *native)
 {
-  static const char *const words[] = {"petsc", "native"};
-  char word[NAME];
-  PetscBool is, given, found;
+  static const char *const types[] = {PCGAMG, PCMG}, *const words[] = {"petsc", "native"};
+  char word[NAME], option[NAME];
+  PetscBool is, given = PETSC_FALSE, found;
   PetscInt at = 0;
   PetscFunctionBegin;
   *native = PETSC_FALSE;
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &is));
-  if (!is) PetscFunctionReturn(0);
-  PetscCall(PetscOptionsGetString(NULL, prefix, "-poise_pc_gamg", word, NAME, &given));
+  for (int k = 0; k < 2 && !given; k++) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, types[k], &is));
+    PetscCall(PetscSNPrintf(option, NAME, "-poise_pc_%s", types[k]));
+    if (is) PetscCall(PetscOptionsGetString(NULL, prefix, option, word, NAME, &given));
+  }
   if (!given) PetscFunctionReturn(0);
   PetscCall(PetscEListFind(2, words, word, &at, &found));
-  PetscCheck(found, PetscObjectComm((PetscObject)pc), PETSC_ERR_USER_INPUT,
-             "-%spoise_pc_gamg %s: it is native or petsc", prefix ? prefix : "", word);
+  PetscCheck(found, PetscObjectComm((PetscObject)pc), PETSC_ERR_USER_INPUT, "-%s%s %s: it is native or petsc",
+             prefix ? prefix : "", option + 1, word);
   *native = at ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(0);
 }
@@ -82,7 +86,9 @@ PetscErrorCode ChoosePC(PC pc, Chosen *c)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, word, &named));
   PetscCall(ReadNative(pc, prefix, &c->native));
   if (!c->native && (!given || !named)) PetscFunctionReturn(0);
-  PetscCall(PetscStrncpy(c->type, c->native ? "amg" : word, NAME));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCMG, &named));
+  c->levels = c->native && named ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(PetscStrncpy(c->type, c->levels ? "mg" : c->native ? "amg" : word, NAME));
   c->because = NULL;
   c->pc = ((PetscObject)pc)->id;
   PetscCall(LifeOf(pc, &c->life));
@@ -104,6 +110,7 @@ PetscErrorCode FollowChoice(PC pc, Chosen *c, PetscBool *changed)
     now.because = "the program has set it in code";
   else
     PetscCall(Read(pc, &now));
+  if (!now.because && now.levels) PetscCall(WhyNotLevels(pc, &now.because));
   back = now.because != NULL; /* a rank alone may ask for the inside */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &ranks));
   if (ranks > 1)

@@ -41,7 +41,7 @@ static const char *const of_context[] = {"options_left", "log_view",        "poi
                                          "comm_check",   "comm_exchange",   "comm_fuse",
                                          "comm_gather",  "comm_patience",   NULL};
 /* What options of objects begin with. */
-static const char *const of_objects[] = {"ksp_", "pc_", "mat_", "sub_", NULL};
+static const char *const of_objects[] = {"ksp_", "pc_", "mat_", "sub_", "mg_", NULL};
 
 static PetscBool IsOfContext(const char *key)
 {
@@ -246,7 +246,8 @@ static PetscErrorCode GiveOfObjects(void *arg, const char *key, const char *valu
 {
   char *word;
   PetscFunctionBegin;
-  if (!IsOfObjects(key) || !strcmp(key, "pc_gamg")) PetscFunctionReturn(0); /* which chosen.c reads */
+  const PetscBool read = !strcmp(key, "pc_gamg") || !strcmp(key, "pc_mg") ? PETSC_TRUE : PETSC_FALSE;
+  if (read || !IsOfObjects(key)) PetscFunctionReturn(0); /* chosen.c reads those */
   const size_t n = strlen(key);
   if (n >= 8 && !strcmp(key + n - 8, "ksp_type") && MethodOf(value)) value = MethodOf(value);
   PetscCall(Join("-", key, &word));

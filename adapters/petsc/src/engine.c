@@ -14,6 +14,7 @@ PetscErrorCode DropEngine(Engine *e)
   POISE_CALL(PoiseKSPDestroy(&e->ksp));
   PetscCall(DropOperator(&e->A));
   PetscCall(DropOperator(&e->P));
+  PetscCall(DropLevels(&e->levels));
   e->tests = PETSC_FALSE;
   PetscFunctionReturn(0);
 }
@@ -226,6 +227,18 @@ static PetscErrorCode FollowCoordinates(KSP ksp, const Operator *o)
   PetscFunctionReturn(0);
 }
 
+/* PETSc's mg has the levels. */
+static PetscErrorCode FollowMG(KSP ksp, Engine *e)
+{
+  const Data *d = DataOf(ksp);
+  PoisePC poise;
+  PetscFunctionBegin;
+  if (!e->own || !d->chosen.levels) PetscFunctionReturn(0);
+  POISE_CALL(PoiseKSPGetPC(e->ksp, &poise));
+  PetscCall(FollowLevels(ksp->pc, d->ctx, poise, &e->levels));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBool transposed)
 {
   Data *d = DataOf(ksp);
@@ -244,6 +257,7 @@ static PetscErrorCode FollowOperators(KSP ksp, Engine *e, Mat A, Mat P, PetscBoo
   }
   if (fresh_A || fresh_P) POISE_CALL(PoiseKSPSetOperators(e->ksp, e->A.A, two ? e->P.A : NULL));
   if (e->own && (two ? fresh_P : fresh_A)) PetscCall(FollowCoordinates(ksp, two ? &e->P : &e->A));
+  PetscCall(FollowMG(ksp, e));
   PetscFunctionReturn(0);
 }
 

@@ -402,7 +402,9 @@ static PetscErrorCode View(KSP ksp, PetscViewer viewer)
   if (e->P.A) PetscCall(PetscViewerASCIIPrintf(viewer, "  matrix of the PC: %s\n", OperatorWords(&e->P)));
   if (e->own)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: Poise's own %s%s\n", d->chosen.type,
-                                     d->chosen.native ? ", for gamg" : ""));
+                                     d->chosen.levels   ? ", with the levels of PETSc's"
+                                     : d->chosen.native ? ", for gamg"
+                                                        : ""));
   else if (IgnoresPC(ksp))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner: none, as PETSc's %s\n", d->method));
   else if (e->split)

@@ -189,6 +189,7 @@ PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent)
 {
   LentPC *other;
   Note *note;
+  PetscBool levels;
   PetscFunctionBegin;
   if (lent->pc == pc && pc->ops->apply == Apply) PetscFunctionReturn(0);
   PetscCall(Find(pc, &other));
@@ -196,7 +197,8 @@ PetscErrorCode TakePC(PC pc, PoiseContext ctx, LentPC *lent)
   PetscCall(GiveBackPC(lent));
   PetscCall(PetscObjectReference((PetscObject)pc));
   PetscCall(KeepWith((PetscObject)pc, key, lent, PETSC_FALSE));
-  if (pc->setupcalled && pc->ops->reset) PetscCall(pc->ops->reset(pc)); /* what PETSc has built */
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCMG, &levels)); /* which the program has given */
+  if (pc->setupcalled && pc->ops->reset && !levels) PetscCall(pc->ops->reset(pc)); /* what PETSc has built */
   PetscCall(NoteOf(pc, &note));
   if (note) note->served = PETSC_TRUE;
   lent->pc = pc;

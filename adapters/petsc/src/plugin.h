@@ -10,6 +10,7 @@
     bridge.c    vectors and calls that pass from one library to the other; errors and reasons
     chosen.c    which PC of PETSc becomes which of Poise
     settings.c  the settings of a PC of PETSc, as options of Poise's
+    levels.c    the levels of PETSc's mg
     noted.c     what the program says of a PC in code and no getter tells
     lent.c      a PC of PETSc that is not built, as Poise's own works in its place
     listen.c    functions in front of PETSc's setters; structs that live with an object
@@ -161,7 +162,8 @@ const char *OperatorWords(const Operator *o);
 typedef struct Chosen {
   PetscBool own;       /* Poise's; else PETSc's, through a shell */
   PetscBool by_poise;  /* asked for by -poise_pc_type or -pc_type poise: there is no way back */
-  PetscBool native;    /* amg in place of PETSc's gamg: -poise_pc_gamg native */
+  PetscBool native;    /* amg or mg in place of PETSc's gamg or mg: -poise_pc_gamg, -poise_pc_mg native */
+  PetscBool levels;    /* mg */
   char type[NAME];     /* of Poise */
   char options[2048];  /* lines for Poise: the settings of PETSc's PC */
   const char *because; /* why it is PETSc's */
@@ -187,6 +189,21 @@ PetscBool IsSymmetricPC(const char *type);
 PetscErrorCode ReadSettings(PC pc, const char *inside, char *lines, size_t room, const char **because);
 /* The same of the solvers in the blocks of a PC of type bjacobi, "-sub_...". */
 PetscErrorCode ReadInside(PC pc, char *lines, size_t room, const char **because);
+
+/* ---- levels.c -------------------------------------------------------------------------------- */
+
+/* The settings of a PC of type mg. */
+PetscErrorCode ReadLevels(PC pc, char *lines, size_t room);
+/* At a solve: *because, why Poise's cannot have its levels, else as it was. A DM makes them here. */
+PetscErrorCode WhyNotLevels(PC pc, const char **because);
+enum { LEVEL_P, LEVEL_R, LEVEL_A, LEVEL_MATS }; /* from the level beneath, to it, and its operator */
+typedef struct Levels {
+  PetscInt count;
+  Operator (*mats)[LEVEL_MATS]; /* of each level */
+} Levels;
+/* Give Poise's mg the levels of PETSc's, and what has changed of them since. */
+PetscErrorCode FollowLevels(PC pc, PoiseContext ctx, PoisePC poise, Levels *levels);
+PetscErrorCode DropLevels(Levels *levels);
 
 /* ---- noted.c --------------------------------------------------------------------------------- */
 

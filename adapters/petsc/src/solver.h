@@ -8,6 +8,7 @@
 typedef struct Engine { /* a solver of Poise and what it works with */
   PoiseKSP ksp;
   Operator A, P;
+  Levels levels;     /* of mg */
   PetscBool own;     /* the preconditioner is Poise's own */
   PetscBool split;   /* it works from both sides, */
   PetscBool ignores; /* or not at all */

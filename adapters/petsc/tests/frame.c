@@ -93,10 +93,19 @@ PetscErrorCode BeginWith(Mat A, const char *method, const char *pc, Prepare prep
 static PetscErrorCode Clear(void)
 {
   PetscFunctionBegin;
-  static const char *const keys[] = {"-a_ksp_type",       "-b_ksp_type",     "-b_poise_ksp_type",
-                                     "-a_pc_type",        "-b_pc_type",      "-b_poise_pc_type",
-                                     "-b_poise_pc_gamg",  "-a_sub_pc_type",  "-b_sub_pc_type",
-                                     "-b_poise_ksp_rtol", "-b_poise_strict", NULL};
+  static const char *const keys[] = {"-a_ksp_type",
+                                     "-b_ksp_type",
+                                     "-b_poise_ksp_type",
+                                     "-a_pc_type",
+                                     "-b_pc_type",
+                                     "-b_poise_pc_type",
+                                     "-b_poise_pc_gamg",
+                                     "-b_poise_pc_mg",
+                                     "-a_sub_pc_type",
+                                     "-b_sub_pc_type",
+                                     "-b_poise_ksp_rtol",
+                                     "-b_poise_strict",
+                                     NULL};
   for (int i = 0; keys[i]; i++) PetscCall(PetscOptionsClearValue(NULL, keys[i]));
   PetscFunctionReturn(0);
 }

@@ -80,7 +80,7 @@ PetscBool IsOfOneRank(const char *pc);
   } while (0)
 
 /* The cases, by file; each list ends with a NULL. */
-extern const Case of_matrices[], of_settings[], of_pcs[], of_lent[], of_options[], of_methods[], of_many[],
-    of_gpus[];
+extern const Case of_matrices[], of_settings[], of_pcs[], of_levels[], of_lent[], of_options[], of_methods[],
+    of_many[], of_gpus[];
 
 #endif

@@ -36,7 +36,7 @@ static PetscErrorCode RunAll(const Case *cases, const char *only)
 
 int main(int argc, char **argv)
 {
-  static const Case *const lists[] = {of_matrices, of_settings, of_pcs,  of_lent,
+  static const Case *const lists[] = {of_matrices, of_settings, of_pcs,  of_levels, of_lent,
                                       of_options,  of_methods,  of_many, of_gpus};
   char plugin[512], *words[] = {argv[0], "-dll_append", plugin, NULL}, **arguments = words;
   int n = 3;
