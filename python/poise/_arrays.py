@@ -375,3 +375,41 @@ def write(vector: c.PoiseVec, values: Any, name: str) -> None:
     if n:
         ctypes.memmove(place.value or 0, a.ctypes.data, 8 * n)
     lib.PoiseVecRestore(vector, ctypes.byref(place))
+
+
+@contextlib.contextmanager
+def cupy_of(vector: c.PoiseVec, writes: bool = False) -> Iterator[Any]:
+    """The entries of a vector that is on the GPU, as an array of CuPy, which works on our stream."""
+    cupy = sys.modules["cupy"]
+    n, place = lib.PoiseVecLocalSize(vector), ctypes.c_void_p()
+    (lib.PoiseVecGetDeviceWrite if writes else lib.PoiseVecGetDeviceRead)(vector, ctypes.byref(place))
+    try:
+        memory = cupy.cuda.UnownedMemory(place.value or 0, 8 * n, vector)
+        with cupy.cuda.ExternalStream(stream()):
+            yield cupy.ndarray((n,), dtype="float64", memptr=cupy.cuda.MemoryPointer(memory, 0))
+    finally:
+        lib.PoiseVecRestore(vector, ctypes.byref(place))
+
+
+def works_on_cupy(operator: Any) -> bool:
+    """Is it a LinearOperator of cupyx, where the library works on a GPU?"""
+    module = sys.modules.get("cupyx.scipy.sparse.linalg")
+    return module is not None and isinstance(operator, module.LinearOperator) and stream() is not None
+
+
+def apply(function: Any, operator: Any, x: c.PoiseVec, y: c.PoiseVec, name: str) -> None:
+    """y = function(x), which is one of a user's operator."""
+    if works_on_cupy(operator):
+        with cupy_of(x) as a, cupy_of(y, writes=True) as b:
+            b[...] = function(a).reshape(-1)
+    else:
+        write(y, function(read(x)), name)
+
+
+def linear_operator(library: str) -> Any:
+    """The class of LinearOperators that work on the arrays of this library."""
+    if library == "cupy":
+        from cupyx.scipy.sparse.linalg import LinearOperator
+    else:
+        from scipy.sparse.linalg import LinearOperator
+    return LinearOperator

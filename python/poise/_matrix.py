@@ -113,6 +113,7 @@ class Matrix(Handle):
     """
 
     _destroy = "PoiseMatDestroy"
+    _library = ""  # whose arrays on the GPU it was made of
 
     @locked
     def __init__(
@@ -181,7 +182,7 @@ class Matrix(Handle):
                     f"the values of A on the GPU are {arrays[0].dtype}; they can be float64 or float32, and "
                     'for JAX need jax.config.update("jax_enable_x64", True)'
                 )
-            self._given = tuple(arrays)
+            self._given, self._library = tuple(arrays), _arrays.library_of(data)
             wide = [k for k in (1, 2) if arrays[k].dtype == "<i8"]
             if wide and max(*shape, *arrays[0].shape) < 2**31 and _arrays.library_of(data) in _NARROW:
                 for k in wide:
@@ -265,14 +266,15 @@ class Matrix(Handle):
     def _from_operator(self, A: Any) -> None:
         """A shell. The functions know the operator, not this object, which would then never be released."""
         m, n = rank2(A.shape)
+        self._library = "cupy" if _arrays.works_on_cupy(A) else ""
         if np.dtype(getattr(A, "dtype", None) or np.float64).kind == "c":
             raise TypeError("A is complex; Poise solves real systems")
 
         def mult(_: Any, x: Any, y: Any) -> None:
-            _arrays.write(y, A.matvec(_arrays.read(x)), "A.matvec(x)")
+            _arrays.apply(A.matvec, A, x, y, "A.matvec(x)")
 
         def transpose(_: Any, x: Any, y: Any) -> None:
-            _arrays.write(y, A.rmatvec(_arrays.read(x)), "A.rmatvec(x)")
+            _arrays.apply(A.rmatvec, A, x, y, "A.rmatvec(x)")
 
         def diagonal(_: Any, d: Any) -> None:
             _arrays.write(d, A.diagonal(), "A.diagonal()")
@@ -513,10 +515,11 @@ class Matrix(Handle):
         return m.value, n.value
 
     def aslinearoperator(self) -> Any:
-        """A scipy.sparse.linalg.LinearOperator of the products, on one rank."""
-        from scipy.sparse.linalg import LinearOperator
-
-        return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
+        """A scipy.sparse.linalg.LinearOperator of the products, on one rank; that of cupyx for a matrix of
+        CuPy's."""
+        return _arrays.linear_operator(self._library)(
+            self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype
+        )
 
     @locked
     def view(self) -> str:

@@ -215,10 +215,12 @@ class Solver(Handle):
             raise InvalidArgument(f"the preconditioner has the shape {shape}, A has {self.A.shape}")
         if "complex" in str(getattr(pc, "dtype", None)):
             raise TypeError("the preconditioner is complex; Poise solves real systems")
-        if hasattr(pc, "matvec"):
+        if shape is not None and _arrays.library_of(pc) in ("cupyx", "jax", "torch") and not hasattr(
+            pc, "matvec"
+        ):
+            apply = Matrix(pc)
+        elif hasattr(pc, "matvec"):
             apply = pc.matvec
-        elif shape is not None and _arrays.library_of(pc) in ("cupyx", "jax", "torch"):
-            apply = Matrix(pc).matvec
         elif shape is not None:
             apply = pc.__matmul__
         elif callable(pc):
@@ -227,7 +229,10 @@ class Solver(Handle):
             raise TypeError(f"pc is a {type(pc).__name__}; it can be a name, matrix, operator or function")
 
         def call(_: Any, r: Any, z: Any) -> None:
-            _arrays.write(z, apply(_arrays.read(r)), "the result of the preconditioner")
+            if isinstance(apply, Matrix):
+                lib.PoiseMatMult(apply._get(), r, z)
+            else:
+                _arrays.apply(apply, pc, r, z, "the result of the preconditioner")
 
         functions = c.PoiseShellPC()
         functions.apply = dict(c.PoiseShellPC._fields_)["apply"](_library.guarded(call))
@@ -629,33 +634,44 @@ class Solver(Handle):
 
     @locked
     def precondition(self, r: Any) -> Any:
-        """z = M^-1 r, of shape (n,): what the solver applies. It is built if it has not been yet."""
+        """z = M^-1 r, of shape (n,): what the solver applies. It is built if it has not been yet. r may be on
+        the GPU, and then z is."""
         self._idle()
         self._operators()
-        a = _arrays.real(r, "r").reshape(-1)
-        if a.size != self._rows:
-            raise InvalidArgument(f"r has {a.size} entries; A has {self._rows} rows")
-        lib.PoiseKSPSetUp(self._get())
+        if _arrays.on_device(r):
+            a = _arrays.device_array(_arrays.double(r), "r")
+            if a.dtype != "<f8" or a.shape != (self._rows,):
+                raise InvalidArgument(f"r is {a.dtype} of {a.shape}, not float64 of ({self._rows},)")
+            z = _arrays.empty_like(r, a.shape)
+            self._precondition(a, _arrays.device_array(z, "z"))
+            return _arrays.single(z) if _arrays.is_single(r) else z
+        b = _arrays.real(r, "r").reshape(-1)
+        if b.size != self._rows:
+            raise InvalidArgument(f"r has {b.size} entries; A has {self._rows} rows")
         z = np.empty(self._rows)
-        with Vector(a, self._rows, c.POISE_DECIDE) as vr, Vector(z, self._rows, c.POISE_DECIDE) as vz:
-            lib.PoisePCApply(self._pc(), vr, vz)
+        self._precondition(b, z)
         return z
 
+    def _precondition(self, r: Any, z: Any) -> None:
+        lib.PoiseKSPSetUp(self._get())
+        with Vector(r, self._rows, c.POISE_DECIDE) as vr, Vector(z, self._rows, c.POISE_DECIDE) as vz:
+            lib.PoisePCApply(self._pc(), vr, vz)
+        self._wait(z)
+
     def aspreconditioner(self) -> Any:
-        """M^-1 as a scipy.sparse.linalg.LinearOperator, for SciPy's solvers: ``scipy_cg(A, b, M=...)``."""
+        """M^-1 as a scipy.sparse.linalg.LinearOperator, for SciPy's solvers: ``scipy_cg(A, b, M=...)``. For a
+        matrix of CuPy's it is one of cupyx."""
         return self._linear_operator(self.precondition)
 
     def aslinearoperator(self) -> Any:
-        """A^-1 as a scipy.sparse.linalg.LinearOperator: each product is a solve."""
+        """A^-1 as such a LinearOperator: each product is a solve."""
         return self._linear_operator(self.solve, self.solve_transpose)
 
     def _linear_operator(
         self, function: Callable[[Any], Any], transposed: Callable[[Any], Any] | None = None
     ) -> Any:
-        from scipy.sparse.linalg import LinearOperator
-
-        dtype = np.dtype(np.float64)
-        return LinearOperator(self.A.shape, matvec=function, rmatvec=transposed, dtype=dtype)
+        of = _arrays.linear_operator(self.A._library)
+        return of(self.A.shape, matvec=function, rmatvec=transposed, dtype=np.dtype(np.float64))
 
     @locked
     def view(self) -> str:

@@ -169,6 +169,48 @@ def test_functions_of_scipy(there):
         close(A, b, there.get(x), 1e-6)
 
 
+def test_preconditioner(there):
+    """One application of the cycle, in memory of the GPU."""
+    A = laplacian(30)
+    r = np.random.default_rng(7).standard_normal(A.shape[0])
+    with poise.Solver(there.csr(*arrays(there, A), A.shape), "cg", pc="amg") as solver:
+        z = there.get(solver.precondition(there.put(r)))
+        np.testing.assert_allclose(z, solver.precondition(r), rtol=1e-12, atol=1e-14)
+        assert np.linalg.norm(r - A @ z) < 0.7 * np.linalg.norm(r)
+        with pytest.raises(poise.InvalidArgument, match="not float64 of"):
+            solver.precondition(there.put(r[1:]))
+    M = there.csr(*arrays(there, sp.diags(1 / A.diagonal(), format="csr")), A.shape)
+    x = poise.solve(there.csr(*arrays(there, A), A.shape), there.put(r), "cg", pc=M, rtol=1e-9)
+    close(A, r, there.get(x))
+
+
+def test_operators_of_cupyx():
+    """Both ways: a cycle in a solver of cupyx, and functions of CuPy in a solver of this library."""
+    there = Cupy()
+    linalg = pytest.importorskip("cupyx.scipy.sparse.linalg")
+    A = laplacian(30)
+    given, right = there.csr(*arrays(there, A), A.shape), there.put(np.ones(A.shape[0]))
+    with poise.Solver(given, "cg", pc="amg", rtol=1e-9) as solver:
+        M = solver.aspreconditioner()
+        assert isinstance(M, linalg.LinearOperator)
+        x, info = linalg.cg(given, right, tol=1e-8, M=M, maxiter=30)
+        assert info == 0
+        close(A, np.ones(A.shape[0]), there.get(x), 1e-6)
+        close(A, np.ones(A.shape[0]), there.get(solver.aslinearoperator() @ right))
+        np.testing.assert_allclose(there.get(solver.A.aslinearoperator() @ right), A @ np.ones(A.shape[0]),
+                                   atol=1e-13)
+    seen = []
+
+    def product(x):
+        seen.append(type(x))
+        return given @ x
+
+    function = linalg.LinearOperator(A.shape, matvec=product, rmatvec=product, dtype="float64")
+    halved = linalg.LinearOperator(A.shape, matvec=lambda r: 0.25 * r, dtype="float64")
+    close(A, np.ones(A.shape[0]), there.get(poise.solve(function, right, "cg", pc=halved, rtol=1e-9)))
+    assert set(seen) == {there.own.ndarray}
+
+
 def test_errors(there):
     A = laplacian(10)
     given = there.csr(*arrays(there, A), A.shape)
