@@ -111,6 +111,7 @@ class Assembled(Matrix):
         if conn.ndim != 2:
             raise InvalidArgument(f"elements have the shape (elements, nodes), not {tuple(conn.shape)}")
         self._tools = t = _tools(conn)
+        self._made_of = _arrays.library_of(conn) if _arrays.on_device(conn) else ""
         self._conn = conn = t.integers(conn)
         least, most = (int(conn.min()), int(conn.max())) if conn.shape[0] and conn.shape[1] else (0, -1)
         if nodes is None:

@@ -113,7 +113,7 @@ class Matrix(Handle):
     """
 
     _destroy = "PoiseMatDestroy"
-    _library = ""  # whose arrays on the GPU it was made of
+    _made_of = ""  # the library whose arrays on the GPU it was made of
 
     @locked
     def __init__(
@@ -182,13 +182,14 @@ class Matrix(Handle):
                     f"the values of A on the GPU are {arrays[0].dtype}; they can be float64 or float32, and "
                     'for JAX need jax.config.update("jax_enable_x64", True)'
                 )
-            self._given, self._library = tuple(arrays), _arrays.library_of(data)
+            self._given, self._made_of = tuple(arrays), _arrays.library_of(data)
             wide = [k for k in (1, 2) if arrays[k].dtype == "<i8"]
             if wide and max(*shape, *arrays[0].shape) < 2**31 and _arrays.library_of(data) in _NARROW:
                 for k in wide:
                     arrays[k] = _arrays.device_array(_NARROW[_arrays.library_of(data)](csr[k]), "A")
                 why.append("its indices are not int32")
         else:
+            self._made_of = ""
             values = _arrays.host_array(data, "A")
             arrays = [_arrays.real(values, "A")]
             if arrays[0] is not values and not np.shares_memory(arrays[0], values):
@@ -266,7 +267,7 @@ class Matrix(Handle):
     def _from_operator(self, A: Any) -> None:
         """A shell. The functions know the operator, not this object, which would then never be released."""
         m, n = rank2(A.shape)
-        self._library = "cupy" if _arrays.works_on_cupy(A) else ""
+        self._made_of = "cupy" if _arrays.works_on_cupy(A) else ""
         if np.dtype(getattr(A, "dtype", None) or np.float64).kind == "c":
             raise TypeError("A is complex; Poise solves real systems")
 
@@ -517,7 +518,7 @@ class Matrix(Handle):
     def aslinearoperator(self) -> Any:
         """A scipy.sparse.linalg.LinearOperator of the products, on one rank; that of cupyx for a matrix of
         CuPy's."""
-        return _arrays.linear_operator(self._library)(
+        return _arrays.linear_operator(self._made_of)(
             self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype
         )
 

@@ -670,7 +670,7 @@ class Solver(Handle):
     def _linear_operator(
         self, function: Callable[[Any], Any], transposed: Callable[[Any], Any] | None = None
     ) -> Any:
-        of = _arrays.linear_operator(self.A._library)
+        of = _arrays.linear_operator(self.A._made_of)
         return of(self.A.shape, matvec=function, rmatvec=transposed, dtype=np.dtype(np.float64))
 
     @locked
