@@ -136,6 +136,31 @@ POISE_INLINE void poiseHostSmallPairs(const RowsArgs *m, int64_t n, int b, int p
   }
 }
 
+/* The same of all rows of a block, for the pair of columns from j on: their sums are in registers at once,
+   and X is read once. */
+POISE_INLINE void poiseHostSmallBlocks(const RowsArgs *m, int64_t n, int b, int64_t j, int64_t k,
+                                       int64_t last, double *sum)
+{
+  HostTwo s[POISE_SMALL_BLOCK][POISE_SMALL_BLOCK] = {{{0}}};
+  for (; k < last; k++) {
+    const SCALAR *v = m->A.val + k * b * b, *from = poiseHostBlockFactors(m, m->A.col[k], b * n) + j;
+    for (int c = 0; c < b; c++) {
+      HostTwoValues values;
+      memcpy(&values, from + c * n, sizeof values);
+      const HostTwo x = __builtin_convertvector(values, HostTwo);
+      for (int r = 0; r < b; r++) {
+        const double w = (double)v[c * b + r];
+        s[r][c] += (HostTwo){w, w} * x;
+      }
+    }
+  }
+  for (int r = 0; r < b; r++) {
+    HostTwo t = s[r][0];
+    for (int c = 1; c < b; c++) t += s[r][c];
+    memcpy(sum + r * POISE_MAX_COLUMNS + j, &t, sizeof t);
+  }
+}
+
 /* Rows [r, r + rows) of larger blocks, whose terms are added one after the other. */
 POISE_INLINE void poiseHostStripPairs(const RowsArgs *m, int64_t n, int rows, int pairs, int64_t r, int64_t j,
                                       int64_t k, int64_t last, double *sum)
@@ -157,10 +182,8 @@ POISE_INLINE void poiseHostBlockPairs(const RowsArgs *m, int64_t n, int pairs, i
                                       int64_t last, double *sum)
 {
   int64_t r = 0, b = m->A.b;
-  if (b == 2)
-    for (; r < 2; r++) poiseHostSmallPairs(m, n, 2, pairs, (int)r, j, k, last, sum);
-  if (b == 3)
-    for (; r < 3; r++) poiseHostSmallPairs(m, n, 3, pairs, (int)r, j, k, last, sum);
+  for (int p = 0; p < pairs && b == 2; p++, r = 2) poiseHostSmallBlocks(m, n, 2, j + 2 * p, k, last, sum);
+  for (int p = 0; p < pairs && b == 3; p++, r = 3) poiseHostSmallBlocks(m, n, 3, j + 2 * p, k, last, sum);
   if (b == 4)
     for (; r < 4; r++) poiseHostSmallPairs(m, n, 4, pairs, (int)r, j, k, last, sum);
   for (; r + POISE_FEW <= b; r += POISE_FEW) poiseHostStripPairs(m, n, POISE_FEW, pairs, r, j, k, last, sum);
