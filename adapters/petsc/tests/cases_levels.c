@@ -7,7 +7,6 @@
 enum { LEVELS = 3 };
 
 static Mat interpolation[LEVELS], restriction[LEVELS], operator[LEVELS];
-static PetscInt first; /* the level that has no interpolation ends beneath; 1: all have one */
 
 /* Linear, from half of the points, those of odd number. Scaled: times this. */
 static PetscErrorCode MakeLinear(Mat fine, PetscReal scale, PetscBool transposed, Mat *P)
@@ -71,7 +70,7 @@ static PetscErrorCode SetLevels(KSP ksp, PCMGGalerkinType galerkin)
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, LEVELS, NULL));
   PetscCall(PCMGSetGalerkin(pc, galerkin));
-  for (int l = first; l < LEVELS; l++) {
+  for (int l = 1; l < LEVELS; l++) {
     PetscCall(PCMGSetInterpolation(pc, l, interpolation[l]));
     if (restriction[l]) PetscCall(PCMGSetRestriction(pc, l, restriction[l]));
   }
@@ -90,6 +89,26 @@ static PetscErrorCode WithGalerkin(KSP ksp)
 static PetscErrorCode WithOperators(KSP ksp)
 {
   return SetLevels(ksp, PC_MG_GALERKIN_NONE);
+}
+
+/* A problem with these levels, of which Poise's own mg is asked for. */
+static PetscErrorCode Open(const char *method, PetscBool restricts, Prepare prepare, Mat *A, Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MakeMat(MATAIJ, 2, 0, 0, A));
+  PetscCall(MakeLevels(*A, restricts));
+  PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_mg", "native"));
+  PetscCall(BeginWith(*A, method, NULL, prepare, p));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Close(Mat *A, Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(End(p));
+  PetscCall(DropAll());
+  PetscCall(MatDestroy(A));
+  PetscFunctionReturn(0);
 }
 
 /* PETSc's solution, in no more iterations than so many, with new values too. */
@@ -118,13 +137,9 @@ static PetscErrorCode GivenLevels(void)
   Problem p;
   Mat A;
   PetscFunctionBegin;
-  first = 1;
   for (int k = 0; k < 4; k++) {
     const PetscBool restricts = k % 2 ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(MakeMat(MATAIJ, 2, 0, 0, &A));
-    PetscCall(MakeLevels(A, restricts));
-    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_mg", "native"));
-    PetscCall(BeginWith(A, restricts ? "gmres" : "cg", NULL, k < 2 ? WithGalerkin : WithOperators, &p));
+    PetscCall(Open(restricts ? "gmres" : "cg", restricts, k < 2 ? WithGalerkin : WithOperators, &A, &p));
     PetscCall(Solves(&p, 12)); /* jacobi takes 30 */
     SAYS(p.poise, works);
     if (k < 2) {
@@ -138,9 +153,7 @@ static PetscErrorCode GivenLevels(void)
     PetscCall(KSPSetFromOptions(p.poise));
     PetscCall(Solves(&p, 40));
     SAYS(p.poise, "PETSc's, through a shell");
-    PetscCall(End(&p));
-    PetscCall(DropAll());
-    PetscCall(MatDestroy(&A));
+    PetscCall(Close(&A, &p));
   }
   PetscFunctionReturn(0);
 }
@@ -151,11 +164,7 @@ static PetscErrorCode Cycles(void)
   Problem p;
   Mat A;
   PetscFunctionBegin;
-  first = 1;
-  PetscCall(MakeMat(MATAIJ, 2, 0, 0, &A));
-  PetscCall(MakeLevels(A, PETSC_FALSE));
-  PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_mg", "native"));
-  PetscCall(BeginWith(A, "gmres", NULL, WithGalerkin, &p));
+  PetscCall(Open("gmres", PETSC_FALSE, WithGalerkin, &A, &p));
   for (int k = 0; k < 2; k++) {
     PetscCall(PCMGSetCycleType(PCOf(&p, k), PC_MG_CYCLE_W));
     PetscCall(PCMGSetType(PCOf(&p, k), PC_MG_FULL));
@@ -170,9 +179,7 @@ static PetscErrorCode Cycles(void)
   SAYS(p.poise, "PC: type sor");
   PetscCall(PetscOptionsClearValue(NULL, "-b_poise_mg_levels_pc_type"));
   PetscCall(PetscOptionsClearValue(NULL, "-b_poise_pc_mg_type"));
-  PetscCall(End(&p));
-  PetscCall(DropAll());
-  PetscCall(MatDestroy(&A));
+  PetscCall(Close(&A, &p));
   PetscFunctionReturn(0);
 }
 
@@ -193,16 +200,10 @@ static PetscErrorCode NotItsLevels(void)
   Problem p;
   Mat A;
   PetscFunctionBegin;
-  first = 1;
-  PetscCall(MakeMat(MATAIJ, 2, 0, 0, &A));
-  PetscCall(MakeLevels(A, PETSC_TRUE));
-  PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_mg", "native"));
-  PetscCall(BeginWith(A, "gmres", NULL, SetTransposed, &p));
+  PetscCall(Open("gmres", PETSC_TRUE, SetTransposed, &A, &p));
   PetscCall(Solves(&p, 40));
   SAYS(p.poise, "(an interpolation or restriction is given as its transpose)");
-  PetscCall(End(&p));
-  PetscCall(DropAll());
-  PetscCall(MatDestroy(&A));
+  PetscCall(Close(&A, &p));
   PetscFunctionReturn(0);
 }
 
@@ -225,24 +226,20 @@ static PetscErrorCode OfDM(void)
       PetscCall(MatSetValue(A, i, j, i == j ? 2.01 : -1, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(SetBoth("pc_mg_levels", "2", PETSC_FALSE));
+  PetscCall(SetBoth("pc_mg_galerkin", "both", PETSC_FALSE));
+  PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_mg", "native"));
+  PetscCall(Begin(A, NULL, "cg", "mg", &p));
   for (int k = 0; k < 2; k++) {
-    PetscCall(SetBoth("pc_mg_levels", "2", PETSC_FALSE));
-    PetscCall(SetBoth("pc_mg_galerkin", "both", k ? PETSC_TRUE : PETSC_FALSE));
-    PetscCall(PetscOptionsSetValue(NULL, "-b_poise_pc_mg", "native"));
-    PetscCall(Begin(A, NULL, "cg", "mg", &p));
-    for (int q = 0; q < 2; q++) {
-      KSP ksp = q ? p.poise : p.petsc;
-      PetscCall(KSPSetDM(ksp, da));
-      PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
-    }
-    if (!k) {
-      PetscCall(Solves(&p, 12));
-      SAYS(p.poise, works);
-      PetscCall(MatShift(A, 0.1));
-      PetscCall(Solves(&p, 12));
-    }
-    PetscCall(End(&p));
+    KSP ksp = k ? p.poise : p.petsc;
+    PetscCall(KSPSetDM(ksp, da));
+    PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
   }
+  PetscCall(Solves(&p, 12));
+  SAYS(p.poise, works);
+  PetscCall(MatShift(A, 0.1));
+  PetscCall(Solves(&p, 12));
+  PetscCall(End(&p));
   PetscCall(SetBoth("pc_mg_levels", NULL, PETSC_TRUE));
   PetscCall(SetBoth("pc_mg_galerkin", NULL, PETSC_TRUE));
   PetscCall(MatDestroy(&A));
