@@ -142,6 +142,7 @@ static PetscErrorCode GivenLevels(void)
     PetscCall(Open(restricts ? "gmres" : "cg", restricts, k < 2 ? WithGalerkin : WithOperators, &A, &p));
     PetscCall(Solves(&p, 12)); /* jacobi takes 30 */
     SAYS(p.poise, works);
+    SAYS(p.poise, k < 2 ? "level 0, 15 rows, product R A P" : "level 0, 15 rows; its solver");
     if (k < 2) {
       PetscCall(MatShift(A, 0.01));
       PetscCall(Solves(&p, 12));
