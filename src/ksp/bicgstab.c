@@ -8,8 +8,10 @@
   x = x0 + M^-1 u.
 
   If (r, r^) vanishes, PETSc gives up. This method starts afresh from the residual. The test is for 0: a test
-  below eps |r| |r^| lost convergences (olm1000). Later starts are often worse. So the best x of all starts is
-  kept, and is the result if the method gets nowhere.
+  below eps |r| |r^| lost convergences (olm1000). It also starts afresh where (v, r^) is below eps |v| |r^|, as
+  rho over that would be any number. So it is where r^ is a source or an inflow, and where the equations there
+  are solved, and no path of A leads back. Later starts are often worse. So the best x of all starts is kept,
+  and is the result if the method gets nowhere.
 
   An iteration is two products and two passes over the vectors. rho' = (r^, r') is -omega (r^, t), as s is
   orthogonal to r^. So it is predicted from a dot of the second product, and p is made in the same pass as x
@@ -109,7 +111,8 @@ static void Iterate_BiCGSTAB(PoiseKSP ksp, int j)
   double **v = ksp->v;
   Fuse vr = {0}, st = {0};
   poiseKSPAddDot(ksp, &vr, v[RHAT], BI_VR);
-  Operator(ksp, P, W, V, &vr); /* v = K p, (r^, v) */
+  poiseKSPAddDot(ksp, &vr, NULL, BI_VV);
+  Operator(ksp, P, W, V, &vr); /* v = K p, (r^, v), (v, v) */
   Phase(ksp, PHASE_bicgstab_s, /* converged? alpha = rho / (r^, v); s = r - alpha v */
         (PhaseArgs){READS(BI_V, v[V]), UPDATES(BI_R, v[R]), .k = j > 0}, R, BI_SS, NO_SLOT);
   poiseKSPAddDot(ksp, &st, v[R], BI_ST);

@@ -28,12 +28,23 @@ enum {
   BI_RR,
   BI_ALPHA,
   BI_OMEGA,
-  BI_AFRESH,   /* the latest update made the method start afresh, */
-  BI_KEPT_NOW, /* and kept its x */
+  BI_NEXT, /* what the latest update led to, see below */
   BI_KEPT, /* |r|^2 of the x that is kept since the method started afresh, 0: it never has; two, by parity */
   BI_KEPT_ODD,
+  BI_VV,
+  BI_HAT, /* (r^, r^) */
   BI_END
 };
+
+/* Of BI_NEXT: the method goes on; it starts afresh; and x is kept. The other two: so, as (r^, v) was lost. */
+enum { BI_GOES_ON, BI_AFRESH, BI_KEEPS, BI_LOST, BI_LOST_KEEPS };
+
+/* Is (r^, v) no more than rounding of v? */
+POISE_INLINE int poiseBiCGSTABIsLost(const double *in, const PhaseArgs *a, double hat)
+{
+  double eps = a->conv.range == RANGE_SINGLE ? 1.2e-7 : 2.2e-16; /* of the vectors' type */
+  return fabs(in[BI_VR]) <= eps * sqrt(hat) * sqrt(in[BI_VV]);
+}
 
 /* bicgstab_start: the first norm; p = r^ = r. RHO = (r, r) is summed by the caller. k: rtol relative to
    |b|. */
@@ -41,6 +52,7 @@ PROLOGUE(bicgstab_start)
 {
   double rr = in[BI_RHO], norm = sqrt(rr);
   int reason = poiseTestFirst(in, a, norm, (int)a->k);
+  out[BI_HAT] = rr;
   poiseConcludeFirst(in, out, a, norm, (int)a->k, !reason && rr == 0 ? REASON_ATOL : reason);
   return 1;
 }
@@ -51,32 +63,40 @@ ELEMENTWISE(bicgstab_start)
   return poiseDots(0, 0, 0);
 }
 
-/* Judge the update before. The second start afresh must find half of the norm kept. Divergence after a start
-   is a breakdown, for the x that is kept is the result. Returns nonzero when the solve is over. */
+/* Judge the update before. The second start afresh must find half of the norm kept, unless (r^, v) was lost.
+   Divergence after a start is a breakdown, for the x that is kept is the result. Returns nonzero when the
+   solve is over. */
 POISE_INLINE int poiseBiCGSTABJudge(const double *in, double *out, const PhaseArgs *a)
 {
   double rr = in[BI_RR], kept = in[BI_KEPT + a->parity];
-  int reason = poiseTestNext(in, a, sqrt(rr)), afresh = in[BI_AFRESH] != 0;
+  int reason = poiseTestNext(in, a, sqrt(rr)), next = (int)in[BI_NEXT];
+  int gains = (next != BI_AFRESH && next != BI_KEEPS) || !(rr > 0.25 * kept) || kept == 0;
   if (!reason && rr == 0) reason = REASON_ATOL; /* solved, without a norm */
-  if (!reason && (in[BI_OMEGA] == 0 || (kept > 0 && afresh && rr > 0.25 * kept))) reason = REASON_BREAKDOWN;
+  if (!reason && (in[BI_OMEGA] == 0 || !gains)) reason = REASON_BREAKDOWN;
   if (reason == REASON_DTOL && kept > 0) reason = REASON_BREAKDOWN;
-  out[BI_KEPT + !a->parity] = in[BI_KEPT_NOW] != 0 ? rr : kept;
+  out[BI_KEPT + !a->parity] = next == BI_KEEPS || next == BI_LOST_KEEPS ? rr : kept;
   reason = poiseConclude(in, out, a, sqrt(rr), reason);
   if (reason) out[SLOT_SEEN] = 1;
   return reason;
 }
 
 /* bicgstab_s: alpha = rho / (r^, v); s = r - alpha v, in place of r; dot (s, s). k: there is an update before
-   that has not been judged. */
+   that has not been judged.
+
+   Where (r^, v) is no more than rounding, alpha could be any number: it is 0, and the update starts afresh.
+   Where r^ = r that would be in vain. */
 PROLOGUE(bicgstab_s)
 {
-  double vr = in[BI_VR], rho = in[BI_AFRESH] != 0 ? in[BI_RR] : in[BI_RHO];
+  int afresh = in[BI_NEXT] >= BI_AFRESH;
+  double vr = in[BI_VR], rho = afresh ? in[BI_RR] : in[BI_RHO], hat = afresh ? rho : in[BI_HAT];
   double its = a->k ? in[SLOT_ITS + a->parity] + 1 : in[SLOT_ITS + !a->parity];
-  c[0] = rho / vr; /* alpha */
+  int lost = poiseBiCGSTABIsLost(in, a, hat);
+  c[0] = lost ? 0 : rho / vr; /* alpha */
   if (a->k && poiseBiCGSTABJudge(in, out, a)) return 0;
   if (!poiseFinite(vr)) return poiseStopAt(out, REASON_NANORINF, its);
-  if (vr == 0) return poiseStopAt(out, REASON_BREAKDOWN, its);
+  if (lost && rho == hat) return poiseStopAt(out, REASON_BREAKDOWN, its);
   out[BI_ALPHA] = c[0];
+  if (afresh) out[BI_HAT] = rho;
   return 1;
 }
 
@@ -92,22 +112,21 @@ ELEMENTWISE(bicgstab_s)
    is -omega (r^, t), and beta = -(r^, t) / (r^, v). When t = 0 and s = 0, alpha p was the solution: omega =
    0.
 
-   When rho' = 0 the method starts afresh from r: r^ = p = r, and rho' is (r, r). It keeps x if no r was
-   smaller when it did so before, by the (r, r) that follows from the dots of s and t. */
+   When rho' = 0, or alpha was, the method starts afresh from r: r^ = p = r, and rho' is (r, r). It keeps x if
+   no r was smaller when it did so before, by the (r, r) that follows from the dots of s and t. */
 PROLOGUE(bicgstab_update)
 {
   double tt = in[BI_TT], st = in[BI_ST], kept = in[BI_KEPT + !a->parity], omega = tt == 0 ? 0 : st / tt;
   double its = in[SLOT_ITS + !a->parity];
   if (!poiseFinite(tt)) return poiseStopAt(out, REASON_NANORINF, its);
   if (tt == 0 && in[BI_SS] != 0) return poiseStopAt(out, REASON_BREAKDOWN, its);
-  int afresh = omega * in[BI_RT] == 0;
+  int afresh = omega * in[BI_RT] == 0 || in[BI_ALPHA] == 0;
   c[0] = in[BI_ALPHA];
   c[1] = omega;
   c[2] = afresh ? 0 : -in[BI_RT] / in[BI_VR];                               /* beta */
   c[3] = afresh + (afresh && (kept == 0 || in[BI_SS] - omega * st < kept)); /* 2: x is kept, too */
   out[BI_OMEGA] = omega;
-  out[BI_AFRESH] = c[3] > 0;
-  out[BI_KEPT_NOW] = c[3] > 1;
+  out[BI_NEXT] = c[3] + (in[BI_ALPHA] == 0 ? BI_LOST - BI_AFRESH : 0);
   return 1;
 }
 

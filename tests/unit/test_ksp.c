@@ -835,6 +835,28 @@ static void TestBreakdown(PoiseContext ctx)
   }
 }
 
+/* b is in a row that depends on no other one: once that is solved, (r^, r) and (r^, v) of bicgstab are nothing
+   but rounding, of which no step may be made. */
+static void TestSource(PoiseContext ctx)
+{
+  enum { n = 12 };
+  double a[n * n], b[n] = {0}, x[n];
+  PoiseInt its;
+  for (int k = 0; k < 12; k++) {
+    for (int i = 0; i < n * n; i++)
+      a[i] = TestRandom((uint64_t)k, (uint64_t)i) / 2 + (i % (n + 1) == 0 ? 4 : 0);
+    for (int j = 1; j < n; j++) a[j] = 0;
+    b[0] = 2 + TestRandom(99, (uint64_t)k);
+    CHECK_INT(Solve(ctx, n, a, b, "bicgstab", "none", POISE_KSP_NORM_DEFAULT, &its, x), POISE_CONVERGED_RTOL);
+    CHECK(its <= n);
+    for (int i = 0; i < n; i++) {
+      double r = b[i];
+      for (int j = 0; j < n; j++) r -= a[i * n + j] * x[j];
+      CHECK_NEAR(r, 0, 1e-9);
+    }
+  }
+}
+
 /* The solution lies in a space of few dimensions: found there, whatever the norm. */
 static void TestExactlySolved(PoiseContext ctx)
 {
@@ -2053,6 +2075,7 @@ static const Test tests[] = {
     {"scale", TestScale, 0},
     {"tiny", TestTiny, 0},
     {"breakdown", TestBreakdown, 0},
+    {"source", TestSource, 0},
     {"exactly_solved", TestExactlySolved, 0},
     {"limits", TestLimits, 0},
     {"growth", TestGrowth, 0},

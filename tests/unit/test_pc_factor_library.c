@@ -8,8 +8,10 @@
 #include "pc/pc_device.h"
 #include "shapes.h"
 
-#define NONE \
-  "-x_pc_factor_kernel own\n-x_sub_pc_factor_kernel own\n-x_pc_factor_shift_type none\n-x_sub_pc_type ilu\n"
+/* Libraries solve in the order of the rows; our own kernel would choose colours on a GPU. */
+#define NONE                                                                                                 \
+  "-x_pc_factor_kernel own\n-x_sub_pc_factor_kernel own\n-x_pc_factor_shift_type none\n-x_sub_pc_type ilu\n" \
+  "-x_pc_factor_order natural\n-x_sub_pc_factor_order natural\n"
 
 /* A preconditioner whose factors are solved with by `kernel`, directly or in bjacobi; more: further options,
    or "". */
