@@ -8,10 +8,9 @@
   x = x0 + M^-1 u.
 
   If (r, r^) vanishes, PETSc gives up. This method starts afresh from the residual. The test is for 0: a test
-  below eps |r| |r^| lost convergences (olm1000). It also starts afresh where (v, r^) is below eps |v| |r^|, as
-  rho over that would be any number. So it is where r^ is a source or an inflow, and where the equations there
-  are solved, and no path of A leads back. Later starts are often worse. So the best x of all starts is kept,
-  and is the result if the method gets nowhere.
+  below eps |r| |r^| lost convergences (olm1000). It also starts afresh where (v, r^) is lost (poiseIsLost).
+  Later starts are often worse. So the best x of all starts is kept, and is the result if the method gets
+  nowhere.
 
   An iteration is two products and two passes over the vectors. rho' = (r^, r') is -omega (r^, t), as s is
   orthogonal to r^. So it is predicted from a dot of the second product, and p is made in the same pass as x

@@ -39,13 +39,6 @@ enum {
 /* Of BI_NEXT: the method goes on; it starts afresh; and x is kept. The other two: so, as (r^, v) was lost. */
 enum { BI_GOES_ON, BI_AFRESH, BI_KEEPS, BI_LOST, BI_LOST_KEEPS };
 
-/* Is (r^, v) no more than rounding of v? */
-POISE_INLINE int poiseBiCGSTABIsLost(const double *in, const PhaseArgs *a, double hat)
-{
-  double eps = a->conv.range == RANGE_SINGLE ? 1.2e-7 : 2.2e-16; /* of the vectors' type */
-  return fabs(in[BI_VR]) <= eps * sqrt(hat) * sqrt(in[BI_VV]);
-}
-
 /* bicgstab_start: the first norm; p = r^ = r. RHO = (r, r) is summed by the caller. k: rtol relative to
    |b|. */
 PROLOGUE(bicgstab_start)
@@ -90,7 +83,7 @@ PROLOGUE(bicgstab_s)
   int afresh = in[BI_NEXT] >= BI_AFRESH;
   double vr = in[BI_VR], rho = afresh ? in[BI_RR] : in[BI_RHO], hat = afresh ? rho : in[BI_HAT];
   double its = a->k ? in[SLOT_ITS + a->parity] + 1 : in[SLOT_ITS + !a->parity];
-  int lost = poiseBiCGSTABIsLost(in, a, hat);
+  int lost = poiseIsLost(a, vr, sqrt(hat), in[BI_VV]);
   c[0] = lost ? 0 : rho / vr; /* alpha */
   if (a->k && poiseBiCGSTABJudge(in, out, a)) return 0;
   if (!poiseFinite(vr)) return poiseStopAt(out, REASON_NANORINF, its);

@@ -125,6 +125,7 @@ static void Iterate_BiCGstabL(PoiseKSP ksp, int j)
   Fuse ur = {0}, rr = {0};
   Direction(ksp, j);
   poiseKSPAddDot(ksp, &ur, ksp->v[RHAT], BL_UR);
+  poiseKSPAddDot(ksp, &ur, NULL, BL_UU);
   poiseKSPOperator(ksp, u[j], w, u[j + 1], &ur); /* u_j+1 = K u_j, (u_j+1, r^) */
   Residual(ksp, j);
   if (!last) poiseKSPScalars(ksp, PHASE_bicgstabl_decide, (PhaseArgs){.k = 0});

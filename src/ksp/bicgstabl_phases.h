@@ -20,10 +20,11 @@ enum {
   BL_RR = SLOT_FIRST_OWN,
   BL_RHO, /* (r_j, r^); two, by parity: of this iteration, and of the one before */
   BL_RHO_ODD,
-  BL_UR, /* (u_j+1, r^) */
+  BL_UR, /* (u_j+1, r^), (u_j+1, u_j+1) */
+  BL_UU,
   BL_ALPHA,
   BL_OMEGA,
-  BL_FIRST, /* norm at the start */
+  BL_FIRST, /* norm at the start, of r and r^ */
   BL_END
 };
 
@@ -80,7 +81,7 @@ PROLOGUE(bicgstabl_residual)
 {
   double ur = in[BL_UR];
   if (!poiseFinite(ur)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (ur == 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
+  if (poiseIsLost(a, ur, in[BL_FIRST], in[BL_UU])) return poiseStop(in, out, a, REASON_BREAKDOWN);
   out[BL_ALPHA] = c[0] = in[BL_RHO + a->parity] / ur;
   return 1;
 }

@@ -39,7 +39,8 @@ static void Iterate_QMRCGS(PoiseKSP ksp, int j)
   Fuse vr = {0}, st = {0};
   (void)j;
   poiseKSPAddDot(ksp, &vr, v[RHAT], QC_VR);
-  poiseKSPOperator(ksp, ksp->work[P], ksp->work[W], ksp->work[V], &vr); /* v = K p, (r^, v) */
+  poiseKSPAddDot(ksp, &vr, NULL, QC_VV);
+  poiseKSPOperator(ksp, ksp->work[P], ksp->work[W], ksp->work[V], &vr); /* v = K p, (r^, v), (v, v) */
   poiseKSPPhase(ksp, PHASE_qmrcgs_s, (PhaseArgs){READS(QC_V, v[V]), UPDATES(QC_R, v[R])}, QC_SS, NO_SLOT);
   poiseKSPAddDot(ksp, &st, v[R], QC_ST);
   poiseKSPAddDot(ksp, &st, NULL, QC_TT);

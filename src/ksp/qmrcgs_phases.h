@@ -20,12 +20,12 @@ enum {
   QC_RT, /* (r^, t) */
   QC_RR,
   QC_ALPHA,
-  QC_OMEGA,
+  QC_VV,
   QC_TAU, /* and (1 - c^2) omega of the latest second half step: two of each, by parity */
   QC_TAU_ODD,
   QC_REST,
   QC_REST_ODD,
-  QC_FIRST, /* norm at the start */
+  QC_FIRST, /* norm at the start, of r and r^ */
   QC_END
 };
 
@@ -49,7 +49,7 @@ PROLOGUE(qmrcgs_s)
 {
   double vr = in[QC_VR], rho = in[QC_RHO];
   if (!poiseFinite(vr)) return poiseStop(in, out, a, REASON_NANORINF);
-  if (vr == 0 || rho == 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
+  if (poiseIsLost(a, vr, in[QC_FIRST], in[QC_VV]) || rho == 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
   out[QC_ALPHA] = c[0] = rho / vr;
   return 1;
 }
@@ -61,14 +61,19 @@ ELEMENTWISE(qmrcgs_s)
   return poiseDots(s * s, 0, 0);
 }
 
+POISE_INLINE double poiseQMRCGSOmega(const double *in)
+{
+  return in[QC_TT] == 0 ? 0 : in[QC_ST] / in[QC_TT];
+}
+
 /* qmrcgs_update: the first half step, d = hat + rest / alpha d, x += c^2 alpha d; omega = (s, t) / (t, t); r
    = s - omega t; beta = -(r^, t) / (r^, v); p = r + beta (p - omega v); dots (r, r), (r, r^). r holds s. */
 PROLOGUE(qmrcgs_update)
 {
-  double tt = in[QC_TT], tau = in[QC_TAU + a->parity], omega = tt == 0 ? 0 : in[QC_ST] / tt;
+  double tt = in[QC_TT], tau = in[QC_TAU + a->parity];
   if (!poiseFinite(tt)) return poiseStop(in, out, a, REASON_NANORINF);
   if (tt == 0 && in[QC_SS] != 0) return poiseStop(in, out, a, REASON_BREAKDOWN);
-  out[QC_OMEGA] = c[0] = omega;
+  c[0] = poiseQMRCGSOmega(in);
   c[1] = -in[QC_RT] / in[QC_VR];
   c[2] = in[QC_REST + a->parity] / in[QC_ALPHA];
   c[3] = poiseTFQMRRotate(sqrt(in[QC_SS]), &tau) * in[QC_ALPHA];
@@ -88,7 +93,7 @@ ELEMENTWISE(qmrcgs_update)
 /* qmrcgs_second: the second half step, likewise with omega; decides by |r|, as PETSc does. */
 PROLOGUE(qmrcgs_second)
 {
-  double tau = in[QC_TAU + a->parity], omega = in[QC_OMEGA], norm = sqrt(in[QC_RR]);
+  double tau = in[QC_TAU + a->parity], omega = poiseQMRCGSOmega(in), norm = sqrt(in[QC_RR]);
   double rest = (1 - poiseTFQMRRotate(sqrt(in[QC_SS]), &tau)) * in[QC_ALPHA];
   double square = poiseTFQMRRotate(norm, &tau);
   int reason = poiseTestNext(in, a, norm);

@@ -835,19 +835,21 @@ static void TestBreakdown(PoiseContext ctx)
   }
 }
 
-/* b is in a row that depends on no other one: once that is solved, (r^, r) and (r^, v) of bicgstab are nothing
-   but rounding, of which no step may be made. */
+/* b is in a row that depends on no other one: once that is solved, (r^, r) and (r^, v) are nothing but
+   rounding, of which no step may be made. */
 static void TestSource(PoiseContext ctx)
 {
   enum { n = 12 };
+  static const char *const methods[] = {"bicgstab", "bicgstabl", "qmrcgs"};
   double a[n * n], b[n] = {0}, x[n];
   PoiseInt its;
-  for (int k = 0; k < 12; k++) {
+  for (int k = 0; k < 36; k++) {
     for (int i = 0; i < n * n; i++)
       a[i] = TestRandom((uint64_t)k, (uint64_t)i) / 2 + (i % (n + 1) == 0 ? 4 : 0);
     for (int j = 1; j < n; j++) a[j] = 0;
     b[0] = 2 + TestRandom(99, (uint64_t)k);
-    CHECK_INT(Solve(ctx, n, a, b, "bicgstab", "none", POISE_KSP_NORM_DEFAULT, &its, x), POISE_CONVERGED_RTOL);
+    CHECK_INT(Solve(ctx, n, a, b, methods[k % 3], "none", POISE_KSP_NORM_DEFAULT, &its, x),
+              POISE_CONVERGED_RTOL);
     CHECK(its <= n);
     for (int i = 0; i < n; i++) {
       double r = b[i];
