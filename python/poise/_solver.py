@@ -430,7 +430,7 @@ class Solver(Handle):
                     words = f"the method's own norm has fallen to {level:g}, that of b - A x is {norm:g}"
                     self._end(c.POISE_DIVERGED_BREAKDOWN, words)
                 else:
-                    level = 0.5 * min(level, self.residual_norm) * goal / norm
+                    level = 0.5 * min(level, self.residual_norm) * (goal / norm)  # no product of norms
                     lib.PoiseKSPSetTolerances(self._get(), 0.0, level, -1, int(most - self.iterations))
                     self._earlier.append(self._norms()[:-1])
                     self._pass(b, x, True)
@@ -448,11 +448,12 @@ class Solver(Handle):
         size, norm = ctypes.c_double(), ctypes.c_double()
         lib.PoiseVecNorm(b, c.POISE_NORM_2, ctypes.byref(size))
         lib.PoiseKSPTrueResidual(self._get(), b, x, ctypes.byref(norm))
-        part = 0.0
-        if self.A._spaces.get("PoiseMatSetTransposeNullSpace") is not None:
-            part = size.value * lib.PoiseKSPInconsistency(self._get())
-        rest = norm.value**2 - part**2 * (1 + 8 * np.finfo(float).eps)  # the difference of equal ones is 0
-        return float(np.sqrt(size.value**2 - part**2)), float(np.sqrt(max(0.0, rest)))
+        if self.A._spaces.get("PoiseMatSetTransposeNullSpace") is None or norm.value == 0:
+            return size.value, norm.value
+        share = float(lib.PoiseKSPInconsistency(self._get()))
+        part = share * size.value / norm.value  # of the residual; quotients, as squares of norms overflow
+        rest = 1 - part**2 * (1 + 8 * np.finfo(float).eps)  # the difference of equal ones is 0
+        return size.value * float(np.sqrt(1 - share**2)), norm.value * float(np.sqrt(max(0.0, rest)))
 
     def _end(self, code: int, detail: str) -> None:
         self._code, self.detail = code, detail

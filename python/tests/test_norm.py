@@ -46,6 +46,17 @@ def test_residual(method, side, pc):
     assert residual(A, y, b) <= 1.01 * RTOL
 
 
+@pytest.mark.parametrize("method", ["cg", "gmres", "minres", "symmlq"])
+@pytest.mark.parametrize("size", [2.0**600, 2.0**-600])
+def test_squares_that_are_no_numbers(method, size):
+    A = scaled(12)
+    b = first_rows(A)
+    x = size * poise.solve(A, b, method, pc="jacobi", rtol=RTOL)
+    y = poise.solve(A, size * b, method, pc="jacobi", rtol=RTOL, atol=0)
+    np.testing.assert_allclose(y / size, x / size, rtol=1e-5)
+    assert residual(A, y / size, b) <= 1.01 * RTOL
+
+
 def test_the_words_of_methods():
     """What is known of methods here is what the library says: a norm and side that go, or go in no way."""
     from test_solver import words_of
