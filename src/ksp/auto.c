@@ -155,6 +155,7 @@ typedef struct Climbing { /* a solve */
   int rung;
   double spent;  /* products of rungs that did not solve */
   PoiseInt next; /* iteration in which the rung's pace is looked at */
+  bool last;     /* no rung is left: this one has all iterations that are */
 } Climbing;
 
 /* The error of a rung that cannot work for this A, on some rank, is no error of the solve. Collective. */
@@ -303,7 +304,7 @@ static bool IsEnough(PoiseKSP inner, void *arg)
   Climbing *c = arg;
   bool enough = false;
   PoiseInt its = inner->result.its;
-  if (its < FIRST || its < c->next) return false;
+  if (c->last || its < FIRST || its < c->next) return false;
   c->next = its + its / 8 + 1;
   poiseKSPFailed(inner,
                  poiseKSPAgree(inner)); /* a rank that has failed has other norms, and does not judge */
@@ -423,6 +424,20 @@ static PoiseErr Begin(PoiseKSP ksp, Climbing *c)
   return PoiseVecCopy(c->x, c->kept);
 }
 
+/* Of the rungs that had their share the one that came nearest. RUNGS: there is none, or factors were tried,
+   which are surer than more iterations. */
+static int Nearest(const Auto *a)
+{
+  int nearest = RUNGS;
+  for (int k = 0; k < RUNGS; k++) {
+    const Tried *t = &a->tried[k];
+    if (t->tried && IsDirect(k)) return RUNGS;
+    if (!t->tried || t->error || t->reason != POISE_DIVERGED_ITS) continue;
+    if (nearest == RUNGS || t->norm < a->tried[nearest].norm) nearest = k;
+  }
+  return nearest;
+}
+
 static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
 {
   Auto *a = ksp->data;
@@ -436,6 +451,11 @@ static PoiseErr TryAll(PoiseKSP ksp, Climbing *c, bool *done)
       if (Fits(ksp, k)) TRY(Try(ksp, c, k, done));
       if (*done) a->won = k;
     }
+  int nearest = *done || c->left <= 0 ? RUNGS : Nearest(a);
+  if (nearest == RUNGS) return POISE_OK;
+  c->last = true;
+  TRY(Try(ksp, c, nearest, done));
+  if (*done) a->won = nearest;
   return POISE_OK;
 }
 

@@ -422,6 +422,11 @@ static void TestUnmatched(PoiseContext ctx)
 
 /* ---- preconditioners ------------------------------------------------------------------------- */
 
+static double Decades(PoiseInt i)
+{
+  return pow(10, 1.5 * TestRandom(5, (uint64_t)i));
+}
+
 /* A preconditioner that is named stays; its method is chosen. */
 static void TestNamed(PoiseContext ctx)
 {
@@ -452,6 +457,28 @@ static void TestNamed(PoiseContext ctx)
     CHECK_ERR(PoiseKSPSolve(p.ksp, p.b, p.x), POISE_ERR_UNSUPPORTED, "name a method");
     ProblemClose(&p);
   }
+}
+
+/* Where nothing surer is behind, iterations go on: without a preconditioner the equations of a badly scaled A
+   take more than the share of a rung. */
+static void TestNoneLeft(PoiseContext ctx)
+{
+  static const Kind plane = {"plane", 20, 0, 0};
+  Problem p;
+  PoisePC pc;
+  if (!Open(ctx, &plane, &p)) return;
+  SampleSet(p.x, Decades);
+  CHECK_OK(PoiseMatDiagonalScale(p.A, p.x, p.x));
+  CHECK_OK(PoiseKSPGetPC(p.ksp, &pc));
+  CHECK_OK(PoisePCSetType(pc, "none"));
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 20000));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CheckSolved(&p, "-pc_type none");
+  CHECK_OK(PoiseKSPSetTolerances(p.ksp, 1e-9, -1, -1, 200));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_ITS);
+  CHECK_INT(PoiseKSPIterations(p.ksp), 200);
+  ProblemClose(&p);
 }
 
 /* `auto` becomes the type that suits P; with new values too. Settings of that type are options. */
@@ -627,6 +654,7 @@ static void TestLies(PoiseContext ctx)
 
 static const Test tests[] = {{"facts", TestFacts, 0},
                              {"named", TestNamed, 0},
+                             {"none_left", TestNoneLeft, 0},
                              {"chosen", TestChosen, 0},
                              {"chosen_anew", TestChosenAnew, 0},
                              {"rungs", TestRungs, 0},
