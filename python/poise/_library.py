@@ -500,6 +500,9 @@ _prefixes: dict[tuple[tuple[str, str], ...], str] = {}
 
 def options_of_text(text: str) -> dict[str, str]:
     """{"ksp_type": "cg"} of "-ksp_type cg". A word with a dash and a letter begins an option."""
+    if text is not None and not isinstance(text, str):
+        kind = type(text).__name__
+        raise TypeError(f"options is a {kind}; it must be text, as '-ksp_type cg'; give others as keywords")
     out: dict[str, str] = {}
     key = None
     for word in shlex.split(text, comments=True) if text else ():

@@ -138,6 +138,11 @@ def test_wrong_settings(A, arguments, words):
     assert isinstance(e.value, ValueError)
 
 
+def test_options_that_are_no_text(A):
+    with pytest.raises(TypeError, match="options is a dict; it must be text"):
+        poise.Solver(A, options={"ksp_type": "cg"})
+
+
 @pytest.mark.parametrize("solve", [poise.solve, poise.cg, poise.bicgstab, poise.gmres, poise.Matrix])
 def test_wrong_keywords(A, b, solve):
     arguments = (A,) if solve is poise.Matrix else (A, b)
