@@ -127,6 +127,17 @@ def _look(code: Any, function: Any, arguments: Any) -> None:
     raise error
 
 
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """Calls that garbage makes, wherever it is collected. If that is in a callback that has raised, or just
+    behind one, the exception is that of the call around it."""
+    raised, _thread.raised = _thread.raised, None
+    try:
+        yield
+    finally:
+        _thread.raised = raised
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., int]:
     """A callback for the library. What it raises is kept, and raised again when the call returns."""
 

@@ -69,7 +69,8 @@ class Handle:
 
     def __del__(self) -> None:
         try:
-            self.close()
+            with _library.aside():
+                self.close()
         except Exception:  # the interpreter may be ending
             pass
 

@@ -498,6 +498,31 @@ class Mine(Exception):
     pass
 
 
+class Collecting(Exception):
+    def __str__(self):
+        gc.collect()
+        return "garbage is collected in the callback that has raised this"
+
+
+def test_exceptions_beside_garbage(A, b):
+    """An object that is collected behind an exception, and destroyed by a call, does not take it."""
+    def fail(*_):
+        garbage = [poise.Matrix(A)]
+        garbage.append(garbage)
+        gone.append(weakref.ref(garbage[0]))
+        del garbage
+        raise Collecting()
+
+    gone = []
+    with poise.Solver(A, "cg") as solver, pytest.raises(Collecting):
+        gc.disable()
+        try:
+            solver.solve(b, callback=fail)
+        finally:
+            gc.enable()
+    assert gone[0]() is None
+
+
 @pytest.mark.parametrize("error", [Mine("%s 100 %"), KeyboardInterrupt(), SystemExit(3)])
 def test_exceptions_come_back(A, b, error):
     def fail(*_):
