@@ -485,13 +485,17 @@ static void Tell(PoiseKSP ksp, const Climbing *c, bool done)
   KSPResult *r = &ksp->result;
   r->its = c->its;
   r->rnorm = c->best;
-  r->reason = done ? POISE_CONVERGED_RTOL : POISE_DIVERGED_ITS;
+  r->reason = done                   ? POISE_CONVERGED_RTOL
+              : poiseFinite(c->best) ? POISE_DIVERGED_ITS
+                                     : POISE_DIVERGED_NANORINF;
   r->inconsistency = a->inner->result.inconsistency;
   ksp->norm = POISE_KSP_NORM_UNPRECONDITIONED;
   if (done && a->won == RUNGS) return; /* the guess was right, or b is 0 */
   if (done) Name(ksp, a->won, name, sizeof name);
   if (done)
     poiseKSPSay(ksp, "solved by %s", name);
+  else if (!poiseFinite(c->best))
+    poiseKSPSay(ksp, "the norm of b%s is %g", c->given ? ", or of b - A x of the guess," : "", c->best);
   else
     poiseKSPSay(ksp, "no method reached |b - A x| = %.3g, the best has %.3g%s%s; -ksp_view tells of all",
                 c->goal, c->best, *verdict ? "; " : "", verdict);
@@ -506,13 +510,11 @@ static PoiseErr Solve_Auto(PoiseKSP ksp, PoiseVec b, PoiseVec x)
   PoiseErr e = PoiseVecDuplicate(x, &c.kept);
   if (!e) e = PoiseKSPSetOperators(((Auto *)ksp->data)->inner, ksp->given_A, ksp->given_P);
   if (!e) e = Begin(ksp, &c);
-  if (!e && c.best <= c.goal)
-    done = true;
-  else if (!e && !isnan(c.best))
-    e = TryAll(ksp, &c, &done);
+  bool finite = poiseFinite(c.best); /* b and the guess are */
+  if (!e && finite) done = c.best <= c.goal;
+  if (!e && finite && !done) e = TryAll(ksp, &c, &done);
   PoiseVecDestroy(&c.kept);
   if (!e) Tell(ksp, &c, done);
-  if (!e && isnan(c.best)) ksp->result.reason = POISE_DIVERGED_NANORINF; /* b or the guess */
   return e;
 }
 

@@ -181,6 +181,10 @@ static void TestOtherValues(PoiseContext ctx)
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && Left(&p) <= 1e-9 * (1 + 1e-12));
   CHECK_INT(Count(&p, "not symmetric"), PoiseRank(ctx) == 0);
+  CHECK_OK(PoiseVecSet(p.b, INFINITY));
+  CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+  CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_NANORINF);
+  CHECK(!strcmp(PoiseKSPReasonDetail(p.ksp), "the norm of b is inf"));
   CHECK_OK(PoiseVecSet(p.b, NAN));
   CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
   CHECK_INT(PoiseKSPConvergedReason(p.ksp), POISE_DIVERGED_NANORINF);
