@@ -27,6 +27,7 @@ _NORMS = {
 _NEVER = ("minres", "symmlq", "preonly")  # methods that cannot watch |b - A x|
 # those that can if the preconditioner is on the right
 _FROM_THE_RIGHT = ("gmres", "lgmres", "bicgstab", "bicgstabl", "cgs", "qmr", "tfqmr", "idr")
+_SQUARES = ("lsqr", "cgls")  # of any shape
 _MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
 _PASSES = 10  # most solves of one right-hand side, where another norm is watched
 _MOST_COLUMNS = 32  # of a vector
@@ -64,7 +65,8 @@ class Solver(Handle):
     Parameters
     ----------
     A
-        What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share.
+        What `Matrix` takes, of shape (n, n), or a `Matrix`, which several solvers may share. For lsqr and
+        cgls of any shape (m, n); x then minimises norm(b - A x).
     method
         ``"cg"``, ``"bcg"``, ``"prcg"``, ``"bicgstab"``, ``"bicgstabl"``, ``"cgs"``, ``"tfqmr"``,
         ``"qmrcgs"``, ``"idr"``, ``"gmres"``, ``"fgmres"``, ``"lgmres"``, ``"gcr"``, ``"fcg"``, ``"minres"``,
@@ -80,7 +82,8 @@ class Solver(Handle):
         A solve has converged at ``norm(b - A x) <= max(rtol * norm(b), atol)``, as in SciPy; near the limit
         of rounding b - A x may be up to ten times as large. Defaults: 1e-5, 1e-50, 10000. minres, and gmres
         and bicgstab preconditioned from the left, watch another norm. They go on from x until b - A x is
-        small enough. preonly, which does not iterate, has no tolerance.
+        small enough. preonly, which does not iterate, has no tolerance. lsqr and cgls also end where A^T (b -
+        A x) is small, as b may not be in the range of A.
     norm
         The norm in place of that of b - A x: ``"preconditioned"``, ``"natural"`` or ``"none"``; or
         ``"default"``, the method's own, as in the library and in PETSc. It is compared with the first one, or
@@ -143,10 +146,8 @@ class Solver(Handle):
         else:
             self.A, self._owns = Matrix(A, **of_matrix), True
         self.P = P if P is None or isinstance(P, Matrix) else Matrix(P, **of_matrix)
-        m, n = self.A._sizes()
-        if m != n:
-            raise InvalidArgument(f"A has the shape {self.A.shape}; it must be square")
-        self._rows, self._error = n, error
+        self._rows, self._columns = self.A._sizes()
+        self._error = error
         self._callback: Callable[[int, float], Any] | None = None
         self._watched = self._busy = self._checks = self._logs = self._transposed = False
         self._earlier: list[Float] = []  # norms of the solves of this right-hand side before the latest
@@ -178,6 +179,10 @@ class Solver(Handle):
             if prefix:
                 lib.PoiseKSPSetOptionsPrefix(ksp, prefix.encode())
             lib.PoiseKSPSetFromOptions(ksp)
+            if self._rows != self._columns and self._method() not in _SQUARES:
+                raise InvalidArgument(
+                    f"A has the shape {self.A.shape}; it must be square, but for {' and '.join(_SQUARES)}"
+                )
             if norm is None and _library.option(prefix, "ksp_norm_type") is None:
                 self._watch_residual(_library.option(prefix, "ksp_pc_side") or side)
             if self._checks:
@@ -192,6 +197,9 @@ class Solver(Handle):
         self._logs = logs != "no"
 
     # ---- setting ----
+
+    def _method(self) -> str:
+        return (lib.PoiseKSPType(self._get()) or b"").decode()
 
     def _operators(self) -> None:
         """Tell the library of A and P, which have other handles if they had to be made anew."""
@@ -211,7 +219,7 @@ class Solver(Handle):
             lib.PoisePCSetType(self._pc(), (pc or "none").encode())
             return
         shape = getattr(pc, "shape", None)
-        if shape is not None and rank2(shape) != (self._rows, self._rows):
+        if shape is not None and rank2(shape) != (self._columns, self._columns):
             raise InvalidArgument(f"the preconditioner has the shape {shape}, A has {self.A.shape}")
         if "complex" in str(getattr(pc, "dtype", None)):
             raise TypeError("the preconditioner is complex; Poise solves real systems")
@@ -243,8 +251,12 @@ class Solver(Handle):
         self, rtol: float | None, atol: float | None, maxiter: int | None, dtol: float = -1
     ) -> None:
         for name, value in (("rtol", rtol), ("atol", atol), ("maxiter", maxiter)):
+            if isinstance(value, (str, bytes)):
+                raise TypeError(f"{name} is '{value!s}', a {type(value).__name__}; it must be a number")
             if value is not None and not value >= 0:
                 raise InvalidArgument(f"{name} is {value}; it cannot be negative")
+        if maxiter is not None and maxiter % 1 != 0:
+            raise InvalidArgument(f"maxiter is {maxiter}; it must be a whole number")
         lib.PoiseKSPSetTolerances(
             self._get(),
             -1 if rtol is None else float(rtol),
@@ -265,7 +277,7 @@ class Solver(Handle):
 
     def _watch_residual(self, side: str | None) -> None:
         """Have |b - A x| decide. Where the method cannot watch it, it is looked at between solves."""
-        method = (lib.PoiseKSPType(self._get()) or b"").decode()
+        method = self._method()
         if method not in _NEVER and not (method in _FROM_THE_RIGHT and side == "left"):
             lib.PoiseKSPSetNormType(self._get(), c.POISE_KSP_NORM_UNPRECONDITIONED)
         else:
@@ -323,21 +335,21 @@ class Solver(Handle):
     def _run(self, b: Any, x: Any, guess: bool) -> None:
         """One right-hand side, from array to array."""
         self._earlier, self._systems = [], None
-        with Vector(b, self._rows, c.POISE_DECIDE) as vb, Vector(x, self._rows, c.POISE_DECIDE) as vx:
+        with Vector(b, self._rows, c.POISE_DECIDE) as vb, Vector(x, self._columns, c.POISE_DECIDE) as vx:
             self._pass(vb, vx, guess)
             if self._checks and self.converged:
                 self._go_on(vb, vx)
         self._wait(x)
 
     def _run_all(self, b: Float | DeviceArray, x: Float | DeviceArray, guess: bool) -> None:
-        """The right-hand sides of b, of shape (n, k), from array to array."""
+        """The right-hand sides of b, of shape (m, k), from array to array."""
         systems: list[System] = []
         self._earlier, self._systems, k = [], None, b.shape[1]
         for begin in range(0, k, _MOST_COLUMNS):
             end = min(begin + _MOST_COLUMNS, k)
             given, found = _arrays.part(b, begin, end), _arrays.part(x, begin, end)
-            n = self._rows
-            with Columns(given, n, c.POISE_DECIDE) as B, Columns(found, n, c.POISE_DECIDE) as X:
+            m, n = self._rows, self._columns
+            with Columns(given, m, c.POISE_DECIDE) as B, Columns(found, n, c.POISE_DECIDE) as X:
                 B.take()
                 if guess:
                     X.take()
@@ -362,8 +374,8 @@ class Solver(Handle):
 
     def _column(self, B: Columns, X: Columns, j: int, guess: bool) -> System:
         """One of them by itself, as b - A x is looked at between solves."""
-        n = self._rows
-        with _arrays.vector(n, c.POISE_DECIDE) as b, _arrays.vector(n, c.POISE_DECIDE) as x:
+        m, n = self._rows, self._columns
+        with _arrays.vector(m, c.POISE_DECIDE) as b, _arrays.vector(n, c.POISE_DECIDE) as x:
             lib.PoiseVecGetColumn(B.handle, j, b)
             if guess:
                 lib.PoiseVecGetColumn(X.handle, j, x)
@@ -478,14 +490,14 @@ class Solver(Handle):
         Parameters
         ----------
         b
-            Right-hand side of shape (n,), or (n, k) for k of them. Up to 32 at a time are solved at once
-            where the method can; `systems` then tells how each has ended. They are used where they are if
-            they lie by rows (C order) and k <= 32, else copied. On several ranks n is the number of this
-            rank's rows. On a GPU more than 32 must lie by columns (Fortran's order).
+            Right-hand side of shape (m,), or (m, k) for k of them, for A of shape (m, n). Up to 32 at a time
+            are solved at once where the method can; `systems` then tells how each has ended. They are used
+            where they are if they lie by rows (C order) and k <= 32, else copied. On several ranks m is the
+            number of this rank's rows. On a GPU more than 32 must lie by columns (Fortran's order).
         x0
-            First guess, of the shape of b. Default: zero.
+            First guess, of the shape of x. Default: zero.
         out
-            Array for the result, contiguous float64 of the shape of b. It may be b or x0.
+            Array for the result, contiguous float64 of the shape of x. It may be b or x0.
         callback
             Called as ``callback(iteration, norm)`` with the norm of each residual, from iteration 0 on. What
             it raises ends the solve, and comes out of this call. Systems are then solved one by one.
@@ -493,8 +505,8 @@ class Solver(Handle):
         Returns
         -------
         x: numpy.ndarray
-            Of the shape of b: a new array, or `out`. It is float64, or float32 if b is. If b is an array of
-            PyTorch, JAX, CuPy or Numba, so is x. The solve itself works in float64.
+            Of shape (n,) or (n, k): a new array, or `out`. It is float64, or float32 if b is. If b is an
+            array of PyTorch, JAX, CuPy or Numba, so is x. The solve itself works in float64.
 
         Raises
         ------
@@ -515,17 +527,17 @@ class Solver(Handle):
             self._callback = None
 
     def _solve_on_host(self, b: Any, x0: Any, out: Any) -> Any:
-        n = self._rows
         a = _arrays.real(b, "b")
-        if a.ndim not in (1, 2) or a.shape[0] != n:
-            raise InvalidArgument(f"b has the shape {a.shape}; A has {n} rows")
-        x = np.empty_like(a) if out is None else _arrays.output(out, a.shape)
+        if a.ndim not in (1, 2) or a.shape[0] != self._rows:
+            raise InvalidArgument(f"b has the shape {a.shape}; A has {self._rows} rows")
+        shape = (self._columns, *a.shape[1:])
+        x = np.empty_like(a, shape=shape) if out is None else _arrays.output(out, shape)
         if out is not None and np.may_share_memory(a, x):
             a = a.copy(order="K")
         if x0 is not None:
             guess = _arrays.real(x0, "x0")
-            if guess.shape != a.shape:
-                raise InvalidArgument(f"x0 has the shape {guess.shape}, b has {a.shape}")
+            if guess.shape != shape:
+                raise InvalidArgument(f"x0 has the shape {guess.shape}, x has {shape}")
             x[...] = guess
         if a.ndim == 1 or a.shape[1] == 1:
             self._run(a, x, x0 is not None)
@@ -538,13 +550,12 @@ class Solver(Handle):
         given = _arrays.device_array(_arrays.double(b), "b")
         if len(given.shape) not in (1, 2) or given.shape[0] != self._rows:
             raise InvalidArgument(f"b has the shape {given.shape}; A has {self._rows} rows")
-        result = _arrays.empty_like(b, given.shape) if out is None else out
+        shape = (self._columns, *given.shape[1:])
+        result = _arrays.empty_like(b, shape) if out is None else out
         x = _arrays.device_array(result, "out")
-        for name, array in (("b", given), ("out", x)):
-            if array.dtype != "<f8" or array.shape != given.shape:
-                raise InvalidArgument(
-                    f"{name} is {array.dtype} of {array.shape}, not float64 of {given.shape}, b's shape"
-                )
+        for name, array, expected in (("b", given, given.shape), ("out", x, shape)):
+            if array.dtype != "<f8" or array.shape != expected:
+                raise InvalidArgument(f"{name} is {array.dtype} of {array.shape}, not float64 of {expected}")
             if array.by_rows and len(array.shape) == 2 and array.shape[1] > _MOST_COLUMNS:
                 raise InvalidArgument(
                     f"{name} has the shape {array.shape}: on a GPU more than {_MOST_COLUMNS} right-hand "
@@ -554,10 +565,10 @@ class Solver(Handle):
             raise InvalidArgument("b and out must be different arrays on the GPU")
         if x0 is not None:
             guess = _arrays.device_array(_arrays.double(x0), "x0")
-            if guess.dtype != "<f8" or guess.shape != given.shape or guess.by_rows != x.by_rows:
+            if guess.dtype != "<f8" or guess.shape != shape or guess.by_rows != x.by_rows:
                 raise InvalidArgument(
-                    f"x0 is {guess.dtype} of {guess.shape}; it must be float64 of {given.shape}, b's "
-                    "shape, and in the order of x"
+                    f"x0 is {guess.dtype} of {guess.shape}; it must be float64 of {shape}, and in the order "
+                    "of x"
                 )
             size = int(np.prod(guess.shape))
             with Vector(guess, size, c.POISE_DECIDE) as g, Vector(x, size, c.POISE_DECIDE) as v:
@@ -579,7 +590,9 @@ class Solver(Handle):
         beside, which is set up again when A has changed. Preconditioners that the user has made, and those
         with solvers inside, raise NotSupported.
         """
-        if self._checks and (lib.PoiseKSPType(self._get()) or b"") not in (b"minres", b"symmlq"):
+        if self._rows != self._columns:
+            raise NotSupported(f"A has the shape {self.A.shape}: make a solver of A^T")
+        if self._checks and self._method() not in ("minres", "symmlq"):
             raise NotSupported("b - A^T x cannot be watched from the left; norm='default' allows the solve")
         self._idle()
         self._transposed = True
@@ -628,8 +641,8 @@ class Solver(Handle):
     def iterate(self) -> Float:
         """The present x, of shape (n,), inside a callback. Elsewhere, and where a GPU replays iterations
         (option ksp_replay other than 0), CallOrder."""
-        out = np.empty(self._rows)
-        with Vector(out, self._rows, c.POISE_DECIDE) as x:
+        out = np.empty(self._columns)
+        with Vector(out, self._columns, c.POISE_DECIDE) as x:
             lib.PoiseKSPBuildSolution(self._get(), x)
         return out
 
@@ -641,38 +654,44 @@ class Solver(Handle):
         self._operators()
         if _arrays.on_device(r):
             a = _arrays.device_array(_arrays.double(r), "r")
-            if a.dtype != "<f8" or a.shape != (self._rows,):
-                raise InvalidArgument(f"r is {a.dtype} of {a.shape}, not float64 of ({self._rows},)")
+            if a.dtype != "<f8" or a.shape != (self._columns,):
+                raise InvalidArgument(f"r is {a.dtype} of {a.shape}, not float64 of ({self._columns},)")
             z = _arrays.empty_like(r, a.shape)
             self._precondition(a, _arrays.device_array(z, "z"))
             return _arrays.single(z) if _arrays.is_single(r) else z
         b = _arrays.real(r, "r").reshape(-1)
-        if b.size != self._rows:
-            raise InvalidArgument(f"r has {b.size} entries; A has {self._rows} rows")
-        z = np.empty(self._rows)
+        if b.size != self._columns:
+            raise InvalidArgument(f"r has {b.size} entries; A has {self._columns} columns")
+        z = np.empty(self._columns)
         self._precondition(b, z)
         return z
 
     def _precondition(self, r: Any, z: Any) -> None:
         lib.PoiseKSPSetUp(self._get())
-        with Vector(r, self._rows, c.POISE_DECIDE) as vr, Vector(z, self._rows, c.POISE_DECIDE) as vz:
+        n = self._columns
+        with Vector(r, n, c.POISE_DECIDE) as vr, Vector(z, n, c.POISE_DECIDE) as vz:
             lib.PoisePCApply(self._pc(), vr, vz)
         self._wait(z)
 
     def aspreconditioner(self) -> Any:
         """M^-1 as a scipy.sparse.linalg.LinearOperator, for SciPy's solvers: ``scipy_cg(A, b, M=...)``. For a
         matrix of CuPy's it is one of cupyx."""
-        return self._linear_operator(self.precondition)
+        n = self.A.shape[1]
+        return self._linear_operator((n, n), self.precondition)
 
     def aslinearoperator(self) -> Any:
         """A^-1 as such a LinearOperator: each product is a solve."""
-        return self._linear_operator(self.solve, self.solve_transpose)
+        m, n = self.A.shape
+        return self._linear_operator((n, m), self.solve, self.solve_transpose)
 
     def _linear_operator(
-        self, function: Callable[[Any], Any], transposed: Callable[[Any], Any] | None = None
+        self,
+        shape: tuple[int, int],
+        function: Callable[[Any], Any],
+        transposed: Callable[[Any], Any] | None = None,
     ) -> Any:
         of = _arrays.linear_operator(self.A._made_of)
-        return of(self.A.shape, matvec=function, rmatvec=transposed, dtype=np.dtype(np.float64))
+        return of(shape, matvec=function, rmatvec=transposed, dtype=np.dtype(np.float64))
 
     @locked
     def view(self) -> str:

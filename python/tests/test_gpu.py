@@ -142,6 +142,16 @@ def test_several(there):
             close(A, B[:, j], X[:, j])
 
 
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+def test_least_squares(there, shape):
+    D = sp.random(*shape, 0.5, "csr", random_state=8)
+    B = np.random.default_rng(8).standard_normal((shape[0], 3))
+    expected = np.linalg.lstsq(D.toarray(), B, rcond=None)[0]
+    with poise.Solver(there.csr(*arrays(there, D), shape), "lsqr", rtol=1e-12) as solver:
+        for b, x in ((B, expected), (B[:, 0].copy(), expected[:, 0])):
+            np.testing.assert_allclose(there.get(solver.solve(there.put(b))), x, atol=1e-8)
+
+
 def test_single(there):
     A = laplacian(20)
     b = np.random.default_rng(4).standard_normal(A.shape[0]).astype(np.float32)

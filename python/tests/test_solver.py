@@ -129,6 +129,8 @@ def test_options(A, b):
         (dict(pc="magic"), "magic"),
         (dict(norm="big"), "norm is 'big'"),
         (dict(rtol=-1), "rtol"),
+        (dict(maxiter=1.5), "maxiter is 1.5; it must be a whole number"),
+        (dict(maxiter=float("inf")), "maxiter is inf"),
         (dict(rtol=float("nan")), "rtol"),
     ],
 )
@@ -136,6 +138,12 @@ def test_wrong_settings(A, arguments, words):
     with pytest.raises(poise.InvalidArgument, match=words) as e:
         poise.Solver(A, **arguments)
     assert isinstance(e.value, ValueError)
+
+
+def test_texts_that_are_no_numbers(A):
+    for name in ("rtol", "atol", "maxiter"):
+        with pytest.raises(TypeError, match=f"{name} is '1e-8', a str; it must be a number"):
+            poise.Solver(A, **{name: "1e-8"})
 
 
 def test_options_that_are_no_text(A):
@@ -323,7 +331,7 @@ def test_many_errors(A):
         for b, x0, words in [
             (B[:-1], None, r"b has the shape \(399, 3\); A has 400 rows"),
             (B[:, :, None], None, r"b has the shape \(400, 3, 1\); A has 400 rows"),
-            (B, B[:, :2], r"x0 has the shape \(400, 2\), b has \(400, 3\)"),
+            (B, B[:, :2], r"x0 has the shape \(400, 2\), x has \(400, 3\)"),
         ]:
             with pytest.raises(poise.InvalidArgument, match=words):
                 solver.solve(b, x0)
@@ -383,6 +391,43 @@ def test_shared_matrix(A, b):
             near(3 * A, one.solve(b), b)
         with pytest.raises(poise.InvalidArgument, match="poise.Matrix"):
             poise.Solver(M, mat_type="csr")
+
+
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40), (20, 20), (30, 1), (1, 30)])
+@pytest.mark.parametrize("method", ["lsqr", "cgls"])
+@pytest.mark.parametrize("kind", ["csr", "dense", "operator"])
+def test_least_squares(shape, method, kind):
+    rng = np.random.default_rng(4)
+    D = rng.standard_normal(shape)
+    A = {"csr": sp.csr_matrix, "dense": np.asarray, "operator": sl.aslinearoperator}[kind](D)
+    for right in ((shape[0],), (shape[0], 1), (shape[0], 3)):
+        for order in "CF":
+            b = np.array(rng.standard_normal(right), order=order)
+            expected = np.linalg.lstsq(D, b, rcond=None)[0]
+            with poise.Solver(A, method, rtol=1e-12, maxiter=5000) as solver:
+                x = solver.solve(b)
+                assert x.shape == expected.shape
+                np.testing.assert_allclose(x, expected, atol=1e-8)
+                out = np.array(np.zeros(expected.shape), order=order)
+                assert solver.solve(b, x, out=out) is out
+                np.testing.assert_allclose(out, expected, atol=1e-8)
+
+
+def test_least_squares_are_of_two_methods():
+    D = sp.csr_matrix(np.random.default_rng(4).standard_normal((8, 5)))
+    with pytest.raises(poise.InvalidArgument, match=r"\(8, 5\); it must be square, but for lsqr and cgls"):
+        poise.Solver(D, "gmres")
+    with pytest.raises(poise.InvalidArgument, match="it must be square"):
+        poise.Solver(D)
+    with poise.Solver(D, options="-ksp_type lsqr -pc_type jacobi", rtol=1e-10) as solver:
+        assert solver.solve(np.ones(8)).shape == (5,) and solver.precondition(np.ones(5)).shape == (5,)
+        assert solver.aslinearoperator().shape == (5, 8) and solver.aspreconditioner().shape == (5, 5)
+        for b, x0, words in ((np.ones(5), None, r"b has the shape \(5,\); A has 8 rows"),
+                             (np.ones(8), np.ones(8), r"x0 has the shape \(8,\), x has \(5,\)")):
+            with pytest.raises(poise.InvalidArgument, match=words):
+                solver.solve(b, x0)
+        with pytest.raises(poise.NotSupported, match=r"make a solver of A\^T"):
+            solver.solve_transpose(np.ones(5))
 
 
 def test_null_spaces():
