@@ -110,6 +110,8 @@ class Assembled(Matrix):
         conn = elements if _arrays.on_device(elements) else _arrays.host_array(elements, "the elements")
         if conn.ndim != 2:
             raise InvalidArgument(f"elements have the shape (elements, nodes), not {tuple(conn.shape)}")
+        if "int" not in str(conn.dtype):
+            raise TypeError(f"the elements are {conn.dtype}; nodes are numbered by integers")
         self._tools = t = _tools(conn)
         self._made_of = _arrays.library_of(conn) if _arrays.on_device(conn) else ""
         self._conn = conn = t.integers(conn)
@@ -193,7 +195,10 @@ class Assembled(Matrix):
         E, n = self._conn.shape
         if _arrays.on_device(A) != _arrays.on_device(self._conn):
             raise InvalidArgument("element matrices and elements must be on the same device")
-        blocks = t.reals(A if _arrays.on_device(A) else _arrays.host_array(A, "the element matrices"))
+        given = A if _arrays.on_device(A) else _arrays.host_array(A, "the element matrices")
+        if "complex" in str(given.dtype):
+            raise TypeError(f"element matrices are complex ({given.dtype}); Poise solves real systems")
+        blocks = t.reals(given)
         shape = (E, n * b, n * b)
         if tuple(blocks.shape) != shape:
             raise InvalidArgument(f"element matrices have the shape {shape}, not {tuple(blocks.shape)}")

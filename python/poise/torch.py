@@ -230,6 +230,8 @@ def solve(
     """
     keywords.update(rtol=rtol, atol=atol, maxiter=maxiter)
     values, entries = _entries_of(A, settings_of(method, pc, symmetric, options, keywords))
+    if not isinstance(b, torch.Tensor):
+        raise TypeError(f"b is a {type(b).__name__}; it must be a tensor of PyTorch")
     for name, array in (("A", values), ("b", b)):
         if array.dtype not in (torch.float64, torch.float32):
             raise TypeError(f"{name} is {array.dtype}; it can be float64 or float32")

@@ -135,5 +135,9 @@ def test_wrong():
         poise.assemble(elements, matrices, 5)
     with pytest.raises(poise.InvalidArgument, match="elements have node -1; there are 9"):
         poise.assemble(elements - 1, matrices, 9)
+    with pytest.raises(TypeError, match="the elements are float64; nodes are numbered by integers"):
+        poise.assemble(elements + 0.5, matrices)
+    with pytest.raises(TypeError, match="element matrices are complex"):
+        poise.assemble(elements, 1j * matrices)
     with pytest.raises(TypeError, match="poise.assemble makes such matrices"):
         poise.Assembled(elements)

@@ -281,6 +281,8 @@ def test_errors(monkeypatch):
         poise.torch.solve(T, b[:5])
     with pytest.raises(TypeError, match="complex"):
         poise.torch.solve(T, b + 1j)
+    with pytest.raises(TypeError, match="b is a ndarray; it must be a tensor"):
+        poise.torch.solve(T, b.numpy())
     with pytest.raises(poise.NotSupported, match="strided"):
         poise.torch.solve(T.to_dense(), b)
     with pytest.raises(poise.InvalidArgument, match="square"):
