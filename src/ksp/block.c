@@ -539,7 +539,9 @@ static PoiseErr Report(PoiseKSP ksp)
 static PoiseErr SolveAll(PoiseKSP ksp, PoiseVec B, PoiseVec X)
 {
   Block *b = ksp->block;
-  int64_t calls_back = poisePCEager(ksp->pc) && !poisePCTakesColumns(ksp->pc); /* for each column */
+  bool iterates = poiseKSPForm(ksp)->columns; /* else its preconditioner may not be set up */
+  int64_t calls_back =
+      iterates && poisePCEager(ksp->pc) && !poisePCTakesColumns(ksp->pc); /* for each column */
   TRY(poiseCommMaxInt(ksp->ctx->comm, &calls_back, 1));
   b->why = WhyAlone(ksp, calls_back);
   if (!b->why) TRY(KeepLevels(ksp, b->n));

@@ -431,6 +431,24 @@ static double Decades(PoiseInt i)
   return pow(10, 1.5 * TestRandom(5, (uint64_t)i));
 }
 
+/* Systems of a method that chooses are solved one after the other. */
+static void CheckSeveral(Problem *p)
+{
+  PoiseContext ctx = PoiseKSPContext(p->ksp);
+  PoiseVec B = NULL, X = NULL;
+  PoiseInt n = PoiseVecLocalSize(p->b), N = PoiseVecSize(p->b);
+  CHECK_OK(PoiseVecCreateBlock(ctx, n, N, 3, &B));
+  CHECK_OK(PoiseVecCreateBlock(ctx, n, N, 3, &X));
+  for (int j = 0; j < 3; j++) CHECK_OK(PoiseVecSetColumn(B, j, p->b));
+  CHECK_OK(PoiseKSPSolveBlock(p->ksp, B, X));
+  for (int j = 0; j < 3; j++) {
+    CHECK_OK(PoiseVecGetColumn(X, j, p->x));
+    CHECK(PoiseKSPColumnReason(p->ksp, j) > 0 && Left(p) <= 1e-9 * (1 + 1e-12));
+  }
+  PoiseVecDestroy(&B);
+  PoiseVecDestroy(&X);
+}
+
 /* A preconditioner that is named stays; its method is chosen. */
 static void TestNamed(PoiseContext ctx)
 {
@@ -454,6 +472,8 @@ static void TestNamed(PoiseContext ctx)
     CHECK_INT(Count(&p, "omega 1.25"), PoiseRank(ctx) == 0);
     CHECK_OK(PoiseOptionsClear(ctx, "pc_type"));
     CHECK_OK(PoiseOptionsClear(ctx, "pc_sor_omega"));
+    CHECK_OK(PoisePCSetType(pc, "lu"));
+    CheckSeveral(&p);
     CHECK_OK(PoisePCSetType(pc, "auto"));
     CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
     CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && !strstr(PoiseKSPReasonDetail(p.ksp), "-pc_type sor"));
