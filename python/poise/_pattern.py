@@ -14,7 +14,7 @@ from ._matrix import Matrix
 from ._solver import Solver, method_of
 
 _MOST = 8  # patterns that are kept
-_SYMMETRIC = ("cg", "bcg", "prcg", "fcg", "minres", "symmlq", "chebyshev")  # methods that need A = A^T
+_SYMMETRIC = ("cg", "bcg", "prcg", "fcg", "minres", "symmlq")  # methods that need A = A^T
 
 class Place:
     """What is done with arrays where they are. These are NumPy's, on the host."""

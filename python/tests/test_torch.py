@@ -59,7 +59,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shape", [(6,), (6, 3), (6, 1)])
-@pytest.mark.parametrize("method", ["gmres", "bicgstab", None])
+@pytest.mark.parametrize("method", ["gmres", "bicgstab", "chebyshev", None])
 def test_gradcheck(layout, shape, method):
     A = system(False)
 

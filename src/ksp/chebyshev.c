@@ -241,7 +241,6 @@ static PoiseErr View_Chebyshev(PoiseKSP ksp)
 
 const KSPType poiseKSPType_chebyshev = {
     .name = "chebyshev",
-    .symmetric = true,
     .columns = true,
     .size = sizeof(Chebyshev),
     .options = options,
