@@ -104,6 +104,7 @@ static void Destroy_KSP(PoisePC pc)
 
 static PoiseErr Inherit_KSP(PoisePC from, PoisePC to)
 {
+  TRY(Make(from)); /* reads its options */
   TRY(Make(to));
   return poiseKSPTakeInside(((const Inner *)from->data)->ksp, ((Inner *)to->data)->ksp);
 }
