@@ -474,6 +474,14 @@ static void TestNamed(PoiseContext ctx)
     CHECK_OK(PoiseOptionsClear(ctx, "pc_sor_omega"));
     CHECK_OK(PoisePCSetType(pc, "lu"));
     CheckSeveral(&p);
+    CHECK_OK(PoisePCSetType(pc, "ksp")); /* of a solver that nobody has made before */
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_ksp_type", "preonly"));
+    CHECK_OK(PoiseOptionsSet(ctx, "ksp_pc_type", "sor"));
+    CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
+    CheckSolved(&p, "-pc_type ksp");
+    CHECK(Count(&p, "PC: type sor") == (PoiseRank(ctx) == 0));
+    CHECK_OK(PoiseOptionsClear(ctx, "ksp_ksp_type"));
+    CHECK_OK(PoiseOptionsClear(ctx, "ksp_pc_type"));
     CHECK_OK(PoisePCSetType(pc, "auto"));
     CHECK_OK(PoiseKSPSolve(p.ksp, p.b, p.x));
     CHECK(PoiseKSPConvergedReason(p.ksp) > 0 && !strstr(PoiseKSPReasonDetail(p.ksp), "-pc_type sor"));
