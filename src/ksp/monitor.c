@@ -219,6 +219,10 @@ PoiseErr poiseKSPExplain(PoiseKSP ksp, PoiseVec b)
   if (ksp->result.inconsistency > fmax(ksp->options.rtol, 1e-12)) /* not only by rounding */
     poiseKSPSay(ksp, "b is inconsistent: %.3g of its norm lies in the null space%s",
                 ksp->result.inconsistency, ksp->A->left.n ? " of the transpose, and was left out" : "");
+  if (ksp->result.reason == POISE_DIVERGED_INDEFINITE_PC)
+    poiseKSPSay(ksp, "preconditioner %s is not definite%s", ksp->pc->type->name,
+                ksp->type->squares ? " for A^T A" : "");
+  if (ksp->result.reason == POISE_DIVERGED_INDEFINITE_MAT) poiseKSPSay(ksp, "A is not definite");
   if (ksp->solve.vanished) poiseKSPSay(ksp, "x is too small for a number");
   poiseKSPSayClaim(ksp);
   poiseKSPMixedSay(ksp);

@@ -749,6 +749,25 @@ static void TestOverflow(PoiseContext ctx)
   }
 }
 
+/* What is not definite is said. */
+static void TestIndefiniteWords(PoiseContext ctx)
+{
+  static const char *const words[] = {"A is not definite", "preconditioner jacobi is not definite"};
+  double mixed[] = {2, 0.5, 0.5, -1}, first[] = {1, 1}, second[] = {0.1, 1};
+  for (int k = 0; k < 2; k++) {
+    Problem s;
+    PoisePC pc;
+    if (!OpenSystem(DenseMatrix(ctx, 2, mixed), &s)) return;
+    CHECK_OK(SampleToVec(k ? second : first, s.b));
+    CHECK_OK(PoiseKSPSetType(s.ksp, "cg"));
+    CHECK_OK(PoiseKSPGetPC(s.ksp, &pc));
+    CHECK_OK(PoisePCSetType(pc, k ? "jacobi" : "none"));
+    CHECK_OK(PoiseKSPSolve(s.ksp, s.b, s.x));
+    CHECK(!strcmp(PoiseKSPReasonDetail(s.ksp), words[k]));
+    ProblemClose(&s);
+  }
+}
+
 static void TestIndefinite(PoiseContext ctx)
 {
   double plus_minus[] = {1, 0, 0, -1}, minus[] = {-2, 1, 1, -3}, mixed[] = {2, 0.5, 0.5, -1};
@@ -2074,6 +2093,7 @@ static const Test tests[] = {
     {"repeats", TestRepeats, 0},
     {"overflow", TestOverflow, 0},
     {"indefinite", TestIndefinite, 0},
+    {"indefinite_words", TestIndefiniteWords, 0},
     {"scale", TestScale, 0},
     {"tiny", TestTiny, 0},
     {"breakdown", TestBreakdown, 0},
