@@ -27,7 +27,7 @@ _NORMS = {
 _NEVER = ("minres", "symmlq", "preonly")  # methods that cannot watch |b - A x|
 # those that can if the preconditioner is on the right
 _FROM_THE_RIGHT = ("gmres", "lgmres", "bicgstab", "bicgstabl", "cgs", "qmr", "tfqmr", "idr")
-_SQUARES = ("lsqr", "cgls")  # of any shape
+_SQUARES = ("lsqr", "cgls")  # methods of least squares, for A of any shape
 _MARGIN = 10  # of a tolerance: rounding may part b - A x from what a method watches, as in the library
 _PASSES = 10  # most solves of one right-hand side, where another norm is watched
 _MOST_COLUMNS = 32  # of a vector
@@ -442,7 +442,7 @@ class Solver(Handle):
                     words = f"the method's own norm has fallen to {level:g}, that of b - A x is {norm:g}"
                     self._end(c.POISE_DIVERGED_BREAKDOWN, words)
                 else:
-                    level = 0.5 * min(level, self.residual_norm) * (goal / norm)  # no product of norms
+                    level = 0.5 * min(level, self.residual_norm) * (goal / norm)  # products of norms overflow
                     lib.PoiseKSPSetTolerances(self._get(), 0.0, level, -1, int(most - self.iterations))
                     self._earlier.append(self._norms()[:-1])
                     self._pass(b, x, True)

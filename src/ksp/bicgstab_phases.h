@@ -63,9 +63,9 @@ POISE_INLINE int poiseBiCGSTABJudge(const double *in, double *out, const PhaseAr
 {
   double rr = in[BI_RR], kept = in[BI_KEPT + a->parity];
   int reason = poiseTestNext(in, a, sqrt(rr)), next = (int)in[BI_NEXT];
-  int gains = (next != BI_AFRESH && next != BI_KEEPS) || !(rr > 0.25 * kept) || kept == 0;
+  int again = kept > 0 && (next == BI_AFRESH || next == BI_KEEPS);
   if (!reason && rr == 0) reason = REASON_ATOL; /* solved, without a norm */
-  if (!reason && (in[BI_OMEGA] == 0 || !gains)) reason = REASON_BREAKDOWN;
+  if (!reason && (in[BI_OMEGA] == 0 || (again && rr > 0.25 * kept))) reason = REASON_BREAKDOWN;
   if (reason == REASON_DTOL && kept > 0) reason = REASON_BREAKDOWN;
   out[BI_KEPT + !a->parity] = next == BI_KEEPS || next == BI_LOST_KEEPS ? rr : kept;
   reason = poiseConclude(in, out, a, sqrt(rr), reason);

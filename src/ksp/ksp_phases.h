@@ -95,8 +95,8 @@ POISE_INLINE int poiseTestFirst(const double *in, const PhaseArgs *a, double nor
    dots that are 0 or not finite; of the norm, so that vectors of that size are in the range of fp32. */
 enum { RANGE_ANY, RANGE_NORM, RANGE_NORM_AND_B, RANGE_DOTS, RANGE_SINGLE };
 
-/* Is (r^, v) no more than rounding of v? A method that divides by it then makes a step of any length. So it
-   is where r^ is a source or an inflow, once the equations there are solved, and no path of A leads back. */
+/* Is (r^, v) no more than rounding of v? A method that divides by it then makes a step of any length. That
+   happens where b is a source or an inflow: once its equations are solved, if no other ones act on them. */
 POISE_INLINE int poiseIsLost(const PhaseArgs *a, double dot, double hat_norm, double vv)
 {
   double eps = a->conv.range == RANGE_SINGLE ? 1.2e-7 : 2.2e-16; /* of the vectors' type */
